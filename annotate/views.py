@@ -21,10 +21,10 @@ from campaigns.pages import campaign_page
 from corpus.clip_files import clip_file
 from judging import access
 from judging.models import Assignment, Flag, Revision
-from judging.quality.exam_state import exam_state, has_just_passed, nothing_for
+from judging.quality.exam import exam_state, has_just_passed, nothing_for
 from judging.quality.examples import levels
 from judging.work import claiming, grading, submitting
-from judging.work.assignment_data import assignment_data
+from judging.work.claiming import assignment_data
 from reports import own_work
 
 

@@ -108,15 +108,15 @@ def _received_and_scored(campaign: Any, release: Any) -> dict[str, Any]:
 
 def _resampled(release: Any) -> dict[str, Any]:
     """As the job does, one convention after the other."""
-    from runs import resampling
+    from runs import scoring
     from runs.models import Run
 
     began = time.perf_counter()
-    ground, gradings = resampling.drawn_for(release)
+    ground, gradings = scoring.drawn_for(release)
     graded, runs, seconds = time.perf_counter() - began, list(Run.objects.order_by("number")[:RESAMPLED]), {}
-    for convention in resampling.GRADED:
+    for convention in scoring.GRADED:
         began = time.perf_counter()
-        resampling._store(release, convention, runs, resampling._spreads(ground, runs, gradings, convention))
+        scoring._store_spreads(release, convention, runs, scoring._spreads(ground, runs, gradings, convention))
         seconds[convention] = time.perf_counter() - began
     return {"graded": graded, "resampled": seconds}
 

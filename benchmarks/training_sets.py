@@ -21,7 +21,7 @@ from benchmarks.ranking import QUERIES, SHARED, activitynet, progress
 from judging.pool.queries import wording
 from metrics.formats.json_qrels import moment_fields
 from metrics.formats.moment_ids import moment_id
-from releases.training.writing import Pool, write_queries
+from releases.training import Pool, write_queries
 from retrieval.embedding import Vectors, embed
 from retrieval.nearest import BLOCK
 

@@ -16,10 +16,9 @@ from demo.generating import DAYS, Made, add_judgement
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Query, Sitting
 from judging.models.pool import ANNOTATORS
 from judging.models.sitting import exam_batches
-from judging.quality import sittings
-from judging.quality.exam import set_exam
-from judging.quality.gold import clear_pairs
-from judging.review.adjudicating import adjudicate
+from judging.quality.checks import clear_pairs
+from judging.quality.exam import mark_waiting, set_exam
+from judging.review.decisions import adjudicate
 from judging.review.reopening import reopen, scope_of_batch
 
 PAIRS = 8  # of a check
@@ -128,7 +127,7 @@ def _exam(campaign: Campaign, people: list[Membership], queries: int, chance: ra
             _judge(batch, member, pairs, began, chance, made)
     made.store()
     store([Sitting(member=member, began=began, ended=began + timedelta(days=1)) for member in people])
-    sittings.mark_waiting(campaign)
+    mark_waiting(campaign)
     campaign.memberships.filter(qualified=None).update(qualified=timezone.now())
 
 

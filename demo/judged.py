@@ -1,28 +1,36 @@
 """The demo's second campaign: judged, released, and with runs of four systems, so that every page shows something.
 
 Its queries and their order of candidates are those of the campaign in which visitors judge. Its pool is shallow, so
-that the systems find moments that nobody has judged.
+that the systems find moments that nobody has judged. The systems are synthetic and of known
+quality, with three seeds each.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import random
+import sys
+import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, TextIO
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
 
+from base.errors import ReeljudgeError
 from campaigns.models import Campaign, Membership, Token
 from corpus.models import Video
-from demo.finishing import finish_jobs
 from demo.generating import Cast, store_queries
 from demo.simulated_annotators import own_server
-from demo.systems import SEEDS, SYSTEMS, Grades, Ranks, run_of
+from jobs.models import Job
 from jobs.running import work_off
 from judging.models import Batch, Candidate, Query
 from judging.pool.clips import prepare
@@ -35,6 +43,14 @@ ANNOTATORS = 6
 BATCH = 5  # candidates
 SPREAD = 0.6  # of grades about the truth
 LICENCE = "CC0-1.0"
+SEEDS = (1, 2, 3)
+DEPTH = 40  # predictions of a query
+SHIFT = 0.08  # of a moment's length: standard deviation of the ends of a prediction
+FORGOTTEN = 60  # the rank of captions that are in no ranking
+Span = tuple[str, float, float]  # video, start and end in seconds
+Grades = Mapping[str, Mapping[Span, int]]  # of each query and moment
+Ranks = Mapping[str, Mapping[Span, int]]  # by the similarity of captions; not of every moment
+SECONDS_BETWEEN_LOOKS = 0.2
 
 
 class CarefulCast(Cast):
@@ -135,10 +151,7 @@ class _Working(Client):
 def make_judged(source: Campaign, truth: Path, lead: User, researcher: User, tell: Callable[[str], None]) -> None:
     """Make the campaign with its release and its runs, unless it is there. What a break has left is finished.
 
-    Raises
-    ------
-    ReeljudgeError
-        If a job fails.
+    Raise ReeljudgeError if a job fails.
     """
     grades = true_grades(truth)
     campaign = Campaign.objects.filter(name=NAME).first()
@@ -155,3 +168,68 @@ def make_judged(source: Campaign, truth: Path, lead: User, researcher: User, tel
         finish_jobs(StringIO())
         for batch in Batch.objects.in_campaign(campaign).select_related("query__campaign"):
             prepare(batch)  # cut while the demo is looked at, because nobody judges these
+
+
+@dataclass(frozen=True)
+class System:
+    """A system that orders all moments by their true grades, by their captions, or by nothing.
+
+    Attributes
+    ----------
+    sees
+        Whether it looks at the films, and so at the true grades; else it reads captions.
+    error
+        Standard deviation of what it gets wrong: in grades, or in ranks of captions.
+    """
+
+    name: str
+    description: str
+    sees: bool
+    error: float
+
+    def score(self, grade: int, rank: int, chance: random.Random) -> float:
+        return (grade if self.sees else -float(rank)) + chance.gauss(0, self.error)
+
+
+SYSTEMS = (
+    System("watcher", "Sees the films: the true grade, with an error of 0.6 grades.", True, 0.6),
+    System("glancer", "Sees the films from afar: the true grade, with an error of 1.5 grades.", True, 1.5),
+    System("reader", "Knows captions only: the pool's own ranking, with an error of 4 ranks.", False, 4),
+    System("guesser", "Knows nothing: an order by chance.", True, 1000),
+)
+
+
+def run_of(system: System, seed: int, grades: Grades, ranks: Ranks, durations: Mapping[str, float]) -> str:
+    """Return a run in TVR-Ranking's format. The same arguments give the same text."""
+    run = {
+        query: list(_predicted(system, f"{system.name}:{seed}:{query}", of_query, ranks[query], durations))
+        for query, of_query in grades.items()
+    }
+    return json.dumps(run)
+
+
+def _predicted(
+    system: System, seed: str, grades: Mapping[Span, int], ranks: Mapping[Span, int], durations: Mapping[str, float]
+) -> Iterator[dict[str, Any]]:
+    """Yield the predictions of one query, the best first."""
+    chance = random.Random(seed)
+    scored = [(system.score(grade, ranks.get(span, FORGOTTEN), chance), span) for span, grade in sorted(grades.items())]
+    for score, (video, start, end) in sorted(scored, reverse=True)[:DEPTH]:
+        shift = SHIFT * (end - start)
+        start = max(0.0, start + chance.gauss(0, shift))
+        end = min(durations[video], max(start + 0.5, end + chance.gauss(0, shift)))
+        yield {"video_name": video, "timestamp": [round(start, 2), round(end, 2)], "model_scores": round(score, 4)}
+
+
+def finish_jobs(out: TextIO = sys.stdout) -> None:
+    """Run all jobs that are due, and wait for those that the worker of a running server has.
+
+    Raise ReeljudgeError if a job fails.
+    """
+    due = Q(state=Job.State.RUNNING) | Q(due__lte=Now())
+    while True:
+        if failed := work_off(out):
+            raise ReeljudgeError(f"{failed[0]}: {failed[0].error}")
+        if not Job.objects.unfinished().filter(due).exists():
+            return
+        time.sleep(SECONDS_BETWEEN_LOOKS)

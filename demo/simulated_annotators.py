@@ -27,7 +27,7 @@ from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate
 from judging.pool.clips import cut_clips
 from judging.pool.ranking import rank_candidates
-from judging.review.recommending import recommendation
+from judging.review.reviewing import recommendation
 
 Truth = Callable[[Candidate], int]
 LEANINGS = (-0.5, 0.5)  # grades

@@ -6,6 +6,6 @@ class JudgingConfig(AppConfig):
 
     def ready(self) -> None:
         # These register kinds of job.
-        from judging.drafts import builder, corpora, draws  # noqa: F401
-        from judging.pool import clips, ranking, rewording, study  # noqa: F401
+        from judging.drafts import builder  # noqa: F401
+        from judging.pool import clips, ranking, rewording  # noqa: F401
         from judging.review import reopening  # noqa: F401

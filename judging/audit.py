@@ -18,7 +18,7 @@ from judging.models.states import AssignmentState
 from judging.pool.clips import cut_clips
 from judging.pool.queries import wording
 from judging.pool.selection import caption_id
-from judging.review.adjudicating import ADJUDICATED
+from judging.review.decisions import ADJUDICATED
 
 Outcome = Candidate.Outcome
 Findings = Iterator[str]

@@ -19,8 +19,8 @@ from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Batch, Candidate, Flag, Kind, Query, Sitting
 from judging.models.sitting import exam_batches
 from judging.pool.clips import cut_clips
-from judging.work.eligibility import STUCK_AFTER, stuck_batches, without_annotators
-from reports.pay.rates import Rates
+from judging.work.claiming import STUCK_AFTER, stuck_batches, without_annotators
+from reports.hours import Rates
 from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
 from reports.tables.queries import number_of
 

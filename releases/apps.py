@@ -6,5 +6,4 @@ class ReleasesConfig(AppConfig):
 
     def ready(self) -> None:
         # These register kinds of job.
-        from releases import freezing, verifying  # noqa: F401
-        from releases.training import sets  # noqa: F401
+        from releases import freezing, training, verifying  # noqa: F401

@@ -46,11 +46,8 @@ Pair = tuple[str, str]  # query id, moment id
 class ReleaseArchive:
     """A release's zip, opened for reading.
 
-    Raises
-    ------
-    ReeljudgeError
-        If the file is no zip, is broken, unpacks to more than 4 GiB or 40 times its size, or is no release of a known
-        format.
+    Raise ReeljudgeError if the file is no zip, is broken, unpacks to more than 4 GiB or 40 times its size, or is no
+    release of a known format.
     """
 
     def __init__(self, file: Path | IO[bytes]) -> None:

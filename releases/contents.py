@@ -24,6 +24,9 @@ from releases.exports import (
     MOMENT,
     WORKER,
     Lines,
+    Scope,
+    by_query,
+    by_rank,
     csv_lines,
     in_order,
     manifest,
@@ -33,7 +36,6 @@ from releases.exports import (
     split_qrels,
 )
 from releases.models import Release
-from releases.scope import Scope, by_query, by_rank
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.numbers import Rows, Subject, rows_as_csv
 from reports.statistics.arrays import read

@@ -14,9 +14,8 @@ from django.db.models import Count, Q
 from campaigns.models import Campaign
 from judging.consensus import RULE
 from judging.models import Candidate, Judgement
-from releases.exports import WORKER
+from releases.exports import WORKER, Scope
 from releases.models import Release
-from releases.scope import Scope
 
 LICENCES = {
     "CC-BY-4.0": ("Creative Commons Attribution 4.0", "https://creativecommons.org/licenses/by/4.0/"),

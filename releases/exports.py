@@ -1,4 +1,4 @@
-"""Exports: a campaign's qrels, its raw ratings, and what is needed to read them.
+"""Exports: a campaign's qrels, its raw ratings, and what is needed to read them; and which part of it they hold.
 
 Qrels and ratings hold pairs on which annotators reached a consensus, and nothing else. Grades that a lead gave, and
 pairs without a final grade, have files of their own. All files are ordered by query and rank, and have no dates, names
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from django.db.models import Case, CharField, Count, F, IntegerField, Value, When
+from django.db.models import Case, CharField, Count, F, Func, IntegerField, Value, When
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Cast, Coalesce, Concat, NullIf
+from django.db.models.functions import Cast, Coalesce, Concat, Length, NullIf
 from django.http import FileResponse, Http404, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
@@ -26,10 +26,9 @@ from base.text import harmless
 from campaigns.models import Campaign
 from judging.consensus import RULE
 from judging.models import Adjudication, Candidate, Judgement
-from judging.models.pool import ANNOTATORS
+from judging.models.pool import ANNOTATORS, CandidateQuerySet, QueryQuerySet
 from metrics.formats.moment_ids import as_word, moment_id
-from releases.scope import Scope, by_query, by_rank
-from releases.training.writing import file_name
+from releases.training import file_name
 
 Lines = Iterator[str]
 # In imported ratings a worker can have several memberships; exports print the number of the first one.
@@ -269,3 +268,43 @@ def training_set_file(campaign: Campaign, depth: int) -> FileResponse:
     found = get_object_or_404(campaign.training_sets.exclude(file=""), depth=depth)
     filename = f"{campaign.name}-{file_name(depth)}"
     return FileResponse(found.file.open("rb"), as_attachment=True, filename=filename)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The pool of a campaign, or the part of it that belongs to finished queries."""
+
+    campaign: Campaign
+    finished_only: bool = False
+
+    @property
+    def queries(self) -> QueryQuerySet:
+        pool = self.campaign.queries.pool()
+        return pool.finished() if self.finished_only else pool
+
+    @property
+    def candidates(self) -> CandidateQuerySet:
+        pool = Candidate.objects.in_pool(self.campaign)
+        return pool.filter(query__in=self.queries.order_by().values("pk")) if self.finished_only else pool
+
+
+class _Bytes(Func):
+    """A text that is compared byte by byte. SQLite does so anyway; PostgreSQL asks the language of the machine."""
+
+    template = "%(expressions)s"
+
+    def as_postgresql(self, compiler: Any, connection: Any, **options: Any) -> Any:
+        return self.as_sql(compiler, connection, template='%(expressions)s COLLATE "C"', **options)
+
+
+def by_query(path: str = "") -> tuple[Combinable, ...]:
+    """Return the order of queries: by their ids, numbers by their value.
+
+    It depends on nothing but the ids, so that two databases that hold the same campaign write the same files.
+    """
+    return Length(F(f"{path}query_id")), _Bytes(F(f"{path}query_id"))
+
+
+def by_rank(candidate: str = "") -> tuple[Combinable, ...]:
+    """Return the order of candidates: by query, and by rank."""
+    return *by_query(f"{candidate}query__"), F(f"{candidate}rank")

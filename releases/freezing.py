@@ -29,8 +29,8 @@ from judging.consensus import RULE
 from releases.archive import FORMAT
 from releases.contents import parts, scope_of
 from releases.data_card import LICENCES, counted
+from releases.exports import by_query
 from releases.models import Release
-from releases.scope import by_query
 
 LONGEST_NOTES = 20_000  # characters
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold; files in releases have no other time
@@ -45,12 +45,8 @@ def freeze(
     """Make the campaign's next release, and ask for the job that writes it. Judging goes on meanwhile.
 
     While a release that was asked for in the same way is being written, that one is returned, and no other is made.
-    Queries that are not finished are left out, unless `with_unfinished`.
-
-    Raises
-    ------
-    BadValue
-        If the licence is unknown, or the notes are too long.
+    Queries that are not finished are left out, unless `with_unfinished`. Raise BadValue if the licence is unknown, or
+    the notes are too long.
     """
     if licence not in LICENCES:
         raise BadValue("licence", licence[:40] or "nothing", f"one of {', '.join(LICENCES)}")

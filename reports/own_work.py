@@ -14,8 +14,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.models import Membership
 from judging.models import Assignment, Candidate, Judgement, Kind
-from reports.pay.hours import Worked, total, worked_by_day
-from reports.pay.rates import Rates
+from reports.hours import Rates, Worked, total, worked_by_day
 
 DAYS = 14
 COMPARED = 100  # newest settled pairs that the words about agreement are based on

@@ -21,8 +21,7 @@ from reports.models import Summary
 from reports.statistics.agreement import agreement, by_query
 from reports.statistics.arrays import Read, read
 from reports.statistics.collection import collection
-from reports.statistics.people import days_over, people
-from reports.statistics.progress import progress
+from reports.statistics.progress import days_over, people, progress
 
 AGREEMENT, QUERIES, FIGURES = "agreement", "queries", "figures"
 PROGRESS, PEOPLE, DAYS = "progress", "people", "days"

@@ -46,10 +46,7 @@ FORGOTTEN_AFTER = timedelta(days=7)
 def describe(member: Membership, data: Mapping[str, Any], submission: Submission | None = None) -> Submission:
     """Store what the member says of a run that is to come, as a new submission or as one that is not checked yet.
 
-    Raises
-    ------
-    BadValue
-        If something that is said cannot be, such as a name that another run of the campaign has.
+    Raise BadValue if something that is said cannot be, such as a name that another run of the campaign has.
     """
     submission = submission or Submission(by=member)
     for field in (*Submission.DETAILS, "format", "task"):
@@ -73,16 +70,8 @@ def _must_be_new(campaign: Campaign, name: str) -> None:
 def announce(submission: Submission, purpose: str, name: str, size: int) -> Arrival:
     """Return the arrival of a file: the unfinished one of this name and size, else a new one, which replaces others.
 
-    Raises
-    ------
-    BadValue
-        If the name or the size is wrong.
-    TooLarge
-        If the file is larger than runs are.
-    NoRoom
-        If the disk has too little room for it.
-    WrongState
-        If the submission has become a run.
+    Raise BadValue if the name or the size is wrong; TooLarge if the file is larger than runs are; NoRoom if the disk
+    has too little room for it; WrongState if the submission has become a run.
     """
     must_be_a_files_name(name)
     if size < 1:
@@ -113,10 +102,7 @@ def must_be_open(submission: Submission) -> None:
 def submit(submission: Submission) -> Job:
     """Ask for the job that checks the submission's files and stores the run.
 
-    Raises
-    ------
-    BadValue
-        If its file has not arrived as a whole.
+    Raise BadValue if its file has not arrived as a whole.
     """
     must_be_open(submission)
     for purpose in Arrival.Purpose.values:
@@ -144,10 +130,7 @@ def receive_run(submission: Submission, report: Report) -> None:
 def receive(submission: Submission) -> Run | None:
     """Check a submission's files, and store the run if nothing is wrong with it; else store what is wrong.
 
-    Raises
-    ------
-    JobLeft
-        If the files are on another machine.
+    Raise JobLeft if the files are on another machine.
     """
     if submission.run_id:
         return submission.run

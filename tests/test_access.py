@@ -33,8 +33,8 @@ from judging.work import submitting
 from releases.freezing import freeze
 from releases.models import Release, TrainingSet
 from retrieval.models import Rewording, Substitution
-from runs.believe.choices import HEADLINE
 from runs.models import Arrival, Enlargement, Inquiry, Run, Submission, TrainedSystem, Yardstick
+from runs.reliability.choices import HEADLINE
 from tests.cast import browser, claim, content_of, expire, judge_all
 
 # name: (method, stranger, outsider, annotator, other annotator, researcher, lead)

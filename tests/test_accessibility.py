@@ -129,7 +129,7 @@ Draft.objects.update(findings={"problems": ["moments.csv: line 3: end"], "notes"
 RUNS = """
 from campaigns.models import Campaign
 from runs.models import Enlargement, Score, SystemSearch, TrainedSystem
-from runs.pools.proposing import Plan, ask_to_propose
+from runs.pools.enlarging import Plan, ask_to_propose
 from runs.receiving import describe, submit
 from tests.runs.conftest import best
 from tests.runs.uploading import ranking, send

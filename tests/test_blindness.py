@@ -24,9 +24,9 @@ from campaigns.models import Campaign, Event, Membership, Message
 from corpus.models import Clip, Moment
 from jobs.running import work_off
 from judging.models import Assignment, Batch, Candidate, Example, Flag
+from judging.quality.checks import draw_gold
 from judging.quality.exam import set_exam
 from judging.quality.examples import add_own_example
-from judging.quality.gold import draw_gold
 from judging.review.reopening import reopen_all_of
 from judging.work import grading
 from runs.models import TrainedSystem

@@ -21,20 +21,19 @@ from api.resources.runs import OfRelease
 from base.errors import WrongState
 from campaigns.models import Membership
 from runs import access
-from runs.believe import choices as believe_choices
-from runs.believe.catalogue import BY_KEY
-from runs.believe.explanations import NOTHING
-from runs.believe.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
 from runs.board import choices as board_choices
-from runs.board.bands import Queries
+from runs.board.choices import Queries
 from runs.board.files import numbers_of
 from runs.board.table import board
+from runs.explain import queries as explained_queries
+from runs.explain.cases import Case, Judged, Rank, Side, case_of
+from runs.explain.queries import Line, lines_of, scatter_file, texts_of
 from runs.measures import NAMES
 from runs.models import Yardstick
+from runs.reliability import choices as examinations
+from runs.reliability.figures import BY_KEY, NOTHING
+from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
 from runs.scoring import ask_for_measure, score_runs
-from runs.why import choices as why_choices
-from runs.why.cases import Case, Judged, Rank, Side, case_of
-from runs.why.differences import Line, lines_of, scatter_file, texts_of
 
 LARGEST = 10**9 - 1
 
@@ -165,19 +164,19 @@ class ExaminationFile(Resource, at=f"{CAMPAIGN}/believe/<slug:format>", name="be
         """A figure: its numbers as CSV, its drawing as JSON (Vega-Lite), SVG or PDF."""
         member = access.membership(request, name)
         with unfit():
-            return believe_choices.examination_file(believe_choices.choices_of(request._request.GET, member), format)
+            return examinations.examination_file(examinations.choices_of(request._request.GET, member), format)
 
 
-def _examination(request: Request, name: str, params: QueryDict) -> believe_choices.Choices:
+def _examination(request: Request, name: str, params: QueryDict) -> examinations.Choices:
     member = access.membership(request, name)
     with unfit():
-        choices = believe_choices.choices_of(params, member)
+        choices = examinations.choices_of(params, member)
     if choices is None:
         raise Http404
     return choices
 
 
-def _examined(choices: believe_choices.Choices) -> dict[str, Any]:
+def _examined(choices: examinations.Choices) -> dict[str, Any]:
     inquiry = choices.inquiry
     findings = inquiry.findings if inquiry else None
     rows, tells = [], NOTHING
@@ -197,7 +196,7 @@ def _examined(choices: believe_choices.Choices) -> dict[str, Any]:
 
 
 class WhyAsked(OfRelease):
-    convention = serializers.ChoiceField(why_choices.EXPLAINED, required=False)
+    convention = serializers.ChoiceField(explained_queries.EXPLAINED, required=False)
     measure = Text(required=False, max_length=80)
     against = serializers.IntegerField(
         required=False, min_value=1, max_value=10**9 - 1, help_text="another run's number"
@@ -285,13 +284,13 @@ class RunScatter(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scatter/<slug:forma
         """Two runs query by query: the numbers as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
         member, params = access.membership(request, name), request._request.GET
         with unfit():
-            return scatter_file(why_choices.choices_of(member, number, params), params, format)
+            return scatter_file(explained_queries.choices_of(member, number, params), params, format)
 
 
-def _explained(request: Request, name: str, number: int) -> why_choices.Choices:
+def _explained(request: Request, name: str, number: int) -> explained_queries.Choices:
     member = access.membership(request, name)
     with unfit():
-        choices = why_choices.choices_of(member, number, request._request.GET)
+        choices = explained_queries.choices_of(member, number, request._request.GET)
     if choices is None:
         raise WrongState("The run has no scores yet.")
     return choices

@@ -40,8 +40,7 @@ from judging import access
 from judging.drafts import changes as steps
 from judging.drafts import forms
 from judging.drafts.builder import marks
-from judging.drafts.corpora import store_corpus
-from judging.drafts.draws import draw_queries
+from judging.drafts.sources import draw_queries, store_corpus
 from retrieval.rewriting.counting import counted, ready_in
 
 LARGEST_FILE = 2**53 - 1  # bytes; the settings allow less

@@ -20,9 +20,9 @@ from judging import access
 from judging.consensus import GRADES
 from judging.models import Candidate, Example
 from judging.quality import examples
-from judging.quality.example_forms import OwnExampleForm
 from judging.quality.examples import (
     LONGEST_WHY,
+    OwnExampleForm,
     add_example,
     add_own_example,
     hidden_examples,

@@ -16,9 +16,9 @@ from judging import access
 from judging.consensus import GRADES
 from judging.models import Assignment, Flag, Revision
 from judging.models.assignment import taken_from_you
-from judging.quality.exam_state import exam_state
+from judging.quality.exam import exam_state
 from judging.work import claiming, grading, submitting
-from judging.work.assignment_data import assignment_data
+from judging.work.claiming import assignment_data
 from judging.work.grading import LARGEST, LONGEST, LONGEST_COMMENT
 from reports import own_work
 

@@ -18,7 +18,7 @@ from judging import access
 from judging.consensus import GRADES
 from judging.models import Kind
 from judging.models import Query as PoolQuery
-from judging.pool.study import MOST_CANDIDATES, MOST_QUERIES, Plan, ask_for_study
+from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, Plan, ask_for_study
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.files import campaign_figure_file, query_of
 from reports.figures.numbers import Subject, annotator_of, week_name

@@ -29,11 +29,10 @@ from campaigns.invitations import (
 )
 from campaigns.models import Invitation, Membership, Message
 from judging import access
-from judging.work import leaving
+from judging.review import decisions
+from reports.hours import Rates
 from reports.models import ApprovedPeriod
-from reports.pay.approval import approve
-from reports.pay.periods import PayRow, Period, pay_of
-from reports.pay.rates import Rates
+from reports.pay import PayRow, Period, approve, pay_of
 
 
 class MemberShape(Shape):
@@ -42,7 +41,7 @@ class MemberShape(Shape):
 
 
 class MemberChange(Body):
-    verb = Choice(choices=list(leaving.VERBS))
+    verb = Choice(choices=list(decisions.VERBS))
     reason = Text(required=False, max_length=400, allow_blank=True, help_text="kept on record")
     hand_over = Truth(required=False, help_text="with the verb pause: take the batch in hand away, too")
 
@@ -73,7 +72,7 @@ class ChangeMember(Resource, at=f"{CAMPAIGN}/members/<int:worker>/changes", name
         """Pause or resume a member, and so on."""
         lead, reason = access.lead(request, name), self.data.get("reason", "").strip()
         person, hand_over = access.person(lead, worker), self.data.get("hand_over", False)
-        leaving.change_member(person, lead, self.data["verb"], reason, hand_over)
+        decisions.change_member(person, lead, self.data["verb"], reason, hand_over)
         person.refresh_from_db()
         return person
 
@@ -84,7 +83,7 @@ class ChangeRole(Resource, at=f"{CAMPAIGN}/members/<int:worker>/role", name="mem
         """Give a member another role."""
         lead = access.lead(request, name)
         person = access.person(lead, worker)
-        leaving.change_role(person, self.data["role"], lead, self.data["reason"])
+        decisions.change_role(person, self.data["role"], lead, self.data["reason"])
         person.refresh_from_db()
         return person
 

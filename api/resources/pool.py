@@ -17,17 +17,16 @@ from judging import access
 from judging.models import Batch, Kind, Review
 from judging.models import Query as PoolQuery
 from judging.pool.opening import open_all_without_clips, open_without_clips
-from judging.review.recommending import Recommendation, recommendations
-from judging.review.withdrawing import bring_back, withdraw
+from judging.review.decisions import bring_back, withdraw
+from judging.review.reviewing import Recommendation, recommendations
 from releases.models import Release
 from reports.tables.batch import CandidateRow, Editions, candidate_rows
 from reports.tables.queries import FILTERS, SORTS, QueryRow, Table, query_rows
 from runs.access import enlargement as enlargement_of
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
-from runs.pools.opening import ask_to_open, open_further_batches
-from runs.pools.proposing import Plan, ask_to_propose, propose_moments
-from runs.pools.rows import HEADLINE, Row, comparison, found_moments
+from runs.pools.comparing import HEADLINE, Row, comparison, found_moments
+from runs.pools.enlarging import Plan, ask_to_open, ask_to_propose, open_further_batches, propose_moments
 
 MOST = 2**31 - 1
 MOST_MOMENTS = 5000

@@ -21,10 +21,20 @@ from judging.consensus import GRADES
 from judging.models import Batch, Sitting
 from judging.models.sitting import exam_batches
 from judging.quality import check_results
-from judging.quality.exam import DEPTH, MOST_QUERIES, QUERIES, set_exam, set_truth
+from judging.quality.checks import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
+from judging.quality.exam import (
+    DEPTH,
+    LONGEST_REASON,
+    MOST_QUERIES,
+    QUERIES,
+    QUORUM,
+    VERDICTS,
+    exam_grades,
+    set_exam,
+    set_truth,
+    truths,
+)
 from judging.quality.examples import LONGEST_WHY
-from judging.quality.gold import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
-from judging.quality.sittings import LONGEST_REASON, QUORUM, VERDICTS, exam_grades, truths
 from reports.summaries import PEOPLE, current_summary
 from reports.tables.examinees import Examinee, Kappas, OwnPair, Pair, examinee, overview, pairs_of, pairs_of_one
 from reports.tables.people import check_rows

@@ -20,8 +20,7 @@ from releases.difference import compare
 from releases.exports import FILES, Export, export_file, training_set_file
 from releases.freezing import LONGEST_NOTES, freeze, freeze_release
 from releases.models import Release, TrainingSet
-from releases.training.sets import ask_for_training_set, make_training_set
-from releases.training.writing import DEEPEST
+from releases.training import DEEPEST, ask_for_training_set, make_training_set
 from releases.verifying import last_verified, verify_release
 
 

@@ -15,10 +15,9 @@ from judging import access
 from judging.consensus import GRADES
 from judging.models import Flag, Reopening, Review
 from judging.review import reviewing
-from judging.review.adjudicating import adjudicate, withdraw_adjudication
-from judging.review.flags import ACTIONS
-from judging.review.recommending import as_seen
+from judging.review.decisions import ACTIONS, adjudicate, withdraw_adjudication
 from judging.review.reopening import reopen, reopen_work
+from judging.review.reviewing import as_seen
 from reports.tables.reopening_cost import Cost, cost_of
 
 LARGEST = 10**18 - 1  # a primary key

@@ -18,7 +18,7 @@ from api.resources.numbers import FILE_TYPES
 from api.resources.runs import Findings
 from corpus.features import sets_of
 from jobs.models import Job
-from releases.training.writing import DEEPEST
+from releases.training import DEEPEST
 from runs import access
 from runs.systems.models import LONGEST_QUERY, TrainedSystem
 from runs.systems.orders import (
@@ -27,14 +27,16 @@ from runs.systems.orders import (
     LONGEST,
     MOST_SEEDS,
     SHORTEST,
+    Hit,
     Wanted,
     ask_again,
     ask_to_search,
     ask_to_train,
+    hits_of,
     remove,
+    search_with_system,
 )
 from runs.systems.pages import State, curves_file, jobs_of, state_of
-from runs.systems.searches import Hit, hits_of, search_with_system
 from runs.systems.training import train_system
 from systems.interface import SYSTEMS, Entry
 

@@ -1,4 +1,4 @@
-"""The demo's queries, and the hidden true grade of each query and moment.
+"""The demo's queries, worked examples, and the hidden true grade of each query and moment.
 
 The grade follows the annotation guideline of TVR-Ranking (Appendix B.1), read off the deeds of a moment:
 
@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from .scripts import Deed, Moment, moments
 from .stage import CAST, Person
@@ -41,6 +42,15 @@ class Query:
     who: str
     wants: tuple[Want, ...]
     whom: str = ""
+
+
+class Example(NamedTuple):
+    """A worked example: a query beside a moment, with a grade and why."""
+
+    query: str
+    description: str  # names the moment
+    grade: int
+    why: str
 
 
 def true_grade(query_text: str, moment_key: Key) -> int:
@@ -191,9 +201,9 @@ def _want(action: str) -> Want:
     return Want(frozenset(verbs.split("/")), what.replace("any", ""), where)
 
 
-QUERIES_FILE = Path(__file__).with_name("queries.toml")
-_LINES: str = tomllib.loads(QUERIES_FILE.read_text(encoding="utf-8"))["queries"]
-QUERIES = tuple(_query(line) for line in _LINES.strip().splitlines())
+_FILE = tomllib.loads(Path(__file__).with_name("queries.toml").read_text(encoding="utf-8"))
+QUERIES = tuple(_query(line) for line in _FILE["queries"].strip().splitlines())
+EXAMPLES = tuple(Example(**each) for each in _FILE["examples"])
 _BY_TEXT = {query.text: query for query in QUERIES}
 
 

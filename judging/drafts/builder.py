@@ -1,9 +1,9 @@
-"""Making a campaign of a draft, all of it or nothing; and trying that without storing anything."""
+"""Making a campaign of a draft or in the terminal, all of it or nothing; and trying that without storing anything."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from base.errors import ReeljudgeError, WrongState
 from base.text import printable
 from base.transactions import locked
 from campaigns.access import corpora_open_to, may_create_campaigns
-from campaigns.models import Campaign, Draft, Upload
+from campaigns.models import Campaign, Draft, Membership, Upload
 from campaigns.models.draft import token
 from campaigns.uploads import keep_films_only, read_whole
 from corpus.errors import BadLines, CorpusError
@@ -25,15 +25,24 @@ from corpus.importers.load import Report as Imported
 from corpus.importers.load import forget, preview, reveal, unfinished
 from corpus.models import Corpus
 from jobs.registry import Report, each_hour, kind
-from judging.drafts.corpora import corpus_of, store_corpus
-from judging.drafts.draws import selection_of, summary_of
-from judging.drafts.plan import Plan, build
-from judging.drafts.sources import faults_of_films, must_be_here, partial_films, queries_file, source_of
+from judging.drafts.sources import (
+    corpus_of,
+    faults_of_films,
+    must_be_here,
+    partial_films,
+    queries_file,
+    selection_of,
+    source_of,
+    store_corpus,
+    summary_of,
+)
+from judging.pool.queries import load_queries
 from judging.pool.ranking import rank_candidates
-from judging.pool.selection import Selection
+from judging.pool.selection import Selection, store
 
 DRAWN = "The drawn queries"
 MOST_SHOWN = 100  # problems and notes of each check
+Step = Callable[[str], AbstractContextManager[object]]
 
 
 @dataclass
@@ -44,7 +53,7 @@ class Findings:
     notes: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     more: int = 0  # problems that are not listed
-    drawn: dict[str, Any] = field(default_factory=dict)  # as `judging.drafts.draws.summary_of`
+    drawn: dict[str, Any] = field(default_factory=dict)  # as `judging.drafts.sources.summary_of`
 
     def stored(self) -> dict[str, Any]:
         """Return them for the draft's row, the first hundred of each list."""
@@ -124,10 +133,7 @@ def marks(draft: Draft) -> list[Any]:
 def make_campaign(draft: Draft, report: Report) -> None:
     """Make the campaign, with its corpus, queries and members, and ask for the ranking. Doing it twice is harmless.
 
-    Raises
-    ------
-    ReeljudgeError
-        If something is wrong. Nothing is stored then.
+    Raise ReeljudgeError if something is wrong. Nothing is stored then.
     """
     must_be_here(draft)
     draft.refresh_from_db()
@@ -229,3 +235,71 @@ def forget_unfinished_corpora() -> None:
 def is_being_stored(draft: Draft) -> bool:
     """Return whether a job stores the draft's corpus or makes the campaign of it, or is to."""
     return any(each.jobs(draft).unfinished().exists() for each in (make_campaign, store_corpus))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A campaign that is to be made, or one that gets more queries."""
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    existing: Campaign | None = None
+    selection: Selection | None = None
+    queries: AbstractContextManager[Path] | None = None  # gives the file that holds them
+    queries_name: str = "The queries"
+    split: str = ""  # of the queries of the file
+    owner: User | None = None  # who leads it; nobody if it is made in the terminal
+    people: Iterable[tuple[str, str]] = ()  # name and role
+
+
+@dataclass
+class Built:
+    """A campaign that was made, with how many queries were drawn, added from the file, and merged."""
+
+    campaign: Campaign
+    drawn: int = 0
+    added: int = 0
+    merged: int = 0
+
+
+def build(plan: Plan, corpus: Corpus, step: Step = nullcontext) -> Built:
+    """Store a campaign with its queries and its members, in the caller's transaction.
+
+    Each part is made inside `step`, which is called with the part's name and may collect what is wrong with it. If
+    anything is wrong, nothing may stay.
+    """
+    built = Built(plan.existing or _campaign(plan, corpus, step))
+    if plan.selection:
+        built.drawn = store(built.campaign, plan.selection)
+    if plan.queries:
+        with step(plan.queries_name), transaction.atomic(), plan.queries as file:
+            built.added, built.merged = load_queries(built.campaign, file, plan.split)
+    if plan.owner:
+        with step("The people"), transaction.atomic():
+            _add_members(built.campaign, plan.owner, plan.people)
+    return built
+
+
+def _campaign(plan: Plan, corpus: Corpus, step: Step) -> Campaign:
+    """Store the campaign, or a stand-in if its settings are wrong, so that the rest can be checked too."""
+    campaign, is_right = Campaign(name=plan.name, corpus=corpus, **plan.settings), False
+    with step("The settings"):
+        campaign.full_clean()
+        is_right = True
+    if not is_right:
+        campaign = Campaign(name=token(), corpus=corpus)
+    campaign.save()
+    return campaign
+
+
+def _add_members(campaign: Campaign, owner: User, people: Iterable[tuple[str, str]]) -> None:
+    campaign.add_member(owner, Membership.Role.LEAD)
+    named = [name for name, _ in people]
+    users = {user.username: user for user in User.objects.filter(username__in=named)}
+    for name, role in people:
+        if name not in users:
+            raise ReeljudgeError(f"{name}: nobody has this name; invite people without an account later")
+        try:
+            campaign.add_member(users[name], role)
+        except WrongState as fault:
+            raise ReeljudgeError(f"{name}: {fault}") from fault

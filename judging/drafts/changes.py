@@ -15,22 +15,15 @@ from campaigns.uploads import refuse_if_kept, remove, store_text
 from jobs.models import Job
 from jobs.registry import Kind
 from judging.drafts.builder import check_draft, is_being_stored, make_campaign
-from judging.drafts.corpora import store_corpus
-from judging.drafts.draws import draw_queries
 from judging.drafts.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
+from judging.drafts.sources import draw_queries, store_corpus
 
 KINDS = (check_draft, make_campaign, store_corpus, draw_queries)  # of a draft's jobs
 MOST_DRAFTS = 50  # of one person at a time
 
 
 def begin_draft(owner: User) -> Draft:
-    """Begin another draft.
-
-    Raises
-    ------
-    WrongState
-        If the person has as many as one can have.
-    """
+    """Begin another draft. Raise WrongState if the person has as many as one can have."""
     if Draft.objects.unfinished().filter(owner=owner).count() >= MOST_DRAFTS:
         raise WrongState(f"You have {MOST_DRAFTS} drafts. Finish or remove some first.")
     return Draft.objects.create(owner=owner)
@@ -94,10 +87,7 @@ def ask_to_check(draft: Draft) -> Job:
 def ask_to_make(draft: Draft) -> None:
     """Ask for the campaign. Doing it twice is harmless.
 
-    Raises
-    ------
-    WrongState
-        If the draft was not checked, or the check found something wrong.
+    Raise WrongState if the draft was not checked, or the check found something wrong.
     """
     if not draft.campaign and not draft.is_ready:
         raise WrongState("Check the draft first: something has changed, or is wrong.")
@@ -114,10 +104,7 @@ def jobs_of(draft: Draft, *kinds: Kind[...]) -> list[Job]:
 def must_be_open(draft: Draft, to_change: bool) -> None:
     """Raise an error if a draft cannot be looked at any more or, with `to_change`, not be changed.
 
-    Raises
-    ------
-    WrongState
-        If the campaign was made of it; or, for a change, if it is being made, or its corpus stored.
+    Raise WrongState if the campaign was made of it; or, for a change, if it is being made, or its corpus stored.
     """
     if draft.campaign:
         raise WrongState(f"The campaign {draft.campaign} was made of this draft already.")
@@ -126,13 +113,7 @@ def must_be_open(draft: Draft, to_change: bool) -> None:
 
 
 def remove_file(upload: Upload) -> None:
-    """Remove a file of a draft, which has to be checked again.
-
-    Raises
-    ------
-    WrongState
-        If a corpus has it.
-    """
+    """Remove a file of a draft, which has to be checked again. Raise WrongState if a corpus has it."""
     refuse_if_kept(upload.draft, upload.purpose)
     upload.draft.change()
     remove(upload)

@@ -1,4 +1,4 @@
-"""Where a draft's corpus comes from: its file, and its films."""
+"""Where a draft's corpus and queries come from: its files and films, the corpus that is stored, and what is drawn."""
 
 from __future__ import annotations
 
@@ -10,36 +10,43 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
+from django.db import transaction
 
+from base.errors import ReeljudgeError
+from base.transactions import locked
 from campaigns.models import Draft, Upload
+from campaigns.uploads import remove
 from corpus.errors import CorpusError
 from corpus.films import MediaFolder, is_remote, media_at
 from corpus.importers.durations import read_durations
 from corpus.importers.formats import importer_of
 from corpus.importers.interface import Source
 from corpus.importers.lengths import misfits
-from corpus.importers.load import first_look
+from corpus.importers.load import first_look, reveal, staged
 from corpus.importers.rows import Row
+from corpus.models import Corpus
 from jobs.errors import JobLeft
-from jobs.registry import Report
+from jobs.registry import Report, kind
+from judging.pool.selection import Counts, Selection, select
+from retrieval.models import Rewording
 
 MOST_SHOWN = 100  # films
 NAMED = 5  # of the videos without a film
 LARGEST_LIST_OF_LINES = 64 * 2**20  # bytes of a text with one query a line
 MOST_TOLD = 10  # problems, at a first look
 KEPT = 24 * 3600  # seconds for which a first look is remembered
+EXAMPLES = 10  # of each split
+MOST_STRATA = 50  # that are shown
 
 
 def source_of(draft: Draft) -> Source:
     """Return what to import.
 
-    Raises
-    ------
-    CorpusError
-        If the file is missing or has not arrived as a whole, or the folder of films is not allowed.
+    Raise CorpusError if the file is missing or has not arrived as a whole, or the folder of films is not allowed.
     """
     file = whole(draft, Upload.Purpose.MOMENTS)
     if file is None:
@@ -86,10 +93,7 @@ def _durations(file: Path) -> dict[str, float]:
 def whole(draft: Draft, purpose: str) -> Path | None:
     """Return the file that was uploaded for a purpose, or None if there is none.
 
-    Raises
-    ------
-    CorpusError
-        If it has not arrived as a whole.
+    Raise CorpusError if it has not arrived as a whole.
     """
     upload = draft.upload_for(purpose)
     if upload and not upload.is_whole:
@@ -128,11 +132,8 @@ class UploadedFilms(MediaFolder):
 def allowed_folder(folder: str) -> str:
     """Return the folder or prefix if it lies in one that MEDIA_FOLDERS names, also after symbolic links were followed.
 
-    Raises
-    ------
-    CorpusError
-        If it lies elsewhere, or is a folder that is not there. The message is the same, so that nobody learns what
-        this server has.
+    Raise CorpusError if it lies elsewhere, or is a folder that is not there. The message is the same, so that nobody
+    learns what this server has.
     """
     for root in settings.MEDIA_FOLDERS:
         if is_remote(folder):
@@ -148,10 +149,7 @@ def allowed_folder(folder: str) -> str:
 def must_be_here(draft: Draft) -> None:
     """Leave the work to another machine if this one does not have the draft's uploads.
 
-    Raises
-    ------
-    JobLeft
-        If it has none of them.
+    Raise JobLeft if it has none of them.
     """
     if draft.uploads.filter(received__gt=0).exists() and not draft.folder.is_dir():
         raise JobLeft(f"the uploads are not in {settings.UPLOAD_ROOT} on this machine")
@@ -161,10 +159,7 @@ def must_be_here(draft: Draft) -> None:
 def queries_file(draft: Draft) -> Iterator[Path]:
     """Give the file from which `judging.pool.queries` reads the queries.
 
-    Raises
-    ------
-    CorpusError
-        If there is none, it has not arrived as a whole, or its text is not UTF-8.
+    Raise CorpusError if there is none, it has not arrived as a whole, or its text is not UTF-8.
     """
     file = whole(draft, Upload.Purpose.QUERIES)
     if file is None:
@@ -226,3 +221,96 @@ def _lengths(source: Source) -> dict[str, float | None]:
 def _some(names: list[str]) -> str:
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return f"{', '.join(names[:NAMED])}{more}"
+
+
+@kind(
+    "store-corpus", "Store a corpus", of=Draft, person="owner", page=("draft-queries", "token"), refusals=(CorpusError,)
+)
+def store_corpus(draft: Draft, report: Report) -> None:
+    """Store a draft's new corpus, which is the draft's corpus then. Doing it twice is harmless.
+
+    Raise CorpusError, ReeljudgeError if something is wrong. Nothing is stored then.
+    """
+    must_be_here(draft)
+    draft.refresh_from_db()
+    if not draft.is_new_corpus:
+        return
+    if partial := partial_films(draft):
+        raise ReeljudgeError("\n".join(partial))
+    with corpus_of(draft, report) as corpus, transaction.atomic():
+        draft = locked(Draft.objects.filter(pk=draft.pk)).get()
+        reveal(corpus, draft.corpus_name)
+        draft.change(corpus=corpus)
+        for upload in draft.uploads.filter(purpose__in=[Upload.Purpose.MOMENTS, Upload.Purpose.DURATIONS]):
+            remove(upload)
+
+
+@contextmanager
+def corpus_of(draft: Draft, report: Report) -> Iterator[Corpus]:
+    """Give the draft's corpus. A new one is stored, but not revealed, and deleted unless the caller reveals it."""
+    if draft.corpus:
+        yield draft.corpus
+        return
+    if not draft.corpus_name:
+        raise ReeljudgeError("The corpus: has no name; expected one, in the first step")
+    if Corpus.objects.filter(name=draft.corpus_name).exists():
+        raise ReeljudgeError(f"The corpus {draft.corpus_name} exists already; choose it, or another name")
+
+    def sign(rows: int) -> None:
+        report(0, 0, f"storing the corpus: {rows:,} moments so far")
+
+    sign(0)
+    with staged(draft.token, source_of(draft), sign) as corpus:
+        yield corpus
+
+
+def selection_of(draft: Draft) -> Selection | None:
+    """Draw what the draft asks for; return None if it asks for nothing.
+
+    Raise BadValue if so many cannot be drawn, and ReeljudgeError if the corpus is not stored yet.
+    """
+    if not (wanted := draft.selection):
+        return None
+    if draft.corpus is None:
+        raise ReeljudgeError("can be drawn once the corpus is stored; store it in the step Queries, or draw no queries")
+    return select(draft.corpus, Counts(wanted["validation"], wanted["test"]), wanted["seed"], wanted["strata"])
+
+
+def summary_of(found: Selection) -> dict[str, Any]:
+    """Return what a draft keeps of a selection: its record, the numbers of each stratum, and the first queries."""
+    strata = [[*each, each.training] for each in found.strata]
+    return {
+        "record": found.record,
+        "training": found.training,
+        "strata": strata[:MOST_STRATA] if found.by else [],
+        "more_strata": max(0, len(strata) - MOST_STRATA),
+        "validation": found.validation[:EXAMPLES],
+        "test": found.test[:EXAMPLES],
+    }
+
+
+def captions_of(corpus: Corpus) -> dict[str, Any]:
+    """Return how far the corpus is reworded: whether that has begun, and how many descriptions are settled or wait."""
+    rows = Rewording.objects.filter(corpus=corpus)
+    return {"begun": rows.exists(), "settled": rows.settled().count(), "queued": rows.queued().count()}
+
+
+@kind("draw-queries", "Draw queries", of=Draft, person="owner", page=("draft-queries", "token"))
+def draw_queries(draft: Draft, report: Report) -> None:
+    """Draw, and store with the draft what was drawn and of what, or why it cannot be drawn."""
+    report(0, 0, "drawing queries")
+    try:
+        found = selection_of(draft)
+        drawn_now = summary_of(found) if found else {}
+    except (CorpusError, ReeljudgeError) as fault:
+        drawn_now = {"fault": str(fault)}
+    Draft.objects.filter(pk=draft.pk).update(drawn=drawn_now | {"of": _wanted(draft)})
+
+
+def drawn(draft: Draft) -> dict[str, Any]:
+    """Return what was drawn, unless the draft asks for something else by now."""
+    return draft.drawn if draft.selection and draft.drawn.get("of") == _wanted(draft) else {}
+
+
+def _wanted(draft: Draft) -> list[Any]:
+    return [draft.corpus_id, draft.selection]

@@ -127,10 +127,7 @@ Value = TypeVar("Value", int, float)
 def at_position(places: list[Value], position: int) -> Value:
     """Return what stands at a position, counted from 1: the primary key of a candidate, or a limit.
 
-    Raises
-    ------
-    BadValue
-        If there is no such position.
+    Raise BadValue if there is no such position.
     """
     if not 1 <= position <= len(places):
         raise BadValue("position", str(position), f"1 to {len(places)}")
@@ -274,12 +271,8 @@ class Assignment(models.Model):
     def take_away(self) -> bool:
         """End the assignment at once, although its lease still runs, and free its slot.
 
-        It gets a new fence and a new token, so that the annotator's open page can neither write nor resume it.
-
-        Returns
-        -------
-        bool
-            False if the assignment was not live any more; then nothing changes.
+        It gets a new fence and a new token, so that the annotator's open page can neither write nor resume it. Return
+        False if the assignment was not live any more; then nothing changes.
         """
         batch = locked(Batch.objects.filter(pk=self.batch_id)).get()
         live = Assignment.objects.live().filter(pk=self.pk)
@@ -298,10 +291,7 @@ class Assignment(models.Model):
     def extend_lease(self, fence: int) -> None:
         """Extend the lease for a writer that has the present fence. This locks the row.
 
-        Raises
-        ------
-        Stale
-            If the fence is an old one, the lease has run out, or the assignment is not live any more.
+        Raise Stale if the fence is an old one, the lease has run out, or the assignment is not live any more.
         """
         live = Assignment.objects.held().filter(pk=self.pk, fence=fence)
         if not live.update(lease=lease_end()):

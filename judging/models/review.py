@@ -1,4 +1,4 @@
-"""The lead's decisions: reviews of settled batches, reopenings, and adjudications."""
+"""The lead's decisions: reviews of settled batches, reopenings, adjudications, and worked examples."""
 
 from __future__ import annotations
 
@@ -119,3 +119,25 @@ class Adjudication(models.Model):
 
     def __str__(self) -> str:
         return f"{self.grade} by the lead"
+
+
+class Example(models.Model):
+    """A query and a clip with a grade and its reason. Pairs that are still to be judged are never examples."""
+
+    campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="examples")
+    query = models.TextField()
+    moment = models.ForeignKey("corpus.Moment", models.PROTECT, related_name="+")
+    clip = models.ForeignKey("corpus.Clip", models.SET_NULL, null=True, related_name="+")
+    grade = models.PositiveSmallIntegerField()
+    why = models.TextField()
+    by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering = ["campaign", "-grade", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "query", "moment"], name="one_example_per_pair"),
+            models.CheckConstraint(condition=Q(grade__in=list(GRADES)), name="example_grade_from_0_to_4"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.grade}: {self.query}"

@@ -20,12 +20,7 @@ LAST_OF_RANKS = 2  # the highest number of a batch that holds ranks
 def open_batch(query: Query, number: int) -> Batch:
     """Return the query's batch of that number. If it does not exist, make it and ask for its clips.
 
-    Ranks that are in a further batch stay there.
-
-    Raises
-    ------
-    WrongState
-        If the query has no candidates of the batch's ranks.
+    Ranks that are in a further batch stay there. Raise WrongState if the query has no candidates of the batch's ranks.
     """
     size = query.campaign.batch_size
     ranks = (size * (number - 1) + 1, size * number)
@@ -44,12 +39,8 @@ def open_batch(query: Query, number: int) -> Batch:
 def open_without_clips(lead: Membership, batch: Batch) -> bool:
     """Open a batch although clips of it are not there, on the lead's word, which is noted in the lead's history.
 
-    Clips that come later are shown to whoever judges then. Doing it twice is harmless.
-
-    Returns
-    -------
-    bool
-        Whether this call has opened the batch.
+    Clips that come later are shown to whoever judges then. Doing it twice is harmless. Return whether this call has
+    opened the batch.
     """
     to_come = len(open_when_cut(batch))
     if not batch.open():
@@ -79,12 +70,8 @@ def open_further(query: Query, moments: Sequence[Moment]) -> dict[int, Candidate
 
     The query is not closed then, until the batches are reviewed. A moment that the query's ranking holds, and no batch,
     keeps its rank. Others get ranks behind all that the ranking could have, and no similarity. A moment that is in a
-    batch already is left out.
-
-    Raises
-    ------
-    WrongState
-        If the query is not closed, so that it has batches to judge or to review, or if it is withdrawn.
+    batch already is left out. Raise WrongState if the query is not closed, so that it has batches to judge or to
+    review, or if it is withdrawn.
     """
     Query.objects.filter(pk=query.pk).lock_with_batches()
     query = Query.objects.select_related("campaign").get(pk=query.pk)

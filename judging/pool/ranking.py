@@ -1,21 +1,30 @@
-"""Ranking: find for each query of a campaign the moments whose captions are most similar to it."""
+"""Ranking: find for each query of a campaign the moments whose captions are most similar to it.
+
+The study of grade against similarity ranks them all: a few queries are judged far deeper than the pool, and no study
+reaches the qrels. As in TVR-Ranking (section B.3), each of its queries has its most similar moments, and as many drawn
+at random from the rest.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from random import Random
+from typing import NamedTuple
 
 from django.db import transaction
 
-from base.errors import ReeljudgeError
+from base.errors import BadValue, ReeljudgeError, WrongState
 from campaigns.models import Campaign
 from corpus.errors import CorpusError
 from corpus.models import Moment
 from jobs.errors import JobPostponed
+from jobs.models import Job
 from jobs.registry import SELF, Report, kind
-from judging.models import Candidate, Query
+from judging.models import Batch, Candidate, Kind, Query
 from judging.pool import opening
+from judging.pool.clips import prepare
 from judging.pool.queries import wording
 from retrieval.embedding import embed, model_name
 from retrieval.encoders import same_model
@@ -23,6 +32,7 @@ from retrieval.models import is_under_way
 from retrieval.nearest import Nearest, nearest
 
 QUERIES_AT_A_TIME = 50
+MOST_QUERIES, MOST_CANDIDATES = 100, 1000  # of a study
 
 
 @kind("rank-candidates", "Rank candidates", of=Campaign, owner=SELF, page=("campaign", "name"), refusals=(CorpusError,))
@@ -103,3 +113,79 @@ def in_order(moments: list[Moment], found: Nearest, number: int, own: list[Momen
         moment = moments[index]
         seen.setdefault(str(moment), (moment, float(similarity)))
     return seen.values()
+
+
+class Plan(NamedTuple):
+    """How many queries a study has, and how many candidates each of them gets."""
+
+    queries: int = 10
+    top: int = 60  # the most similar moments
+    random: int = 60  # moments drawn from the rest
+    seed: int = 1
+
+
+@transaction.atomic
+def ask_for_study(campaign: Campaign, plan: Plan) -> Job:
+    """Ask for the job that makes the study. A campaign has one study at most.
+
+    Raise BadValue if a number of the plan is out of range, and WrongState if the campaign has a study already, or no
+    query has candidates yet.
+    """
+    for field, most in (("queries", MOST_QUERIES), ("top", MOST_CANDIDATES), ("random", MOST_CANDIDATES)):
+        if not (field != "random") <= getattr(plan, field) <= most:
+            raise BadValue(field, str(getattr(plan, field)), f"at most {most:,}, and something to judge")
+    if campaign.queries.filter(kind=Kind.STUDY).exists():
+        raise WrongState("This campaign has a study already.")
+    if not campaign.queries.pool().filter(batches__isnull=False).exists():
+        raise WrongState("No query has candidates yet; the study takes its queries from the pool.")
+    return start_study.ask(campaign, plan=list(plan))
+
+
+@kind("start-study", "Start the study", of=Campaign, owner=SELF, page=("figures", "name"), refusals=(CorpusError,))
+def start_study(campaign: Campaign, report: Report, plan: Sequence[int]) -> None:
+    start(campaign, Plan(*plan), report)
+
+
+def start(campaign: Campaign, plan: Plan, report: Report) -> None:
+    """Draw the queries, rank every moment for them, and open their batches. Running it again adds nothing."""
+    pool = list(campaign.queries.pool().order_by("pk"))
+    drawn = Random(plan.seed).sample(pool, min(plan.queries, len(pool)))
+    stored = set(campaign.queries.filter(kind=Kind.STUDY).values_list("query_id", flat=True))
+    wanted = [query for query in drawn if _name(query) not in stored]
+    if not wanted:
+        return
+    check_encoder(campaign)
+    moments = moments_of(campaign)
+    found, own = compare(wanted, moments, len(moments), report), own_moments(moments)
+    for number, query in enumerate(wanted):
+        report(number, len(wanted), "storing candidates")
+        _store_copy(query, list(in_order(moments, found, number, own[wording(query.text)])), plan)
+    report(len(wanted), len(wanted))
+
+
+@transaction.atomic
+def _store_copy(query: Query, ranked: list[tuple[Moment, float]], plan: Plan) -> None:
+    """Store a copy of the query with its candidates. They keep the ranks that they have among all moments."""
+    copy = Query.objects.create(
+        campaign=query.campaign, kind=Kind.STUDY, query_id=_name(query), text=query.text, split=query.split
+    )
+    draw = Random(f"{plan.seed}:{query.query_id}")
+    rest = range(plan.top, len(ranked))
+    places = [*range(min(plan.top, len(ranked))), *draw.sample(rest, min(plan.random, len(rest)))]
+    # Each batch mixes similar and random moments, so that annotators cannot expect a batch without any match.
+    draw.shuffle(places)
+    size = query.campaign.batch_size
+    for number, first in enumerate(range(0, len(places), size), 1):
+        batch = Batch.of(copy, number)
+        batch.save()
+        some = sorted(places[first : first + size])
+        Candidate.objects.bulk_create(
+            Candidate(query=copy, batch=batch, moment=moment, rank=place + 1, similarity=similarity)
+            for place in some
+            for moment, similarity in [ranked[place]]
+        )
+        prepare(batch)
+
+
+def _name(query: Query) -> str:
+    return f"study:{query.query_id}"[:100]

@@ -36,10 +36,8 @@ By = Substitution.By
 def refuse_if_ranked(corpus: Corpus, waiting: bool = True) -> None:
     """Raise an error if captions of the corpus may not change any more.
 
-    Raises
-    ------
-    WrongState
-        If a campaign over the corpus has candidates, or they are being ranked, or, with `waiting`, are to be.
+    Raise WrongState if a campaign over the corpus has candidates, or they are being ranked, or, with `waiting`, are to
+    be.
     """
     over = Campaign.objects.filter(corpus=corpus).order_by("pk")
     ranked = Candidate.objects.filter(query__campaign__in=over).select_related("query__campaign").first()
@@ -57,10 +55,7 @@ def refuse_if_ranked(corpus: Corpus, waiting: bool = True) -> None:
 def ask_for_rewording(corpus: Corpus, by: str, asked_by: User | None = None, again: bool = False) -> Job:
     """Return the job that rewords a corpus. An earlier substitution of the same kind that has not ended goes on.
 
-    Raises
-    ------
-    WrongState
-        If a campaign over the corpus has candidates, or another substitution is under way.
+    Raise WrongState if a campaign over the corpus has candidates, or another substitution is under way.
     """
     list(locked(Corpus.objects.filter(pk=corpus.pk)))
     refuse_if_ranked(corpus)
@@ -106,17 +101,8 @@ def reword(order: Substitution, report: Report) -> None:
 def accept_caption(rewording: Rewording, user: User, text: str) -> bool:
     """Make a text the caption of a description that waits for a lead, and note who accepted it and when.
 
-    Returns
-    -------
-    bool
-        Whether this call did it. Accepting the same text twice is harmless.
-
-    Raises
-    ------
-    BadValue
-        If the text cannot be a caption.
-    WrongState
-        If the description does not wait for a lead, or captions may not change any more.
+    Return whether this call did it. Accepting the same text twice is harmless. Raise BadValue if the text cannot be a
+    caption, and WrongState if the description does not wait for a lead, or captions may not change any more.
     """
     caption = _as_caption(text)
     row = locked(Rewording.objects.select_related("corpus").filter(pk=rewording.pk)).get()

@@ -205,13 +205,8 @@ STRATA: dict[str, Callable[[str, str], str]] = {"show": _show, "length": _length
 def store(campaign: Campaign, selection: Selection) -> int:
     """Make what was drawn the campaign's queries, and return how many were added. Doing it twice adds nothing.
 
-    A query of the campaign that has the text of a caption already takes its id as an alias, and its split unless it
-    has one.
-
-    Raises
-    ------
-    WrongState
-        If the campaign has another selection already.
+    A query of the campaign that has the text of a caption already takes its id as an alias, and its split unless it has
+    one. Raise WrongState if the campaign has another selection already.
     """
     campaign = locked(Campaign.objects.filter(pk=campaign.pk)).get()
     if campaign.selection not in ({}, selection.record):

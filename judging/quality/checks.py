@@ -1,33 +1,36 @@
-"""Quiet checks: when an annotator gets a check, which one, and what follows from the result.
+"""Quiet checks: making gold, when an annotator gets which check, and what follows from the result.
 
-Annotators cannot tell a check from other batches. It holds either gold, pairs whose grade is beyond doubt, or a repeat
-of pairs that the annotator graded some batches ago. It is judged at the same addresses, and paid like all work.
+Annotators cannot tell a check from other batches. It holds either gold, pairs on which all annotators agreed, or a
+repeat of pairs that the annotator graded some batches ago. It is judged at the same addresses, and paid like all work.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import Any
 
-from django.db.models import Count, Exists, F, OuterRef
+from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_noop as _
 
 from base.database import JSONLength
-from campaigns.models.campaign import Campaign
-from campaigns.models.membership import Event, Membership, Message
-from judging.models.pool import Batch, Candidate, Query
-from judging.models.states import CLAIMED, Kind
+from base.errors import WrongState
+from base.transactions import all_or_nothing, locked
+from campaigns.models import Campaign, Event, Membership, Message
+from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Query
+from judging.models.assignment import AssignmentQuerySet
+from judging.models.pool import CandidateQuerySet
+from judging.models.states import CLAIMED
 from judging.pool import opening
 from judging.quality.check_results import ENOUGH, RecentChecks, recent_checks
-
-if TYPE_CHECKING:
-    from judging.models.assignment import Assignment, AssignmentQuerySet
 
 MOST_PAIRS = 10  # of a check, and never more than a batch
 REPEAT_AFTER = 5  # batches between a pair and its repeat
 # Newest batches of an annotator that are looked at, so that a claim never costs more as they work.
 REMEMBERED = 500
+SOURCES_LOOKED_AT = 200  # closed queries, for gold
+DRAWN_AT_ONCE = 10
 
 
 def due(annotator: Membership) -> Batch | None:
@@ -46,7 +49,7 @@ def due(annotator: Membership) -> Batch | None:
     draw = chance(campaign, annotator.pk, *(each.pk for each in newest[:1]))
     if checks[:1] == newest[:1] or not is_wanted(campaign.check_rate, judged, checked, draw):
         return None
-    makers: list[Callable[[Membership], Batch | None]] = [_gold, _repeat]
+    makers: list[Callable[[Membership], Batch | None]] = [_gold_for, _repeat]
     if checks and checks[0].batch__query__owner is None:  # the last one was gold
         makers.reverse()
     return makers[0](annotator) or makers[1](annotator)
@@ -117,7 +120,7 @@ def _done(annotator: Membership) -> AssignmentQuerySet:
     return assignments.order_by("-submitted", "-pk")
 
 
-def _gold(annotator: Membership) -> Batch | None:
+def _gold_for(annotator: Membership) -> Batch | None:
     """Return gold that the annotator has not had, with pairs new to them whose final grade has not changed."""
     had = annotator.assignments.submitted().filter(batch=OuterRef("pk"))
     pairs = Candidate.objects.filter(batch=OuterRef("pk"))
@@ -198,3 +201,87 @@ PAUSE = _(
     "Your work is paused until your lead has looked at it with you. Nothing that you did is lost, and all of it is "
     "counted. Your lead will be in touch."
 )
+
+
+def sources(campaign: Campaign, most: int | None = None) -> list[tuple[Query, int]]:
+    """Return the closed queries that can become gold, each with its number of clear pairs, most pairs first.
+
+    With `most`, only that many closed queries are examined.
+    """
+    # Annotators who sat the exam know the answers to its queries.
+    examined = campaign.queries.filter(kind=Kind.EXAM).values("text")
+    copies = Candidate.objects.in_campaign(campaign).filter(query__in=_gold(campaign))
+    closed = campaign.queries.pool().filter(closed=True).exclude(text__in=examined)
+    closed = closed.exclude(pk__in=copies.values("repeats__query")).order_by("pk")
+    pks = closed.values_list("pk", flat=True)
+    keys = list(pks[:most]) if most else pks.order_by()
+    counts = clear_pairs(campaign).filter(query__in=keys).order_by().values_list("query").annotate(n=Count("pk"))
+    numbers = dict(counts.filter(n__gte=fewest(campaign)).order_by("-n", "query"))
+    queries = Query.objects.in_bulk(numbers)
+    return [(queries[query], number) for query, number in numbers.items()]
+
+
+def clear_pairs(campaign: Campaign) -> CandidateQuerySet:
+    """Return the pairs of closed queries that settled in round one by grades that were all the same."""
+    another = Judgement.objects.filter(candidate=OuterRef("pk"), seat__isnull=False)
+    another = another.exclude(grade=OuterRef("grade"))
+    settled = Candidate.objects.in_pool(campaign).settled().filter(escalated=False, query__closed=True)
+    return settled.exclude(Exists(another))
+
+
+def gold(campaign: Campaign) -> QuerySet[Any]:
+    """Return the campaign's gold, newest first.
+
+    Each query has its `batch`, its number of `pairs`, and the number of annotators who `had` it.
+    """
+    done = Q(batches__assignments__state=Assignment.State.SUBMITTED)
+    return _gold(campaign).annotate(
+        pairs=Count("candidates", distinct=True),
+        batch=Min("batches"),
+        had=Count("batches__assignments", filter=done, distinct=True),
+    )
+
+
+@all_or_nothing
+def make_gold(query: Query) -> Query:
+    """Make gold of some clear pairs of a closed query, and return it. If it exists already, return that.
+
+    Raise WrongState if the query has too few clear pairs.
+    """
+    query = locked(Query.objects.filter(pk=query.pk)).select_related("campaign").get()
+    campaign, name = query.campaign, f"gold:{query.pk}"
+    if made := campaign.queries.filter(kind=Kind.CHECK, query_id=name).first():
+        return made
+    pairs = _spread(list(clear_pairs(campaign).filter(query=query)), campaign)
+    if len(pairs) < fewest(campaign):
+        raise WrongState(
+            f"“{query}” has {len(pairs)} pairs on which all agreed; gold takes a closed query with at least "
+            f"{fewest(campaign)}."
+        )
+    made = Query.objects.create(campaign=campaign, kind=Kind.CHECK, query_id=name, text=query.text, split=query.split)
+    copy_pairs(made, pairs[: size(campaign, name)], truths=True)
+    return made
+
+
+def draw_gold(campaign: Campaign, number: int, seed: int) -> list[Query]:
+    """Make gold of up to `number` more queries. The same seed draws the same queries."""
+
+    def shuffled(source: tuple[Query, int]) -> bytes:
+        return hashlib.sha256(f"{seed}:{source[0].pk}".encode()).digest()
+
+    return [make_gold(query) for query, _ in sorted(sources(campaign), key=shuffled)[:number]]
+
+
+def _spread(pairs: list[Candidate], campaign: Campaign) -> list[Candidate]:
+    """Return the pairs in an order that takes one pair of each grade in turn, so that a check has many grades."""
+    drawn = sorted(pairs, key=lambda pair: chance(campaign, "gold", pair.pk))
+    turns: Counter[int | None] = Counter()
+    order = {}
+    for pair in drawn:
+        order[pair.pk] = turns[pair.grade]
+        turns[pair.grade] += 1
+    return sorted(drawn, key=lambda pair: order[pair.pk])
+
+
+def _gold(campaign: Campaign) -> QuerySet[Query]:
+    return campaign.queries.filter(kind=Kind.CHECK, owner__isnull=True).order_by("-pk")

@@ -1,10 +1,12 @@
-"""Worked examples: making them, hiding those that are still to be judged, and listing them by grade."""
+"""Worked examples: making them and their forms, hiding those that are still to be judged, listing them by grade."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Exists, OuterRef, QuerySet
 
 from base.errors import WrongState
@@ -16,11 +18,11 @@ from judging.models import Candidate, Example
 from judging.pool.clips import clips_of_moments, prepare_clip
 
 LONGEST_WHY = 1000  # characters of an explanation
-
 # Nobody judges a candidate with one of these outcomes any more. Pairs of exams and checks never have one.
 DONE = (Candidate.Outcome.SETTLED, Candidate.Outcome.ADJUDICATED, Candidate.Outcome.DISCARDED)
-
 PAIR = ("query__campaign", "query__text", "moment__video", "moment__start", "moment__end")
+MOST_MOMENTS_NAMED = 8
+NEAR = 0.005  # seconds: times are typed with two decimals
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,7 @@ def teachable(campaign: Campaign, words: str = "") -> QuerySet[Candidate]:
 def add_example(lead: Membership, candidate: Candidate, grade: int, why: str) -> Example:
     """Make a judged pair an example, or replace the grade and the reason of the example that it is.
 
-    Raises
-    ------
-    WrongState
-        If the pair is still to be judged.
+    Raise WrongState if the pair is still to be judged.
     """
     pair = locked(Candidate.objects.in_campaign(lead.campaign).filter(pk=candidate.pk))
     candidate = pair.select_related("query", "moment__video").get()
@@ -107,3 +106,48 @@ def _to_judge(pair: dict[str, Any]) -> QuerySet[Candidate]:
     """Return the candidates that are this pair and still to be judged, for any moment of the same times."""
     candidates = Candidate.objects.filter(**pair, query__withdrawn__isnull=True)
     return candidates.exclude(outcome__in=DONE)
+
+
+class ExampleForm(forms.Form):
+    """What an example teaches."""
+
+    grade = forms.TypedChoiceField(
+        coerce=int, choices=[(grade, f"{grade} {words[0]}") for grade, words in LEVELS.items()]
+    )
+    why = forms.CharField(
+        max_length=LONGEST_WHY,
+        label="Why this grade",
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Annotators read this beside the clip.",
+    )
+
+
+class OwnExampleForm(ExampleForm):
+    """A pair of the lead's own: any sentence beside any moment."""
+
+    query = forms.CharField(max_length=500, help_text="A sentence as in the campaign's queries.")
+    video = forms.CharField(max_length=300, help_text="The video's name in the corpus.")
+    start = forms.FloatField(help_text="Seconds.", validators=[MinValueValidator(0)])
+    end = forms.FloatField(help_text="Seconds.", validators=[MaxValueValidator(1e6)])
+    field_order = ("query", "video", "start", "end", "grade", "why")
+
+    def __init__(self, campaign: Campaign, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.campaign = campaign
+
+    def clean(self) -> dict[str, Any]:
+        """Find the moment at those times."""
+        data = self.cleaned_data
+        if not {"video", "start", "end"} <= data.keys():
+            return data
+        moments = Moment.objects.filter(video__corpus=self.campaign.corpus, video__name=data["video"])
+        if not moments.exists():
+            self.add_error("video", "No video of this corpus has that name.")
+            return data
+        near = {f"{field}__range": (data[field] - NEAR, data[field] + NEAR) for field in ("start", "end")}
+        data["moment"] = moments.filter(**near).order_by("pk").first()
+        if not data["moment"]:
+            there = moments.order_by("start", "end").values_list("start", "end").distinct()
+            named = ", ".join(f"{start:g}-{end:g}" for start, end in there[:MOST_MOMENTS_NAMED])
+            self.add_error("start", f"No moment has these times. This video has moments at {named} s, among others.")
+        return data

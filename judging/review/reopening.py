@@ -94,10 +94,7 @@ def scope_of_annotator(annotator: Membership, query: int | None = None) -> Scope
 def reopen(lead: Membership, scope: Scope, reason: str) -> Reopening:
     """Have something judged again by others: at once, or by a job if it is all work of an annotator.
 
-    Raises
-    ------
-    WrongState
-        If nothing of it can be reopened, because it was reopened before or is being judged now.
+    Raise WrongState if nothing of it can be reopened, because it was reopened before or is being judged now.
     """
     if scope.annotator:
         return reopen_all_of(lead, scope.annotator, reason)
@@ -113,10 +110,7 @@ def reopen(lead: Membership, scope: Scope, reason: str) -> Reopening:
 def reopen_all_of(lead: Membership, annotator: Membership, reason: str) -> Reopening:
     """Ask for a job that has all work of the annotator judged again by others.
 
-    Raises
-    ------
-    WrongState
-        If such a job is unfinished, or nothing can be reopened.
+    Raise WrongState if such a job is unfinished, or nothing can be reopened.
     """
     scope = scope_of_annotator(annotator)
     if reopen_work.jobs(Reopening.objects.filter(annotator=annotator)).not_done().exists():

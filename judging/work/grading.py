@@ -13,7 +13,7 @@ from base.transactions import all_or_nothing
 from judging.models.assignment import Assignment, at_position, taken_from_you
 from judging.models.judgement import Flag, Revision
 from judging.work import saving
-from judging.work.active_time import counted, unrecorded
+from judging.work.saving import counted, unrecorded
 
 # The limits of what comes with a press.
 LARGEST = 2**31 - 1  # of a fence, and of the number of a press

@@ -9,11 +9,8 @@ from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.events import Happened, tell
 from campaigns.models import Membership
-from judging.models.assignment import Assignment
-from judging.models.judgement import Judgement
-from judging.models.pool import Batch
-from judging.models.states import Kind
-from judging.quality import checks, sittings
+from judging.models import Assignment, Batch, Judgement, Kind
+from judging.quality import checks, exam
 from judging.review.reviewing import follow_policy
 
 
@@ -21,14 +18,8 @@ from judging.review.reviewing import follow_policy
 def submit(assignment: Assignment, fence: int) -> None:
     """Submit an assignment, so that its judgements count. The second submission of a round settles the round.
 
-    Submitting twice is harmless.
-
-    Raises
-    ------
-    WrongState
-        If a candidate has neither a grade nor a flag.
-    Stale
-        If the fence is an old one or the lease has run out.
+    Submitting twice is harmless. Raise WrongState if a candidate has neither a grade nor a flag, and Stale if the fence
+    is an old one or the lease has run out.
     """
     # The membership may change below. It is locked before the batch, as in a claim.
     if assignment.slot is None:
@@ -48,7 +39,7 @@ def submit(assignment: Assignment, fence: int) -> None:
             tell(batch.campaign_id, Happened.BATCH_SETTLED, batch=batch.pk, query=batch.query_id)
         follow_policy(batch)
     elif batch.kind == Kind.EXAM:
-        sittings.finish_round(assignment.annotator)
+        exam.finish_round(assignment.annotator)
     elif batch.kind == Kind.CHECK:
         checks.warn_or_pause(assignment.annotator)
 

@@ -20,9 +20,8 @@ from campaigns.pages import campaign_page, while_working
 from judging import access
 from judging.consensus import GRADES
 from judging.models import Kind, Query
-from judging.pool.study import Plan, ask_for_study
-from reports.figures.catalogue import DRAWN, DRIFT, TABLES, WEEKS, Figure
-from reports.figures.explanations import NOTHING
+from judging.pool.ranking import Plan, ask_for_study
+from reports.figures.catalogue import DRAWN, DRIFT, NOTHING, TABLES, WEEKS, Figure
 from reports.figures.files import campaign_figure_file, query_of
 from reports.figures.numbers import Subject, annotator_of, week_name
 from reports.summaries import AGREEMENT, FIGURES, QUERIES, count_agreement, current_summary

@@ -31,10 +31,8 @@ from judging.drafts.changes import (
     remove_file,
     root_and_below,
 )
-from judging.drafts.corpora import store_corpus
-from judging.drafts.draws import captions_of, draw_queries, drawn
 from judging.drafts.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
-from judging.drafts.sources import wrong_at_first_look
+from judging.drafts.sources import captions_of, draw_queries, drawn, store_corpus, wrong_at_first_look
 from retrieval.rewriting.counting import counted, ready_in
 
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])

@@ -17,8 +17,14 @@ from campaigns.models import Campaign, Guideline, Membership
 from campaigns.pages import GuidelineForm, campaign_page
 from judging import access
 from judging.models import Example
-from judging.quality.example_forms import ExampleForm, OwnExampleForm
-from judging.quality.examples import add_example, add_own_example, hidden_examples, teachable
+from judging.quality.examples import (
+    ExampleForm,
+    OwnExampleForm,
+    add_example,
+    add_own_example,
+    hidden_examples,
+    teachable,
+)
 
 MOST_FOUND = 20
 

@@ -21,10 +21,9 @@ from campaigns.models import Membership, Message
 from campaigns.models.membership import LONGEST_MESSAGE
 from campaigns.pages import campaign_page
 from judging import access
-from judging.work import leaving
-from reports.pay import approval
-from reports.pay.periods import Period, pay_of, sum_of, write_csv
-from reports.pay.rates import Rates
+from judging.review import decisions
+from reports.hours import Rates
+from reports.pay import Period, approve, may_be_approved, pay_of, sum_of, write_csv
 from reports.summaries import PEOPLE, current_summary
 from reports.tables.people import DAYS_SHOWN, days_of, invitation_rows, person_rows
 
@@ -105,10 +104,10 @@ def _do(request: HttpRequest, lead: Membership, person: Membership, reason: str)
     verb = request.POST.get("verb", "")
     if verb == "role":
         role = one_of("role", request.POST.get("role", ""), Membership.Role.values)
-        leaving.change_role(person, role, lead, reason)
+        decisions.change_role(person, role, lead, reason)
         return f"is now {role}"
     hand_over = bool(request.POST.get("hand_over"))
-    return leaving.change_member(person, lead, one_of("verb", verb, leaving.VERBS), reason, hand_over)
+    return decisions.change_member(person, lead, one_of("verb", verb, decisions.VERBS), reason, hand_over)
 
 
 @require_POST
@@ -203,7 +202,7 @@ def hours(request: HttpRequest, name: str) -> HttpResponse:
         headings=_headings(lead.campaign.currency, several_rates=len(parts) > 1),
         worked=worked,
         pay=pay,
-        may_approve=approval.may_be_approved(lead.campaign, period),
+        may_approve=may_be_approved(lead.campaign, period),
     )
 
 
@@ -211,7 +210,7 @@ def hours(request: HttpRequest, name: str) -> HttpResponse:
 def approve_hours(request: HttpRequest, name: str) -> HttpResponse:
     lead, period = access.lead(request, name), Period.from_params(request.POST)
     with refusal_as_message(request):
-        approved = approval.approve(lead, period)
+        approved = approve(lead, period)
         messages.success(request, f"The hours and the pay from {approved} are approved.")
     return redirect(f"{reverse('hours', args=[name])}?{period.query}")
 

@@ -20,7 +20,7 @@ from releases.difference import HEADER, changes, compare
 from releases.exports import FILES, csv_lines, export_file, training_set_file
 from releases.freezing import freeze, freeze_release
 from releases.models import Release, TrainingSet
-from releases.training.sets import USUAL_DEPTHS, ask_for_training_set, make_training_set
+from releases.training import USUAL_DEPTHS, ask_for_training_set, make_training_set
 
 USUAL_LICENCE = "CC-BY-4.0"
 

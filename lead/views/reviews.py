@@ -25,14 +25,19 @@ from judging.models import Assignment, Batch, Flag, Judgement, Query, Review
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.quality.examples import teachable
 from judging.review import reviewing
-from judging.review.adjudicating import adjudicate, withdraw_adjudication
-from judging.review.flags import ACTIONS
-from judging.review.recommending import recommendation, recommendations
+from judging.review.decisions import ACTIONS, adjudicate, bring_back, withdraw, withdraw_adjudication
 from judging.review.reopening import Scope, reopen, reopen_work
-from judging.review.reviewing import MOST_AT_ONCE, accept_all, last_reviews, neighbours_to_review, to_undo, undo
-from judging.review.withdrawing import bring_back, withdraw
-from reports.tables.batch import ClipsToCome, Editions, FlagRow, candidate_rows, named, verdict_buttons
-from reports.tables.batch_chart import grades_by_rank
+from judging.review.reviewing import (
+    MOST_AT_ONCE,
+    accept_all,
+    last_reviews,
+    neighbours_to_review,
+    recommendation,
+    recommendations,
+    to_undo,
+    undo,
+)
+from reports.tables.batch import ClipsToCome, Editions, FlagRow, candidate_rows, grades_by_rank, named, verdict_buttons
 from reports.tables.queries import appearance
 from reports.tables.reopening_cost import cost_of
 

@@ -1,4 +1,4 @@
-"""The list of all tables and figures of a campaign, numbered as in TVR-Ranking's paper."""
+"""The list of all tables and figures of a campaign, numbered as in TVR-Ranking's paper, and what they say in words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from reports.figures import explanations, numbers
+from base.text import with_minus
+from judging.models import Candidate
+from reports.figures import numbers
 from reports.figures.numbers import Rows, Subject
+from reports.statistics.collection import ALL
 from reports.summaries import AGREEMENT, FIGURES
+
+NOTHING = "No round is complete yet."
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,125 @@ class Figure:
         return self.caption if isinstance(self.caption, str) else self.caption(counts, subject)
 
 
+def settled_of(counts: Any, subject: Subject) -> str:
+    number = sum(sum(each["grades"]) for each in counts["by_rank"])
+    source = "the study’s" if counts["source"] == "study" else "the pool’s"
+    queries = f"{counts['source_queries']:,} queries"
+    return f"{number:,} settled candidates of {source} {queries}; above each bar its number of candidates."
+
+
+def raw_of(counts: Any, subject: Subject) -> str:
+    return f"{sum(map(sum, counts['spread'])):,} candidates with two or four raw grades."
+
+
+def final_of(counts: Any, subject: Subject) -> str:
+    return f"{sum(counts['final']):,} settled candidates."
+
+
+def query_of(counts: Any, subject: Subject) -> str:
+    if not subject.query:
+        return ""
+    return f"“{subject.query}”: its candidates in batches, by similarity. Dashed: graded by the lead alone."
+
+
+def pairs_of(counts: Any, subject: Subject) -> str:
+    return f"{counts['pairs']:,} pairs of round one, each in the week in which its second grade came."
+
+
+def worker_of(counts: Any, subject: Subject) -> str:
+    return f"Worker {subject.member.worker} against co-judges, by week." if subject.member else ""
+
+
+def tell_sizes(rows: Rows) -> str:
+    whole, corpus = _whole(rows, "part"), rows[-1]
+    queries, videos = f"{whole['queries']:,} queries", f"{whole['videos']:,} of {corpus['videos']:,} videos"
+    return f"{queries} have candidates, from {videos}."
+
+
+def tell_replaced(rows: Rows) -> str:
+    if not rows:
+        return "The captions are the descriptions of the corpus: no word was replaced."
+    return f"“{rows[0]['word']}” replaces most: {rows[0]['frequency']:,} times."
+
+
+def tell_statistics(rows: Rows) -> str:
+    return "Splits are comparable where their columns are alike."
+
+
+def tell_consensus(rows: Rows) -> str:
+    whole = _whole(rows, "split")
+    settled = whole["two"] + whole["four"]
+    if not settled:
+        return NOTHING
+    share = settled / (settled + whole["discarded"])
+    return f"{share:.2%} of the candidates that were judged to the end reached consensus."
+
+
+def tell_by_similarity(rows: Rows) -> str:
+    return _high(rows, "a similarity of")
+
+
+def tell_by_rank(rows: Rows) -> str:
+    return _high(rows, "ranks")
+
+
+def tell_spread(rows: Rows) -> str:
+    share = sum(row["share"] for row in rows if row["highest"] - row["lowest"] <= 1)
+    return f"On {share:.0%} of the candidates all raw grades lie within 1 of each other." if share else NOTHING
+
+
+def tell_final(rows: Rows) -> str:
+    most = max(rows, key=lambda row: int(row["candidates"]))
+    share = f"{most['share']:.0%} of the settled candidates"
+    return f"The most frequent final grade is {most['grade']}, with {share}." if most["share"] else NOTHING
+
+
+def tell_example(rows: Rows) -> str:
+    settled = [row for row in rows if row["outcome"] == Candidate.Outcome.SETTLED]
+    if not settled:
+        return "No candidate of this query is settled yet."
+    most = max(row["grade"] for row in settled)
+    best = [row["rank"] for row in settled if row["grade"] == most]
+    last = f" and last to rank {best[-1]}" if len(best) > 1 else ""
+    return f"The highest grade, {most}, goes first to rank {best[0]}{last}."
+
+
+def tell_weeks(rows: Rows) -> str:
+    known = [row for row in rows if row["alpha"] is not None]
+    if len(known) < 2:
+        return "A second week of judgements will show whether agreement drifts."
+    first, last = known[0], known[-1]
+    return f"Alpha was {_two(first['alpha'])} in {first['week']} and is {_two(last['alpha'])} in {last['week']}."
+
+
+def tell_drift(rows: Rows) -> str:
+    known = [row for row in rows if row["severity"] is not None]
+    if len(known) < 2:
+        return "A second week of judgements will show whether this annotator drifts."
+    first, last = known[0], known[-1]
+    then, now = (
+        f"{_two(first['severity'], '+')} grades in {first['week']}",
+        f"{_two(last['severity'], '+')} in {last['week']}",
+    )
+    return f"Against co-judges: {then}, {now}."
+
+
+def _whole(rows: Rows, key: str) -> dict[str, Any]:
+    return next(row for row in rows if row[key] == ALL)
+
+
+def _high(rows: Rows, words: str) -> str:
+    if not rows:
+        return NOTHING
+    first, last = rows[0]["bin"], rows[-1]["bin"]
+    low, high = (sum(row["share"] for row in rows if row["bin"] == bin and row["grade"] > 2) for bin in (first, last))
+    return f"At {words} {first}, {low:.0%} of the candidates are graded 3 or 4; at {last}, {high:.0%}."
+
+
+def _two(value: float, sign: str = "") -> str:
+    return with_minus(f"{value:{sign}.2f}")
+
+
 def _table(key: str, title: str, rows: Any, caption: str, tells: Callable[[Rows], str]) -> Figure:
     return Figure(key, title, FIGURES, rows, caption, tells)
 
@@ -44,28 +168,28 @@ TABLES = [
         "Table 1: size of the collection",
         numbers.sizes,
         "Moments and videos of candidates in batches, each once. Vocabulary: distinct words of the queries.",
-        explanations.sizes,
+        tell_sizes,
     ),
     _table(
         "table-3",
         "Table 3: words that replaced others in captions",
         numbers.replaced,
         "Words of captions that their descriptions have not. M, F, N: male, female, neutral.",
-        explanations.replaced,
+        tell_replaced,
     ),
     _table(
         "table-4",
         "Table 4: statistics",
         numbers.statistics,
         "Over queries with candidates in batches, their moments, and the videos of these.",
-        explanations.statistics,
+        tell_statistics,
     ),
     _table(
         "consensus",
         "Consensus",
         numbers.consensus,
         "Candidates settled by two annotators, by four, discarded, left to the lead, or still being judged.",
-        explanations.consensus,
+        tell_consensus,
     ),
 ]
 DRAWN = [
@@ -74,58 +198,17 @@ DRAWN = [
         "Figure 4a: grade against similarity",
         FIGURES,
         numbers.by_similarity,
-        explanations.settled_of,
-        explanations.by_similarity,
+        settled_of,
+        tell_by_similarity,
         WIDE,
     ),
+    Figure("figure-4b", "Figure 4b: grade against rank", FIGURES, numbers.by_rank, settled_of, tell_by_rank, WIDE),
     Figure(
-        "figure-4b",
-        "Figure 4b: grade against rank",
-        FIGURES,
-        numbers.by_rank,
-        explanations.settled_of,
-        explanations.by_rank,
-        WIDE,
+        "figure-5a", "Figure 5a: lowest and highest raw grade", FIGURES, numbers.spread, raw_of, tell_spread, (404, 348)
     ),
-    Figure(
-        "figure-5a",
-        "Figure 5a: lowest and highest raw grade",
-        FIGURES,
-        numbers.spread,
-        explanations.raw_of,
-        explanations.spread,
-        (404, 348),
-    ),
-    Figure(
-        "figure-5b",
-        "Figure 5b: final grades",
-        FIGURES,
-        numbers.final,
-        explanations.final_of,
-        explanations.final,
-        (412, 342),
-    ),
-    Figure(
-        "figure-6",
-        "Figure 6: one query",
-        FIGURES,
-        numbers.example,
-        explanations.query_of,
-        explanations.example,
-        (824, 357),
-    ),
+    Figure("figure-5b", "Figure 5b: final grades", FIGURES, numbers.final, final_of, tell_final, (412, 342)),
+    Figure("figure-6", "Figure 6: one query", FIGURES, numbers.example, query_of, tell_example, (824, 357)),
 ]
-WEEKS = Figure(
-    "weeks",
-    "Agreement by week",
-    AGREEMENT,
-    numbers.weeks,
-    explanations.pairs_of,
-    explanations.weeks,
-    (816, 362),
-    least=2,
-)
-DRIFT = Figure(
-    "drift", "Drift by week", AGREEMENT, numbers.drift, explanations.worker_of, explanations.drift, (790, 362), least=2
-)
+WEEKS = Figure("weeks", "Agreement by week", AGREEMENT, numbers.weeks, pairs_of, tell_weeks, (816, 362), least=2)
+DRIFT = Figure("drift", "Drift by week", AGREEMENT, numbers.drift, worker_of, tell_drift, (790, 362), least=2)
 BY_KEY = {figure.key: figure for figure in (*TABLES, *DRAWN, WEEKS, DRIFT)}

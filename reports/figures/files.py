@@ -75,10 +75,7 @@ def _subject(campaign: Campaign, params: Mapping[str, str]) -> Subject:
 def query_of(campaign: Campaign, params: Mapping[str, str]) -> Query | None:
     """Return the query whose id `query` names; else the first that has a batch.
 
-    Raises
-    ------
-    BadValue
-        If the campaign has no such query.
+    Raise BadValue if the campaign has no such query.
     """
     name = params.get("query", "").strip()
     pool = campaign.queries.pool().order_by("pk")

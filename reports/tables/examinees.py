@@ -13,7 +13,7 @@ from django.db.models import Count
 from campaigns.models import Campaign, Membership
 from judging.models import Candidate, Flag, Sitting
 from judging.models.sitting import exam_batches
-from judging.quality.sittings import ExamGrades, Truths, exam_grades, truths
+from judging.quality.exam import ExamGrades, Truths, exam_grades, truths
 from metrics.analysis.agreement import kappa
 
 

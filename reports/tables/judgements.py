@@ -41,10 +41,7 @@ class JudgementsPage:
 def judgements_page(campaign: Campaign, params: QueryDict) -> JudgementsPage:
     """A page of the judgements that the filters of an address choose.
 
-    Raises
-    ------
-    BadValue
-        Naming the filter that cannot be read.
+    Raise BadValue naming the filter that cannot be read.
     """
     pool = Query.objects.filter(candidates=OuterRef("candidate"), campaign=campaign).pool()
     rows: Judgements = Judgement.objects.filter(Exists(pool), seat__isnull=False)

@@ -28,10 +28,7 @@ class MomentsPage:
 def moments_page(corpus: Corpus, params: QueryDict) -> MomentsPage:
     """Return the moments that an address asks for: `find` in descriptions, `video` by name, and `after` a moment.
 
-    Raises
-    ------
-    BadValue
-        If the address names no moment to go on after.
+    Raise BadValue if the address names no moment to go on after.
     """
     words = " ".join(params.get("find", "").replace("\0", "").split())[:LONGEST_SEARCH]
     video = params.get("video", "").replace("\0", "")

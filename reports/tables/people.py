@@ -14,8 +14,8 @@ from campaigns.models import Campaign, Invitation, Membership
 from jobs.models import Job
 from judging.models import Assignment
 from judging.quality.check_results import Checked, RecentChecks, Speed, recent_checks
-from reports.pay.hours import Worked, worked_by_day
-from reports.pay.periods import Period, worked_in
+from reports.hours import Worked, worked_by_day
+from reports.pay import Period, worked_in
 from reports.summaries import CurrentSummary
 
 DAYS_SHOWN = 28

@@ -13,8 +13,8 @@ from django.db.models.functions import Coalesce
 from base.text import storable
 from campaigns.models import Campaign
 from judging.models import Assignment, Batch, Kind, Query, Review
-from judging.review.recommending import Recommendation, recommendations
-from judging.work.eligibility import stuck_batches, without_annotators
+from judging.review.reviewing import Recommendation, recommendations
+from judging.work.claiming import stuck_batches, without_annotators
 
 
 def _has(batches: QuerySet[Batch]) -> Q:

@@ -11,8 +11,8 @@ from django.db.models import Count, Q
 from campaigns.models import Campaign, Membership
 from judging.models import Candidate, Flag, Judgement
 from judging.models.pool import ANNOTATORS
-from judging.review.recommending import Part
 from judging.review.reopening import Scope
+from judging.review.reviewing import Part
 from reports.summaries import PROGRESS, current_summary
 
 

@@ -1,32 +1,41 @@
-"""Asking for systems to be trained, for a search with one that is trained, and removing one."""
+"""Asking for systems to be trained, searching a corpus with one that is trained, and removing one."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
+from datetime import timedelta
+from functools import lru_cache, partial
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
+from django.db.models.functions import Now
 
 from base.errors import BadValue, WrongState
 from base.text import abbreviated
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
+from corpus.errors import CorpusError
 from corpus.features import must_be_a_set
+from corpus.models import Clip, Moment, Video
 from jobs.models import Job
-from releases.training.writing import DEEPEST
+from jobs.registry import Report, each_hour, kind
+from judging.pool.clips import clips_found, cut_for_search
+from metrics import moment_id
+from releases.training import DEEPEST
 from runs.systems.models import SystemSearch, TrainedSystem
-from runs.systems.searches import search_with_system
-from runs.systems.training import train_system
-from systems.errors import BadOption
-from systems.interface import entry
+from runs.systems.training import full_disks_pass, queries_as_read, train_system
+from systems.data import Query
+from systems.errors import BadOption, SystemsError
+from systems.interface import System, entry
 
 MOST_SEEDS = 20
 SHORTEST, LONGEST = 0.1, 600.0  # seconds of a clip
 LEARNED, ENCODER = "learned", "encoder"  # where the vectors of words come from
+HITS = 10  # of a search
+FORGOTTEN_AFTER = timedelta(days=7)
 
 
 @dataclass(frozen=True)
@@ -104,10 +113,7 @@ class Wanted:
 def ask_to_train(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
     """Ask for the jobs that train systems, one for each seed, and submit what they find as the member's runs.
 
-    Raises
-    ------
-    BadValue
-        If something that is wanted cannot be, such as a name that another run of the campaign has.
+    Raise BadValue if something that is wanted cannot be, such as a name that another run of the campaign has.
     """
     wanted.check(member.campaign)
     campaign = locked(Campaign.objects.filter(pk=member.campaign_id)).get()
@@ -142,10 +148,7 @@ def _row(member: Membership, wanted: Wanted, seed: int, number: int) -> TrainedS
 def ask_again(row: TrainedSystem) -> Job:
     """Ask for the job that trains a system. What it did before a failure is not done again.
 
-    Raises
-    ------
-    WrongState
-        If its run was submitted already.
+    Raise WrongState if its run was submitted already.
     """
     if row.is_submitted:
         raise WrongState("This system is trained, and its run is submitted.")
@@ -156,10 +159,7 @@ def ask_again(row: TrainedSystem) -> Job:
 def ask_to_search(row: TrainedSystem, text: str) -> SystemSearch:
     """Return the search of a text with a trained system; the first call asks for the job that finds the moments.
 
-    Raises
-    ------
-    WrongState
-        If the system is not trained yet.
+    Raise WrongState if the system is not trained yet.
     """
     if row.trained is None:
         raise WrongState("This system is not trained yet. Search with it once it is.")
@@ -178,3 +178,97 @@ def remove(row: TrainedSystem) -> None:
     train_system.jobs(row).delete()
     TrainedSystem.objects.filter(pk=row.pk).delete()
     transaction.on_commit(partial(shutil.rmtree, row.folder, ignore_errors=True))
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A moment that a system found, with the clip that shows it, if there is one."""
+
+    video: str
+    start: float
+    end: float
+    score: float
+    clip: Clip | None
+
+    @property
+    def moment(self) -> str:
+        """Its id in TREC files."""
+        return moment_id(self.video, self.start, self.end)
+
+
+@kind(
+    "search-with-system",
+    "Search with a system",
+    of=SystemSearch,
+    owner="system.campaign",
+    subject="{0.system}",
+    page=("system-search", "system.campaign.name", "system.number"),
+    by_members=True,
+    refusals=(CorpusError, SystemsError),
+)
+def search_with_system(search: SystemSearch, report: Report) -> None:
+    with full_disks_pass():
+        find(search)
+
+
+def find(search: SystemSearch) -> None:
+    """Find the moments of a search, store them, and ask for their clips.
+
+    Raise SystemsError if the system's files are not there any more, or the settings name another encoder than it was
+    trained with.
+    """
+    if search.moments is not None:
+        return
+    row = search.system
+    trained = str(row.trained)  # after a new index, the system is loaded anew
+    queries = queries_as_read(row, [Query("typed", search.text)])
+    run = _loaded(row.pk, trained).search(queries, HITS)
+    search.moments = [
+        [run.names[int(video)], round(float(start), 3), round(float(end), 3), float(score)]
+        for video, start, end, score in zip(run.video, run.start, run.end, run.scores, strict=True)
+    ]
+    _store(search)
+
+
+@lru_cache(maxsize=2)
+def _loaded(pk: int, trained: str) -> System:
+    """Return a system that keeps what it has read, for one search after the other."""
+    return TrainedSystem.objects.get(pk=pk).made()
+
+
+@all_or_nothing
+def _store(search: SystemSearch) -> None:
+    search.save(update_fields=["moments"])
+    campaign = search.system.campaign
+    clips = clips_found(moments := _moments(search), campaign)
+    for moment in moments:
+        clip = clips.get(moment.pk)
+        if moment.video.media and not (clip and clip.is_ready):
+            cut_for_search(moment, campaign)
+
+
+def hits_of(search: SystemSearch, campaign: Campaign) -> list[Hit]:
+    """Return the moments of a search that has ended, best first."""
+    moments = _moments(search)
+    clips = clips_found(moments, campaign)
+    scores = [score for *_, score in search.moments or []]
+    return [
+        Hit(each.video.name, each.start, each.end, score, clips.get(each.pk))
+        for each, score in zip(moments, scores, strict=True)
+    ]
+
+
+def _moments(search: SystemSearch) -> list[Moment]:
+    """Return what was found as moments that are not stored, with their places as keys; the corpus describes others."""
+    found = search.moments or []
+    rows = Video.objects.filter(corpus=search.system.campaign.corpus_id, name__in=[video for video, *_ in found])
+    videos = {row.name: row for row in rows}
+    return [
+        Moment(pk=place, video=videos[video], start=start, end=end)
+        for place, (video, start, end, _) in enumerate(found)
+    ]
+
+
+@each_hour
+def forget_searches() -> None:
+    SystemSearch.objects.filter(made__lt=Now() - FORGOTTEN_AFTER).delete()

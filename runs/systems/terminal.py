@@ -24,13 +24,7 @@ def add_system_arguments(parser: ArgumentParser) -> None:
 
 
 def system_numbered(campaign: str, number: int) -> TrainedSystem:
-    """Return a campaign's trained system.
-
-    Raises
-    ------
-    ReeljudgeError
-        If it has none of this number; it says which it has.
-    """
+    """Return a campaign's trained system. Raise ReeljudgeError if it has none of this number; it says which it has."""
     rows = Campaign.objects.named(campaign).systems.select_related("campaign__corpus", "by__campaign")
     found = rows.filter(number=number).first()
     if found is None:

@@ -1,4 +1,4 @@
-"""The cells of a leaderboard: the number, a bar behind it, and whiskers for its intervals."""
+"""The cells of a leaderboard: the number, a bar behind it, and whiskers for its intervals; and words of other pages."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from django.utils.safestring import SafeString
 from base.text import with_minus
 from metrics.measures.explain import can_explain
 from runs.board.table import Board, Cell
-from runs.why.choices import EXPLAINED
+from runs.explain.queries import EXPLAINED
+from runs.reliability.figures import way
 
 register = template.Library()
+register.filter("way", way)
 WIDE = 100  # units of a bar
 UNKNOWN = SafeString('<td class="n">–</td>')
 

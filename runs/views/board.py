@@ -16,8 +16,7 @@ from campaigns.pages import campaign_page
 from metrics import CONVENTIONS
 from releases.models import Release
 from runs import access
-from runs.board.bands import Queries
-from runs.board.choices import Choices, choices_of, known_measures, measure_named
+from runs.board.choices import Choices, Queries, choices_of, known_measures, measure_named
 from runs.board.files import FILES, caption
 from runs.board.table import Board, board
 from runs.measures import NAMES

@@ -22,10 +22,18 @@ from reports.figures.numbers import rows_as_csv
 from runs import access
 from runs.measures import NDCG, USUAL
 from runs.models import Enlargement, Near
-from runs.pools.comparing import compare_pools
-from runs.pools.opening import ask_to_open, open_further_batches
-from runs.pools.proposing import DEEPEST, MOST_RUNS, THRESHOLDS, Plan, ask_to_propose, open_runs, propose_moments
-from runs.pools.rows import HEADLINE, Comparison, batches_of, comparison, found_moments
+from runs.pools.comparing import HEADLINE, Comparison, batches_of, compare_pools, comparison, found_moments
+from runs.pools.enlarging import (
+    DEEPEST,
+    MOST_RUNS,
+    THRESHOLDS,
+    Plan,
+    ask_to_open,
+    ask_to_propose,
+    open_further_batches,
+    open_runs,
+    propose_moments,
+)
 from runs.scoring import newest_release
 
 MOST_SHOWN = 100  # moments

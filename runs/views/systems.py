@@ -17,12 +17,21 @@ from jobs.models import Job
 from judging.pool.clips import clips_found
 from retrieval.search.searching import Answer, search
 from runs import access
-from runs.systems.forms import OptionsForm, WantedForm, show_fault, wanted
 from runs.systems.models import LONGEST_QUERY
-from runs.systems.orders import ask_to_search, ask_to_train, remove
-from runs.systems.pages import State, curves_file, jobs_of, plot_of, state_of, where_of
-from runs.systems.searches import HITS, hits_of, search_with_system
-from runs.views.uploading import page_or_form
+from runs.systems.orders import HITS, ask_to_search, ask_to_train, hits_of, remove, search_with_system
+from runs.systems.pages import (
+    OptionsForm,
+    State,
+    WantedForm,
+    curves_file,
+    jobs_of,
+    plot_of,
+    show_fault,
+    state_of,
+    wanted,
+    where_of,
+)
+from runs.views.runs import page_or_form
 from systems.interface import SYSTEMS
 
 

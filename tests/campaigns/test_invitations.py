@@ -17,7 +17,7 @@ from django.urls import reverse
 from base.errors import Gone
 from campaigns.accounts.invitations import sign_up
 from campaigns.models import Campaign, Invitation, Membership
-from judging.work import leaving
+from judging.review import decisions
 from tests.cast import browser, days_left
 from tests.terminal import printed, refused
 from tests.together import at_once
@@ -99,7 +99,7 @@ def test_who_would_see_what_they_judge_is_refused_and_uses_nothing_up(
 
 
 def test_who_left_does_not_come_back_by_a_link(made: tuple[Invitation, str], ada: Membership) -> None:
-    leaving.deactivate(ada, None, "")
+    decisions.deactivate(ada, None, "")
     opened(browser(ada), made[1])
     assert Membership.objects.get(pk=ada.pk).state == Membership.State.LEFT
 

@@ -16,7 +16,8 @@ from campaigns.models import Campaign, Membership
 from corpus.models import Corpus
 from judging.audit import audit
 from judging.models import Assignment, Batch, Judgement
-from judging.work import claiming, grading, leaving
+from judging.review import decisions
+from judging.work import claiming, grading
 from tests.cast import browser, claim, judge_all, settle_round_one
 from tests.terminal import printed, refused
 from tests.together import at_once
@@ -46,11 +47,11 @@ def test_a_pause_stops_work_and_keeps_the_batch_in_hand(ada: Membership, leo: Me
     assert happened(ada) == [("paused", "too fast"), ("resumed", "talked to her")]
 
 
-@pytest.mark.parametrize("verb", [Membership.pause, Membership.resume, leaving.deactivate, leaving.hand_over])
+@pytest.mark.parametrize("verb", [Membership.pause, Membership.resume, decisions.deactivate, decisions.hand_over])
 def test_doing_it_twice_is_harmless(verb: Callable[..., None], ada: Membership, leo: Membership) -> None:
     if verb is Membership.resume:
         ada.pause(leo, "")
-    if verb is leaving.hand_over:
+    if verb is decisions.hand_over:
         claim(ada)
     verb(ada, leo, "once")
     before = happened(ada)
@@ -61,7 +62,7 @@ def test_doing_it_twice_is_harmless(verb: Callable[..., None], ada: Membership, 
 
 def test_who_leaves_gives_up_the_batch_and_may_be_taken_back(ada: Membership, bob: Membership, leo: Membership) -> None:
     held = claim(ada)
-    leaving.deactivate(ada, leo, "moved away")
+    decisions.deactivate(ada, leo, "moved away")
     held.refresh_from_db()
     assert (again(ada).state, held.state, held.batch.taken) == ("left", "lapsed", 0)
     assert claim(bob).batch == held.batch
@@ -79,7 +80,7 @@ def test_a_handed_over_batch_is_free_and_its_open_page_writes_no_more(
     grading.judge(held, 1, 3, fence=held.fence, key=uuid4())
     page, body = browser(ada), {"grade": 4, "fence": held.fence, "key": str(uuid4())}
     address = reverse("judge", args=[held.token, 1])
-    leaving.hand_over(ada, leo, "on holiday")
+    decisions.hand_over(ada, leo, "on holiday")
     assert page.put(address, body, content_type="application/json").status_code == 404
     resume = reverse("resume", args=[held.token])
     assert page.post(resume, {}, content_type="application/json").status_code == 404
@@ -95,7 +96,7 @@ def test_a_handed_over_batch_is_free_and_its_open_page_writes_no_more(
 def test_what_is_submitted_is_not_handed_over(ada: Membership, leo: Membership) -> None:
     held = claim(ada)
     judge_all(held, lambda candidate: 2)
-    leaving.hand_over(ada, leo, "")
+    decisions.hand_over(ada, leo, "")
     held.refresh_from_db()
     assert held.state == Assignment.State.SUBMITTED
     assert happened(ada) == []
@@ -103,7 +104,7 @@ def test_what_is_submitted_is_not_handed_over(ada: Membership, leo: Membership) 
 
 def test_an_uncounted_batch_is_handed_over_without_a_place(batch: Batch, ada: Membership, leo: Membership) -> None:
     batch.lend_to(ada)
-    leaving.hand_over(ada, leo, "")
+    decisions.hand_over(ada, leo, "")
     batch.refresh_from_db()
     assert batch.taken == 0
     assert not Assignment.objects.live().exists()
@@ -113,15 +114,15 @@ def test_the_only_lead_stays(leo: Membership, ada: Membership, member: Callable[
     with pytest.raises(WrongState, match="only active lead"):
         leo.pause(leo, "")
     with pytest.raises(WrongState, match="only active lead"):
-        leaving.deactivate(leo, leo, "")
+        decisions.deactivate(leo, leo, "")
     with pytest.raises(WrongState, match="only active lead"):
-        leaving.change_role(leo, "researcher", leo, "enough")
+        decisions.change_role(leo, "researcher", leo, "enough")
     mina = member("mina", "lead")
     leo.pause(mina, "away")
     with pytest.raises(WrongState, match="only active lead"):
-        leaving.deactivate(mina, mina, "")
+        decisions.deactivate(mina, mina, "")
     leo.resume(mina, "")
-    leaving.deactivate(mina, leo, "")
+    decisions.deactivate(mina, leo, "")
     assert again(mina).state == Membership.State.LEFT
 
 
@@ -129,7 +130,7 @@ def test_the_only_lead_stays(leo: Membership, ada: Membership, member: Callable[
 def test_of_two_leads_who_leave_at_once_one_stays(leo: Membership, member: Callable[..., Membership]) -> None:
     pair = [leo, member("mina", "lead")]
     for _ in range(5):
-        left = at_once(*[partial(leaving.deactivate, lead, lead, "") for lead in pair])
+        left = at_once(*[partial(decisions.deactivate, lead, lead, "") for lead in pair])
         assert sum(isinstance(each, WrongState) for each in left) == 1
         assert Membership.objects.leads().count() == 1
         Membership.objects.update(state=Membership.State.ACTIVE)
@@ -139,7 +140,7 @@ def test_of_two_leads_who_leave_at_once_one_stays(leo: Membership, member: Calla
 def test_who_saw_the_hidden_side_never_annotates(role: str, leo: Membership, member: Callable[..., Membership]) -> None:
     person = member("mina", role)
     with pytest.raises(WrongState, match="has seen"):
-        leaving.change_role(person, "annotator", leo, "short of hands")
+        decisions.change_role(person, "annotator", leo, "short of hands")
     assert "has seen" in refused("add_member", "films", "mina")
 
 
@@ -171,7 +172,7 @@ def test_who_annotates_a_corpus_in_one_campaign_does_not_see_it_in_another(
     assert "must not see" in refused("add_member", "again", "ada", "--role", role)
     here = same_films.add_member(ada.user, "annotator")
     with pytest.raises(WrongState, match="must not see"):
-        leaving.change_role(here, role, None, "knows it all")
+        decisions.change_role(here, role, None, "knows it all")
     assert (again(here).role, again(ada).role) == ("annotator", "annotator")
 
 
@@ -193,9 +194,9 @@ def test_no_second_account_has_the_same_name_in_other_letters(ada: Membership) -
 def test_an_annotator_who_leads_gives_up_the_batch_and_it_is_noted(ada: Membership, leo: Membership) -> None:
     held = claim(ada)
     with pytest.raises(BadValue, match="reason"):
-        leaving.change_role(ada, "lead", leo, "  ")
-    leaving.change_role(ada, "lead", leo, "knows it all")
-    leaving.change_role(ada, "lead", leo, "twice")
+        decisions.change_role(ada, "lead", leo, "  ")
+    decisions.change_role(ada, "lead", leo, "knows it all")
+    decisions.change_role(ada, "lead", leo, "twice")
     held.refresh_from_db()
     assert (again(ada).role, held.state) == ("lead", "lapsed")
     assert happened(ada)[-1] == ("role", "annotator to lead: knows it all")

@@ -12,10 +12,9 @@ import av
 import pytest
 
 from demo.films.acts import ACTIONS, FPS
-from demo.films.examples import EXAMPLES
 from demo.films.files import CAST_FILE, write_film, write_tables
 from demo.films.frames import Painter
-from demo.films.grades import QUERIES, Key, true_grade
+from demo.films.grades import EXAMPLES, QUERIES, Key, true_grade
 from demo.films.scripts import Film, Moment, films, moments
 from demo.films.stage import CAST
 from retrieval.rewriting.by_cast import CastSubstituter

@@ -21,7 +21,7 @@ from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Kind
 from judging.pool.clips import cut_clips
 from judging.quality import checks
-from judging.quality.gold import draw_gold
+from judging.quality.checks import draw_gold
 from tests.cast import by_rank, settled_and_more
 from tests.installation import ROOT, Installation
 from tests.jobs.conftest import Register, work

@@ -11,8 +11,7 @@ import pytest
 from demo.films.files import write_tables
 from demo.films.grades import QUERIES
 from demo.films.scripts import films
-from demo.judged import true_grades
-from demo.systems import DEPTH, SEEDS, SYSTEMS, Grades, System, run_of
+from demo.judged import DEPTH, SEEDS, SYSTEMS, Grades, System, run_of, true_grades
 from metrics import calc_aggregate, run_from_dict
 
 MEASURE = "nDCG_IoU(iou=0.5)@10"

@@ -139,13 +139,13 @@ User.objects.filter(username={0!r}).update(is_active=False)
 """
 CHANGED = """
 from campaigns.models import Membership
-from judging.work.leaving import change_role
+from judging.review.decisions import change_role
 change_role(Membership.objects.get(user__username={0!r}), "lead", None, "a test")
 """
 LEFT = """
 from django.contrib.auth.models import User
 from campaigns.models import Campaign, Membership
-from judging.work.leaving import deactivate
+from judging.review.decisions import deactivate
 campaign = Campaign.objects.get(name={1!r})
 campaign.add_member(User.objects.create(username={0!r} + "-other"), "lead")
 member = Membership.objects.get(user__username={0!r})

@@ -28,8 +28,7 @@ from jobs.running import work_off
 from judging.drafts.changes import ask_to_check
 from judging.models import Batch
 from judging.pool.queries import load_queries
-from judging.ratings import settling
-from judging.ratings.pairs import read_pairs
+from judging.ratings import read, read_pairs
 from metrics import MeasureError, MeasureWarning
 from metrics.formats import QRELS_FORMATS, RUN_FORMATS, csv_tables, files, json_qrels, json_runs, qrels, runs
 from releases.archive import ReleaseArchive
@@ -71,7 +70,7 @@ READERS: dict[str, Reader] = {
     "durations of a corpus": read_durations,
     "read_ratings": csv_tables.read_ratings,
     "read_training_set": lambda file: list(json_qrels.read_training_set(file)),
-    "ratings to settle": settling.read,
+    "ratings to settle": read,
     "read_pairs": read_pairs,
     "read_cast": read_cast,
     "read_objects": lambda file: read_objects(file, collection()),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Batch, Flag, Revision
 from judging.work import claiming, grading, submitting
-from reports.pay.hours import total, worked_by_day
+from reports.hours import total, worked_by_day
 from tests.cast import began, claim, expire, judge_all, make_query
 
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows

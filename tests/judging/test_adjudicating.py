@@ -13,12 +13,12 @@ from base.errors import WrongState
 from campaigns.models import Campaign, Membership
 from judging.audit import audit
 from judging.models import Adjudication, Batch, Candidate
-from judging.review.adjudicating import adjudicate, withdraw_adjudication
-from judging.review.recommending import recommendation
+from judging.review.decisions import adjudicate, withdraw_adjudication
 from judging.review.reopening import reopen, scope_of_candidate
+from judging.review.reviewing import recommendation
 from judging.work import grading, submitting
 from releases.exports import FILES
-from reports.figures import explanations
+from reports.figures.catalogue import tell_example
 from reports.figures.numbers import Subject, example
 from reports.statistics.agreement import agreement, by_query
 from reports.statistics.arrays import read
@@ -169,8 +169,8 @@ def test_figure_6_tells_the_leads_grades_apart(judged: Batch, leo: Membership) -
     rows = example(None, Subject(judged.query.campaign, judged.query))
     assert (rows[0]["grade"], rows[0]["outcome"]) == (4, "adjudicated")
     best = max(row["grade"] for row in rows if row["outcome"] == "settled")
-    assert f"The highest grade, {best}, goes first to rank 2" not in explanations.example(rows)
-    assert f"The highest grade, {best}," in explanations.example(rows)
+    assert f"The highest grade, {best}, goes first to rank 2" not in tell_example(rows)
+    assert f"The highest grade, {best}," in tell_example(rows)
 
 
 def test_reopening_ends_an_adjudication(judged: Batch, leo: Membership) -> None:

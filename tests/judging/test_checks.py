@@ -17,8 +17,7 @@ from campaigns.models import Campaign, Membership
 from judging.audit import audit
 from judging.models import Assignment, Candidate, Kind, Query
 from judging.quality import checks
-from judging.quality.checks import REMEMBERED, REPEAT_AFTER, is_wanted
-from judging.quality.gold import draw_gold, gold, make_gold, sources
+from judging.quality.checks import REMEMBERED, REPEAT_AFTER, draw_gold, gold, is_wanted, make_gold, sources
 from judging.work import claiming
 from releases.exports import FILES
 from tests.cast import by_rank, claim, expire, judge_all, settled_and_more, small_batches, work_until_check

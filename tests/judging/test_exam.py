@@ -16,10 +16,9 @@ from campaigns.models import Campaign, Event, Membership
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Query, Revision, Sitting
 from judging.models.sitting import exam_batches
-from judging.quality import sittings
-from judging.quality.exam import set_exam, set_truth
+from judging.quality.exam import repeat, set_exam, set_truth
 from judging.work import claiming, grading, submitting
-from judging.work.assignment_data import assignment_data
+from judging.work.claiming import assignment_data
 from releases.exports import FILES
 from reports.tables.examinees import overview
 from tests.cast import browser, claim, expire, judge_all, make_query
@@ -250,8 +249,8 @@ def test_after_the_last_round_it_is_failed(exam: Campaign, ada: Membership, leo:
     assert claiming.claim(fresh(ada)) is None
     assert "You have not passed the exam" in browser(ada).get(reverse("work")).content.decode()
     assert Event.objects.get(member=ada).reason == "6 of 6 pairs missed in round 3"
-    more = sittings.repeat(ada, leo, "was ill")
-    assert sittings.repeat(ada, leo, "was ill") == more
+    more = repeat(ada, leo, "was ill")
+    assert repeat(ada, leo, "was ill") == more
     assert sit(ada, lambda candidate: 4) == more
     assert fresh(ada).qualified
     assert not any(audit(exam).values())
@@ -259,11 +258,11 @@ def test_after_the_last_round_it_is_failed(exam: Campaign, ada: Membership, leo:
 
 def test_another_round_is_for_who_failed(exam: Campaign, ada: Membership, leo: Membership) -> None:
     with pytest.raises(WrongState):
-        sittings.repeat(ada, leo, "why not")
+        repeat(ada, leo, "why not")
     tell(exam)
     sit(ada)
     with pytest.raises(WrongState):
-        sittings.repeat(ada, leo, "why not")
+        repeat(ada, leo, "why not")
 
 
 def test_a_lead_lets_somebody_work_without_the_exam(exam: Campaign, ada: Membership, leo: Membership) -> None:
@@ -304,7 +303,7 @@ def test_who_flags_most_pairs_has_not_passed(exam: Campaign, ada: Membership, le
         submitting.submit(assignment, assignment.fence)
     assert (ada.sittings.get().result, fresh(ada).qualified) == ("failed", None)
     with pytest.raises(WrongState):
-        sittings.repeat(ada, leo, "try")
+        repeat(ada, leo, "try")
 
 
 def test_a_flag_in_a_later_round_excuses_nothing(exam: Campaign, ada: Membership) -> None:

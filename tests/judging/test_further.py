@@ -14,9 +14,8 @@ from judging.audit import audit
 from judging.models import Batch, Candidate, Query, Review
 from judging.pool.opening import open_batch, open_further
 from judging.pool.ranking import moments_of
-from judging.review.recommending import CLOSE, recommendation
 from judging.review.reopening import reopen, scope_of_batch
-from judging.review.reviewing import review, review_in_force, undo
+from judging.review.reviewing import CLOSE, recommendation, review, review_in_force, undo
 from tests.cast import claim, judge_all, settle
 
 pytestmark = pytest.mark.both_databases

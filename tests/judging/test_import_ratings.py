@@ -17,10 +17,10 @@ from django.urls import reverse
 from campaigns.models import Campaign, Membership
 from jobs.running import work_off
 from judging.models import Assignment, Candidate, Judgement
-from judging.review.adjudicating import adjudicate, withdraw_adjudication
+from judging.review.decisions import adjudicate, withdraw_adjudication
 from releases.data_card import counted
+from releases.exports import Scope
 from releases.freezing import freeze
-from releases.scope import Scope
 from reports.summaries import store_summaries
 from tests.cast import browser, text_between_tags
 from tests.stand_ins import HEADER, write_pairs

@@ -17,7 +17,7 @@ from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
 from jobs.running import work_off
 from judging.models import Batch, Candidate, Query
-from judging.review.recommending import recommendation
+from judging.review.reviewing import recommendation
 from metrics.formats.moment_ids import moment_id
 from retrieval.embedding import embed, model_name
 from retrieval.models import Vector

@@ -17,7 +17,6 @@ from jobs.models import Job
 from jobs.running import work_off
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Query, Reopening, Review, Revision
-from judging.review.recommending import recommendation
 from judging.review.reopening import (
     reopen,
     reopen_all_of,
@@ -26,7 +25,7 @@ from judging.review.reopening import (
     scope_of_batch,
     scope_of_candidate,
 )
-from judging.review.reviewing import review, review_in_force, undo
+from judging.review.reviewing import recommendation, review, review_in_force, undo
 from judging.work import claiming, grading, submitting
 from releases.exports import FILES
 from reports.tables.batch import Editions, candidate_rows

@@ -14,8 +14,7 @@ from jobs.running import work_off
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Judgement, Query, Review, Revision
 from judging.pool.clips import cut_clips
-from judging.review.recommending import recommendation
-from judging.review.reviewing import review, review_in_force, undo
+from judging.review.reviewing import recommendation, review, review_in_force, undo
 from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one, text_between_tags
 from tests.tampering import forget, tampering

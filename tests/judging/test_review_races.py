@@ -13,10 +13,9 @@ from django.db import connection
 from campaigns.models import Campaign, Membership
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Reopening, Review
-from judging.review.adjudicating import adjudicate
+from judging.review.decisions import adjudicate, withdraw
 from judging.review.reopening import reopen, scope_of_annotator, scope_of_batch, scope_of_candidate
 from judging.review.reviewing import review, undo
-from judging.review.withdrawing import withdraw
 from judging.work import claiming, grading, submitting
 from tests.cast import claim, judge_all, reopen_all, settle, settle_round_one
 from tests.together import at_once

@@ -8,8 +8,7 @@ import pytest
 from base.errors import KeyReused, Stale, WrongState
 from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Batch, Candidate, Judgement, Review, Revision
-from judging.review.recommending import Recommendation, recommendation
-from judging.review.reviewing import review
+from judging.review.reviewing import Recommendation, recommendation, review
 from judging.work import claiming, grading, submitting
 from tests.cast import claim, expire, judge_all, make_query, settle_round_one
 

@@ -13,7 +13,7 @@ from campaigns.models import Campaign, Event, Membership, Message
 from judging.audit import audit
 from judging.models import Candidate, Kind, Revision
 from judging.quality.check_results import Checked, Speed, check_pairs, check_totals, recent_checks, speeds
-from judging.quality.gold import draw_gold
+from judging.quality.checks import draw_gold
 from judging.work import claiming, submitting
 from tests.cast import by_rank, claim, judge_all, settled_and_more, work_until_check
 from tests.tampering import tampering

@@ -16,7 +16,7 @@ from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.running import work_off, worker_name
 from judging.models import Assignment, Batch, Judgement, Query
-from judging.review.withdrawing import withdraw
+from judging.review.decisions import withdraw
 from reports import summaries
 from reports.models import Summary
 from tests.cast import browser, claim, judge_all, settle_round_one, text_between_tags

@@ -11,7 +11,7 @@ from django.urls import reverse
 from campaigns.models import Campaign, Membership
 from judging.models import Candidate, Kind, Query, Revision
 from judging.quality.check_results import check_totals, recent_checks
-from judging.quality.gold import draw_gold, gold
+from judging.quality.checks import draw_gold, gold
 from tests.cast import browser, by_rank, judge_all, settled_and_more, work_until_check
 from tests.tampering import tampering
 

@@ -19,8 +19,7 @@ from campaigns.models import Campaign, Membership
 from demo.generating import generate
 from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate, Flag, Query, Review, Sitting
-from judging.pool.ranking import rank_candidates
-from judging.pool.study import Plan, ask_for_study
+from judging.pool.ranking import Plan, ask_for_study, rank_candidates
 from lead.desk import needs
 from releases.freezing import freeze
 from reports.statistics.arrays import read

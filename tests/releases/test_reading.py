@@ -9,7 +9,7 @@ import pytest
 
 from campaigns.models import Campaign, Membership
 from judging.models import Candidate
-from judging.review.adjudicating import adjudicate
+from judging.review.decisions import adjudicate
 from metrics import read_qrels, read_ratings
 from metrics.formats.csv_tables import read_side_file
 from tests.releases.test_releases import frozen, judged

@@ -34,10 +34,9 @@ from judging.work import grading
 from releases.archive import ReleaseArchive
 from releases.data_card import EARLY
 from releases.difference import compare, difference
-from releases.exports import FILES
+from releases.exports import FILES, Scope
 from releases.freezing import freeze, freeze_release
 from releases.models import Release
-from releases.scope import Scope
 from releases.verifying import CHECKS, verify
 from tests.cast import browser, claim, content_of, judge_all, make_query, settle_round_one
 from tests.terminal import manage, printed, refused

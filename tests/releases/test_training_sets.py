@@ -22,7 +22,7 @@ from judging.pool.selection import Counts, caption_id, select, store, training_q
 from releases.archive import ReleaseArchive
 from releases.freezing import freeze
 from releases.models import TrainingSet
-from releases.training.sets import make_training_set
+from releases.training import make_training_set
 from releases.verifying import verify
 from retrieval.embedding import embed
 from tests.cast import browser, content_of

@@ -15,11 +15,9 @@ from campaigns.models import Campaign, Membership
 from campaigns.settings import COLUMNS
 from judging.models import Assignment, Batch, Flag, Revision
 from judging.settings import set_up
+from reports.hours import Rates, Worked
 from reports.models import ApprovedDay, ApprovedPeriod
-from reports.pay.approval import approve
-from reports.pay.hours import Worked
-from reports.pay.periods import PayRow, Period, pay_of, sum_of
-from reports.pay.rates import Rates
+from reports.pay import PayRow, Period, approve, pay_of, sum_of
 from tests.cast import browser, settle_round_one
 from tests.tampering import tampering
 

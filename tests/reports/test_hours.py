@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from campaigns.models import Campaign, Membership
 from judging.models import Batch, Flag, Revision
 from judging.work import grading
-from reports.pay.hours import Worked, by_member, total, worked_by_day, worked_on_days
+from reports.hours import Worked, by_member, total, worked_by_day, worked_on_days
 from tests.cast import began, claim, judge_all, make_query
 from tests.tampering import tampering
 

@@ -20,8 +20,8 @@ from base.text import harmless
 from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Batch, Revision
 from releases.exports import FILES
-from reports.pay.hours import total
-from reports.pay.periods import Period, worked_in
+from reports.hours import total
+from reports.pay import Period, worked_in
 from reports.summaries import store_summaries
 from tests.cast import browser, content_of, settle_round_one
 from tests.tampering import tampering

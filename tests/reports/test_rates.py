@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from campaigns.models import Campaign, Membership, PastRate
 from judging.models import Assignment, Batch, Revision
 from lead.desk import charts
-from reports.pay.hours import Worked
-from reports.pay.periods import Period
-from reports.pay.rates import Rates
+from reports.hours import Rates, Worked
+from reports.pay import Period
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 from tests.cast import browser, settle_round_one
 from tests.lead.test_campaign_settings import SENT

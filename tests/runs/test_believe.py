@@ -22,10 +22,10 @@ from metrics.analysis.other_judging import final_grades, with_grades
 from releases.archive import ReleaseArchive
 from releases.freezing import freeze
 from releases.models import Release
-from runs.believe import findings
-from runs.believe.catalogue import FIGURES
-from runs.believe.inquiries import examine_measures
 from runs.models import Inquiry, Score
+from runs.reliability import inquiries
+from runs.reliability.figures import FIGURES
+from runs.reliability.inquiries import examine_measures
 from runs.tables import read_table
 from runs.yardsticks import judged_in, yardstick_of
 from tests.cast import browser
@@ -42,7 +42,7 @@ def trial(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cam
     """Generated judgements, frozen; chance decides less often than in earnest."""
     settings.UPLOAD_ROOT = tmp_path / "uploads"
     for name in ("TRIALS", "DATASETS", "REDRAWN"):
-        monkeypatch.setattr(findings, name, 4)
+        monkeypatch.setattr(inquiries, name, 4)
     call_command("generate_campaign", "trial", "--queries", "8", "--annotators", "5", stdout=StringIO())
     campaign = Campaign.objects.get(name="trial")
     freeze(campaign, person(campaign, "leo", "lead"), "CC0-1.0")

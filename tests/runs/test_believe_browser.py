@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from runs.believe.catalogue import FIGURES
+from runs.reliability.figures import FIGURES
 from tests.browsing import signed_in
 from tests.installation import Installation
 from tests.runs.test_runs_browser import RUNS, make_release, pictures

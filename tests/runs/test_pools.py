@@ -24,10 +24,8 @@ from releases.models import Release
 from releases.verifying import verify
 from runs.measures import NDCG
 from runs.models import Enlargement, Near, PoolScore, Run, Score, Source
-from runs.pools.comparing import ask_to_compare
-from runs.pools.opening import ask_to_open
-from runs.pools.proposing import Plan, ask_to_propose
-from runs.pools.rows import batches_of, comparison
+from runs.pools.comparing import ask_to_compare, batches_of, comparison
+from runs.pools.enlarging import Plan, ask_to_open, ask_to_propose
 from tests.cast import browser, claim, content_of, judge_all, text_between_tags
 from tests.runs.conftest import best
 from tests.runs.uploading import Predictions, uploaded

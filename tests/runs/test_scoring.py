@@ -32,8 +32,7 @@ from releases.freezing import freeze
 from releases.models import Release
 from runs.measures import NAMES
 from runs.models import Run, Score, Scoring
-from runs.resampling import GradesByPair, by_pair, redrawn, resample_annotators
-from runs.scoring import score_runs
+from runs.scoring import GradesByPair, by_pair, redrawn, resample_annotators, score_runs
 from runs.tables import unpacked_values
 from runs.yardsticks import judged_in
 from tests.cast import browser, text_between_tags
@@ -251,7 +250,7 @@ def test_a_resample_of_everybody_once_is_the_consensus(monkeypatch: pytest.Monke
 
     def with_draws(*counts: int, final: int = 9) -> list[int]:
         raw = GradesByPair(grade, annotator, np.full(len(cases), final, np.int8))
-        monkeypatch.setattr("runs.resampling._drawn", lambda *_: np.array([counts]))
+        monkeypatch.setattr("runs.scoring._drawn", lambda *_: np.array([counts]))
         return list(map(int, redrawn(raw, 1, resamples=1)[0]))
 
     for case, one in zip(cases, with_draws(1, 1, 1, 1), strict=True):

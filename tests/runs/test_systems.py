@@ -27,8 +27,8 @@ from releases.models import Release
 from retrieval.encoders import model_name
 from runs.models import Arrival, Run, Scoring, Submission, SystemSearch, TrainedSystem
 from runs.receiving import forget_submissions
-from runs.systems.forms import OptionsForm
 from runs.systems.orders import Wanted, ask_to_search, ask_to_train, remove
+from runs.systems.pages import OptionsForm
 from runs.systems.training import train, train_system
 from systems.interface import SYSTEMS as REGISTERED
 from systems.interface import entry
@@ -400,7 +400,7 @@ def test_the_commands_train_index_and_search(researcher: Membership, ada: Member
 
 
 def test_searches_are_made_once_and_forgotten(researcher: Membership) -> None:
-    from runs.systems.searches import forget_searches
+    from runs.systems.orders import forget_searches
 
     [row] = ask_to_train(researcher, wanted("chance"))
     page = reverse("system-search", args=["films", row.number])

@@ -19,11 +19,10 @@ from django.utils.html import escape
 from campaigns.models import Membership
 from judging.models import Candidate
 from releases.models import Release
+from runs.explain.cases import case_of, drawing_of
+from runs.explain.queries import EXPLAINED, Choices, explained_measures
 from runs.models import Run, Score
 from runs.tables import unpacked_values
-from runs.why.cases import case_of
-from runs.why.choices import EXPLAINED, Choices, explained_measures
-from runs.why.timelines import drawing_of
 from tests.cast import browser
 from tests.runs.conftest import ODD, best
 from tests.runs.uploading import uploaded

@@ -17,11 +17,9 @@ from campaigns.models import Campaign, Membership
 from jobs.running import work_off
 from retrieval.encoders import model_name
 from runs.models import Run, TrainedSystem
-from runs.systems import data
-from runs.systems.data import queries_as_read
-from runs.systems.orders import ask_to_search, ask_to_train
-from runs.systems.searches import search_with_system
-from runs.systems.training import index, train
+from runs.systems import training
+from runs.systems.orders import ask_to_search, ask_to_train, search_with_system
+from runs.systems.training import index, queries_as_read, train
 from systems.data import Query
 from tests.cast import browser
 from tests.runs.test_systems import CLIPS, OPTIONS_FORM, SMALL, arrays, done, failed, wanted, with_captions
@@ -153,7 +151,7 @@ def test_the_page_and_the_command_ask_for_it_where_words_are_read(researcher: Me
 
 def test_encoding_many_texts_says_how_far_it_is(researcher: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
     """A training set of the size of TVR's takes minutes, longer than a job's lease."""
-    monkeypatch.setattr(data, "TEXTS_AT_A_TIME", 4)
+    monkeypatch.setattr(training, "TEXTS_AT_A_TIME", 4)
     row, signs = order(researcher, word_vectors="encoder"), list[str]()
     train(row, lambda done, total, text: signs.append(text))
     assert "encoding words: 4 of " in "".join(signs)

@@ -17,11 +17,9 @@ from corpus.films import media_at
 from corpus.importers.load import Source, load
 from corpus.models import Corpus, Moment
 from demo.accounts import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD, RESEARCHER
-from demo.films.examples import EXAMPLES
 from demo.films.files import CAST_FILE, write_demo
-from demo.films.grades import QUERIES
-from demo.finishing import finish_jobs
-from demo.judged import NAME, TITLE, make_judged
+from demo.films.grades import EXAMPLES, QUERIES
+from demo.judged import NAME, TITLE, finish_jobs, make_judged
 from demo.training import MINUTES, ask_for_systems
 from judging.models import Batch
 from judging.pool.queries import load_queries

@@ -6,9 +6,8 @@ from typing import Any
 from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
-from demo.generating import generate
+from demo.generating import generate, generate_for_runs
 from demo.generating_extras import generate_extras
-from demo.generating_for_runs import generate_for_runs
 from judging.models import Candidate, Judgement
 from metrics import MeasureError, read_run
 from metrics.formats.json_runs import read_durations

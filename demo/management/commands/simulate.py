@@ -14,8 +14,8 @@ from django.core.management.base import CommandError, OutputWrapper
 from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
-from demo.finishing import SECONDS_BETWEEN_LOOKS
 from demo.judged import NAME as JUDGED
+from demo.judged import SECONDS_BETWEEN_LOOKS
 from demo.simulated_annotators import Tally, Truth, own_server, play, preparing, truth_from, truth_from_similarity
 from jobs.running import SECONDS_BETWEEN_LINES, outcome, work_off_one
 

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign, Membership
-from judging.work.leaving import change_role
+from judging.review.decisions import change_role
 
 
 class Command(ReeljudgeCommand):

@@ -13,7 +13,7 @@ from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.models import Corpus
-from judging.drafts.plan import Built, Plan, build
+from judging.drafts.builder import Built, Plan, build
 from judging.pool.ranking import rank_candidates
 from judging.pool.selection import Counts, Selection, select
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from base.commands import ReeljudgeCommand, written
+from judging.importing import import_ratings
 from judging.models import Candidate
-from judging.ratings.importing import import_ratings
-from judging.ratings.pairs import read_pairs
-from judging.ratings.settling import Settled, read, settle
+from judging.ratings import Settled, read, read_pairs, settle
 
 
 class Command(ReeljudgeCommand):

@@ -6,7 +6,7 @@ from typing import Any
 from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
-from judging.quality.gold import draw_gold
+from judging.quality.checks import draw_gold
 
 
 class Command(ReeljudgeCommand):

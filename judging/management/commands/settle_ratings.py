@@ -8,7 +8,7 @@ from typing import Any
 
 from base.commands import ReeljudgeCommand, written
 from judging.consensus import RULE
-from judging.ratings.settling import Settled, read, settle
+from judging.ratings import Settled, read, settle
 
 
 class Command(ReeljudgeCommand):

@@ -5,7 +5,7 @@ from typing import Any
 
 from base.commands import ReeljudgeCommand
 from campaigns.models import Campaign
-from judging.pool.study import Plan, ask_for_study
+from judging.pool.ranking import Plan, ask_for_study
 
 
 class Command(ReeljudgeCommand):

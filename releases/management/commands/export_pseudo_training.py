@@ -10,8 +10,7 @@ from base.commands import ReeljudgeCommand, written
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.errors import CorpusError
-from releases.training.sets import USUAL_DEPTHS
-from releases.training.writing import DEEPEST, file_name, write
+from releases.training import DEEPEST, USUAL_DEPTHS, file_name, write
 
 
 class Command(ReeljudgeCommand):

@@ -7,9 +7,8 @@ from typing import Any
 from base.commands import written
 from base.errors import ReeljudgeError
 from metrics import Run
-from runs.systems.data import queries_as_read, queries_of
 from runs.systems.terminal import SystemCommand, add_system_arguments, system_numbered
-from runs.systems.training import DEPTH, as_ranking
+from runs.systems.training import DEPTH, as_ranking, queries_as_read, queries_of
 from systems.data import Query
 
 

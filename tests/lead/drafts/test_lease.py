@@ -26,7 +26,7 @@ from corpus.importers.load import UNFINISHED
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
 from jobs.running import work_off
-from judging.drafts import corpora
+from judging.drafts import sources
 from judging.drafts.sources import source_of
 
 LEASE, TOOK = 100, 40  # seconds; of a statement, which is said to take so long
@@ -99,7 +99,7 @@ def test_so_is_one_that_comes_to_nothing(ready: Draft, nora: User) -> None:
 @pytest.mark.parametrize("what", ["INSERT", "UPDATE", "DELETE"])
 def test_a_job_that_says_nothing_would_lose_it(ready: Draft, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     whole = load.staged
-    monkeypatch.setattr(corpora, "staged", lambda key, source, sign: whole(key, source, lambda rows: None))
+    monkeypatch.setattr(sources, "staged", lambda key, source, sign: whole(key, source, lambda rows: None))
     with slow_disk() as late:
         work_off()
     assert any(sql.startswith(what) for sql in late)

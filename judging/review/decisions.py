@@ -1,0 +1,145 @@
+"""What a lead decides on a candidate, a flag, a query or a member: adjudicating, putting away, withdrawing, and more.
+
+A lead adjudicates a candidate on which annotators reached no consensus. The grade is marked everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.db.models.functions import Now
+
+from base.errors import WrongState
+from base.transactions import all_or_nothing, locked
+from campaigns.models import Event, Membership
+from judging.consensus import RULE
+from judging.models import Adjudication, Assignment, Batch, Candidate, Flag, Query
+from judging.pool.clips import retry_clips
+
+Outcome = Candidate.Outcome
+ADJUDICATED = Outcome.ADJUDICATED.value  # exports print it in place of the rule of the consensus
+
+
+@all_or_nothing
+def adjudicate(candidate: Candidate, lead: Membership, grade: int, reason: str) -> Adjudication:
+    """Give a discarded or flagged candidate a grade, or replace the grade that a lead gave before.
+
+    The same grade with the same reason again changes nothing. Raise WrongState if the candidate is neither discarded
+    nor flagged nor adjudicated.
+    """
+    candidate = _lock(candidate)
+    if candidate.outcome not in (Outcome.DISCARDED, Outcome.FLAGGED, Outcome.ADJUDICATED):
+        raise WrongState(f"This candidate is {candidate.outcome}; only discarded and flagged ones are adjudicated.")
+    earlier: Adjudication | None = candidate.adjudications.in_force().first()
+    before = earlier.before if earlier else candidate.outcome
+    if earlier and (earlier.grade, earlier.reason) == (grade, reason):
+        return earlier
+    candidate.adjudications.all().undo(lead)
+    candidate.outcome, candidate.grade, candidate.rule = Outcome.ADJUDICATED, grade, ADJUDICATED
+    candidate.save(update_fields=["outcome", "grade", "rule"])
+    Flag.objects.filter(candidate=candidate).handle(lead)
+    lead.campaign.touch()
+    return candidate.adjudications.create(lead=lead, grade=grade, before=before, reason=reason)
+
+
+@all_or_nothing
+def withdraw_adjudication(candidate: Candidate, lead: Membership) -> None:
+    """Restore the outcome of the annotators' grades. Doing it twice is harmless."""
+    candidate = _lock(candidate)
+    if candidate.outcome != Outcome.ADJUDICATED:
+        return
+    before = candidate.adjudications.in_force().get().before
+    candidate.outcome, candidate.grade, candidate.rule = before, None, RULE
+    candidate.adjudications.all().undo(lead)
+    candidate.save(update_fields=["outcome", "grade", "rule"])
+    lead.campaign.touch()
+
+
+def _lock(candidate: Candidate) -> Candidate:
+    """Lock the candidate and its batch, so that nobody reopens it, and return it as it is now."""
+    list(locked(Batch.objects.filter(candidates=candidate)))
+    return locked(Candidate.objects.filter(pk=candidate.pk)).select_related("query__campaign").get()
+
+
+def dismiss(flag: Flag, lead: Membership) -> str:
+    """Note that a lead has dealt with the flag, and return that in words."""
+    Flag.objects.filter(pk=flag.pk).handle(lead)
+    if not flag.candidate.is_flagged:
+        return "The flag is put away."
+    return "The flag is put away. Its pair has no grade until you grade it or have it judged again."
+
+
+def cut_again(flag: Flag, lead: Membership) -> str:
+    """Have the clips of the flag's batch cut again that cannot be played, and return that in words.
+
+    Raise WrongState if the flagged candidate is in no batch any more.
+    """
+    if flag.candidate.batch is None:
+        raise WrongState("This candidate is in no batch any more, so no clip is cut for it.")
+    return f"Clips of this batch that are cut again: {retry_clips([flag.candidate.batch]).clips}."
+
+
+ACTIONS = {"dismiss": dismiss, "retry": cut_again}
+
+
+@all_or_nothing
+def withdraw(query: Query, reason: str) -> None:
+    """Withdraw a query: nobody judges it any more, and no export has it. Its judgements stay. Twice is harmless."""
+    Query.objects.filter(pk=query.pk).lock_with_batches()
+    Query.objects.filter(pk=query.pk, withdrawn=None).update(withdrawn=Now(), withdrawn_why=reason)
+    for assignment in Assignment.objects.live().filter(batch__query=query):
+        assignment.give_back()
+    query.campaign.touch()
+
+
+@all_or_nothing
+def bring_back(query: Query) -> None:
+    """Bring a withdrawn query back. Judging goes on where it was."""
+    Query.objects.filter(pk=query.pk).lock_with_batches()
+    Query.objects.filter(pk=query.pk).update(withdrawn=None, withdrawn_why="")
+    query.campaign.touch()
+
+
+@all_or_nothing
+def hand_over(member: Membership, by: Membership | None, reason: str) -> None:
+    """Take the member's batch away at once. Its judgements stay on record and do not count."""
+    member.lock()
+    if (live := member.assignments.live().first()) and live.take_away():
+        member.events.create(kind=Event.Kind.HANDED_OVER, by=by, reason=reason)
+
+
+@all_or_nothing
+def deactivate(member: Membership, by: Membership | None, reason: str) -> None:
+    """Note that the member has left, and take their batch away. Their judgements stay."""
+    member.leave(by, reason)
+    hand_over(member, by, reason)
+
+
+@all_or_nothing
+def change_role(member: Membership, role: str, by: Membership | None, reason: str) -> None:
+    """Give the member another role, and take their batch away. If they have the role already, nothing changes."""
+    member.lock()
+    if member.role != role:
+        hand_over(member, by, reason)
+        member.change_role(role, by, reason)
+
+
+VERBS: dict[str, tuple[Callable[[Membership, Membership, str], None], str]] = {
+    "pause": (Membership.pause, "is paused"),
+    "resume": (Membership.resume, "is active again"),
+    "deactivate": (deactivate, "has left"),
+    "take_back": (Membership.take_back, "is a member again"),
+    "hand_over": (hand_over, "no longer holds a batch"),
+}
+
+
+def change_member(member: Membership, by: Membership, verb: str, reason: str, hand_over_too: bool = False) -> str:
+    """Apply one of the verbs to a member, and return what became of them, in words.
+
+    With `hand_over_too`, a member who is paused loses the batch in hand as well.
+    """
+    apply, outcome = VERBS[verb]
+    apply(member, by, reason)
+    if verb == "pause" and hand_over_too:
+        hand_over(member, by, reason)
+    return outcome

@@ -1,0 +1,196 @@
+"""The queries of a release with what a run, or two, score on them, those that tell most first; as an address asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.http import Http404, HttpResponse, QueryDict
+from django.urls import reverse
+from django.utils.http import urlencode
+from numpy.typing import NDArray
+
+from base.errors import BadValue
+from base.request_fields import one_of, whole
+from campaigns.models import Campaign, Membership
+from metrics import CONVENTIONS, Convention, Measure
+from metrics.measures.explain import can_explain
+from reports.figures.files import figure_file
+from runs import access
+from runs.board.choices import known_measures
+from runs.measures import NAMES, NDCG, USUAL, measures_of
+from runs.models import Run, Score, Yardstick
+from runs.tables import unpacked_values
+
+Values = NDArray[np.float32]
+HEADLINE = NDCG[4]  # NDCG@20 at IoU 0.5
+EXPLAINED = [name for name in NAMES if any(map(can_explain, measures_of(name)))]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A query with its value; beside another run, with that one's value and the difference."""
+
+    query: str
+    value: float | None
+    other: float | None = None
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.value is None or self.other is None else self.value - self.other
+
+
+def lines_of(choices: Choices) -> list[Line] | None:
+    """Return a line for each query that counts for the run: the lowest value first, or the largest difference.
+
+    It is None if the convention gives one of the runs no score.
+    """
+    found = values_of(choices)
+    columns = [found.get((run.pk, choices.convention.name)) for run in choices.runs]
+    if any(column is None for column in columns):
+        return None
+    numbers = [[None if np.isnan(v) else float(v) for v in column] for column in columns if column is not None]
+    queries = [query for query, *_ in choices.yardstick.queries]
+    lines = [Line(query, *values) for query, *values in zip(queries, *numbers, strict=True)]
+    counted = [line for line in lines if line.value is not None and (not choices.other or line.other is not None)]
+    return sorted(counted, key=_by_difference if choices.other else _by_value)
+
+
+def _by_value(line: Line) -> float:
+    return line.value or 0.0
+
+
+def _by_difference(line: Line) -> float:
+    return -abs(line.difference or 0.0)
+
+
+def values_of(choices: Choices) -> dict[tuple[int, str], Values]:
+    """Return the values of all queries by the measure, by run and convention."""
+    scores = Score.objects.filter(
+        scoring__run__in=choices.runs, scoring__release=choices.yardstick.release, measure=str(choices.measure)
+    ).select_related("scoring")
+    return {(score.scoring.run_id, score.convention): unpacked_values(score.values) for score in scores}
+
+
+def texts_of(campaign: Campaign, lines: Iterable[Line]) -> dict[str, str]:
+    """Return the texts of the lines' queries, by their ids in runs."""
+    ids = [line.query for line in lines]
+    return dict(campaign.queries.pool().filter(query_id__in=ids).values_list("query_id", "text"))
+
+
+def address_of(choices: Choices, query: str) -> str:
+    """Return the address of the page of a query that asks the same."""
+    where = reverse("run-query", args=[choices.run.campaign.name, choices.run.number])
+    return f"{where}?{choices.address(query=query)}"
+
+
+def scatter_file(choices: Choices | None, params: Mapping[str, str], kind: str) -> HttpResponse:
+    """Answer with the figure of two runs, a point for each query; not found if one of them has no scores.
+
+    Raise BadValue if no other run is named.
+    """
+    if not params.get("against"):
+        raise BadValue("against", "empty", "the number of another run")
+    lines = lines_of(choices) if choices else None
+    if choices is None or choices.other is None or lines is None:
+        raise Http404
+    points, other, number = _points(choices, lines), choices.other, choices.run.number
+    rows = [{key: point[key] for key in ("query", "text", "x", "y")} for point in points]
+
+    def specify() -> dict[str, Any]:
+        from runs.drawing import two_runs
+
+        return two_runs(points, choices.run.name, other.name, choices.measure.spelling)
+
+    return figure_file(kind, rows, specify, f"{choices.run.campaign.name}-runs-{number}-{other.number}")
+
+
+def _points(choices: Choices, lines: list[Line]) -> list[dict[str, Any]]:
+    texts = dict(choices.run.campaign.queries.pool().values_list("query_id", "text"))
+    return [
+        {
+            "query": line.query,
+            "text": texts.get(line.query, ""),
+            "x": line.value,
+            "y": line.other,
+            "address": address_of(choices, line.query),
+        }
+        for line in lines
+    ]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A run and perhaps another, on a release, by a measure under a convention."""
+
+    run: Run
+    other: Run | None
+    yardstick: Yardstick
+    convention: Convention
+    measure: Measure
+
+    @property
+    def runs(self) -> list[Run]:
+        return [self.run, self.other] if self.other else [self.run]
+
+    @property
+    def measures(self) -> list[Measure]:
+        return explained_measures(self.convention.name, self.yardstick)
+
+    @property
+    def conventions(self) -> list[tuple[Convention, str]]:
+        """The conventions, each with the address that asks the same under it, by the same measure if it has it."""
+        return [
+            (CONVENTIONS[name], self.address(convention=name, measure=str(self._nearest(name)))) for name in EXPLAINED
+        ]
+
+    def _nearest(self, convention: str) -> Measure:
+        known = explained_measures(convention, self.yardstick)
+        return self.measure if self.measure in known else _headline(known)
+
+    def address(self, **other: Any) -> str:
+        """Return the query of an address that asks the same but for what is said; None leaves a field out."""
+        same: dict[str, Any] = {
+            "release": self.yardstick.release.version,
+            "convention": self.convention.name,
+            "measure": str(self.measure),
+            "against": self.other.number if self.other else None,
+        }
+        return urlencode({key: value for key, value in (same | other).items() if value is not None})
+
+
+def choices_of(member: Membership, number: int, params: QueryDict) -> Choices | None:
+    """Read an address; None if the run is not scored on any release yet.
+
+    Raise BadValue if it names something in a way that nobody can understand.
+    """
+    run = access.run(member, number)
+    against = params.get("against", "")
+    other = access.run(member, whole("against", against, "the number of a run")) if against else None
+    scored = Yardstick.objects.filter(release__scorings__run=run).select_related("release")
+    if version := params.get("release", ""):
+        scored = scored.filter(release__version=whole("release", version, "the number of a release"))
+    yardstick = scored.order_by("release__version").last()
+    if yardstick is None and version:
+        raise Http404
+    if yardstick is None:
+        return None
+    convention = CONVENTIONS[one_of("convention", params.get("convention", USUAL), EXPLAINED)]
+    known = explained_measures(convention.name, yardstick)
+    by_name = {str(measure): measure for measure in known}
+    name = params.get("measure") or str(_headline(known))
+    measure = by_name[one_of("measure", name, list(by_name))]
+    if other == run:
+        raise BadValue("against", against, "the number of another run")
+    return Choices(run, other, yardstick, convention, measure)
+
+
+def explained_measures(convention: str, yardstick: Yardstick) -> list[Measure]:
+    """Return the measures by which runs are scored under a convention, and that can be explained rank by rank."""
+    return [measure for measure in known_measures(convention, yardstick) if can_explain(measure)]
+
+
+def _headline(known: list[Measure]) -> Measure:
+    return next((measure for measure in known if str(measure) == HEADLINE), known[0])

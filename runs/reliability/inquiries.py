@@ -1,0 +1,210 @@
+"""Examining the measures on some runs of a release, once for the same runs, release and convention, as records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from base.errors import BadValue
+from base.transactions import all_or_nothing
+from jobs.models import Job
+from jobs.registry import Report, kind
+from metrics import Convention, Measure, MeasureError, Qrels, convention_named, scores_of
+from metrics import Run as Predictions
+from metrics.analysis import meta, records
+from metrics.analysis.noise import LEVELS, noise_error
+from metrics.analysis.other_judging import Judged, changes, means_on, with_grades
+from releases.archive import ReleaseArchive
+from releases.models import Release
+from runs.measures import AXIOU, NDCG, measures_of
+from runs.models import Inquiry, Run, Scoring
+from runs.tables import read_table
+from runs.yardsticks import judged_in, yardstick_of
+
+MOST_RUNS = 30
+CONVENTIONS = ("paper", "released", "spr")  # of graded qrels with several systems
+HITS = [f"Success_IoU(iou={iou})@{cutoff}" for cutoff in (1, 5, 10) for iou in (0.3, 0.5, 0.7)]
+EXAMINED = [*NDCG, *HITS, *AXIOU]  # TVR-Ranking's measures, and the twelve of AxIoU's experiments
+SEED = 0
+TRIALS = 1000  # pairs of subsets of each size
+DATASETS = 20  # noisy ones of each level
+REDRAWN = 20  # halves of the pairs, and choices of one annotator
+DIGITS = 6
+Rows = list[dict[str, Any]]
+
+
+def comparable(runs: Sequence[Run], release: Release, convention: str) -> list[Run]:
+    """Return those of the runs that have a score on the release under the convention."""
+    rows = Scoring.objects.filter(release=release, run__in=runs).values_list("run", "refusals")
+    scored = {run for run, refusals in rows if convention not in refusals}
+    return [run for run in runs if run.pk in scored]
+
+
+def inquiry_about(runs: Sequence[Run], release: Release, convention: str) -> Inquiry | None:
+    return Inquiry.objects.filter(release=release, convention=convention, runs=_numbers(runs)).first()
+
+
+@all_or_nothing
+def ask_to_examine(runs: Sequence[Run], release: Release, convention: str) -> Inquiry:
+    """Ask for the job that examines the measures on these runs, unless that is known or under way.
+
+    Raise BadValue for fewer than two runs, or more than 30.
+    """
+    if not 2 <= len(runs) <= MOST_RUNS:
+        raise BadValue("run", f"{len(runs)} runs", f"from 2 to {MOST_RUNS}")
+    inquiry, _ = Inquiry.objects.get_or_create(release=release, convention=convention, runs=_numbers(runs))
+    job = job_of(inquiry)
+    if inquiry.findings is None and not (job and job.is_unfinished):
+        examine_measures.ask(inquiry)
+    return inquiry
+
+
+def job_of(inquiry: Inquiry | None) -> Job | None:
+    return examine_measures.jobs(inquiry).first() if inquiry else None
+
+
+@kind(
+    "examine-measures",
+    "Examine measures",
+    of=Inquiry,
+    owner="release.campaign",
+    person="keeper",
+    subject="release {0.release.version}, runs {0.runs}",
+    page=("believe", "release.campaign.name"),
+    by_members=True,
+    refusals=(MeasureError,),
+)
+def examine_measures(inquiry: Inquiry, report: Report) -> None:
+    """Examine the measures, and store what was found.
+
+    Raise MeasureError if the runs cannot be compared, for instance because no query counts for all of them.
+    """
+    if inquiry.findings is not None:
+        return
+    inquiry.findings = examine(_subject(inquiry), report)
+    inquiry.save(update_fields=["findings"])
+
+
+def _subject(inquiry: Inquiry) -> Subject:
+    runs = inquiry.compared.order_by("number")
+    known = {str(measure) for measure in measures_of(inquiry.convention)}
+    with inquiry.release.file.open("rb") as file:
+        judged = judged_in(ReleaseArchive(file))
+    return Subject(
+        measures=[measure for measure in measures_of("paper") if str(measure) in known & {*EXAMINED}],
+        convention=convention_named(inquiry.convention),
+        runs=[read_table(Predictions, run.table, name=run.name) for run in runs],
+        qrels=read_table(Qrels, yardstick_of(inquiry.release).table),
+        judged=judged,
+    )
+
+
+def _numbers(runs: Sequence[Run]) -> str:
+    return ",".join(str(number) for number in sorted(run.number for run in runs))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is examined: measures under a convention, on runs and the release that they are scored on."""
+
+    measures: Sequence[Measure]
+    convention: Convention
+    runs: Sequence[Predictions]
+    qrels: Qrels
+    judged: Judged
+
+    @property
+    def systems(self) -> list[str]:
+        return [run.name for run in self.runs]
+
+
+def examine(subject: Subject, report: Report) -> dict[str, Any]:
+    """Return all records under their names, and what they were made of.
+
+    Raise MeasureError if no query counts for all runs and measures.
+    """
+    report(0, 0, "scoring the runs")
+    convention = subject.convention.but(unjudged="skip")
+    block = meta.score_block(scores_of(subject.measures, subject.qrels, subject.runs, convention))
+    rows = {
+        "scores": records.scores(subject.systems, subject.measures, block),
+        "agreement": records.agreement(subject.measures, block),
+        "ties": records.ties(subject.measures, block),
+        "select": _selected(subject, block),
+        **_stable(subject, block, report),
+        **_noisy(subject, convention, report),
+        **_judged_otherwise(subject, report),
+    }
+    made_of = {
+        "systems": subject.systems,
+        "measures": [*map(str, subject.measures)],
+        "convention": subject.convention.name,
+        "queries": block.shape[1],
+        "pairs": subject.judged.final.size,
+        "annotators": len(np.unique(subject.judged.raw.annotator)),
+        "trials": TRIALS,
+        "datasets": DATASETS,
+        "redrawn": REDRAWN,
+        "seed": SEED,
+    }
+    return made_of | {"rows": {name: _storable(each) for name, each in rows.items()}}
+
+
+def _selected(subject: Subject, block: Any) -> Rows:
+    """Select systems on a random half of the queries, and test them on the other."""
+    if block.shape[1] < 2:
+        return []
+    validation, test = (half.mean(axis=1) for half in meta.halves(block, SEED))
+    return records.selection(subject.systems, subject.measures, subject.measures, meta.select(validation, test))
+
+
+def _stable(subject: Subject, block: Any, report: Report) -> dict[str, Rows]:
+    queries = block.shape[1]
+    sizes = sorted({max(1, queries * tenth // 10) for tenth in range(1, 10)})
+    found: dict[str, Rows] = {}
+    for model in ("two", "full"):
+        report(0, 0, f"drawing subsets of the queries, by the model {model}")
+        stable = meta.stability(block, sizes, TRIALS, model, SEED)
+        found[f"stability-{model}"] = records.stability(subject.measures, stable)
+    return found
+
+
+def _noisy(subject: Subject, convention: Convention, report: Report) -> dict[str, Rows]:
+    def progress(done: int, total: int) -> None:
+        report(done, total, f"marking boundaries with noise: {done} of {total}")
+
+    found = noise_error(
+        subject.measures, subject.qrels, subject.runs, convention, datasets=DATASETS, seed=SEED, report=progress
+    )
+    overlaps = [{"level": level, "iou": float(iou)} for level, iou in zip(LEVELS, found.iou, strict=True)]
+    return {"noise": records.noise(subject.measures, found), "overlaps": overlaps}
+
+
+def _judged_otherwise(subject: Subject, report: Report) -> dict[str, Rows]:
+    judged, what = subject.judged, (subject.measures, subject.runs, subject.convention)
+    full = means_on(with_grades(judged.pairs, judged.final), *what)
+    total = 2 + len(np.unique(judged.raw.annotator))
+    scored = records.in_cells({"system": subject.systems, "measure": [*map(str, subject.measures)]}, mean=full)
+    rows: dict[str, Rows] = {"judging": [{"change": "all", "annotator": -1} | row for row in scored], "orders": []}
+    report(0, total, "judging again: 0")
+    for done, each in enumerate(changes(judged, *what, trials=REDRAWN, seed=SEED), 1):
+        report(done, total, f"judging again: {done} of {total} ways")
+        changed, ordered = records.orders(subject.systems, subject.measures, each, full)
+        rows["judging"] += changed
+        rows["orders"] += ordered
+    return rows
+
+
+def _storable(rows: Rows) -> Rows:
+    """Return the rows with numbers as JSON has them: None for what does not exist, and no more digits than are true."""
+    return [{name: _plain(value) for name, value in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    return round(value, DIGITS) if math.isfinite(value) else None

@@ -1,0 +1,111 @@
+"""Why a run has its score: its queries, one query rank by rank, and two runs beside each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+
+from base.errors import BadValue
+from base.templatetags.page_parts import Heading
+from campaigns.models import Membership
+from campaigns.pages import campaign_page
+from metrics import CONVENTIONS
+from runs import access
+from runs.explain.cases import case_of, drawing_of
+from runs.explain.queries import Choices, Line, address_of, choices_of, lines_of, scatter_file, texts_of
+from runs.models import Run
+from runs.scoring import newest_release
+
+ON_A_PAGE = 50
+GAINS = ("Gain", "Discount", "Counts")
+
+
+@require_safe
+def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """The queries of a run, the worst first; beside another run, those first on which the two differ most."""
+    member = access.membership(request, name)
+    choices = choices_of(member, number, request.GET)
+    if choices is None:
+        return _not_scored(request, member)
+    lines = lines_of(choices)
+    page = Paginator(lines or [], ON_A_PAGE).get_page(request.GET.get("page"))
+    texts = texts_of(member.campaign, page.object_list)
+    return campaign_page(
+        request,
+        member,
+        "runs/queries.html",
+        page=page,
+        rows=[(line, texts.get(line.query, ""), address_of(choices, line.query)) for line in page],
+        is_refused=lines is None,
+        plot=_plot(choices, lines) if choices.other and lines else None,
+        **_offered(choices, member),
+    )
+
+
+@require_safe
+def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """One query: judged moments and predictions on the time lines of their videos, and what each rank counts."""
+    member = access.membership(request, name)
+    choices = choices_of(member, number, request.GET)
+    if choices is None:
+        return _not_scored(request, member)
+    query_id = request.GET.get("query", "")
+    if not query_id:
+        raise BadValue("query", "empty", "the id of a judged query")
+    case = case_of(choices, query_id)
+    if case is None:
+        raise Http404
+    named = [(each.name, [side.values.get(each.name) for side in case.sides]) for each in CONVENTIONS.values()]
+    return campaign_page(
+        request,
+        member,
+        "runs/query.html",
+        case=case,
+        drawing=drawing_of(case),
+        gains=[Heading(words, is_number=True) for words in GAINS] if case.sides[0].ideal is not None else [],
+        values=[(each, values) for each, values in named if any(value is not None for value in values)],
+        **_offered(choices, member, query=query_id),
+    )
+
+
+@require_safe
+def scatter(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
+    """The figure of two runs as its specification, as SVG or PDF, or the CSV of its numbers."""
+    return scatter_file(choices_of(access.membership(request, name), number, request.GET), request.GET, format)
+
+
+def _not_scored(request: HttpRequest, member: Membership) -> HttpResponse:
+    release = newest_release(member.campaign)
+    return campaign_page(request, member, "runs/no_board.html", release=release, title="Why this score")
+
+
+def _offered(choices: Choices, member: Membership, **kept: str) -> dict[str, Any]:
+    """What every page offers to choose from; `kept` is what its address says besides."""
+    runs = Run.objects.seen_by(member).filter(scorings__release=choices.yardstick.release).order_by("number")
+    kept_too = f"&{urlencode(kept)}" if kept else ""
+    return {
+        "choices": choices,
+        "kept": kept,
+        "others": [run for run in runs if run != choices.run],
+        "conventions": [(each, address + kept_too) for each, address in choices.conventions],
+    }
+
+
+def _plot(choices: Choices, lines: list[Line]) -> dict[str, Any]:
+    """The scatter of two runs: what it says in words, and where its files are."""
+    assert choices.other
+    where = [choices.run.campaign.name, choices.run.number]
+    files = {
+        kind: f"{reverse('run-scatter', args=[*where, kind])}?{choices.address()}"
+        for kind in ("json", "svg", "pdf", "csv")
+    }
+    better = sum((line.difference or 0) > 0 for line in lines)
+    worse = sum((line.difference or 0) < 0 for line in lines)
+    ties = len(lines) - better - worse
+    words = f"{choices.run} scores higher on {better:,} queries and {choices.other} on {worse:,}; they tie on {ties:,}."
+    return {"files": files, "words": words, "points": len(lines)}
