@@ -76,7 +76,7 @@ def _received_and_scored(campaign: Any, release: Any) -> dict[str, Any]:
     from campaigns.models import Membership
     from campaigns.uploads import append
     from runs.models import Score
-    from runs.receiving import announce, describe, receive
+    from runs.receiving import announce, describe, receive_run
     from runs.scoring import score_runs
 
     run = None
@@ -89,7 +89,9 @@ def _received_and_scored(campaign: Any, release: Any) -> dict[str, Any]:
         for start in range(0, len(content), 1 << 20):
             file = append(file, start, content[start : start + (1 << 20)])
         began = time.perf_counter()
-        run = receive(submission)
+        receive_run(submission, lambda *_: None)
+        submission.refresh_from_db()
+        run = submission.run
         if run is None:
             raise ValueError(submission.findings)
         received = time.perf_counter()

@@ -92,24 +92,18 @@ def _candidates(
     for key, own in by_query.items():
         for rank, pair in enumerate(sorted(own, key=lambda pair: -pair.similarity), 1):
             if rank % campaign.batch_size == 1 or campaign.batch_size == 1:
-                batches.append(_reviewed_batch(queries[key], (rank - 1) // campaign.batch_size + 1))
+                number = (rank - 1) // campaign.batch_size + 1
+                batches.append(Batch.of(queries[key], number, state=Batch.State.REVIEWED, round=2))
             candidate = Candidate(query=queries[key], batch=batches[-1], rank=rank, imported_as=pair.pair_id)
             candidate.moment = moments[pair.video, pair.start, pair.end]
             candidate.similarity = pair.similarity
-            _settle(candidate, [grade for _, grade in ratings[pair.pair_id]])
+            grades = [grade for _, grade in ratings[pair.pair_id]]
+            candidate.escalated = len(grades) > ANNOTATORS
+            candidate.settle(2 if candidate.escalated else 1, grades, final=True)
             candidates[pair.pair_id] = candidate
     store(batches)
     store(candidates.values())
     return candidates
-
-
-def _reviewed_batch(query: Query, number: int) -> Batch:
-    return Batch.of(query, number, state=Batch.State.REVIEWED, round=2)
-
-
-def _settle(candidate: Candidate, grades: list[int]) -> None:
-    candidate.escalated = len(grades) > ANNOTATORS
-    candidate.settle(2 if candidate.escalated else 1, grades, final=True)
 
 
 def _check(campaign: Campaign, queries: dict[str, Query], by_query: dict[str, list[Pair]]) -> None:

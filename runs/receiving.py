@@ -124,16 +124,12 @@ def submit(submission: Submission) -> Job:
     page=("run-check", "by.campaign.name", "token"),
 )
 def receive_run(submission: Submission, report: Report) -> None:
-    receive(submission)
-
-
-def receive(submission: Submission) -> Run | None:
     """Check a submission's files, and store the run if nothing is wrong with it; else store what is wrong.
 
     Raise JobLeft if the files are on another machine.
     """
     if submission.run_id:
-        return submission.run
+        return
     file = submission.file_for(Arrival.Purpose.RUN)
     if file is None or not file.path.exists():
         raise JobLeft("the files of the run are not on this machine")
@@ -142,9 +138,9 @@ def receive(submission: Submission) -> Run | None:
         predictions, faults = _checked(submission, file)
     if predictions is None:
         _refuse(submission, faults.messages, faults.count)
-        return None
-    notes = [str(each.message).replace(str(file.path), file.name) for each in unusual]
-    return _store(submission, file, predictions, notes)
+    else:
+        notes = [str(each.message).replace(str(file.path), file.name) for each in unusual]
+        _store(submission, file, predictions, notes)
 
 
 def _refuse(submission: Submission, messages: list[str], count: int) -> None:
@@ -201,7 +197,7 @@ def _renamed(run: Predictions, names: Mapping[str, str]) -> Predictions:
     )
 
 
-def _store(submission: Submission, file: Arrival, predictions: Predictions, notes: list[str]) -> Run | None:
+def _store(submission: Submission, file: Arrival, predictions: Predictions, notes: list[str]) -> None:
     """Store the files of a run, and its row together with all that follows from it."""
     campaign, folder = submission.by.campaign, f"runs/{submission.by.campaign.name}/{submission.token}"
     with file.path.open("rb") as content:
@@ -218,8 +214,6 @@ def _store(submission: Submission, file: Arrival, predictions: Predictions, note
         _refuse(submission, [str(fault)], 1)
         for stored in (run.file, run.table):
             default_storage.delete(stored.name or "")
-        return None
-    return run
 
 
 @all_or_nothing

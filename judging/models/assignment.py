@@ -56,8 +56,8 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
         Somebody who has become a lead sees too much to judge.
         """
-        member = {"state": Membership.State.ACTIVE, "role": Membership.Role.ANNOTATOR}
-        return self.filter(annotator__user=user, **{f"annotator__{name}": value for name, value in member.items()})
+        active, role = Membership.State.ACTIVE, Membership.Role.ANNOTATOR
+        return self.filter(annotator__user=user, annotator__state=active, annotator__role=role)
 
     def lease_out(
         self, batch: Batch, annotator: Membership, round: int, pairs: list[Candidate], *, takes_slot: bool
@@ -76,14 +76,11 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         leased.batch, leased.annotator, leased.handed = batch, annotator, pairs
         leased.is_new = leased.fence == 1
         if takes_slot and not leased.is_new and leased.token == values["token"]:
-            self._ask_again(batch, annotator)
+            # What the annotator said about the batch in another round is judged again.
+            of_annotator = {"assignment__batch": batch, "assignment__annotator": annotator}
+            Judgement.objects.filter(**of_annotator).update(returned=Now())
+            Flag.objects.filter(**of_annotator).update(taken_back=Now())
         return leased
-
-    def _ask_again(self, batch: Batch, annotator: Membership) -> None:
-        """Have the annotator judge again what they said about the batch in another round."""
-        of_annotator = {"assignment__batch": batch, "assignment__annotator": annotator}
-        Judgement.objects.filter(**of_annotator).update(returned=Now())
-        Flag.objects.filter(**of_annotator).update(taken_back=Now())
 
 
 # Positions stand for other candidates in another round. A new token keeps the old page from writing.
@@ -137,10 +134,6 @@ def at_position(places: list[Value], position: int) -> Value:
 def taken_from_you() -> Stale:
     """Return the refusal of a writer who does not hold the assignment any more."""
     return Stale(gettext("You were away too long, or it was submitted or opened elsewhere. Open your work again."))
-
-
-def lease_end() -> models.expressions.CombinedExpression:
-    return Now() + timedelta(seconds=settings.ASSIGNMENT_LEASE)
 
 
 class Assignment(models.Model):
@@ -294,5 +287,5 @@ class Assignment(models.Model):
         Raise Stale if the fence is an old one, the lease has run out, or the assignment is not live any more.
         """
         live = Assignment.objects.held().filter(pk=self.pk, fence=fence)
-        if not live.update(lease=lease_end()):
+        if not live.update(lease=Now() + timedelta(seconds=settings.ASSIGNMENT_LEASE)):
             raise taken_from_you()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from random import SystemRandom
 from typing import NamedTuple
@@ -179,13 +179,10 @@ def clips_found(moments: Iterable[Moment], campaign: Campaign) -> dict[int, Clip
     rows = Clip.objects.filter(
         video__in={moment.video_id for moment in moments}, audience__in=audiences, sound=campaign.sound
     )
-    by_stretch = {(each.video_id, each.start, each.end): each for each in sorted(rows, key=_usefulness(campaign))}
+    by_use = sorted(rows, key=lambda clip: (clip.is_ready, clip.audience == campaign.name))
+    by_stretch = {(each.video_id, each.start, each.end): each for each in by_use}
     found = {moment.pk: by_stretch.get((moment.video_id, *widened(moment, campaign.padding))) for moment in moments}
     return {moment: clip for moment, clip in found.items() if clip}
-
-
-def _usefulness(campaign: Campaign) -> Callable[[Clip], tuple[bool, bool]]:
-    return lambda clip: (clip.is_ready, clip.audience == campaign.name)
 
 
 def cut_for_search(moment: Moment, campaign: Campaign) -> bool:

@@ -143,13 +143,9 @@ def ask_for_study(campaign: Campaign, plan: Plan) -> Job:
 
 @kind("start-study", "Start the study", of=Campaign, owner=SELF, page=("figures", "name"), refusals=(CorpusError,))
 def start_study(campaign: Campaign, report: Report, plan: Sequence[int]) -> None:
-    start(campaign, Plan(*plan), report)
-
-
-def start(campaign: Campaign, plan: Plan, report: Report) -> None:
     """Draw the queries, rank every moment for them, and open their batches. Running it again adds nothing."""
-    pool = list(campaign.queries.pool().order_by("pk"))
-    drawn = Random(plan.seed).sample(pool, min(plan.queries, len(pool)))
+    wants, pool = Plan(*plan), list(campaign.queries.pool().order_by("pk"))
+    drawn = Random(wants.seed).sample(pool, min(wants.queries, len(pool)))
     stored = set(campaign.queries.filter(kind=Kind.STUDY).values_list("query_id", flat=True))
     wanted = [query for query in drawn if _name(query) not in stored]
     if not wanted:
@@ -159,7 +155,7 @@ def start(campaign: Campaign, plan: Plan, report: Report) -> None:
     found, own = compare(wanted, moments, len(moments), report), own_moments(moments)
     for number, query in enumerate(wanted):
         report(number, len(wanted), "storing candidates")
-        _store_copy(query, list(in_order(moments, found, number, own[wording(query.text)])), plan)
+        _store_copy(query, list(in_order(moments, found, number, own[wording(query.text)])), wants)
     report(len(wanted), len(wanted))
 
 

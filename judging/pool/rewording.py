@@ -87,13 +87,9 @@ def _new_order(corpus: Corpus, by: str, model: str, asked_by: User | None, again
 )
 def reword_descriptions(corpus: Corpus, report: Report, substitution: int) -> None:
     """Reword a corpus. If the chat endpoint is away, the job waits for it, and goes on where it stopped."""
-    reword(corpus.substitutions.get(pk=substitution), report)
-
-
-def reword(order: Substitution, report: Report) -> None:
-    """Carry out a substitution, unless captions may not change any more; as `carry_out`."""
+    order = corpus.substitutions.get(pk=substitution)
     if not order.ended:
-        refuse_if_ranked(order.corpus, waiting=False)  # a ranking that waits does so for this to end
+        refuse_if_ranked(corpus, waiting=False)  # a ranking that waits does so for this to end
         carry_out(order, report)
 
 

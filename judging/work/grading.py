@@ -125,6 +125,7 @@ def _judged_before(writer: Assignment | saving.Writer, entry: _Press) -> Revisio
     return known
 
 
+@all_or_nothing
 def flag(
     assignment: Assignment,
     position: int,
@@ -141,20 +142,6 @@ def flag(
     A new flag replaces the one before. A request that comes twice with one key returns the first flag. For
     parameters and errors see `judge`.
     """
-    return _flag(assignment, position, reason, comment, fence, key, press, seconds)
-
-
-@all_or_nothing
-def _flag(
-    assignment: Assignment,
-    position: int,
-    reason: str,
-    comment: str,
-    fence: int,
-    key: UUID,
-    press: int | None,
-    seconds: float | None,
-) -> Flag:
     candidate = assignment.candidate_at(position)
     if known := Flag.recorded.filter(key=key).first():
         stored = (known.assignment_id, known.candidate_id, known.reason, known.comment)
@@ -183,16 +170,13 @@ def _flag(
     return flag
 
 
+@all_or_nothing
 def unflag(assignment: Assignment, position: int, *, fence: int, key: UUID, press: int | None = None) -> None:
     """Take a flag back, so that an earlier grade counts again.
 
     A request that comes twice with one key does nothing, even after the submission. For errors see `judge`.
     """
-    _unflag(assignment, assignment.candidate_at(position), fence, key, press)
-
-
-@all_or_nothing
-def _unflag(assignment: Assignment, candidate: int, fence: int, key: UUID, press: int | None) -> None:
+    candidate = assignment.candidate_at(position)
     if earlier := Flag.recorded.filter(taken_back_key=key).first():
         if (earlier.assignment_id, earlier.candidate_id) == (assignment.pk, candidate):
             return

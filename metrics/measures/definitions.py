@@ -59,8 +59,7 @@ def parse_measure(text: str | Measure) -> Measure:
         raise MeasureError(f"measure {text!r} must be a text such as nDCG_IoU(iou=0.5)@20")
     plain = re.sub(r"\s+", "", text).replace("≥", ">=")
     for pattern, grammar in ALIASES:
-        found = pattern.fullmatch(plain)
-        if found:
+        if found := re.fullmatch(pattern, plain, re.IGNORECASE):
             plain = grammar(found)
             break
     shape = SHAPE.fullmatch(plain)

@@ -102,23 +102,19 @@ PARAMS: dict[str, Read] = {
 }
 
 
-def spelling(pattern: str, grammar: Callable[[re.Match[str]], str]) -> tuple[re.Pattern[str], Callable[..., str]]:
-    return re.compile(pattern, re.IGNORECASE), grammar
-
-
-ALIASES = [
-    spelling(rf"NDCG@(\d+),?IoU(?:>=|=|>)?({NUMBER})", lambda m: f"nDCG_IoU(iou={m[2]})@{m[1]}"),
-    spelling(rf"R@(\d+)(?:,|(?=IoU)){IOU}", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
-    spelling(rf"R(\d+)@({NUMBER})", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
-    spelling(rf"AP@(\d+),{IOU}", lambda m: f"AP_IoU(iou={m[2]})@{m[1]}"),
-    spelling(r"mAP", lambda m: "mAP_IoU(iou=0.5:0.05:0.95)"),
-    spelling(rf"mAP@({NUMBER})", lambda m: f"mAP_IoU(iou={m[1]})"),
-    spelling(rf"MedRank@({NUMBER})", lambda m: f"MedianRank(iou={m[1]})"),
-    spelling(rf"VCMR:({NUMBER})-r(\d+)", lambda m: f"Success_IoU(iou={m[1]})@{m[2]}"),
-    spelling(rf"SVMR:({NUMBER})-r(\d+)", lambda m: f"Success_IoU(iou={m[1]},task=SVMR)@{m[2]}"),
-    spelling(r"VR:r(\d+)", lambda m: f"Success_Video@{m[1]}"),
-    spelling(r"HL-min-(Fair|Good|VeryGood)-Hit1", lambda m: f"HIT(level={LEVELS[m[1].lower()]})@1"),
-    spelling(r"HL-min-(Fair|Good|VeryGood)-mAP", lambda m: f"mAP_Saliency(level={LEVELS[m[1].lower()]})"),
+ALIASES: list[tuple[str, Callable[[re.Match[str]], str]]] = [  # patterns, whatever their case, and our spellings
+    (rf"NDCG@(\d+),?IoU(?:>=|=|>)?({NUMBER})", lambda m: f"nDCG_IoU(iou={m[2]})@{m[1]}"),
+    (rf"R@(\d+)(?:,|(?=IoU)){IOU}", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
+    (rf"R(\d+)@({NUMBER})", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
+    (rf"AP@(\d+),{IOU}", lambda m: f"AP_IoU(iou={m[2]})@{m[1]}"),
+    (r"mAP", lambda m: "mAP_IoU(iou=0.5:0.05:0.95)"),
+    (rf"mAP@({NUMBER})", lambda m: f"mAP_IoU(iou={m[1]})"),
+    (rf"MedRank@({NUMBER})", lambda m: f"MedianRank(iou={m[1]})"),
+    (rf"VCMR:({NUMBER})-r(\d+)", lambda m: f"Success_IoU(iou={m[1]})@{m[2]}"),
+    (rf"SVMR:({NUMBER})-r(\d+)", lambda m: f"Success_IoU(iou={m[1]},task=SVMR)@{m[2]}"),
+    (r"VR:r(\d+)", lambda m: f"Success_Video@{m[1]}"),
+    (r"HL-min-(Fair|Good|VeryGood)-Hit1", lambda m: f"HIT(level={LEVELS[m[1].lower()]})@1"),
+    (r"HL-min-(Fair|Good|VeryGood)-mAP", lambda m: f"mAP_Saliency(level={LEVELS[m[1].lower()]})"),
 ]
 
 

@@ -34,8 +34,8 @@ def agreement(pool: Read, tolerance: int) -> Numbers:
         "escalated": int(candidates["escalated"][rated].sum()),
         "alpha": {"round_one": _alpha(first), "never_escalated": _alpha(never_escalated), "all": _alpha(judged)},
         "calm_pairs": len(never_escalated.grade) // 2,
-        "contested": _share(_gap(first) > tolerance),
-        "same": _share(_gap(first) == 0),
+        "contested": _mean(_gap(first) > tolerance),
+        "same": _mean(_gap(first) == 0),
         "weeks": _weeks(judged, first, tolerance),
         "annotators": [_annotator(pool, who, tolerance) for who in np.split(*_by(judged.annotator)) if len(who)],
     }
@@ -119,10 +119,10 @@ def _numbers(judged: Judged, candidates: Records, tolerance: int) -> Numbers:
         "pairs": len(paired.grade),
         "kappa": _plain(kappa_of(_table(judged), LEVELS, "quadratic")),
         "severity": _mean(paired.grade - paired.other),
-        "settled": _share(outcome[np.isin(outcome, CONCLUDED)] == SETTLED),
-        "contested": _share(_gap(first) > tolerance),
+        "settled": _mean(outcome[np.isin(outcome, CONCLUDED)] == SETTLED),
+        "contested": _mean(_gap(first) > tolerance),
         "seconds": _plain(np.median(seconds)) if len(seconds) else None,
-        "fast": _share(seconds < FAST),
+        "fast": _mean(seconds < FAST),
     }
 
 
@@ -138,7 +138,7 @@ def _weeks(judged: Judged, first: Judged, tolerance: int) -> list[Numbers]:
             "judged": int(number),
             "pairs": len((pairs := first.where(complete == week)).grade) // 2,
             "alpha": _alpha(pairs),
-            "contested": _share(_gap(pairs) > tolerance),
+            "contested": _mean(_gap(pairs) > tolerance),
         }
         for week, number in zip(weeks, judgements, strict=True)
         if week  # 0 is an unknown one
@@ -169,10 +169,6 @@ def _alpha(judged: Judged) -> float | None:
 
 def _gap(paired: Judged) -> Ints:
     return np.asarray(np.abs(paired.grade - paired.other))
-
-
-def _share(mask: Any) -> float | None:
-    return _mean(mask)
 
 
 def _mean(values: Any) -> float | None:

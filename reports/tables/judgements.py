@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
 from django.http import QueryDict
@@ -71,14 +72,6 @@ def _lines(keys: Sequence[int], campaign: Campaign) -> list[Line]:
     return [Line(each, seconds.get(each.pk), seats.get((each.candidate_id, PARTNERS[each.seat or 1]))) for each in page]
 
 
-def _worker(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
-    return rows.filter(annotator__in=_memberships("worker", value, campaign))
-
-
-def _co_judge(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
-    return rows.filter(Exists(_others().filter(annotator__in=_memberships("with", value, campaign))))
-
-
 def _memberships(field: str, value: str, campaign: Campaign) -> list[int]:
     """The worker's, and those that imported ratings gave her besides; as keys, which an index can be asked for."""
     worker = _number(field, value)
@@ -98,37 +91,9 @@ def _week(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
     return rows.filter(assignment__submitted__gte=start, assignment__submitted__lt=end)
 
 
-def _query(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
-    return rows.filter(candidate__query=_number("query", value))
-
-
-def _candidate(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
-    return rows.filter(candidate=_number("candidate", value))
-
-
-def _only(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
-    return ONLY[one_of("only", value, only_of(campaign))](rows, campaign)
-
-
-def _round_one(rows: Judgements, campaign: Campaign) -> Judgements:
-    return rows.filter(Exists(_others()), seat__lte=ANNOTATORS)
-
-
-def _never_escalated(rows: Judgements, campaign: Campaign) -> Judgements:
-    return _round_one(rows, campaign).filter(candidate__escalated=False)
-
-
 def _contested(rows: Judgements, campaign: Campaign) -> Judgements:
     far = Q(grade__gt=OuterRef("grade") + campaign.tolerance) | Q(grade__lt=OuterRef("grade") - campaign.tolerance)
-    return rows.filter(Exists(_others().filter(far)), seat__lte=ANNOTATORS)
-
-
-def _escalated(rows: Judgements, campaign: Campaign) -> Judgements:
-    return rows.filter(candidate__escalated=True)
-
-
-def _settled(rows: Judgements, campaign: Campaign) -> Judgements:
-    return rows.filter(candidate__outcome=Candidate.Outcome.SETTLED)
+    return rows.filter(_beside(far), seat__lte=ANNOTATORS)
 
 
 def _discarded(rows: Judgements, campaign: Campaign) -> Judgements:
@@ -137,25 +102,10 @@ def _discarded(rows: Judgements, campaign: Campaign) -> Judgements:
     return rows.filter(Q(candidate__outcome=Candidate.Outcome.DISCARDED) | Exists(graded))
 
 
-def _fast(rows: Judgements, campaign: Campaign) -> Judgements:
-    return rows.filter(revisions__number=1, revisions__seconds__lt=FAST)
-
-
-def _own(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
-    return rows.filter(grade=_grade("own", value))
-
-
-def _other(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
-    return rows.filter(Exists(_others().filter(grade=_grade("other", value))))
-
-
-def _before(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
-    return rows.filter(pk__lt=_number("before", value))
-
-
-def _others() -> Judgements:
-    """The co-judge's judgement of the same candidate in the same round."""
-    return Judgement.objects.filter(candidate=OuterRef("candidate"), seat=OuterRef("partner"))
+def _beside(*conditions: Q, **fields: Any) -> Exists:
+    """Whether the co-judge's judgement of the same candidate in the same round is such a one."""
+    others = Judgement.objects.filter(candidate=OuterRef("candidate"), seat=OuterRef("partner"))
+    return Exists(others.filter(*conditions, **fields))
 
 
 def _number(field: str, value: str) -> int:
@@ -169,24 +119,24 @@ def _grade(field: str, value: str) -> int:
 
 
 ONLY: dict[str, Callable[[Judgements, Campaign], Judgements]] = {
-    "round-one": _round_one,
-    "never-escalated": _never_escalated,
+    "round-one": lambda rows, campaign: rows.filter(_beside(), seat__lte=ANNOTATORS),
+    "never-escalated": lambda rows, campaign: rows.filter(_beside(), seat__lte=ANNOTATORS, candidate__escalated=False),
     "contested": _contested,
-    "escalated": _escalated,
-    "settled": _settled,
+    "escalated": lambda rows, campaign: rows.filter(candidate__escalated=True),
+    "settled": lambda rows, campaign: rows.filter(candidate__outcome=Candidate.Outcome.SETTLED),
     "discarded": _discarded,
-    "fast": _fast,
+    "fast": lambda rows, campaign: rows.filter(revisions__number=1, revisions__seconds__lt=FAST),
 }
 FILTERS: dict[str, Callable[[Judgements, str, Campaign], Judgements]] = {
-    "worker": _worker,
-    "with": _co_judge,
+    "worker": lambda rows, value, campaign: rows.filter(annotator__in=_memberships("worker", value, campaign)),
+    "with": lambda rows, value, campaign: rows.filter(_beside(annotator__in=_memberships("with", value, campaign))),
     "week": _week,
-    "query": _query,
-    "candidate": _candidate,
-    "only": _only,
-    "own": _own,
-    "other": _other,
-    "before": _before,
+    "query": lambda rows, value, campaign: rows.filter(candidate__query=_number("query", value)),
+    "candidate": lambda rows, value, campaign: rows.filter(candidate=_number("candidate", value)),
+    "only": lambda rows, value, campaign: ONLY[one_of("only", value, only_of(campaign))](rows, campaign),
+    "own": lambda rows, value, campaign: rows.filter(grade=_grade("own", value)),
+    "other": lambda rows, value, campaign: rows.filter(_beside(grade=_grade("other", value))),
+    "before": lambda rows, value, campaign: rows.filter(pk__lt=_number("before", value)),
 }
 # What the rounds, and what the times tell. Of imported ratings times are never known, and rounds seldom.
 OF_ROUNDS, OF_TIMES = {"with", "own", "other", "round-one", "never-escalated", "contested"}, {"week", "fast"}

@@ -206,12 +206,8 @@ class Hit:
     by_members=True,
     refusals=(CorpusError, SystemsError),
 )
+@full_disks_pass()
 def search_with_system(search: SystemSearch, report: Report) -> None:
-    with full_disks_pass():
-        find(search)
-
-
-def find(search: SystemSearch) -> None:
     """Find the moments of a search, store them, and ask for their clips.
 
     Raise SystemsError if the system's files are not there any more, or the settings name another encoder than it was

@@ -253,10 +253,6 @@ def _graded(table: Qrels, number: int) -> list[tuple[str, float, float, int]]:
     ]
 
 
-def silent(done: int, total: int, text: str) -> None:
-    """Say nothing to anybody."""
-
-
 def data_as_read(row: TrainedSystem, data: Data, say: Say) -> Data:
     """Return training data as the system reads it.
 
@@ -271,7 +267,9 @@ def videos_as_read(row: TrainedSystem, videos: Videos, say: Say) -> Videos:
     return videos_with_names(videos, _encoding(row, say)) if row.encoder else videos
 
 
-def queries_as_read(row: TrainedSystem, queries: Sequence[Query], say: Say = silent) -> Sequence[Query]:
+def queries_as_read(
+    row: TrainedSystem, queries: Sequence[Query], say: Say = lambda done, total, text: None
+) -> Sequence[Query]:
     """Return queries as the system reads them; raises what `data_as_read` raises."""
     return with_tokens(queries, _encoding(row, say)) if row.encoder else queries
 
