@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -23,80 +25,8 @@ from api import models
 from api.fields import Body, Page, Query, Shape
 
 TIME = "2026-01-05T09:00:00Z"
-TEXTS = {
-    "name": "films",
-    "campaign": "films",
-    "corpus": "tvr",
-    "corpus_name": "tvr",
-    "format": "tvr",
-    "encoder": "all-MiniLM-L6-v2",
-    "user": "ada",
-    "text": "Somebody opens a door.",
-    "query": "Somebody opens a door.",
-    "query_id": "17",
-    "split": "val",
-    "why": "The door is opened within the clip.",
-    "reason": "wrong clip",
-    "comment": "black picture",
-    "before": "Monica sits down.",
-    "after": "A woman sits down.",
-    "description": "Monica sits down.",
-    "caption": "A woman sits down.",
-    "phrase": "woman",
-    "word": "woman",
-    "moment": "friends_s01e01@3200-7500",
-    "video": "friends_s01e01",
-    "clip": "/api/v1/clips/hKd0",
-    "address": "https://hooks.example.org/reeljudge",
-    "link": "https://judge.example.org/invitations/7bR0",
-    "measure": "nDCG_IoU(iou=0.5)@20",
-    "measures": "nDCG_IoU(iou=0.5)@20",
-    "convention": "paper",
-    "system": "stal",
-    "features": "i3d",
-    "filename": "run.json.gz",
-    "kind": "freeze a release",
-    "figure": "ties",
-    "tells": "On 20% of the queries all systems have the same score.",
-    "key": "figure-5b",
-    "files": "figure-5b.svg",
-    "title": "Films of 2024",
-    "licence": "CC-BY-4.0",
-    "sha256": "9f86d081",
-    "token": "4f1c",
-    "secret": "q2Zk",
-    "currency": "EUR",
-    "unfinished": "17",
-    "message": "",
-    "error": "",
-    "type": "about:blank",
-    "detail": "grade: 5; expected one of the integers 0, 1, 2, 3, 4",
-    "code": "badvalue",
-    "group": "stal",
-    "paper": "https://example.org/paper",
-    "purpose": "moments",
-    "people": "ada",
-    "state": "in round 2",
-    "from": "2026-10-01",
-    "to": "2026-10-31",
-    "week": "2026-W05",
-}
-NUMBERS = {
-    "id": 7,
-    "grade": 4,
-    "worker": 2,
-    "size": 48213,
-    "hours": 168,
-    "status": 400,
-    "batch": 7,
-    "candidate": 41,
-    "seconds": 6.1,
-    "start": 3.2,
-    "end": 7.5,
-    "similarity": 0.83,
-    "value": 0.31,
-    "version": 3,
-}
+EXAMPLES = tomllib.loads((Path(__file__).parent / "examples.toml").read_text(encoding="utf-8"))
+TEXTS, NUMBERS = EXAMPLES["texts"], EXAMPLES["numbers"]
 BYTES, PROBLEM = "application/octet-stream", "application/problem+json"
 READING = (400, 401, 403, 404, 409, 422, 429, 503)
 CHANGING = (413, 415)
