@@ -33,7 +33,6 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
     """One step of the tutorial. The address names the step, so going back and loading again work."""
     member = access.anybody(request, name)
     taught = levels(member.campaign)
-    chosen = to_try(taught)
     number = _number(request, "step", len(STEPS))
     part = list(STEPS)[number - 1]
     context: dict[str, Any] = {
@@ -44,12 +43,11 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
         "any": any(level.examples for level in taught),
         "steps": list(enumerate(STEPS.values(), 1)),
         "step": number,
-        "before": number - 1,
         "after": number + 1 if number < len(STEPS) else None,
         "part": f"annotate/tutorial/{part}.html",
         "exam_first": member.campaign.exam and not member.qualified,
     }
-    if part == "try" and chosen:
+    if part == "try" and (chosen := to_try(taught)):
         context |= _tried(request, member, chosen)
         return campaign_page(request, member, "annotate/tutorial_try.html", **context)
     return campaign_page(request, member, "annotate/tutorial.html", **context)

@@ -98,23 +98,21 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
         messages.info(request, _ended(assignment))
         return redirect("work")
     annotator, data = assignment.annotator, assignment_data(assignment)
-    return campaign_page(
-        request,
-        annotator,
-        "annotate/workplace.html",
-        assignment=assignment,
-        assignment_data=data,
+    context: dict[str, Any] = {
+        "assignment": assignment,
+        "assignment_data": data,
         # It loads before the scripts are there.
-        first_clip=next(
+        "first_clip": next(
             (each["clip"] for each in data["places"] if each["grade"] is None and each["flag"] is None), None
         ),
-        query=assignment.batch.query.text,
-        judged_today=judged_today(annotator),
-        levels=levels(annotator.campaign),
-        reasons=Flag.Reason.choices,
-        words=script_texts.workplace(),
-        scripts=script_texts.SCRIPTS,
-    )
+        "query": assignment.batch.query.text,
+        "judged_today": judged_today(annotator),
+        "levels": levels(annotator.campaign),
+        "reasons": Flag.Reason.choices,
+        "words": script_texts.workplace(),
+        "scripts": script_texts.SCRIPTS,
+    }
+    return campaign_page(request, annotator, "annotate/workplace.html", **context)
 
 
 def _ended(assignment: Assignment) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -46,22 +48,20 @@ def desk(request: HttpRequest, name: str) -> HttpResponse:
     page = Paginator(table.queries(campaign), QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
     rows = query_rows(list(page))
     sparks = charts(campaign, kept, with_pay=member.may_review)
-    return campaign_page(
-        request,
-        member,
-        "lead/campaign.html",
-        needs=needs(campaign, found["n_failed"]) if member.may_review else [],
-        checklist=checklist(campaign) if member.may_review and not sparks else [],
-        sparks=sparks,
-        kept=kept[PROGRESS],
-        filters=filters(campaign, table),
-        table=table,
-        sorts=[(key, words) for key, (words, _) in SORTS.items()],
-        page=page,
-        rows=rows,
-        accepts=member.may_review and any(batch.acceptable for row in rows for batch in row.batches),
-        jobs=found,
-    )
+    context: dict[str, Any] = {
+        "needs": needs(campaign, found["n_failed"]) if member.may_review else [],
+        "checklist": checklist(campaign) if member.may_review and not sparks else [],
+        "sparks": sparks,
+        "kept": kept[PROGRESS],
+        "filters": filters(campaign, table),
+        "table": table,
+        "sorts": [(key, words) for key, (words, _) in SORTS.items()],
+        "page": page,
+        "rows": rows,
+        "accepts": member.may_review and any(batch.acceptable for row in rows for batch in row.batches),
+        "jobs": found,
+    }
+    return campaign_page(request, member, "lead/campaign.html", **context)
 
 
 @require_safe

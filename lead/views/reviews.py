@@ -50,30 +50,26 @@ def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     editions = Editions.of(access.batch(member, pk))
     batch, rows = editions.batch, candidate_rows(editions, member)
     advice = recommendation(batch)
-    previous, following = neighbours_to_review(batch)
-    return campaign_page(
-        request,
-        member,
-        "lead/batch.html",
-        batch=batch,
-        look=appearance(editions.at_work or batch),
-        to_come=ClipsToCome.of_batch(editions.at_work),
-        rows=rows,
-        chart=grades_by_rank([row.candidate for row in rows]),
-        recommendation=advice,
-        verdicts=verdict_buttons(advice),
-        to_review=editions.is_to_review,
-        others=editions.others,
-        previous=previous,
-        next=following,
-        grades=LEVELS,
-        teachable={each.pk for each in teachable(member.campaign).filter(query=batch.query)},
+    context: dict[str, Any] = {
+        "batch": batch,
+        "look": appearance(editions.at_work or batch),
+        "to_come": ClipsToCome.of_batch(editions.at_work),
+        "rows": rows,
+        "chart": grades_by_rank([row.candidate for row in rows]),
+        "recommendation": advice,
+        "verdicts": verdict_buttons(advice),
+        "to_review": editions.is_to_review,
+        "others": editions.others,
+        "grades": LEVELS,
+        "teachable": {each.pk for each in teachable(member.campaign).filter(query=batch.query)},
         **_reviews(member, editions, access.reviews(member, request.GET.getlist("done"))),
-    )
+    }
+    return campaign_page(request, member, "lead/batch.html", **context)
 
 
 def _reviews(member: Membership, editions: Editions, just_done: list[Review]) -> dict[str, Any]:
-    """Return the review in force and those that were undone, and what the lead can undo."""
+    """Return the review in force, those that were undone, what the lead can undo, and the batches beside this one."""
+    previous, following = neighbours_to_review(editions.batch)
     found = list(editions.reviews_and(last_reviews(member)))
     reviews = [each for each in found if each.batch in editions.all]
     own = next((each for each in reviews if not each.undone and each.batch_id == editions.batch.pk), None)
@@ -84,6 +80,8 @@ def _reviews(member: Membership, editions: Editions, just_done: list[Review]) ->
         "undone": [each for each in reviews if each.undone],
         "done": [] if own is not None and done == [own] else done,
         "skipped": skipped,
+        "previous": previous,
+        "next": following,
         "may_undo": own is not None and not own.is_begun,
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
@@ -34,21 +36,19 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     choices, queries = choices_of(request.GET, yardstick), Queries(yardstick)
     found = board(member, yardstick, choices, queries.chosen(request.GET))
     tops = [_top(found, n) for n in range(len(choices.measures))]
-    return campaign_page(
-        request,
-        member,
-        "runs/leaderboard.html",
-        board=found,
-        headings=_headings(request, choices),
-        queries=queries,
-        conventions=[CONVENTIONS[each] for each in NAMES],
-        columns=[(m, m in choices.measures) for m in known_measures(choices.convention.name, yardstick)],
-        releases=_releases(member),
-        caption=caption(found),
-        formats=list(FILES),
-        rows=[(row, list(zip(row.cells, tops, strict=True))) for row in found.rows],
-        jobs=jobs_on(found.release),
-    )
+    context: dict[str, Any] = {
+        "board": found,
+        "headings": _headings(request, choices),
+        "queries": queries,
+        "conventions": [CONVENTIONS[each] for each in NAMES],
+        "columns": [(m, m in choices.measures) for m in known_measures(choices.convention.name, yardstick)],
+        "releases": _releases(member),
+        "caption": caption(found),
+        "formats": list(FILES),
+        "rows": [(row, list(zip(row.cells, tops, strict=True))) for row in found.rows],
+        "jobs": jobs_on(found.release),
+    }
+    return campaign_page(request, member, "runs/leaderboard.html", **context)
 
 
 @require_safe

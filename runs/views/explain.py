@@ -61,16 +61,14 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     if case is None:
         raise Http404
     named = [(each.name, [side.values.get(each.name) for side in case.sides]) for each in CONVENTIONS.values()]
-    return campaign_page(
-        request,
-        member,
-        "runs/query.html",
-        case=case,
-        drawing=drawing_of(case),
-        gains=[Heading(words, is_number=True) for words in GAINS] if case.sides[0].ideal is not None else [],
-        values=[(each, values) for each, values in named if any(value is not None for value in values)],
+    context: dict[str, Any] = {
+        "case": case,
+        "drawing": drawing_of(case),
+        "gains": [Heading(words, is_number=True) for words in GAINS] if case.sides[0].ideal is not None else [],
+        "values": [(each, values) for each, values in named if any(value is not None for value in values)],
         **_offered(choices, member, query=query_id),
-    )
+    }
+    return campaign_page(request, member, "runs/query.html", **context)
 
 
 @require_safe

@@ -44,11 +44,10 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     """The scores by pools on the newest release that has several, and the enlargements."""
     member = access.membership(request, name)
     release, measure, compared = _compared(request, member)
-    newest = newest_release(member.campaign)
     enlargements = member.campaign.enlargements.select_related("lead__user", "release")
     context: dict[str, Any] = {
         "release": release,
-        "newest": newest,
+        "newest": (newest := newest_release(member.campaign)),
         "compared": compared,
         "headings": _headings(compared.has_reused if compared else False),
         "measure": parse_measure(measure),

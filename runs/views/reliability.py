@@ -30,22 +30,17 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     if request.headers.get("hx-request"):
         return _progress(request, job)
     found = inquiry.findings if inquiry else None
-    return campaign_page(
-        request,
-        member,
-        "runs/reliability.html",
-        choices=choices,
-        conventions=[(each, choices.address(convention=each)) for each in CONVENTIONS],
-        tabs=[(each, choices.address(figure=each.key)) for each in FIGURES],
-        known=[(run, run in choices.runs) for run in choices.known],
-        releases=member.campaign.releases.filter(yardstick__isnull=False).only("version"),
-        most=MOST_RUNS,
-        found=found,
-        jobs=[job] if job else [],
-        job=job,
-        progress=f"{request.path}?{choices.address()}",
+    context: dict[str, Any] = {
+        "choices": choices,
+        **_offered(choices, member),
+        "most": MOST_RUNS,
+        "found": found,
+        "jobs": [job] if job else [],
+        "job": job,
+        "progress": f"{request.path}?{choices.address()}",
         **(_findings(found, choices, member) if found else {}),
-    )
+    }
+    return campaign_page(request, member, "runs/reliability.html", **context)
 
 
 @require_safe
@@ -63,6 +58,16 @@ def ask(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404
     ask_to_examine(choices.runs, choices.release, choices.convention)
     return redirect(f"{reverse('believe', args=[name])}?{choices.address()}")
+
+
+def _offered(choices: Choices, member: Membership) -> dict[str, Any]:
+    """Return what else can be chosen."""
+    return {
+        "conventions": [(each, choices.address(convention=each)) for each in CONVENTIONS],
+        "tabs": [(each, choices.address(figure=each.key)) for each in FIGURES],
+        "known": [(run, run in choices.runs) for run in choices.known],
+        "releases": member.campaign.releases.filter(yardstick__isnull=False).only("version"),
+    }
 
 
 def _findings(found: Any, choices: Choices, member: Membership) -> dict[str, Any]:
