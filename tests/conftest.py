@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("both_databases")
         if not SERVERS.isdisjoint(_fixtures(item)):
             with_servers.add(item.path)
-    tests = Counter(item.path for item in items)
+    tests = Counter(item.path for item in items if item.path not in with_servers)
     items.sort(key=lambda item: (item.path not in with_servers, -tests[item.path]))
 
 
