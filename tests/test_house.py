@@ -86,7 +86,8 @@ def test_an_apps_root_holds_a_dozen_modules_at_most(app: str) -> None:
 def test_the_product_has_few_modules_and_nothing_is_hung_on_models() -> None:
     modules = [file for app in apps() for file in (ROOT / app).rglob("*.py")]
     assert len(modules) <= MOST_MODULES
-    assert [file.name for file in modules if "ignore[attr-defined]" in file.read_text(encoding="utf-8")] == []
+    of_models = [file for file in modules if "systems" not in file.parts]
+    assert [file.name for file in of_models if "ignore[attr-defined]" in file.read_text(encoding="utf-8")] == []
 
 
 def test_a_view_parses_calls_and_answers() -> None:
