@@ -14,7 +14,7 @@ from base.errors import BadValue
 from base.request_fields import one_of, whole, whole_in
 from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
-from campaigns.pages import campaign_page
+from campaigns.pages import campaign_page, while_working
 from jobs.models import Job
 from metrics import parse_measure
 from releases.models import Release
@@ -114,10 +114,8 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
     jobs = list(both.not_done())
     progress = reverse("pool", args=[name, number])
     if request.headers.get("hx-request"):
-        answer = render(request, "parts/progress.html", {"progress": progress, "jobs": jobs})
-        if not any(job.is_unfinished for job in jobs):
-            answer["HX-Refresh"] = "true"
-        return answer
+        bar = render(request, "parts/progress.html", {"progress": progress, "jobs": jobs})
+        return while_working(bar, any(job.is_unfinished for job in jobs))
     return campaign_page(
         request,
         member,

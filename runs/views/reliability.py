@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from campaigns.models import Membership
-from campaigns.pages import campaign_page
+from campaigns.pages import campaign_page, while_working
 from metrics import parse_measure
 from runs import access
 from runs.reliability.choices import Choices, choices_of, examination_file
@@ -96,7 +96,4 @@ def _findings(found: Any, choices: Choices, member: Membership) -> dict[str, Any
 def _progress(request: HttpRequest, job: Any) -> HttpResponse:
     """The bar of the job; the page asks for it again until the job has ended, and is then loaded anew."""
     context = {"progress": request.get_full_path(), "jobs": [job] if job else []}
-    answer = render(request, "parts/progress.html", context)
-    if job is None or not job.is_unfinished:
-        answer["HX-Refresh"] = "true"
-    return answer
+    return while_working(render(request, "parts/progress.html", context), job is not None and job.is_unfinished)

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from base.request_fields import one_of, whole
 from campaigns.models import Membership
-from campaigns.pages import campaign_page
+from campaigns.pages import campaign_page, while_working
 from campaigns.uploads import announced, progress_answer, take_piece
 from jobs.models import Job
 from metrics import CONVENTIONS
@@ -142,10 +142,8 @@ def progress(request: HttpRequest, name: str, token: str) -> HttpResponse:
     """The bar of the check; the page asks for it again until the check has ended."""
     submission = access.submission(access.membership(request, name), token)
     jobs = _jobs(submission)
-    answer = render(request, "parts/progress.html", {"progress": request.path, "jobs": jobs})
-    if not any(job.is_unfinished for job in jobs):
-        answer["HX-Refresh"] = "true"
-    return answer
+    bar = render(request, "parts/progress.html", {"progress": request.path, "jobs": jobs})
+    return while_working(bar, any(job.is_unfinished for job in jobs))
 
 
 @require_POST
