@@ -19,7 +19,6 @@ from .tables import Qrels, Table
 
 SEPARATORS = "\t;"  # beside the comma, where the first line has none
 VIDEO = ("video_name", "video")
-NEEDED = "query_id, video_name, start, end, relevance"
 SIDE_COLUMNS = ["moment_id", "video", "start", "end"]
 
 Times = dict[str, tuple[str, float, float]]
