@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
-from django.db import models, transaction
+from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
 NEVER = datetime.max.replace(microsecond=0, tzinfo=UTC)
@@ -55,9 +55,12 @@ class JsonCache(BaseCache):
         name = self.make_and_validate_key(key, version=version)
         fields = {"value": json.dumps(value), "expires": self._end(timeout)}
         self._cull()
-        with transaction.atomic():
-            CacheEntry.objects.filter(cache_key=name, expires__lte=timezone.now()).delete()
-            return CacheEntry.objects.get_or_create(cache_key=name, defaults=fields)[1]
+        try:
+            with transaction.atomic():
+                CacheEntry.objects.filter(cache_key=name, expires__lte=timezone.now()).delete()
+                return CacheEntry.objects.get_or_create(cache_key=name, defaults=fields)[1]
+        except IntegrityError:  # somebody else had stored one, and has deleted it since
+            return False
 
     def touch(self, key: str, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
         name = self.make_and_validate_key(key, version=version)

@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 from django.core.cache import cache
+from django.db import IntegrityError
 from django.utils import timezone
 
 from campaigns.models import CacheEntry
@@ -60,3 +61,13 @@ def test_too_many_entries_make_room() -> None:
     for number in range(8):
         few.set(f"k{number}", number, 100 + number)
     assert few.get_many([f"k{number}" for number in range(8)]) == {f"k{n}": n for n in range(2, 8)}
+
+
+def test_a_value_that_comes_and_goes_meanwhile_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one's row refuses this one's, and is gone when Django looks for it."""
+
+    def too_late(**fields: object) -> None:
+        raise IntegrityError("duplicate key")
+
+    monkeypatch.setattr(CacheEntry.objects, "get_or_create", too_late)
+    assert cache.add("lock", 1) is False
