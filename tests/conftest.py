@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 from django.db.backends.base.operations import BaseDatabaseOperations
 from playwright.sync_api import Browser
 
@@ -28,6 +28,7 @@ from tests.tampering import tampering
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", Path(__file__).parent.parent.parent / "shared")) / "data"
 SERVERS = {"browser", "place", "server", "servers"}  # fixtures
 with_servers: set[Path] = set()  # files
+Case = Callable[[str], AbstractContextManager[None]]
 running = ExitStack()  # servers, and the browser
 
 
@@ -156,6 +157,20 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Install
 def server(servers: Callable[[str], Installation], browser: Browser) -> Installation:
     """The one on SQLite, where there is a browser to look at it."""
     return servers("sqlite")
+
+
+@pytest.fixture
+def case(subtests: pytest.Subtests, db: None) -> Case:
+    """One of many cases of a test, `with case(name):`. Each has its own report, and finds the database as before."""
+
+    @contextmanager
+    def one(name: str) -> Iterator[None]:
+        before = transaction.savepoint()
+        with subtests.test(name):
+            yield
+        transaction.savepoint_rollback(before)
+
+    return one
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from http.cookies import SimpleCookie
 from typing import Any
 from uuid import uuid4
 
@@ -36,6 +37,7 @@ from retrieval.models import Rewording, Substitution
 from runs.models import Arrival, Enlargement, Inquiry, Run, Submission, TrainedSystem, Yardstick
 from runs.reliability.choices import HEADLINE
 from tests.cast import browser, claim, content_of, expire, judge_all
+from tests.conftest import Case
 
 # name: (method, stranger, outsider, annotator, other annotator, researcher, lead)
 # Who signed in a while ago is led to a page that asks for the password again before anything of the second factor.
@@ -955,13 +957,11 @@ def ask(client: Client, name: str, held: Assignment) -> int:
     return int(Door.to(name, held).ask(client, MATRIX[name][0]).status_code)
 
 
-@pytest.fixture
-def door(name: str, held: Assignment, bob: Membership, member: Callable[..., Membership]) -> Door:
-    """The address of the test, after what it needs has happened."""
-    READ.update(changes=None)
+def door_to(name: str, held: Assignment, bob: Membership, zoe: Membership) -> Door:
+    """The address, after what it needs has happened."""
     releases = ("release", "api-release", "api-release-file", "api-verification")
     if name in releases or re.search("leaderboard|believe|measures", name):
-        freeze(held.annotator.campaign, member("zoe", "lead"), "CC0-1.0")
+        freeze(held.annotator.campaign, zoe, "CC0-1.0")
         Release.objects.update(state=Release.State.READY, file=Clip.objects.exclude(file="")[0].file.name)
         Yardstick.objects.create(release=Release.objects.get(), queries=[["1", "", 4, 20]])
         nothing = {"measures": [HEADLINE], "rows": {"scores": [], "orders": []}}
@@ -978,8 +978,6 @@ def door(name: str, held: Assignment, bob: Membership, member: Callable[..., Mem
 def rows_of(name: str) -> dict[str, tuple[int, ...]]:
     """The matrix's statuses of an address by method, for all people."""
     found = {row[0]: row[1:] for row in (MATRIX[name], ALSO.get(name), AND_ALSO.get(name)) if row}
-    if "GET" in found:
-        found["HEAD"] = found["GET"]
     # The people of another campaign are strangers to this one.
     return {method: (*statuses, *[statuses[1]] * len(STRANGERS)) for method, statuses in found.items()}
 
@@ -1022,26 +1020,42 @@ def _rows() -> Rows:
     return found
 
 
-@pytest.mark.parametrize("name", MATRIX)
-def test_the_matrix(name: str, door: Door, people: dict[str, Client]) -> None:
-    """One test an address: three questions share what it needs. What ends a session is asked last."""
+@pytest.mark.timeout(1200)
+def test_the_matrix(held: Assignment, bob: Membership, leo: Membership, people: dict[str, Client], case: Case) -> None:
+    cookies = {who: client.cookies.output() for who, client in people.items()}
+    for name in MATRIX:
+        with case(name):
+            READ.update(changes=None)
+            the_matrix(name, door_to(name, held, bob, leo), people)
+        for who, client in people.items():
+            client.cookies = SimpleCookie(cookies[who].replace("Set-Cookie: ", ""))
+
+
+def the_matrix(name: str, door: Door, people: dict[str, Client]) -> None:
+    """Three questions share what the address needs. What ends a session is asked last."""
     before = everything()
     what_is_refused_changes_nothing(name, door, people)
     assert everything() == before
     no_object_of_one_campaign_is_in_another(name, door, people)
     for method, statuses in rows_of(name).items():
-        found = tuple(undone(door.ask, client, method).status_code for client in people.values())
-        assert found == statuses, method
+        for (who, client), status in zip(people.items(), statuses, strict=True):
+            if status < 400:
+                assert undone(door.ask, client, method).status_code == status, (who, method)
 
 
 def what_is_refused_changes_nothing(name: str, door: Door, people: dict[str, Client]) -> None:
-    """Each person whom the matrix refuses. Another method is refused before anybody is known, so some ask by it."""
-    allowed = rows_of(name)
-    for method in METHODS if name not in EVERY_METHOD else ():
-        statuses = allowed.get(method) or refusals_of(name, method)
+    """Each person whom the matrix refuses. Another method is refused before anybody is known, so two ask by it."""
+    for method, statuses in rows_of(name).items():
         for (who, client), status in zip(people.items(), statuses, strict=True):
-            if status >= 400 if method in allowed else who in ("stranger", "annotator", "lead"):
+            if status >= 400:
                 assert door.ask(client, method).status_code == status, (who, method)
+    for method in METHODS if name not in EVERY_METHOD else ():
+        if method not in rows_of(name):
+            # Django answers HEAD as GET, so it is GET's status.
+            statuses = rows_of(name).get("GET" if method == "HEAD" else method) or refusals_of(name, method)
+            for who, status in zip(people, statuses, strict=True):
+                if who in ("stranger", "lead"):
+                    assert undone(door.ask, people[who], method).status_code == status, (who, method)
 
 
 def no_object_of_one_campaign_is_in_another(name: str, door: Door, people: dict[str, Client]) -> None:
