@@ -105,7 +105,8 @@ def _emptied_in_spite_of_triggers() -> Iterator[None]:
             empty(operations, statements)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BaseDatabaseOperations, "execute_sql_flush", without_triggers)
+        if connection.vendor == "sqlite":
+            patch.setattr(BaseDatabaseOperations, "execute_sql_flush", without_triggers)
         yield
 
 

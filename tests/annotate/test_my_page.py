@@ -18,6 +18,7 @@ from campaigns.models import Campaign, Membership, Message
 from judging.models import Assignment, Judgement, Kind, Revision
 from reports.own_work import agreement
 from tests.cast import browser, by_rank, claim, judge_all, settled_and_more, small_batches, work_until_check
+from tests.conftest import Case
 from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
@@ -88,21 +89,20 @@ def test_checks_count_like_all_work(campaign: Campaign, ada: Membership, bob: Me
     assert f"<dd>{batches}</dd>" in page(ada, "work")
 
 
-@pytest.mark.parametrize(
-    ("far", "words"), [(0, "Nearly all"), (2, "Nearly all"), (3, "Most"), (5, "Most"), (6, "Many"), (20, "Many")]
-)
-def test_agreement_comes_in_words(campaign: Campaign, ada: Membership, bob: Membership, far: int, words: str) -> None:
+def test_agreement_comes_in_words(campaign: Campaign, ada: Membership, bob: Membership, case: Case) -> None:
     small_batches(campaign, 5, rate=0)
     for person in (ada, bob):
         for _ in range(5):
             judge_all(claim(person), by_rank)
-    for judgement in Judgement.objects.filter(annotator=ada)[:far]:
-        judgement.grade = 4 if by_rank(judgement.candidate) < 2 else 0
-        judgement.save()
-    assert agreement(ada).startswith(words)
-    assert agreement(ada) in page(ada)
-    assert agreement(ada) in page(ada, "work")
-    assert not re.search(r"\d", agreement(ada))
+    for far, words in {0: "Nearly all", 2: "Nearly all", 3: "Most", 5: "Most", 6: "Many", 20: "Many"}.items():
+        with case(f"{far} grades are far apart"):
+            for judgement in Judgement.objects.filter(annotator=ada)[:far]:
+                judgement.grade = 4 if by_rank(judgement.candidate) < 2 else 0
+                judgement.save()
+            assert agreement(ada).startswith(words)
+            assert agreement(ada) in page(ada)
+            assert agreement(ada) in page(ada, "work")
+            assert not re.search(r"\d", agreement(ada))
 
 
 def test_before_twenty_settled_pairs_it_is_too_early(campaign: Campaign, ada: Membership, bob: Membership) -> None:

@@ -22,6 +22,7 @@ from jobs.registry import KINDS, Kind, forget_jobs_of_rows_that_are_gone
 from judging.models import Batch
 from runs.models import TrainedSystem
 from tests.cast import browser
+from tests.conftest import Case
 from tests.terminal import printed
 
 pytestmark = pytest.mark.django_db
@@ -70,14 +71,11 @@ def rows(batch: Batch, leo: Membership) -> Rows:
     return Rows(batch, clip, leo, leo.user, leo.campaign, leo.campaign.corpus, system)
 
 
-@pytest.fixture(params=sorted(KINDS))
-def kind(request: pytest.FixtureRequest) -> Kind[...]:
-    return KINDS[request.param]
+Look = Callable[[Job, User], None]
+EachKind = Callable[[Look], None]
 
 
-@pytest.fixture
-def job(kind: Kind[...], rows: Rows) -> Job:
-    """A failed one."""
+def failed(kind: Kind[...], rows: Rows) -> Job:
     model = apps.get_model(kind.of) if isinstance(kind.of, str) else kind.of
     made = kind.ask(rows(model)) if model else kind.ask(key="key")
     Job.objects.filter(pk=made.pk).update(state=Job.State.FAILED, error=ERROR, ended=timezone.now())
@@ -86,10 +84,17 @@ def job(kind: Kind[...], rows: Rows) -> Job:
 
 
 @pytest.fixture
-def who(job: Job, leo: Membership) -> User:
-    """Who may do something about it: the lead, or who runs the site."""
-    mine = job.owner or job.person_id == leo.user.pk
-    return leo.user if mine else User.objects.create(username="root", is_superuser=True)
+def each_kind(rows: Rows, leo: Membership, case: Case) -> EachKind:
+    """Look at a failed job of each kind, with who may do something about it: the lead, or who runs the site."""
+
+    def look_at_each(look: Look) -> None:
+        root = User.objects.create(username="root", is_superuser=True)
+        for name, kind in sorted(KINDS.items()):
+            with case(name):
+                job = failed(kind, Rows(*rows.known.values()))
+                look(job, leo.user if job.owner or job.person_id == leo.user.pk else root)
+
+    return look_at_each
 
 
 def pages_of(job: Job, corpus: Corpus) -> list[str]:
@@ -105,65 +110,78 @@ def is_waiting(job: Job) -> bool:
     return (job.state, job.error) == (Job.State.WAITING, "")
 
 
-def test_on_the_page(job: Job, who: User, campaign: Campaign) -> None:
-    client = browser(who)
-    for page in pages_of(job, campaign.corpus):
-        words = unescape(client.get(page, {"state": "failed"}).content.decode())
-        assert all(word in words for word in (job.label, job.subject, ERROR, "Try again"))
-        assert reverse("job-again", args=[job.pk]) in words
-    answer = client.post(reverse("job-again", args=[job.pk]), {"back": page})
-    assert (answer.status_code, answer["Location"], is_waiting(job)) == (302, page, True)
-    client.post(reverse("job-cancel", args=[job.pk]), {"back": "https://example.org/"})
-    job.refresh_from_db()
-    assert (job.state, job.error) == (Job.State.FAILED, "ended by hand")
-
-
-def test_by_the_api(job: Job, who: User, campaign: Campaign) -> None:
-    client, args = browser(who), ["films"] if job.owner else []
-    listed, again = ("api-jobs", "api-job-again") if job.owner else ("api-site-jobs", "api-any-job-again")
-    [found] = client.get(reverse(listed, args=args)).json()["results"]
-    assert {name: found[name] for name in ("kind", "label", "subject", "address", "error")} == {
-        "kind": job.kind,
-        "label": KINDS[job.kind].label,
-        "subject": job.subject,
-        "address": job.address,
-        "error": ERROR,
-    }
-    answer = client.post(reverse(again, args=[*args, job.pk]), content_type="application/json")
-    assert (answer.status_code, is_waiting(job)) == (202, True)
-    assert client.get(answer["Location"]).json()["state"] == "waiting"
-
-
-def test_in_the_terminal(job: Job) -> None:
-    words = printed("jobs", "--kind", job.kind)
-    assert all(word in words for word in (str(job.pk), "failed", job.label, job.subject, ERROR))
-    assert printed("jobs", job.pk, "--retry").endswith(": asked for again\n")
-    assert is_waiting(job)
-
-
-def test_its_page_is_there(job: Job, who: User) -> None:
-    if job.address:
-        assert browser(who).get(job.address).status_code in (200, 302)
-
-
-def test_nobody_else_sees_it(job: Job, who: User, member: Callable[..., Membership]) -> None:
-    """An annotator sees no job, and a researcher none that is for leads or for one person."""
-    annotator, researcher = browser(member("nina")), browser(member("rio", "researcher"))
-    hidden = job.for_leads or job.person_id or not job.owner
-    assert annotator.get(reverse("campaign-work", args=["films"])).status_code == 404
-    assert annotator.post(reverse("job-again", args=[job.pk])).status_code == 404
-    assert annotator.post(reverse("job-cancel", args=[job.pk])).status_code == 404
-    page = researcher.get(reverse("campaign-work", args=["films"])).content.decode()
-    assert (job.label in page) == (not hidden)
-    may = 302 if job.by_members and not hidden else 404
-    assert researcher.post(reverse("job-cancel", args=[job.pk])).status_code == 404
-    assert researcher.post(reverse("job-again", args=[job.pk])).status_code == may
-
-
-def test_a_job_about_a_row_that_is_gone_ends_quietly_and_is_forgotten(kind: Kind[...], job: Job) -> None:
-    if kind.of:
-        Job.objects.filter(pk=job.pk).update(row=10**9)
+def test_on_the_page(each_kind: EachKind, campaign: Campaign) -> None:
+    @each_kind
+    def look(job: Job, who: User) -> None:
+        client = browser(who)
+        for page in pages_of(job, campaign.corpus):
+            words = unescape(client.get(page, {"state": "failed"}).content.decode())
+            assert all(word in words for word in (job.label, job.subject, ERROR, "Try again"))
+            assert reverse("job-again", args=[job.pk]) in words
+        answer = client.post(reverse("job-again", args=[job.pk]), {"back": page})
+        assert (answer.status_code, answer["Location"], is_waiting(job)) == (302, page, True)
+        client.post(reverse("job-cancel", args=[job.pk]), {"back": "https://example.org/"})
         job.refresh_from_db()
-        kind.run(job, cast(Any, None))
-    forget_jobs_of_rows_that_are_gone()
-    assert Job.objects.filter(pk=job.pk).exists() == (not kind.of)
+        assert (job.state, job.error) == (Job.State.FAILED, "ended by hand")
+
+
+def test_by_the_api(each_kind: EachKind, campaign: Campaign) -> None:
+    @each_kind
+    def look(job: Job, who: User) -> None:
+        client, args = browser(who), ["films"] if job.owner else []
+        listed, again = ("api-jobs", "api-job-again") if job.owner else ("api-site-jobs", "api-any-job-again")
+        [found] = client.get(reverse(listed, args=args)).json()["results"]
+        assert {name: found[name] for name in ("kind", "label", "subject", "address", "error")} == {
+            "kind": job.kind,
+            "label": KINDS[job.kind].label,
+            "subject": job.subject,
+            "address": job.address,
+            "error": ERROR,
+        }
+        answer = client.post(reverse(again, args=[*args, job.pk]), content_type="application/json")
+        assert (answer.status_code, is_waiting(job)) == (202, True)
+        assert client.get(answer["Location"]).json()["state"] == "waiting"
+
+
+def test_in_the_terminal(each_kind: EachKind) -> None:
+    @each_kind
+    def look(job: Job, who: User) -> None:
+        words = printed("jobs", "--kind", job.kind)
+        assert all(word in words for word in (str(job.pk), "failed", job.label, job.subject, ERROR))
+        assert printed("jobs", job.pk, "--retry").endswith(": asked for again\n")
+        assert is_waiting(job)
+
+
+def test_its_page_is_there(each_kind: EachKind) -> None:
+    @each_kind
+    def look(job: Job, who: User) -> None:
+        if job.address:
+            assert browser(who).get(job.address).status_code in (200, 302)
+
+
+def test_nobody_else_sees_it(each_kind: EachKind, member: Callable[..., Membership]) -> None:
+    """An annotator sees no job, and a researcher none that is for leads or for one person."""
+
+    @each_kind
+    def look(job: Job, who: User) -> None:
+        annotator, researcher = browser(member("nina")), browser(member("rio", "researcher"))
+        hidden = job.for_leads or job.person_id or not job.owner
+        assert annotator.get(reverse("campaign-work", args=["films"])).status_code == 404
+        assert annotator.post(reverse("job-again", args=[job.pk])).status_code == 404
+        assert annotator.post(reverse("job-cancel", args=[job.pk])).status_code == 404
+        page = researcher.get(reverse("campaign-work", args=["films"])).content.decode()
+        assert (job.label in page) == (not hidden)
+        may = 302 if job.by_members and not hidden else 404
+        assert researcher.post(reverse("job-cancel", args=[job.pk])).status_code == 404
+        assert researcher.post(reverse("job-again", args=[job.pk])).status_code == may
+
+
+def test_a_job_about_a_row_that_is_gone_ends_quietly_and_is_forgotten(each_kind: EachKind) -> None:
+    @each_kind
+    def look(job: Job, who: User) -> None:
+        if KINDS[job.kind].of:
+            Job.objects.filter(pk=job.pk).update(row=10**9)
+            job.refresh_from_db()
+            KINDS[job.kind].run(job, cast(Any, None))
+        forget_jobs_of_rows_that_are_gone()
+        assert Job.objects.filter(pk=job.pk).exists() == (not KINDS[job.kind].of)
