@@ -15,6 +15,8 @@ fi
 # When a process dies, the run fails and names its test: with another in its place, pytest-xdist 3.8 may wait for ever.
 processes="${TEST_PROCESSES:-$(($("$PYTHON" -c "import os; print(os.cpu_count())") + 1))}"
 together="--maxprocesses 4 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --durations 25"
+# The many processes that are started read what the first of them compiled.
+unset PYTHONDONTWRITEBYTECODE
 # Each process computes in one thread: more would wait for each other, and take many times as long.
 export OMP_NUM_THREADS=1
 # Both runs share what is made once.

@@ -53,6 +53,7 @@ def test_hours_and_earnings_stand_under_the_button(paid: Campaign, ada: Membersh
     assert "Continue" in page(ada, "work")
 
 
+@pytest.mark.any_database
 def test_without_a_rate_there_is_no_word_of_money(paid: Campaign, ada: Membership) -> None:
     Campaign.objects.update(hourly_rate=None)
     judge_all(claim(ada), by_rank)
@@ -79,6 +80,7 @@ def test_each_day_has_a_line_and_the_sum_is_rounded_once(paid: Campaign, ada: Me
     ]
 
 
+@pytest.mark.any_database
 def test_checks_count_like_all_work(campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership) -> None:
     settled_and_more(campaign, bob, cleo)
     judge_all(work_until_check(ada, by_rank), by_rank)
@@ -133,11 +135,13 @@ def test_today_counts_what_is_in_hand_submitted_and_lapsed_and_nothing_of_yester
     assert (judged_today(ada), judged_today(bob)) == (8, 4)
 
 
+@pytest.mark.any_database
 def test_nothing_done_yet_says_where_to_begin(paid: Campaign, ada: Membership) -> None:
     assert "Take a batch" in page(ada)
     assert "up to 4 clips" in page(ada, "work")
 
 
+@pytest.mark.any_database
 def test_who_is_paused_still_reads_her_page(paid: Campaign, ada: Membership, leo: Membership) -> None:
     judge_all(claim(ada), by_rank)
     ada.pause(leo, "hidden words for the lead")
@@ -154,6 +158,7 @@ def sent(leo: Membership, **form: str) -> int:
     return browser(leo).post(reverse("send-message", args=["films"]), form).status_code
 
 
+@pytest.mark.any_database
 def test_a_message_is_read_once(campaign: Campaign, ada: Membership, bob: Membership, leo: Membership) -> None:
     assert sent(leo, to=str(ada.worker), text="Well done!\r\n\r\n<b>Go on.</b>") == 302
     for where in ("work", "mine"):
@@ -172,6 +177,7 @@ def test_a_message_is_read_once(campaign: Campaign, ada: Membership, bob: Member
     assert "Well done" in page(ada)
 
 
+@pytest.mark.any_database
 def test_unread_messages_come_first(campaign: Campaign, ada: Membership, leo: Membership) -> None:
     for text in ("first words", "second words"):
         sent(leo, to=str(ada.worker), text=text)
@@ -192,6 +198,7 @@ def test_a_message_to_all_reaches_who_works_and_only_once(
     assert Message.objects.count() == 2
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("form", "field"),
     [
@@ -213,6 +220,7 @@ def test_a_message_that_is_none_is_refused_by_field(
     assert not Message.objects.exists()
 
 
+@pytest.mark.any_database
 def test_a_message_to_who_is_no_annotator_here_goes_nowhere(
     campaign: Campaign, ada: Membership, leo: Membership
 ) -> None:
@@ -220,6 +228,7 @@ def test_a_message_to_who_is_no_annotator_here_goes_nowhere(
     assert not Message.objects.exists()
 
 
+@pytest.mark.any_database
 def test_the_lead_sees_what_was_sent_and_read(campaign: Campaign, ada: Membership, leo: Membership) -> None:
     sent(leo, to=str(ada.worker), text="Well done!")
     client: Client = browser(leo)
@@ -230,5 +239,6 @@ def test_the_lead_sees_what_was_sent_and_read(campaign: Campaign, ada: Membershi
     assert "not yet" not in client.get(reverse("messages", args=["films"])).content.decode()
 
 
+@pytest.mark.any_database
 def test_a_lead_has_no_page_of_her_own_work(campaign: Campaign, leo: Membership) -> None:
     assert browser(leo).get(reverse("mine", args=["films"])).status_code == 404

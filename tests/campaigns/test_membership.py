@@ -47,6 +47,7 @@ def test_a_pause_stops_work_and_keeps_the_batch_in_hand(ada: Membership, leo: Me
     assert happened(ada) == [("paused", "too fast"), ("resumed", "talked to her")]
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("verb", [Membership.pause, Membership.resume, decisions.deactivate, decisions.hand_over])
 def test_doing_it_twice_is_harmless(verb: Callable[..., None], ada: Membership, leo: Membership) -> None:
     if verb is Membership.resume:
@@ -93,6 +94,7 @@ def test_a_handed_over_batch_is_free_and_its_open_page_writes_no_more(
     assert not any(audit(batch.query.campaign).values())
 
 
+@pytest.mark.any_database
 def test_what_is_submitted_is_not_handed_over(ada: Membership, leo: Membership) -> None:
     held = claim(ada)
     judge_all(held, lambda candidate: 2)
@@ -110,6 +112,7 @@ def test_an_uncounted_batch_is_handed_over_without_a_place(batch: Batch, ada: Me
     assert not Assignment.objects.live().exists()
 
 
+@pytest.mark.any_database
 def test_the_only_lead_stays(leo: Membership, ada: Membership, member: Callable[..., Membership]) -> None:
     with pytest.raises(WrongState, match="only active lead"):
         leo.pause(leo, "")
@@ -150,6 +153,7 @@ def same_films(campaign: Campaign) -> Campaign:
     return Campaign.objects.create(name="again", corpus=campaign.corpus)
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("role", ["lead", "researcher"])
 @pytest.mark.parametrize("state", ["active", "left"])
 def test_who_saw_a_corpus_in_one_campaign_does_not_annotate_it_in_another(
@@ -163,6 +167,7 @@ def test_who_saw_a_corpus_in_one_campaign_does_not_annotate_it_in_another(
     assert plays.add_member(mina.user, "annotator").is_annotator
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("role", ["lead", "researcher"])
 @pytest.mark.parametrize("state", ["active", "left"])
 def test_who_annotates_a_corpus_in_one_campaign_does_not_see_it_in_another(

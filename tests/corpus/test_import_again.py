@@ -122,6 +122,7 @@ def test_a_second_file_of_the_same_corpus_takes_nothing_away(tmp_path: Path) -> 
     assert descriptions() == apart == [(0, "a"), (0, "x"), (4, "b"), (7, "y")]
 
 
+@pytest.mark.any_database
 def test_a_wrong_line_in_one_of_several_files_is_told_with_its_file(tmp_path: Path) -> None:
     one, other = write(tmp_path, (0, "a"), name="1"), write(tmp_path, (59, "x"), (70, "y"), name="2")
     answer = refused("import_corpus", "films", one, other, "--format", "jsonl").splitlines()
@@ -130,6 +131,7 @@ def test_a_wrong_line_in_one_of_several_files_is_told_with_its_file(tmp_path: Pa
     assert not Corpus.objects.exists()
 
 
+@pytest.mark.any_database
 def test_a_preview_tells_the_same_and_stores_nothing(tmp_path: Path) -> None:
     printed(*importing(write(tmp_path, *FIRST)))
     source = Source(write(tmp_path, *SECOND), "jsonl")
@@ -144,6 +146,7 @@ def test_a_preview_tells_the_same_and_stores_nothing(tmp_path: Path) -> None:
     assert [getattr(foreseen, name) for name in counts] == [getattr(done, name) for name in counts]
 
 
+@pytest.mark.any_database
 def test_a_preview_of_what_is_wrong_raises_nothing(tmp_path: Path) -> None:
     lines = [(float(second), "a") for second in range(300)]
     report = preview(Source(write(tmp_path, *lines, name="long"), "jsonl"))
@@ -163,12 +166,14 @@ def test_a_preview_of_what_is_wrong_raises_nothing(tmp_path: Path) -> None:
     assert not Video.objects.exists()
 
 
+@pytest.mark.any_database
 def test_a_preview_knows_that_the_corpus_has_another_format(tmp_path: Path) -> None:
     Corpus.objects.create(name="films", format="tvr")
     report = preview(Source(write(tmp_path, *FIRST), "jsonl"), "films")
     assert "corpus films was imported as tvr; choose another name" in str(report.problems[0])
 
 
+@pytest.mark.any_database
 def test_a_dry_run_tells_what_would_happen(tmp_path: Path) -> None:
     answer = printed(*importing(write(tmp_path, *FIRST), "--dry-run"))
     assert "films: 4 moments in 1 videos read" in answer

@@ -182,6 +182,7 @@ def test_losing_the_lease_does_no_harm_however_the_work_ends(work: Register, end
     assert (job.worker, job.state, job.error) == ("willy", Job.State.RUNNING, "")
 
 
+@pytest.mark.any_database
 def test_a_fault_is_tried_again_later_each_time_and_then_fails_readably(work: Register, settings: Any) -> None:
     settings.JOB_ATTEMPTS = 3
 
@@ -216,6 +217,7 @@ def test_a_job_that_ends_its_workers_fails_at_last(settings: Any) -> None:
     assert job.error == "its worker died without a report, 3 times; the last was wim"
 
 
+@pytest.mark.any_database
 def test_a_readable_failure_fails_at_once(work: Register) -> None:
     def refuse(arguments: dict[str, Any], report: Report) -> None:
         raise JobError("flock 7: not there; expected 1 to 3")
@@ -227,6 +229,7 @@ def test_a_readable_failure_fails_at_once(work: Register) -> None:
     assert (job.state, job.error, job.attempts) == (Job.State.FAILED, "flock 7: not there; expected 1 to 3", 1)
 
 
+@pytest.mark.any_database
 def test_a_kind_that_nobody_knows_fails_readably() -> None:
     Job.objects.ask("knit", "socks")
     run(take())
@@ -299,6 +302,7 @@ class Screen(StringIO):
         return True
 
 
+@pytest.mark.any_database
 def test_progress_is_printed_in_a_terminal(work: Register) -> None:
     work(count)
     ask()
@@ -308,6 +312,7 @@ def test_progress_is_printed_in_a_terminal(work: Register) -> None:
     assert screen.getvalue().endswith("\r\033[K  count, sheep: done\n")
 
 
+@pytest.mark.any_database
 def test_elsewhere_one_line_a_job_is_printed(work: Register) -> None:
     work(count)
     ask("a"), ask("b")
@@ -431,6 +436,7 @@ def test_the_embedded_worker_clears_sessions(
         call_command("worker")
 
 
+@pytest.mark.any_database
 def test_a_task_of_upkeep_that_fails_hinders_no_other(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -388,6 +388,7 @@ def test_it_is_asked_for_once(settled: Batch, ada: Membership, leo: Membership) 
 # Pages ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.any_database
 def test_the_page_says_first_what_it_comes_to(
     settled: Batch, ada: Membership, bob: Membership, cleo: Membership, leo: Membership
 ) -> None:
@@ -436,6 +437,7 @@ def test_places_in_work_count_in_the_cost(batch: Batch, ada: Membership, bob: Me
     assert (cost.candidates, cost.judgements, cost.places) == (20, 40, 0)
 
 
+@pytest.mark.any_database
 def test_a_form_reopens_once_with_a_reason(settled: Batch, leo: Membership) -> None:
     client, address = browser(leo), reverse("reopen", args=["films"])
     form = {"candidate": at_rank(2).pk}
@@ -450,6 +452,7 @@ def test_a_form_reopens_once_with_a_reason(settled: Batch, leo: Membership) -> N
     assert Reopening.objects.count() == 1
 
 
+@pytest.mark.any_database
 def test_a_form_has_a_job_reopen_all_work_of_one(settled: Batch, ada: Membership, leo: Membership) -> None:
     client, address = browser(leo), reverse("reopen", args=["films"])
     form = {"worker": ada.worker, "reason": "graded without watching"}
@@ -461,6 +464,7 @@ def test_a_form_has_a_job_reopen_all_work_of_one(settled: Batch, ada: Membership
     assert settled.state == Batch.State.REPLACED
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("form", [{}, {"candidate": "x"}, {"batch": "1", "worker": "1"}])
 def test_a_form_that_names_not_one_thing_is_refused(settled: Batch, leo: Membership, form: dict[str, str]) -> None:
     assert browser(leo).get(reverse("reopen", args=["films"]), form).status_code == 400
@@ -475,6 +479,7 @@ def test_only_a_lead_of_this_campaign_reopens(settled: Batch, ada: Membership, l
     assert not Reopening.objects.exists()
 
 
+@pytest.mark.any_database
 def test_the_batchs_page_shows_all_editions_and_what_was_said_before(
     settled: Batch, cleo: Membership, leo: Membership
 ) -> None:

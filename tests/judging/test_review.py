@@ -36,6 +36,7 @@ def sound(campaign: Campaign) -> bool:
     return not any(audit(campaign).values())
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("last", "verdict", "reason"),
     [
@@ -52,6 +53,7 @@ def test_the_last_five_recommend_with_a_reason(
     assert (advice.verdict, advice.reason, advice.possible) == (verdict, reason, ("second", "close"))
 
 
+@pytest.mark.any_database
 def test_the_threshold_is_the_campaigns(settled: Batch, campaign: Campaign) -> None:
     Campaign.objects.filter(pk=campaign.pk).update(second_from=0.75)
     assert recommendation(Batch.objects.get()).reason == "last five mean 1.0 ≥ 0.75: open the second batch"
@@ -64,6 +66,7 @@ def test_only_consensus_counts_among_the_last_five(settled: Batch) -> None:
     assert recommendation(settled).mean == 2.0
 
 
+@pytest.mark.any_database
 def test_without_any_final_grade_the_lead_decides_by_hand(settled: Batch, leo: Membership) -> None:
     Candidate.objects.filter(rank__gt=15).update(outcome=Candidate.Outcome.DISCARDED, grade=None)
     advice = recommendation(settled)
@@ -101,6 +104,7 @@ def test_where_no_more_is_ranked_there_is_only_closing(settled: Batch, campaign:
     assert recommendation(settled).reason.endswith("but no more candidates are ranked: close the query")
 
 
+@pytest.mark.any_database
 def test_the_word_goes_on_to_the_next_batch(
     settled: Batch, campaign: Campaign, ada: Membership, bob: Membership, leo: Membership
 ) -> None:
@@ -126,6 +130,7 @@ def test_two_leads_with_different_words_get_one_review(settled: Batch, leo: Memb
     assert Review.objects.count() == 1
 
 
+@pytest.mark.any_database
 def test_closing_is_undone(settled: Batch, leo: Membership) -> None:
     before = list(Judgement.objects.order_by("pk").values())
     decision = review(settled, leo, "close")
@@ -194,6 +199,7 @@ def test_undo_skips_what_can_no_longer_be_undone_and_goes_on(
     assert "can no longer be undone" in own.content.decode()
 
 
+@pytest.mark.any_database
 def test_undoing_from_the_page_leads_back(settled: Batch, leo: Membership) -> None:
     decision, client = review(settled, leo, "close"), browser(leo)
     answer = client.post(reverse("undo", args=["films"]), {"review": decision.pk}, follow=True)
@@ -203,6 +209,7 @@ def test_undoing_from_the_page_leads_back(settled: Batch, leo: Membership) -> No
     assert "There was nothing left to undo" in again.content.decode()
 
 
+@pytest.mark.any_database
 def test_another_campaigns_review_is_not_ones_own_to_undo(settled: Batch, leo: Membership) -> None:
     decision = review(settled, leo, "close")
     other = Campaign.objects.create(name="other", corpus=settled.query.campaign.corpus)
@@ -212,6 +219,7 @@ def test_another_campaigns_review_is_not_ones_own_to_undo(settled: Batch, leo: M
     assert decision.undone is None
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("form", [{}, {"verdict": "third"}, {"verdict": "close", "reason": "x" * 501}])
 def test_a_wrong_form_is_refused(settled: Batch, leo: Membership, form: dict[str, str]) -> None:
     assert browser(leo).post(reverse("review", args=["films", settled.pk]), form).status_code == 400
@@ -237,6 +245,7 @@ def seen(batches: list[Batch]) -> list[str]:
     return [f"{batch.pk}:{each.verdict}:{each.seen}" for batch, each in pairs]
 
 
+@pytest.mark.any_database
 def test_the_list_shows_what_will_be_accepted(three: list[Batch], leo: Membership) -> None:
     page = browser(leo).get(reverse("reviews", args=["films"])).content.decode()
     assert "Accept these 3 recommendations" in page
@@ -285,11 +294,13 @@ def test_some_of_many_that_cannot_be_undone_are_named(three: list[Batch], leo: M
     assert "1 not undone: batch 1 of “Query 2.”" in page
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("field", ["1", "x:close:1.0", "1:third:1.0", "1:close:1.0:2", "٣:close:1"])
 def test_a_list_that_is_none_is_refused(settled: Batch, leo: Membership, field: str) -> None:
     assert browser(leo).post(reverse("accept", args=["films"]), {"seen": field}).status_code == 400
 
 
+@pytest.mark.any_database
 def test_a_researcher_reads_and_sees_no_buttons(settled: Batch, member: Any) -> None:
     rio = browser(member("rio", "researcher"))
     page = rio.get(reverse("batch", args=["films", settled.pk])).content.decode()
@@ -300,6 +311,7 @@ def test_a_researcher_reads_and_sees_no_buttons(settled: Batch, member: Any) -> 
     assert "<button" not in rio.get(reverse("reviews", args=["films"])).content.decode().split("<main>")[1]
 
 
+@pytest.mark.any_database
 def test_the_lead_reads_who_said_what_and_how_long(settled: Batch, leo: Membership) -> None:
     with tampering():
         Revision.objects.update(seconds=2.5)  # as if she had taken her time
@@ -356,6 +368,7 @@ def test_a_flagged_candidate_leaves_it_to_the_lead(
     assert (batch.state, Review.objects.exists()) == ("settled", False)
 
 
+@pytest.mark.any_database
 def test_a_policy_opens_no_third_batch(automatic: Campaign, batch: Batch, ada: Membership, bob: Membership) -> None:
     settle(batch, ada, bob, 3)
     settle(batch, ada, bob, 3)
@@ -363,6 +376,7 @@ def test_a_policy_opens_no_third_batch(automatic: Campaign, batch: Batch, ada: M
     assert (second.state, review_in_force(second)) == ("settled", None)
 
 
+@pytest.mark.any_database
 def test_a_policys_word_is_undone_and_then_stays_by_hand(
     automatic: Campaign, batch: Batch, ada: Membership, bob: Membership, leo: Membership
 ) -> None:

@@ -103,6 +103,7 @@ def test_the_work_can_be_left_to_a_worker(films: Corpus, cast: Path) -> None:
     assert captions()[0] == "A woman opens the door."
 
 
+@pytest.mark.any_database
 def test_bad_orders_are_refused(films: Corpus, tmp_path: Path, settings: object) -> None:
     assert refused("reword", "plays") == "corpus plays: not found; expected one of: named"
     assert refused("draft_cast", "plays") == "corpus plays: not found; expected one of: named"
@@ -115,6 +116,7 @@ def test_bad_orders_are_refused(films: Corpus, tmp_path: Path, settings: object)
     assert captions() == TEXTS
 
 
+@pytest.mark.any_database
 def test_an_endpoint_that_is_away_is_waited_for(
     films: Corpus, endpoint: ChatEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +133,7 @@ def test_an_endpoint_that_is_away_is_waited_for(
     assert Rewording.objects.settled().count() == 3
 
 
+@pytest.mark.any_database
 def test_a_wrong_key_is_told_and_mended(films: Corpus, endpoint: ChatEndpoint) -> None:
     endpoint.faults = [stub.status(401)]
     assert "status 401" in refused("reword", "named", "--chat")
@@ -194,6 +197,7 @@ def test_one_substitution_at_a_time(films: Corpus, cast: Path, endpoint: ChatEnd
     assert Substitution.objects.count() == 1
 
 
+@pytest.mark.any_database
 def test_a_lead_accepts_a_caption(waiting: Rewording, leo: Membership) -> None:
     assert accept_caption(waiting, leo.user, "  She looks\nat a girl. ")
     waiting.refresh_from_db()
@@ -203,6 +207,7 @@ def test_a_lead_accepts_a_caption(waiting: Rewording, leo: Membership) -> None:
     assert captions()[2] == "She looks at a girl."
 
 
+@pytest.mark.any_database
 def test_accepting_twice(waiting: Rewording, leo: Membership, member: Callable[..., Membership]) -> None:
     accept_caption(waiting, leo.user, "She looks at a girl.")
     assert not accept_caption(waiting, member("lea", "lead").user, "She looks at a girl.")
@@ -212,6 +217,7 @@ def test_accepting_twice(waiting: Rewording, leo: Membership, member: Callable[.
     assert (waiting.after, waiting.by) == ("She looks at a girl.", leo.user)
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("text", ["", " \n ", "a\0b", "é" * 1251])
 def test_what_is_no_caption(waiting: Rewording, leo: Membership, text: str) -> None:
     with pytest.raises(BadValue, match="caption: "):

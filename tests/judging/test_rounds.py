@@ -15,6 +15,7 @@ from tests.cast import claim, expire, judge_all, make_query, settle_round_one
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
 
 
+@pytest.mark.any_database
 def test_two_who_agree_settle_a_batch(batch: Batch, ada: Membership, bob: Membership) -> None:
     settle_round_one(batch, ada, bob)
     assert batch.state == Batch.State.SETTLED
@@ -39,6 +40,7 @@ def test_contested_candidates_go_to_two_others(
     assert batch.candidates.get(rank=1).judgements.filter(seat__isnull=False).count() == 4
 
 
+@pytest.mark.any_database
 def test_four_whose_middle_differs_discard_the_candidate(
     batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership
 ) -> None:
@@ -60,6 +62,7 @@ def test_claiming_again_gives_the_same_batch(batch: Batch, ada: Membership) -> N
     assert (first.pk, first.fence) == (second.pk, second.fence)
 
 
+@pytest.mark.any_database
 def test_each_annotator_sees_an_order_of_her_own_that_stays(batch: Batch, ada: Membership, bob: Membership) -> None:
     hers, his = claim(ada), claim(bob)
     orders = [[candidate.rank for candidate in each.candidates_in_order()] for each in (hers, his, hers)]
@@ -190,6 +193,7 @@ def test_a_verdict_cannot_be_turned(batch: Batch, ada: Membership, bob: Membersh
         review(batch, leo, Review.Verdict.SECOND)
 
 
+@pytest.mark.any_database
 def test_the_recommendation_follows_the_last_five(batch: Batch, ada: Membership, bob: Membership) -> None:
     settle_round_one(batch, ada, bob)
     assert recommendation(batch) == Recommendation(
@@ -197,6 +201,7 @@ def test_the_recommendation_follows_the_last_five(batch: Batch, ada: Membership,
     )
 
 
+@pytest.mark.any_database
 def test_paused_annotators_and_leads_get_no_work(
     campaign: Campaign, batch: Batch, leo: Membership, member: Callable[..., Membership]
 ) -> None:

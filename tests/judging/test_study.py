@@ -111,12 +111,14 @@ def test_a_campaign_has_one_study(ranked: Campaign, leo: Membership) -> None:
     assert Candidate.objects.filter(query__kind=Kind.STUDY).count() == 30
 
 
+@pytest.mark.any_database
 def test_the_lead_starts_it_from_the_page(ranked: Campaign, leo: Membership) -> None:
     form = {"queries": "2", "top": "5", "random": "5", "seed": "3"}
     assert browser(leo).post(reverse("start-study", args=["films"]), form).status_code == 302
     assert Job.objects.get(kind="start-study").arguments["plan"] == [2, 5, 5, 3]
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(("field", "value"), [("queries", "0"), ("top", "5000"), ("random", "x"), ("seed", "-1")])
 def test_numbers_out_of_range_are_named(ranked: Campaign, leo: Membership, field: str, value: str) -> None:
     answer = browser(leo).post(
@@ -125,6 +127,7 @@ def test_numbers_out_of_range_are_named(ranked: Campaign, leo: Membership, field
     assert (answer.status_code, json.loads(answer.content)["field"]) == (400, field)
 
 
+@pytest.mark.any_database
 def test_a_study_needs_a_ranked_pool(campaign: Campaign) -> None:
     Candidate.objects.all().delete()
     Batch.objects.all().delete()

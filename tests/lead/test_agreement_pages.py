@@ -62,6 +62,7 @@ def test_the_numbers_are_there_at_once(contested: Batch, leo: Membership) -> Non
     assert not Job.objects.filter(kind=summaries.count_agreement.code).exists()
 
 
+@pytest.mark.any_database
 def test_researchers_see_numbers_for_names(
     contested: Batch, leo: Membership, member: Callable[..., Membership]
 ) -> None:
@@ -78,6 +79,7 @@ def test_an_annotators_page(contested: Batch, leo: Membership, ada: Membership) 
     assert browser(leo).get(reverse("agreement-annotator", args=["films", 99])).status_code == 404
 
 
+@pytest.mark.any_database
 def test_who_has_judged_nothing_has_a_page(batch: Batch, leo: Membership, ada: Membership) -> None:
     assert "Nothing is submitted yet" in page(browser(leo), "agreement")
     assert "count yet" in page(browser(leo), "agreement-annotator", ada.worker)
@@ -111,6 +113,7 @@ def test_a_week_is_from_monday_to_sunday(contested: Batch, leo: Membership, ada:
     assert listed(browser(leo), worker=ada.worker, week="2026-W01") == []
 
 
+@pytest.mark.any_database
 def test_fifty_judgements_are_a_page(contested: Batch, leo: Membership, ada: Membership) -> None:
     lead = browser(leo)
     assert len(listed(lead)) == 46
@@ -119,6 +122,7 @@ def test_fifty_judgements_are_a_page(contested: Batch, leo: Membership, ada: Mem
     assert len(listed(lead, before=newest.pk)) == 40
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("field", "value"),
     [("worker", "ada"), ("worker", "9" * 30), ("week", "2026"), ("week", "2026-W60"), ("only", "odd"),
@@ -175,6 +179,7 @@ def test_what_a_lead_changes_is_counted_too(contested: Batch, campaign: Campaign
     assert summaries.current_summary(campaign, "agreement").counting
 
 
+@pytest.mark.any_database
 def test_counting_that_failed_waits_for_the_lead(contested: Batch, leo: Membership, large: None) -> None:
     lead = browser(leo)
     page(lead, "agreement")

@@ -69,11 +69,13 @@ def test_the_size_is_that_of_the_papers_tables(small: Corpus) -> None:
     assert figures["ratio"] == pytest.approx((0.1 + 0.1 + 0.4 + 0.25) / 4)
 
 
+@pytest.mark.any_database
 def test_an_empty_corpus_has_a_page(small: Corpus, admin: Client) -> None:
     Corpus.objects.create(name="an empty one/of 2 names", format="csv")
     assert "The corpus has no moments" in page(admin, "an empty one/of 2 names")
 
 
+@pytest.mark.any_database
 def test_charades_is_as_large_as_in_table_1(shared: Path) -> None:
     """The paper has 11,770 moments, a vocabulary of 1,303 words, and 469 verbs."""
     texts, moments, videos = [], set(), set()
@@ -140,12 +142,14 @@ def test_a_search_finds_words_in_any_order(lead: Client, corpus: Corpus) -> None
     assert len(rows(page(lead, video="\0"))) == 50
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("after", ["x", "-1", "9" * 30])
 def test_a_wrong_place_to_go_on_is_refused(lead: Client, corpus: Corpus, after: str) -> None:
     assert lead.get(reverse("corpus", args=["films"]), {"after": after}).status_code == 400
     assert "No moment fits" in page(lead, after=10**17)
 
 
+@pytest.mark.any_database
 def test_what_is_in_a_description_is_text(lead: Client, corpus: Corpus) -> None:
     Moment.objects.update(description="<script>alert(1)</script>")
     assert "<script>alert" not in page(lead)
@@ -159,6 +163,7 @@ def admin(db: None) -> Client:
     return client
 
 
+@pytest.mark.any_database
 def test_who_sees_which_corpora(lead: Client, admin: Client, corpus: Corpus, ada: Membership, small: Corpus) -> None:
     address = reverse("corpora")
     assert "films" in lead.get(address).content.decode()
@@ -169,6 +174,7 @@ def test_who_sees_which_corpora(lead: Client, admin: Client, corpus: Corpus, ada
     assert page(admin, "small")
 
 
+@pytest.mark.any_database
 def test_a_moment_is_cut_and_played_for_those_who_see_the_corpus(
     lead: Client, ada: Membership, leo: Membership, tmp_path: Path
 ) -> None:
@@ -195,6 +201,7 @@ def test_a_moment_is_cut_and_played_for_those_who_see_the_corpus(
     assert lead.get(address).status_code == 404
 
 
+@pytest.mark.any_database
 def test_a_moment_without_a_film_says_so(lead: Client, corpus: Corpus) -> None:
     moment = Moment.objects.all()[0]
     place = reverse("corpus-moment", args=["films", moment.pk])
@@ -206,6 +213,7 @@ def test_a_moment_without_a_film_says_so(lead: Client, corpus: Corpus) -> None:
     assert "The corpus has no film for this clip" in lead.get(place).content.decode()
 
 
+@pytest.mark.any_database
 def test_the_moments_of_another_corpus_are_not_found(lead: Client, corpus: Corpus, small: Corpus) -> None:
     other = Moment.objects.filter(video__corpus=small)[0]
     assert lead.get(reverse("corpus-moment", args=["films", other.pk])).status_code == 404

@@ -40,6 +40,7 @@ def handle(leo: Membership, flag: Flag, action: str) -> int:
     return browser(leo).post(reverse("handle-flag", args=["films", flag.pk]), {"action": action}).status_code
 
 
+@pytest.mark.any_database
 def test_the_page_lists_flags_with_who_and_why(flag: Flag, leo: Membership) -> None:
     page = listed(leo)
     for words in ("The clip is missing or broken", "“black from the start”", "worker 1 (ada)", "flagged"):
@@ -48,6 +49,7 @@ def test_the_page_lists_flags_with_who_and_why(flag: Flag, leo: Membership) -> N
     assert "1 flag to look at</a>" in campaign
 
 
+@pytest.mark.any_database
 def test_a_researcher_reads_no_name_and_has_no_buttons(flag: Flag, member: Callable[..., Membership]) -> None:
     page = listed(member("rio", "researcher")).split("<main>")[1]
     assert "worker 1," in page
@@ -55,6 +57,7 @@ def test_a_researcher_reads_no_name_and_has_no_buttons(flag: Flag, member: Calla
     assert "<button" not in page
 
 
+@pytest.mark.any_database
 def test_a_flag_that_left_no_grade_leads_to_those_who_give_one(flag: Flag, leo: Membership, cleo: Membership) -> None:
     """It is said before the flag is dismissed, and again afterwards."""
     page = " ".join(listed(leo).split())
@@ -68,6 +71,7 @@ def test_a_flag_that_left_no_grade_leads_to_those_who_give_one(flag: Flag, leo: 
     assert not Flag.objects.waiting(leo.campaign).exists()
 
 
+@pytest.mark.any_database
 def test_putting_a_flag_away_is_for_good(flag: Flag, leo: Membership) -> None:
     assert handle(leo, flag, "dismiss") == 302
     flag.refresh_from_db()
@@ -79,6 +83,7 @@ def test_putting_a_flag_away_is_for_good(flag: Flag, leo: Membership) -> None:
     assert flag.candidate.outcome == Candidate.Outcome.FLAGGED
 
 
+@pytest.mark.any_database
 def test_a_clip_that_failed_is_asked_for_again(flag: Flag, leo: Membership) -> None:
     clip = flag.candidate.clip
     assert clip is not None
@@ -91,11 +96,13 @@ def test_a_clip_that_failed_is_asked_for_again(flag: Flag, leo: Membership) -> N
     assert Flag.objects.waiting(leo.campaign).exists()
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("action", ["", "delete"])
 def test_other_actions_are_refused(flag: Flag, leo: Membership, action: str) -> None:
     assert handle(leo, flag, action) == 400
 
 
+@pytest.mark.any_database
 def test_who_does_not_lead_here_handles_nothing(flag: Flag, ada: Membership, member: Callable[..., Membership]) -> None:
     for person in (ada, member("rio", "researcher")):
         assert handle(person, flag, "dismiss") == 404

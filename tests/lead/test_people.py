@@ -50,6 +50,7 @@ def test_the_table_asks_as_much_for_many_as_for_few(leo: Membership, member: Cal
     assert statements() == few
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("form", "state", "live"),
     [
@@ -72,6 +73,7 @@ def test_the_buttons(form: dict[str, str], state: str, live: bool, ada: Membersh
     assert client.get(f"/campaigns/films/people/{ada.worker}/").status_code == 200
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("form", "field"),
     [
@@ -90,6 +92,7 @@ def test_a_bad_form_is_refused_by_field(form: dict[str, str], field: str, ada: M
     assert happened(ada) == []
 
 
+@pytest.mark.any_database
 def test_a_lead_of_another_campaign_finds_nobody(ada: Membership, leo: Membership, outsider: User) -> None:
     assert browser(leo).post(CHANGE.format(99), {"verb": "pause"}).status_code == 404
     assert browser(outsider).post(CHANGE.format(ada.worker), {"verb": "pause"}).status_code == 404
@@ -113,6 +116,7 @@ def test_the_person_page_tells_hours_by_day_and_history(ada: Membership, leo: Me
     assert "a &lt;b&gt;break" in page.content.decode()
 
 
+@pytest.mark.any_database
 def test_pages_about_one_person_lead_to_each_other(ada: Membership, leo: Membership) -> None:
     one = reverse("person", args=["films", ada.worker])
     page = browser(leo).get(one).content.decode()

@@ -96,6 +96,7 @@ def test_a_rate_that_changed_within_the_period_is_kept_for_its_days(worked: Batc
     assert facts(lines(leo, MAY)) == before
 
 
+@pytest.mark.any_database
 def test_approving_twice_does_nothing_and_days_are_approved_once(worked: Batch, leo: Membership) -> None:
     assert approve(leo, MAY) == approve(leo, MAY)
     with pytest.raises(WrongState, match="from 1 May 2024 to 31 May 2024 are approved already"):
@@ -104,6 +105,7 @@ def test_approving_twice_does_nothing_and_days_are_approved_once(worked: Batch, 
     assert ApprovedDay.objects.count() == 2
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("back", [0, -40])
 def test_a_period_that_is_not_over_is_refused(worked: Batch, leo: Membership, back: int) -> None:
     today = timezone.localdate()
@@ -137,6 +139,7 @@ def test_seconds_of_an_approved_day_are_not_paid_again_when_a_grade_replaces_a_f
     assert facts(lines(leo, Period(MAY.first, timezone.localdate()))) == before
 
 
+@pytest.mark.any_database
 def test_page_button_csv(worked: Batch, leo: Membership) -> None:
     client, address = browser(leo), f"{PAGE}?{MAY.query}"
     assert "Approve 1 May" in client.get(address).content.decode()

@@ -78,16 +78,19 @@ def test_one_query_with_all_its_candidates(lead: Client) -> None:
     assert lead.get(reverse("figures", args=["films"]), {"query": "\0"}).status_code == 400
 
 
+@pytest.mark.any_database
 def test_what_looks_like_a_formula_is_text(lead: Client, batch: Batch) -> None:
     Moment.objects.filter(candidates__in=Candidate.objects.filter(rank=1)).update(caption="=1+1")
     assert numbers(lead, "figure-6")[0]["caption"] == "'=1+1"
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("file", ["table-1.svg", "figure-9.svg", "figure-4a.exe", "figure-4a", ".csv"])
 def test_what_is_not_there_is_not_found(lead: Client, file: str) -> None:
     assert lead.get(reverse("figure", args=["films", file])).status_code == 404
 
 
+@pytest.mark.any_database
 def test_words_in_place_of_others(lead: Client) -> None:
     assert numbers(lead, "table-3") == [{"word": "caption", "frequency": "60", "gender": "N"}]
 

@@ -130,6 +130,7 @@ def test_the_page_shows_this_month_and_sums(worked: Batch, leo: Membership) -> N
     )
 
 
+@pytest.mark.any_database
 def test_without_a_rate_there_are_hours_and_no_pay(worked: Batch, leo: Membership) -> None:
     Campaign.objects.update(hourly_rate=None)
     first, _ = rows(leo, "from=2024-05-01&to=2024-05-31")
@@ -138,6 +139,7 @@ def test_without_a_rate_there_are_hours_and_no_pay(worked: Batch, leo: Membershi
     assert "No hourly rate is set" in page
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("params", "field"),
     [
@@ -168,6 +170,7 @@ def test_months_have_their_own_lengths(day: date, first: date, last: date) -> No
     assert Period.of_month(day) == Period(first, last)
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("name", ['=HYPERLINK("https://evil.example.org")', "+1", "-1", "@SUM(A1)"])
 def test_a_name_is_never_a_formula(name: str, worked: Batch, leo: Membership, named: list[Membership]) -> None:
     user = named[0].user
@@ -182,6 +185,7 @@ def test_space_before_a_formula_does_not_hide_it(cell: str) -> None:
     assert harmless(cell) == f"'{cell}"
 
 
+@pytest.mark.any_database
 def test_names_are_there_only_when_asked_for(worked: Batch, leo: Membership) -> None:
     address = f"{CSV}?from=2024-05-01&to=2024-05-31"
     client = browser(leo)
