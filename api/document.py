@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -105,32 +106,44 @@ class Problem(Shape):
     )
 
 
+@dataclass(frozen=True)
+class Trait:
+    """What an operation takes or may answer besides: headers, a status without content or with it, and refusals."""
+
+    parameters: tuple[OpenApiParameter, ...] = ()
+    refusals: tuple[int, ...] = ()
+    empty: int | None = None
+    also: int | None = None
+    takes_bytes: bool = False
+
+
 def described(
     handler: Callable[..., Any],
     scope: str,
-    body: Any,
+    body: type[Body] | None,
     query: type[Query] | None,
-    parameters: list[OpenApiParameter],
-    refusals: tuple[int, ...],
-    answers: dict[int, Any],
+    answer: Any,
+    status: int,
+    traits: tuple[Trait, ...],
 ) -> Callable[..., Any]:
     """Describe an operation, whose handler's docstring says in a sentence what it does.
 
-    Parameters
-    ----------
-    body
-        The shape of the body, or BYTES.
-    answers
-        By status: a shape, a page, a tuple of types of files, or None for an empty answer. The first is the usual one.
+    Its answer is a shape, a page, a tuple of types of files, or None if it is empty.
     """
-    codes = READING + (CHANGING if handler.__name__ != "get" else ()) + refusals
-    status, answer = next(iter(answers.items()))
+    codes = [*READING, *(CHANGING if handler.__name__ != "get" else ())]
+    parameters: list[Any] = [query] if query else []
+    answers: dict[int, Any] = {status: answer}
+    for trait in traits:
+        parameters += trait.parameters
+        codes += trait.refusals
+        answers |= {trait.empty: None} if trait.empty else {}
+        answers |= {trait.also: answer} if trait.also else {}
     description: Callable[..., Any] = extend_schema(
         operation_id=_name(handler),
         summary=" ".join((handler.__doc__ or "").split()).removesuffix("."),
         description=f"Needs the scope `{scope}`.",
-        parameters=[*([query] if query else []), *parameters],
-        request={BYTES: OpenApiTypes.BINARY} if body == BYTES else body,
+        parameters=parameters,
+        request={BYTES: OpenApiTypes.BINARY} if any(trait.takes_bytes for trait in traits) else body,
         responses={(code, PROBLEM): Problem for code in codes}
         | {key: content for code, shape in answers.items() for key, content in _answer(code, shape)},
         examples=[

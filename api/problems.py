@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -90,15 +88,6 @@ def _first(faults: dict[str, list[str]]) -> dict[str, list[str]]:
     if more := len(faults) - len(first):
         first.setdefault(WHOLE, []).append(f"{more:,} more fields are wrong")
     return first
-
-
-@contextmanager
-def unfit() -> Iterator[None]:
-    """Answer 422 to a value that is of the right kind, but that nothing here goes with."""
-    try:
-        yield
-    except BadValue as fault:
-        raise Unfit({fault.field: [str(fault)]}) from fault
 
 
 def checked(form: Any) -> dict[str, Any]:

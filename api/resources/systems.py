@@ -7,17 +7,14 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Truth, Whole
-from api.operations import ONCE, OR_LATER, RUNS, Representation, Rows, changes, reads, starts, under_way
-from api.problems import unfit
+from api.operations import ONCE, OR_LATER, RUNS, UNFIT, Rows, With, changes, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobShape
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import Findings
 from corpus.features import sets_of
-from jobs.models import Job
 from releases.training import DEEPEST
 from runs import access
 from runs.systems.models import LONGEST_QUERY, TrainedSystem
@@ -55,10 +52,9 @@ class OptionShape(Shape):
 
 
 class KindShape(Shape):
+    of = Entry, "name title learns differs"
+    helps = {"differs": "in what it differs from its authors' code; empty if nothing is known"}
     name = serializers.CharField(help_text="what `system` is when one is asked for")
-    title = serializers.CharField()
-    learns = serializers.BooleanField()
-    differs = serializers.CharField(help_text="in what it differs from its authors' code; empty if nothing is known")
     needs = serializers.ListField(child=serializers.CharField(), help_text="what videos must have")
     options = OptionShape(many=True)
 
@@ -70,13 +66,13 @@ class SystemKindsShape(Shape):
 
 class SystemKinds(Resource, at=f"{CAMPAIGN}/systems/kinds", name="system-kinds"):
     @reads(SystemKindsShape)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """What can be trained, with options and sets of features."""
-        corpus = access.membership(request, name).campaign.corpus
+        corpus = self.member.campaign.corpus
         return {"features": sets_of(corpus), "kinds": [_kind(key, entry) for key, entry in SYSTEMS.items()]}
 
 
-def _kind(name: str, entry: Entry) -> dict[str, Any]:
+def _kind(name: str, entry: Entry) -> With:
     bounds, choices = entry.options.table("bounds"), entry.options.table("choices")
     options = []
     for field in fields(entry.options):
@@ -84,8 +80,7 @@ def _kind(name: str, entry: Entry) -> dict[str, Any]:
             least, most = bounds.get(field.name, (None, None))
             about = {"name": field.name, "type": TYPES[type(field.default)], "default": field.default}
             options.append(about | {"least": least, "most": most, "choices": choices.get(field.name, ())})
-    about = {"name": name, "title": entry.title, "learns": entry.learns, "differs": entry.differs}
-    return about | {"needs": sorted(entry.needs), "options": options}
+    return With(entry, name=name, needs=sorted(entry.needs), options=options)
 
 
 class SystemShape(Shape):
@@ -104,25 +99,14 @@ class SystemShape(Shape):
     }
     options = serializers.DictField(child=serializers.JSONField(), help_text="that are not the defaults")
     state = serializers.SerializerMethodField()
-    job = serializers.SerializerMethodField(help_text="that trains it, with its progress or its error")
-    findings = serializers.SerializerMethodField(help_text="why its run was refused")
+    job = JobShape(allow_null=True, read_only=True, help_text="that trains it, with its progress or its error")
+    findings = Findings(
+        source="submission.findings", allow_null=True, read_only=True, help_text="why its run was refused"
+    )
 
     @extend_schema_field(serializers.ChoiceField(State.choices))
-    def get_state(self, row: TrainedSystem) -> str:
-        return state_of(row, self._job(row)).value
-
-    @extend_schema_field(JobShape(allow_null=True))
-    def get_job(self, row: TrainedSystem) -> Any:
-        job = self._job(row)
-        return JobShape(job).data if job else None
-
-    @extend_schema_field(Findings(allow_null=True))
-    def get_findings(self, row: TrainedSystem) -> Any:
-        return (row.submission.findings or None) if row.submission else None
-
-    def _job(self, row: TrainedSystem) -> Job | None:
-        jobs: dict[int, Job] = self.context["jobs"]
-        return jobs.get(row.pk)
+    def get_state(self, row: Any) -> str:
+        return state_of(row, row.job).value
 
 
 class PointShape(Shape):
@@ -177,53 +161,50 @@ class NewSystem(Body):
     options = SystemOptions(required=False, help_text="that are not the defaults")
 
 
-def _represented(rows: list[TrainedSystem]) -> list[Representation]:
-    return [Representation(each) for each in SystemShape(rows, many=True, context={"jobs": jobs_of(rows)}).data]
+def _with_jobs(rows: list[TrainedSystem]) -> list[With]:
+    jobs = jobs_of(rows)
+    return [With(row, job=jobs.get(row.pk)) for row in rows]
 
 
 class Systems(Resource, at=f"{CAMPAIGN}/systems", name="systems"):
     @reads(Page(SystemShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The systems of a campaign, the newest first."""
-        campaign = access.membership(request, name).campaign
-        return Rows(campaign.systems.select_related("by", "submission", "run"), ("-number",), _represented)
+        rows = self.member.campaign.systems.select_related("by", "submission", "run")
+        return Rows(rows, ("-number",), _with_jobs)
 
-    @starts(SystemShape(many=True), ONCE, body=NewSystem, scope=RUNS)
-    def post(self, request: Request, name: str) -> Any:
+    @starts(SystemShape(many=True), ONCE, UNFIT, body=NewSystem, scope=RUNS)
+    def post(self) -> Any:
         """Have systems trained, one with each seed; each submits its run."""
-        member = access.membership(request, name)
-        with unfit():
-            made = ask_to_train(member, Wanted(**self.data))
-        return under_way(name, train_system.jobs(made[0]).get(), _represented(made))
+        made = ask_to_train(self.member, Wanted(**self.data))
+        return self.under_way(train_system.jobs(made[0]).get(), _with_jobs(made))
 
 
 class OneSystem(Resource, at=f"{CAMPAIGN}/systems/<int:number>", name="system"):
     @reads(OneSystemShape)
-    def get(self, request: Request, name: str, number: int) -> Any:
+    def get(self, number: int) -> Any:
         """A system, how far it is, and its curves."""
-        row = access.trained_system(access.membership(request, name), number)
-        return Representation(OneSystemShape(row, context={"jobs": jobs_of([row])}).data)
+        return _with_jobs([access.trained_system(self.member, number)])[0]
 
     @changes(scope=RUNS)
-    def delete(self, request: Request, name: str, number: int) -> Any:
+    def delete(self, number: int) -> Any:
         """Remove a system that one has asked for, or as a lead any; a training ends, and a run stays."""
-        remove(access.removable_system(access.membership(request, name), number))
+        remove(access.removable_system(self.member, number))
 
 
 class SystemAgain(Resource, at=f"{CAMPAIGN}/systems/<int:number>/again", name="system-again"):
     @starts(SystemShape, scope=RUNS)
-    def post(self, request: Request, name: str, number: int) -> Any:
+    def post(self, number: int) -> Any:
         """Go on with a training that has failed."""
-        row = access.trained_system(access.membership(request, name), number)
-        job = ask_again(row)
-        return under_way(name, job, _represented([row])[0])
+        row = access.trained_system(self.member, number)
+        return self.under_way(ask_again(row), _with_jobs([row])[0])
 
 
 class SystemCurves(Resource, at=f"{CAMPAIGN}/systems/<int:number>/curves/<slug:format>", name="system-curves"):
     @reads(FILE_TYPES)
-    def get(self, request: Request, name: str, number: int, format: str) -> Any:
+    def get(self, number: int, format: str) -> Any:
         """The curves of a training: their points as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
-        return curves_file(access.trained_system(access.membership(request, name), number), format)
+        return curves_file(access.trained_system(self.member, number), format)
 
 
 class SearchedWords(Query):
@@ -244,11 +225,10 @@ class SystemFound(Shape):
 
 class SystemSearches(Resource, at=f"{CAMPAIGN}/systems/<int:number>/search", name="system-search"):
     @reads(SystemFound, OR_LATER, query=SearchedWords)
-    def get(self, request: Request, name: str, number: int) -> Any:
+    def get(self, number: int) -> Any:
         """The moments that a trained system finds for a query; 202 while a job searches."""
-        member = access.membership(request, name)
-        search = ask_to_search(access.trained_system(member, number), self.params["q"])
+        search = ask_to_search(access.trained_system(self.member, number), self.params["q"])
         found = search.moments is not None
         job = None if found else search_with_system.jobs(search).first()
-        data = {"found": found, "job": job, "hits": hits_of(search, member.campaign)}
-        return under_way(name, job, data) if job and job.is_unfinished else data
+        data = {"found": found, "job": job, "hits": hits_of(search, self.member.campaign)}
+        return self.under_way(job if job and job.is_unfinished else None, data)
