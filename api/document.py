@@ -28,6 +28,14 @@ from api.fields import Body, Page, Query, Shape
 TIME = "2026-01-05T09:00:00Z"
 EXAMPLES = tomllib.loads((Path(__file__).parent / "examples.toml").read_text(encoding="utf-8"))
 TEXTS, NUMBERS = EXAMPLES["texts"], EXAMPLES["numbers"]
+VALUES: dict[type[serializers.Field], Any] = {
+    serializers.DictField: {},
+    serializers.JSONField: {},
+    serializers.BooleanField: False,
+    serializers.DateTimeField: TIME,
+    serializers.DateField: TIME[:10],
+    serializers.UUIDField: "6f1e6d3c-3e6b-4a57-9d4c-8d2f4b1f2a10",
+}
 BYTES, PROBLEM = "application/octet-stream", "application/problem+json"
 READING = (400, 401, 403, 404, 409, 422, 429, 503)
 CHANGING = (413, 415)
@@ -48,21 +56,14 @@ def example_of(field: serializers.Field, name: str = "") -> Any:
         always = {key: each for key, each in field.fields.items() if _is_always_there(each)}
         chosen = always or dict(list(field.fields.items())[:1])
         return {key: example_of(each, key) for key, each in chosen.items()}
-    if isinstance(field, serializers.DictField | serializers.JSONField):
-        return {}
     if isinstance(field, serializers.SerializerMethodField):
         return TEXTS.get(name)
-    if isinstance(field, serializers.BooleanField):
-        return False
-    if isinstance(field, serializers.DateTimeField | serializers.DateField):
-        return TIME if isinstance(field, serializers.DateTimeField) else TIME[:10]
-    if isinstance(field, serializers.UUIDField):
-        return "6f1e6d3c-3e6b-4a57-9d4c-8d2f4b1f2a10"
     if isinstance(field, serializers.ChoiceField):
         return next(iter(field.choices))
     if isinstance(field, serializers.IntegerField | serializers.FloatField):
         return _number(field, name)
-    return TEXTS.get(name, name)
+    usual = TEXTS.get(name, name)
+    return next((value for kind, value in VALUES.items() if isinstance(field, kind)), usual)
 
 
 def _is_always_there(field: serializers.Field) -> bool:
@@ -132,6 +133,7 @@ def described(
     """
     codes = [*READING, *(CHANGING if handler.__name__ != "get" else ())]
     parameters: list[Any] = [query] if query else []
+    answer = _page_shape(answer) if isinstance(answer, Page) else answer
     answers: dict[int, Any] = {status: answer}
     for trait in traits:
         parameters += trait.parameters
@@ -166,27 +168,22 @@ def _answer(status: int, answer: Any) -> list[tuple[Any, Any]]:
         return [((status, kind), OpenApiTypes.BINARY) for kind in answer]
     if answer is None:
         return [(status, OpenApiResponse(description="Nothing to say."))]
-    page: Any = answer.shape if isinstance(answer, Page) else None
-    return [(status, _page_shape(page) if page else answer)]
+    return [(status, answer)]
 
 
 @cache
-def _page_shape(shape: type[Shape]) -> type[Shape]:
+def _page_shape(page: Page) -> type[Shape]:
     """Return the shape of a page with a list of such shapes, the same for all lists."""
     address = serializers.CharField(allow_null=True, help_text="the address of that page, if there is one")
-    fields = {"next": address, "previous": address, "results": shape(many=True), "__module__": __name__}
-    return type(f"PageOf{shape.__name__}", (Shape,), fields)
+    fields = {"next": address, "previous": address, "results": page.shape(many=True), "__module__": __name__}
+    return type(f"PageOf{page.shape.__name__}", (Shape,), fields)
 
 
 def _example(name: str, shape: Any, **where: Any) -> list[OpenApiExample]:
     if shape is None or isinstance(shape, str | tuple):
         return []
-    if isinstance(shape, Page):
-        value: Any = {"next": None, "previous": None, "results": [example_of(shape.shape())]}
-    else:
-        # Of a list the generator wants one entry.
-        value = example_of(shape() if isinstance(shape, type) else shape.child)
-    return [OpenApiExample(name, value, **where)]
+    # Of a list the generator wants one entry.
+    return [OpenApiExample(name, example_of(shape() if isinstance(shape, type) else shape.child), **where)]
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -206,9 +203,9 @@ class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
 def finished(result: dict[str, Any], generator: Any, **_: Any) -> dict[str, Any]:
     """Say in the document what the checks do: a body has no other fields than those named."""
     bodies = {shape.__name__ for shape in _below(Body)}
-    for name, schema in result["components"]["schemas"].items():
-        if name in bodies:
-            schema["additionalProperties"] = False
+    schemas = result["components"]["schemas"]
+    for name in bodies & schemas.keys():
+        schemas[name]["additionalProperties"] = False
     return result
 
 

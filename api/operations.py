@@ -51,6 +51,16 @@ class Answer:
     status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def tagged(cls, data: Any, tag: str) -> Answer:
+        """Answer with the ETag of the version."""
+        return cls(data, headers={"ETag": tag})
+
+    @classmethod
+    def later(cls, address: str, data: Any) -> Answer:
+        """Answer that a job does the work, and that this address tells how far it is."""
+        return cls(data, 202, {"Location": address})
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -79,16 +89,6 @@ def fresh(row: Row) -> Row:
     """Return a row as the database has it now: with its defaults, and with what a verb has changed."""
     row.refresh_from_db()
     return row
-
-
-def tagged(data: Any, tag: str) -> Answer:
-    """Answer with the ETag of the version."""
-    return Answer(data, headers={"ETag": tag})
-
-
-def later(address: str, data: Any) -> Answer:
-    """Answer that a job does the work, and that this address tells how far it is."""
-    return Answer(data, 202, {"Location": address})
 
 
 def reads(answer: Any, *traits: Trait, query: type[Query] | None = None, scope: str = READ) -> Decorator:
@@ -163,13 +163,11 @@ def _response(request: Request, result: Any, shape: Any, status: int) -> Any:
     answer = result if isinstance(result, Answer) else Answer(result)
     if answer.data is None:
         return Response(status=204)
-    data = _page(request, answer.data, shape.shape) if isinstance(shape, Page) else _represented(answer.data, shape)
+    if isinstance(shape, Page):
+        data = _page(request, answer.data, shape.shape)
+    else:  # a shape, or for a list an instance of it with `many`
+        data = shape(answer.data).data if isinstance(shape, type) else type(shape.child)(answer.data, many=True).data
     return Response(data, answer.status or status, headers=answer.headers)
-
-
-def _represented(data: Any, shape: Any) -> Any:
-    """Return data in its shape, which for a list is an instance with `many`."""
-    return shape(data).data if isinstance(shape, type) else type(shape.child)(data, many=True).data
 
 
 def _page(request: Request, found: QuerySet[Any] | Rows, shape: type[Shape]) -> dict[str, Any]:

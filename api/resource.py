@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from api import authentication
-from api.operations import later
+from api.operations import Answer
 from base.errors import Changed, Unconditional
 from campaigns import access
 from campaigns.models import Membership
@@ -105,7 +105,7 @@ class Resource(APIView):
 
     def under_way(self, job: Job | None, data: Any) -> Any:
         """Answer that a job does the work, and where the campaign tells how far it is; without a job, the data."""
-        return later(reverse("api-job", args=[self.kwargs["name"], job.pk]), data) if job else data
+        return Answer.later(reverse("api-job", args=[self.kwargs["name"], job.pk]), data) if job else data
 
 
 class ClipAddress(serializers.CharField):
@@ -115,12 +115,7 @@ class ClipAddress(serializers.CharField):
         super().__init__(allow_null=True, help_text=help_text, **options)
 
     def to_representation(self, value: Clip) -> Any:
-        return clip_address(value)
-
-
-def clip_address(clip: Clip | None) -> str | None:
-    """Return the address of a clip, or None unless it is cut."""
-    return reverse("api-clip", args=[clip.token]) if clip and clip.is_ready else None
+        return reverse("api-clip", args=[value.token]) if value.is_ready else None
 
 
 def tag_of(*parts: object) -> str:

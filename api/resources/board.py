@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from rest_framework import serializers
 
 from api.fields import Body, Choice, Shape, Text, Whole
-from api.operations import OR_LATER, RUNS, UNFIT, With, changes, later, reads
+from api.operations import OR_LATER, RUNS, UNFIT, Answer, With, changes, reads
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobShape
 from api.resources.numbers import FILE_TYPES
@@ -143,7 +143,7 @@ class Examination(Resource, at=f"{CAMPAIGN}/believe", name="believe"):
         if data.examined or data.job is None:
             return data
         # The job may be about private runs, so the campaign's jobs do not have it.
-        return later(f"{reverse('api-believe', args=[self.member.campaign.name])}?{choices.address()}", data)
+        return Answer.later(f"{reverse('api-believe', args=[self.member.campaign.name])}?{choices.address()}", data)
 
 
 class ExaminationFile(Resource, at=f"{CAMPAIGN}/believe/<slug:format>", name="believe-file"):

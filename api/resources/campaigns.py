@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Body, Page, Shape, Truth, request_field
-from api.operations import TAGGED, VERSIONED, Answer, Rows, changes, reads, tagged
+from api.operations import TAGGED, VERSIONED, Answer, Rows, changes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource, must_match, tag_of
 from campaigns.access import signed_in
@@ -119,4 +119,4 @@ def _tag(campaign: Campaign) -> str:
 
 
 def _settings(campaign: Campaign) -> Answer:
-    return tagged(values_of(campaign) | {"fixed": fixed(campaign)}, _tag(campaign))
+    return Answer.tagged(values_of(campaign) | {"fixed": fixed(campaign)}, _tag(campaign))

@@ -11,21 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole, shape
-from api.operations import (
-    ONCE,
-    TAGGED,
-    UNFIT,
-    VERSIONED,
-    Answer,
-    Rows,
-    With,
-    changes,
-    fresh,
-    later,
-    reads,
-    starts,
-    tagged,
-)
+from api.operations import ONCE, TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes, fresh, reads, starts
 from api.resource import Resource, must_match, tag_of
 from api.resources.jobs import JobShape
 from base.errors import ReeljudgeError, Unfit
@@ -114,7 +100,7 @@ class ReplacedFound(Shape):
 
 def _rewording_later(corpus: Corpus) -> Answer:
     """Answer that a job rewords or drafts; the captions tell how far it is."""
-    return later(reverse("api-captions", args=[corpus.pk]), state_of(corpus))
+    return Answer.later(reverse("api-captions", args=[corpus.pk]), state_of(corpus))
 
 
 class Captions(Resource, at="corpora/<int:corpus>/captions", name="captions"):
@@ -193,14 +179,14 @@ class CastList(Resource, at="corpora/<int:corpus>/cast", name="cast"):
     def get(self, corpus: int) -> Any:
         """The names of a corpus, the most frequent first."""
         found = access.corpus_to_reword(self.request, corpus)
-        return tagged(Rows(names_of(found, self.params.get("show", "")), BY_FREQUENCY), _tag(found))
+        return Answer.tagged(Rows(names_of(found, self.params.get("show", "")), BY_FREQUENCY), _tag(found))
 
     @changes(NameShape(many=True), VERSIONED, body=NamesSaid)
     def patch(self, corpus: int) -> Any:
         """Say who some names are: all of it is stored, or nothing."""
         found = access.corpus_to_reword(self.request, corpus)
         names = _save(self.request, found, {each["id"]: each for each in self.data["names"]})
-        return tagged(names, _tag(found))
+        return Answer.tagged(names, _tag(found))
 
 
 @all_or_nothing
@@ -212,9 +198,8 @@ def _save(request: Request, corpus: Corpus, changed: dict[int, dict[str, Any]]) 
     if len(names) < len(changed):
         raise Http404
     for name in names:
-        for field, value in changed[name.pk].items():
-            if field != "id":
-                setattr(name, field, value)
+        for field in changed[name.pk].keys() - {"id"}:
+            setattr(name, field, changed[name.pk][field])
     try:
         save_names(corpus, names)
     except ReeljudgeError as fault:

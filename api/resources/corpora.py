@@ -69,8 +69,8 @@ class Moments(Resource, at="corpora/<int:corpus>/moments", name="moments"):
     def get(self, corpus: int) -> Any:
         """The moments of a corpus."""
         words, video = (self.params.get(name, "") for name in ("find", "video"))
-        found = moments_found(access.corpus(self.request, pk=corpus), words, video)
-        return Rows(found, ("video_id", "start", "pk"))
+        rows = moments_found(access.corpus(self.request, pk=corpus), words, video)
+        return Rows(rows, ("video_id", "start", "pk"))
 
 
 class OneMoment(Resource, at="corpora/<int:corpus>/moments/<int:pk>", name="moment"):

@@ -12,22 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from api.fields import Body, Choice, Number, Page, Shape, Text, Whole
-from api.operations import (
-    LEAD,
-    STORES,
-    TAGGED,
-    UNFIT,
-    VERSIONED,
-    Answer,
-    With,
-    changes,
-    fresh,
-    later,
-    makes,
-    reads,
-    starts,
-    tagged,
-)
+from api.operations import LEAD, STORES, TAGGED, UNFIT, VERSIONED, Answer, With, changes, fresh, makes, reads, starts
 from api.problems import faults_of
 from api.resource import Resource, must_match, tag_of
 from api.resources.campaigns import SettingsChange
@@ -154,7 +139,7 @@ FORMS: dict[str, Callable[[Draft, Any], BaseForm]] = {
 
 
 def _answer(draft: Draft) -> Answer:
-    return tagged(_with_jobs(draft), _tag(draft))
+    return Answer.tagged(_with_jobs(draft), _tag(draft))
 
 
 def _with_jobs(draft: Draft) -> With:
@@ -168,7 +153,7 @@ def _tag(draft: Draft) -> str:
 def _later(draft: Draft, ask: Callable[[Draft], object]) -> Answer:
     """Ask for one of the draft's jobs, and answer that the draft tells how far it is."""
     ask(draft)
-    return later(reverse("api-draft", args=[draft.token]), _with_jobs(draft))
+    return Answer.later(reverse("api-draft", args=[draft.token]), _with_jobs(draft))
 
 
 class Drafts(Resource, at="drafts", name="drafts"):

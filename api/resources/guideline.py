@@ -9,9 +9,9 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Body, Number, Page, PageQuery, Shape, Text, Whole
-from api.operations import TAGGED, VERSIONED, Answer, Rows, With, changes, makes, reads, tagged
+from api.operations import TAGGED, VERSIONED, Answer, Rows, With, changes, makes, reads
 from api.problems import checked
-from api.resource import CAMPAIGN, Resource, clip_address, must_match, tag_of
+from api.resource import CAMPAIGN, ClipAddress, Resource, must_match, tag_of
 from base.errors import Changed, Outdated
 from campaigns.models import Campaign, Guideline, Membership
 from campaigns.pages import LONGEST_GUIDELINE, GuidelineForm
@@ -19,15 +19,6 @@ from judging import access
 from judging.consensus import GRADES
 from judging.models import Candidate, Example
 from judging.quality import examples
-from judging.quality.examples import (
-    LONGEST_WHY,
-    OwnExampleForm,
-    add_example,
-    add_own_example,
-    hidden_examples,
-    teachable,
-    visible_examples,
-)
 
 
 class Level(Shape):
@@ -71,7 +62,7 @@ class OneGuideline(Resource, at=f"{CAMPAIGN}/guideline", name="guideline"):
 
 def _guideline(campaign: Campaign) -> Answer:
     present = campaign.guideline
-    return tagged(With(present, levels=examples.levels(campaign)), tag_of("guideline", present.version))
+    return Answer.tagged(With(present, levels=examples.levels(campaign)), tag_of("guideline", present.version))
 
 
 class Versions(Resource, at=f"{CAMPAIGN}/guideline/versions", name="guideline-versions"):
@@ -93,7 +84,7 @@ class ExampleShape(Shape):
     query = serializers.CharField()
     grade = serializers.IntegerField()
     why = serializers.CharField(help_text="why the grade is right")
-    clip = serializers.CharField(allow_null=True, help_text="its address, once it is cut")
+    clip = ClipAddress()
     moment = serializers.CharField(required=False, help_text="its id in TREC files; not for annotators")
     hidden = serializers.BooleanField(
         required=False, help_text="whether its pair is judged again; not for annotators, who do not see it"
@@ -116,7 +107,7 @@ class NewExample(Body):
     """A judged pair by its candidate; or a pair of the lead's own: a sentence beside a moment."""
 
     grade = Whole(min_value=min(GRADES), max_value=max(GRADES))
-    why = Text(max_length=LONGEST_WHY, help_text="annotators read it beside the clip")
+    why = Text(max_length=examples.LONGEST_WHY, help_text="annotators read it beside the clip")
     candidate = Whole(required=False, min_value=1, max_value=10**18 - 1)
     query = Text(required=False, max_length=500)
     video = Text(required=False, max_length=300)
@@ -129,27 +120,26 @@ class Examples(Resource, at=f"{CAMPAIGN}/examples", name="examples"):
     def get(self) -> Any:
         """The worked examples; annotators see those that are not judged again."""
         member = self.through(access.anybody)
-        examples, order = member.campaign.examples.select_related("clip"), ("-grade", "pk")
+        rows, order = member.campaign.examples.select_related("clip"), ("-grade", "pk")
         if member.role not in Membership.SEES_ALL or member.state != Membership.State.ACTIVE:
-            return Rows(visible_examples(examples), order, lambda page: [_taught(each) for each in page])
-        hidden = hidden_examples(examples)
-        rows = examples.select_related("moment__video")
-        return Rows(rows, order, lambda page: [_known(each, hidden) for each in page])
+            return Rows(examples.visible_examples(rows), order, lambda page: [_taught(each) for each in page])
+        hidden = examples.hidden_examples(rows)
+        return Rows(rows.select_related("moment__video"), order, lambda page: [_known(each, hidden) for each in page])
 
     @makes(ExampleShape, body=NewExample)
     def post(self) -> Any:
         """Make an example, or give the one of the same pair another grade and reason."""
         campaign, data = self.lead.campaign, self.data
         if "candidate" in data:
-            candidate = get_object_or_404(teachable(campaign), pk=data["candidate"])
-            return _known(add_example(self.lead, candidate, data["grade"], data["why"]), set())
-        own = checked(OwnExampleForm(campaign, data))
-        return _known(add_own_example(self.lead, own["query"], own["moment"], own["grade"], own["why"]), set())
+            candidate = get_object_or_404(examples.teachable(campaign), pk=data["candidate"])
+            return _known(examples.add_example(self.lead, candidate, data["grade"], data["why"]), set())
+        own = checked(examples.OwnExampleForm(campaign, data))
+        return _known(examples.add_own_example(self.lead, own["query"], own["moment"], own["grade"], own["why"]), set())
 
 
 def _taught(example: Example) -> dict[str, Any]:
-    about = {"id": example.pk, "query": example.query, "grade": example.grade, "why": example.why}
-    return about | {"clip": clip_address(example.clip)}
+    values = {name: getattr(example, name) for name in ("query", "grade", "why", "clip")}
+    return values | {"id": example.pk}
 
 
 def _known(example: Example, hidden: set[int]) -> dict[str, Any]:
@@ -168,4 +158,4 @@ class Teachable(Resource, at=f"{CAMPAIGN}/examples/candidates", name="teachable"
     @reads(Page(TeachableShape), query=TeachableAsked)
     def get(self) -> Any:
         """The judged pairs that may become examples."""
-        return teachable(self.member.campaign, self.params.get("find", "").strip())
+        return examples.teachable(self.member.campaign, self.params.get("find", "").strip())

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
 from api.fields import Page, Shape
-from api.operations import changes, fresh, later, reads, starts
+from api.operations import Answer, changes, fresh, reads, starts
 from api.resource import CAMPAIGN, Resource
 from campaigns import access
 from jobs.models import Job
@@ -84,7 +84,7 @@ class AnyJobAgain(Resource, at="jobs/<int:pk>/again", name="any-job-again"):
     def post(self, pk: int) -> Any:
         """Try a job again that has failed or waits, from its beginning."""
         job = _tried_again(access.jobs_to_try_again(self.request), pk)
-        return later(reverse("api-any-job", args=[pk]), job)
+        return Answer.later(reverse("api-any-job", args=[pk]), job)
 
 
 class AnyJobCancelled(Resource, at="jobs/<int:pk>/cancel", name="any-job-cancel"):

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole
-from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes, makes, reads, tagged
+from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes, makes, reads
 from api.resource import CAMPAIGN, ClipAddress, Resource, must_match, tag_of
 from base.errors import Unfit
 from base.transactions import all_or_nothing, locked
@@ -174,7 +174,7 @@ def _tag(batch: Batch) -> str:
 
 
 def _pairs(batch: Batch) -> Answer:
-    return tagged({"pairs": pairs_in(batch)}, _tag(batch))
+    return Answer.tagged({"pairs": pairs_in(batch)}, _tag(batch))
 
 
 class OneExaminee(Resource, at=f"{CAMPAIGN}/exam/people/<int:worker>", name="examinee"):
