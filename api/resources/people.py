@@ -15,17 +15,9 @@ from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, Who
 from api.operations import UNFIT, Rows, With, changes, fresh, makes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource
+from campaigns import invitations
 from campaigns.access import let_create, let_create_no_longer, may_let_create
 from campaigns.accounts import mails
-from campaigns.invitations import (
-    LIFETIMES,
-    LONGEST_NAME,
-    MOST,
-    MOST_HOURS,
-    InvitationsForm,
-    invite_all,
-    must_send_mails,
-)
 from campaigns.models import Invitation, Membership, Message
 from judging import access
 from judging.review import decisions
@@ -105,18 +97,18 @@ class InvitationWithLink(InvitationShape):
 
 class NewInvitation(Body):
     role = Choice(choices=Membership.Role.choices)
-    hours = Whole(min_value=1, max_value=MOST_HOURS, help_text="for which it is open")
+    hours = Whole(min_value=1, max_value=invitations.MOST_HOURS, help_text="for which it is open")
 
 
 class InvitedPerson(Body):
     address = Text(max_length=254)
-    name = Text(required=False, max_length=LONGEST_NAME, allow_blank=True)
+    name = Text(required=False, max_length=invitations.LONGEST_NAME, allow_blank=True)
 
 
 class Invited(Body):
-    people = serializers.ListField(child=InvitedPerson(), min_length=1, max_length=MOST)
+    people = serializers.ListField(child=InvitedPerson(), min_length=1, max_length=invitations.MOST)
     role = Choice(choices=Membership.Role.choices)
-    hours = WholeChoice(list(LIFETIMES))
+    hours = WholeChoice(list(invitations.LIFETIMES))
     language = Choice(choices=settings.LANGUAGES, required=False, help_text="of the mail")
 
 
@@ -143,12 +135,12 @@ class InvitationsByMail(Resource, at=f"{CAMPAIGN}/invitations/by-mail", name="in
     def post(self) -> Any:
         """Invite people by mail: all of a list, or nobody."""
         campaign = self.lead.campaign
-        must_send_mails()
+        invitations.must_send_mails()
         lines = [f"{each['address']}, {each.get('name', '')}" for each in self.data["people"]]
         data = {"language": settings.LANGUAGE_CODE} | self.data | {"people": "\n".join(lines)}
-        form = InvitationsForm(campaign, data)
+        form = invitations.InvitationsForm(campaign, data)
         checked(form)
-        return {"number": invite_all(self.request._request, self.lead, form)}
+        return {"number": invitations.invite_all(self.request._request, self.lead, form)}
 
 
 class OneInvitation(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>", name="invitation"):
@@ -163,7 +155,7 @@ class MailAgain(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>/mail", name="invi
     def post(self, pk: int) -> Any:
         """Send the mail of an open invitation once more, with the same link."""
         invitation = get_object_or_404(self.lead.campaign.invitations.open().exclude(address=""), pk=pk)
-        must_send_mails()
+        invitations.must_send_mails()
         mails.ask_for(mails.mail_invitation, invitation, self.request._request, invitation.language)
         return invitation
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -17,29 +19,20 @@ from api.resources.runs import Findings
 from corpus.features import sets_of
 from releases.training import DEEPEST
 from runs import access
+from runs.systems import orders
 from runs.systems.models import LONGEST_QUERY, TrainedSystem
-from runs.systems.orders import (
-    ENCODER,
-    LEARNED,
-    LONGEST,
-    MOST_SEEDS,
-    SHORTEST,
-    Hit,
-    Wanted,
-    ask_again,
-    ask_to_search,
-    ask_to_train,
-    hits_of,
-    remove,
-    search_with_system,
-)
 from runs.systems.pages import State, curves_file, jobs_of, state_of
 from runs.systems.training import train_system
 from systems.interface import SYSTEMS, Entry
 
 LARGEST = 10**9
 TYPES = {int: "integer", float: "number", bool: "boolean", str: "text"}
-FIELDS: dict[type, type[serializers.Field]] = {int: Whole, float: Number, bool: Truth, str: Text}
+FIELDS: dict[type, Callable[..., serializers.Field]] = {
+    int: partial(Whole, min_value=0, max_value=LARGEST),
+    float: partial(Number, min_value=0, max_value=LARGEST),
+    bool: Truth,
+    str: partial(Text, max_length=40),
+}
 
 
 class OptionShape(Shape):
@@ -123,17 +116,7 @@ class SystemOptions(Body):
     def get_fields(self) -> dict[str, serializers.Field]:
         """Return the options of all kinds; which of them a kind has, and their ranges, it says itself."""
         defaults = {field.name: field.default for entry in SYSTEMS.values() for field in fields(entry.options)}
-        return {
-            name: FIELDS[type(default)](required=False, **_limits(default))
-            for name, default in defaults.items()
-            if name != "seed"
-        }
-
-
-def _limits(default: Any) -> dict[str, int]:
-    if isinstance(default, str):
-        return {"max_length": 40}
-    return {} if isinstance(default, bool) else {"min_value": 0, "max_value": LARGEST}
+        return {name: FIELDS[type(default)](required=False) for name, default in defaults.items() if name != "seed"}
 
 
 class NewSystem(Body):
@@ -143,19 +126,22 @@ class NewSystem(Body):
     name = Text(max_length=90, help_text="of its run; no other run of the campaign has it")
     features = Text(max_length=100, help_text="the name of a set of features")
     clip_seconds = Number(
-        required=False, min_value=SHORTEST, max_value=LONGEST, help_text=f"else {Wanted.clip_seconds:g}"
-    )
-    depth = Whole(required=False, min_value=1, max_value=DEEPEST, help_text=f"N; else {Wanted.depth}")
-    word_vectors = Choice(
-        choices=[LEARNED, ENCODER],
         required=False,
-        help_text=f"{LEARNED} with the system, or the tokens’ by the campaign’s encoder; else {LEARNED}",
+        min_value=orders.SHORTEST,
+        max_value=orders.LONGEST,
+        help_text=f"else {orders.Wanted.clip_seconds:g}",
+    )
+    depth = Whole(required=False, min_value=1, max_value=DEEPEST, help_text=f"N; else {orders.Wanted.depth}")
+    word_vectors = Choice(
+        choices=[orders.LEARNED, orders.ENCODER],
+        required=False,
+        help_text=f"{orders.LEARNED} with the system, or the tokens’ by the campaign’s encoder; else {orders.LEARNED}",
     )
     seeds = serializers.ListField(
         child=Whole(min_value=0, max_value=2**63 - 1),
         required=False,
         min_length=1,
-        max_length=MOST_SEEDS,
+        max_length=orders.MOST_SEEDS,
         help_text="a system is trained with each; else with 1",
     )
     options = SystemOptions(required=False, help_text="that are not the defaults")
@@ -176,7 +162,7 @@ class Systems(Resource, at=f"{CAMPAIGN}/systems", name="systems"):
     @starts(SystemShape(many=True), ONCE, UNFIT, body=NewSystem, scope=RUNS)
     def post(self) -> Any:
         """Have systems trained, one with each seed; each submits its run."""
-        made = ask_to_train(self.member, Wanted(**self.data))
+        made = orders.ask_to_train(self.member, orders.Wanted(**self.data))
         return self.under_way(train_system.jobs(made[0]).get(), _with_jobs(made))
 
 
@@ -189,7 +175,7 @@ class OneSystem(Resource, at=f"{CAMPAIGN}/systems/<int:number>", name="system"):
     @changes(scope=RUNS)
     def delete(self, number: int) -> Any:
         """Remove a system that one has asked for, or as a lead any; a training ends, and a run stays."""
-        remove(access.removable_system(self.member, number))
+        orders.remove(access.removable_system(self.member, number))
 
 
 class SystemAgain(Resource, at=f"{CAMPAIGN}/systems/<int:number>/again", name="system-again"):
@@ -197,7 +183,7 @@ class SystemAgain(Resource, at=f"{CAMPAIGN}/systems/<int:number>/again", name="s
     def post(self, number: int) -> Any:
         """Go on with a training that has failed."""
         row = access.trained_system(self.member, number)
-        return self.under_way(ask_again(row), _with_jobs([row])[0])
+        return self.under_way(orders.ask_again(row), _with_jobs([row])[0])
 
 
 class SystemCurves(Resource, at=f"{CAMPAIGN}/systems/<int:number>/curves/<slug:format>", name="system-curves"):
@@ -212,7 +198,7 @@ class SearchedWords(Query):
 
 
 class SystemHit(Shape):
-    of = Hit, "moment video start end score"
+    of = orders.Hit, "moment video start end score"
     helps = {"moment": "its id in TREC files", "start": "seconds", "end": "seconds"}
     clip = ClipAddress()
 
@@ -227,8 +213,8 @@ class SystemSearches(Resource, at=f"{CAMPAIGN}/systems/<int:number>/search", nam
     @reads(SystemFound, OR_LATER, query=SearchedWords)
     def get(self, number: int) -> Any:
         """The moments that a trained system finds for a query; 202 while a job searches."""
-        search = ask_to_search(access.trained_system(self.member, number), self.params["q"])
+        search = orders.ask_to_search(access.trained_system(self.member, number), self.params["q"])
         found = search.moments is not None
-        job = None if found else search_with_system.jobs(search).first()
-        data = {"found": found, "job": job, "hits": hits_of(search, self.member.campaign)}
+        job = None if found else orders.search_with_system.jobs(search).first()
+        data = {"found": found, "job": job, "hits": orders.hits_of(search, self.member.campaign)}
         return self.under_way(job if job and job.is_unfinished else None, data)
