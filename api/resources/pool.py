@@ -18,7 +18,7 @@ from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.review.decisions import bring_back, withdraw
 from judging.review.reviewing import Recommendation, recommendations
 from releases.models import Release
-from reports.tables.batch import CandidateRow, Editions, candidate_rows
+from reports.tables.batch import CandidateRow, Editions, GradeRow, candidate_rows
 from reports.tables.queries import FILTERS, SORTS, QueryRow, Table, query_rows
 from runs.access import enlargement as enlargement_of
 from runs.measures import NDCG
@@ -58,12 +58,13 @@ class QueryShape(Shape):
 
 
 class Grade(Shape):
-    worker = serializers.IntegerField()
+    of = (
+        GradeRow,
+        "worker=judgement.annotator.as_worker.worker name grade=judgement.grade round=judgement.assignment.round "
+        "counts seconds",
+    )
     name = serializers.CharField(required=False, help_text="for leads")
-    grade = serializers.IntegerField()
-    round = serializers.IntegerField()
     counts = serializers.BooleanField(help_text="false once the candidate was reopened")
-    seconds = serializers.FloatField(allow_null=True)
 
 
 class CandidateShape(Shape):
@@ -86,18 +87,12 @@ class BatchDetail(BatchShape):
 
 
 def _candidate(row: CandidateRow, reader: Membership) -> With:
-    grades = [
-        {
-            "worker": (who := grade.judgement.annotator.as_worker).worker,
-            **({"name": who.user.get_username()} if reader.may_review else {}),
-            "grade": grade.judgement.grade,
-            "round": grade.judgement.assignment.round,
-            "counts": not grade.struck,
-            "seconds": grade.seconds,
-        }
-        for grade in row.grades
-    ]
+    grades = [With(each, counts=not each.struck, **_named(each, reader)) for each in row.grades]
     return With(row, grades=grades, flags=[each.flag.pk for each in row.flags])
+
+
+def _named(grade: GradeRow, reader: Membership) -> dict[str, str]:
+    return {"name": grade.judgement.annotator.as_worker.user.get_username()} if reader.may_review else {}
 
 
 class QueriesAsked(PageQuery):
