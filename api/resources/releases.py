@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole
-from api.operations import ONCE, READ, Rows, fresh, reads, starts
+from api.operations import ONCE, READ, Rows, With, fresh, reads, starts
 from api.resource import CAMPAIGN, Resource
 from base.errors import ReeljudgeError, WrongState
 from judging import access
@@ -84,8 +84,7 @@ class Verify(Resource, at=f"{CAMPAIGN}/releases/<int:version>/verification", nam
         found = last_verified(ready_release(self.member.campaign, version))
         if found is None:
             raise Http404
-        checks = [{"check": check, "faults": faults} for check, faults in found.counts.items()]
-        return {"made": found.made, "checks": checks}
+        return With(found, checks=[{"check": check, "faults": faults} for check, faults in found.counts.items()])
 
     @starts(ReleaseShape, scope=READ)
     def post(self, version: int) -> Any:

@@ -16,7 +16,6 @@ from judging.models import Flag, Reopening, Review
 from judging.review import reviewing
 from judging.review.decisions import ACTIONS, adjudicate, withdraw_adjudication
 from judging.review.reopening import reopen, reopen_work
-from judging.review.reviewing import as_seen
 from reports.tables.reopening_cost import Cost, cost_of
 
 LARGEST = 10**18 - 1  # a primary key
@@ -84,11 +83,11 @@ class Acceptance(Resource, at=f"{CAMPAIGN}/batches/acceptance", name="accept"):
     @changes(AcceptedShape, body=ToAccept)
     def post(self) -> Any:
         """Follow the recommendations for several batches."""
-        lead = self.lead
         seen = [
-            (access.batch(lead, each["batch"]), each["verdict"], as_seen(each["mean"])) for each in self.data["seen"]
+            (access.batch(self.lead, each["batch"]), each["verdict"], reviewing.as_seen(each["mean"]))
+            for each in self.data["seen"]
         ]
-        done, left = reviewing.accept_all(lead, seen)
+        done, left = reviewing.accept_all(self.lead, seen)
         return {"done": done, "left": [{"batch": batch.pk, "why": why} for batch, why in left]}
 
 

@@ -118,8 +118,7 @@ class Runs(Resource, at=f"{CAMPAIGN}/runs", name="runs"):
     @makes(SubmissionShape, UNFIT, body=NewRun, scope=RUNS)
     def post(self) -> Any:
         """Describe a run that is to come; its file follows."""
-        member = self.member
-        return describe(member, checked(RunForm({"visibility": Visibility.SHARED} | self.data)))
+        return describe(self.member, checked(RunForm({"visibility": Visibility.SHARED} | self.data)))
 
 
 class OneSubmission(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>", name="submission"):
