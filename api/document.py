@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,14 @@ from api.fields import Body, Page, Query, Shape
 TIME = "2026-01-05T09:00:00Z"
 EXAMPLES = tomllib.loads((Path(__file__).parent / "examples.toml").read_text(encoding="utf-8"))
 TEXTS, NUMBERS = EXAMPLES["texts"], EXAMPLES["numbers"]
+VALUES: dict[type[serializers.Field], Any] = {
+    serializers.DictField: {},
+    serializers.JSONField: {},
+    serializers.BooleanField: False,
+    serializers.DateTimeField: TIME,
+    serializers.DateField: TIME[:10],
+    serializers.UUIDField: "6f1e6d3c-3e6b-4a57-9d4c-8d2f4b1f2a10",
+}
 BYTES, PROBLEM = "application/octet-stream", "application/problem+json"
 READING = (400, 401, 403, 404, 409, 422, 429, 503)
 CHANGING = (413, 415)
@@ -47,21 +56,14 @@ def example_of(field: serializers.Field, name: str = "") -> Any:
         always = {key: each for key, each in field.fields.items() if _is_always_there(each)}
         chosen = always or dict(list(field.fields.items())[:1])
         return {key: example_of(each, key) for key, each in chosen.items()}
-    if isinstance(field, serializers.DictField | serializers.JSONField):
-        return {}
     if isinstance(field, serializers.SerializerMethodField):
         return TEXTS.get(name)
-    if isinstance(field, serializers.BooleanField):
-        return False
-    if isinstance(field, serializers.DateTimeField | serializers.DateField):
-        return TIME if isinstance(field, serializers.DateTimeField) else TIME[:10]
-    if isinstance(field, serializers.UUIDField):
-        return "6f1e6d3c-3e6b-4a57-9d4c-8d2f4b1f2a10"
     if isinstance(field, serializers.ChoiceField):
         return next(iter(field.choices))
     if isinstance(field, serializers.IntegerField | serializers.FloatField):
         return _number(field, name)
-    return TEXTS.get(name, name)
+    usual = TEXTS.get(name, name)
+    return next((value for kind, value in VALUES.items() if isinstance(field, kind)), usual)
 
 
 def _is_always_there(field: serializers.Field) -> bool:
@@ -105,32 +107,45 @@ class Problem(Shape):
     )
 
 
+@dataclass(frozen=True)
+class Trait:
+    """What an operation takes or may answer besides: headers, a status without content or with it, and refusals."""
+
+    parameters: tuple[OpenApiParameter, ...] = ()
+    refusals: tuple[int, ...] = ()
+    empty: int | None = None
+    also: int | None = None
+    takes_bytes: bool = False
+
+
 def described(
     handler: Callable[..., Any],
     scope: str,
-    body: Any,
+    body: type[Body] | None,
     query: type[Query] | None,
-    parameters: list[OpenApiParameter],
-    refusals: tuple[int, ...],
-    answers: dict[int, Any],
+    answer: Any,
+    status: int,
+    traits: tuple[Trait, ...],
 ) -> Callable[..., Any]:
     """Describe an operation, whose handler's docstring says in a sentence what it does.
 
-    Parameters
-    ----------
-    body
-        The shape of the body, or BYTES.
-    answers
-        By status: a shape, a page, a tuple of types of files, or None for an empty answer. The first is the usual one.
+    Its answer is a shape, a page, a tuple of types of files, or None if it is empty.
     """
-    codes = READING + (CHANGING if handler.__name__ != "get" else ()) + refusals
-    status, answer = next(iter(answers.items()))
+    codes = [*READING, *(CHANGING if handler.__name__ != "get" else ())]
+    parameters: list[Any] = [query] if query else []
+    answer = _page_shape(answer) if isinstance(answer, Page) else answer
+    answers: dict[int, Any] = {status: answer}
+    for trait in traits:
+        parameters += trait.parameters
+        codes += trait.refusals
+        answers |= {trait.empty: None} if trait.empty else {}
+        answers |= {trait.also: answer} if trait.also else {}
     description: Callable[..., Any] = extend_schema(
         operation_id=_name(handler),
         summary=" ".join((handler.__doc__ or "").split()).removesuffix("."),
         description=f"Needs the scope `{scope}`.",
-        parameters=[*([query] if query else []), *parameters],
-        request={BYTES: OpenApiTypes.BINARY} if body == BYTES else body,
+        parameters=parameters,
+        request={BYTES: OpenApiTypes.BINARY} if any(trait.takes_bytes for trait in traits) else body,
         responses={(code, PROBLEM): Problem for code in codes}
         | {key: content for code, shape in answers.items() for key, content in _answer(code, shape)},
         examples=[
@@ -153,27 +168,22 @@ def _answer(status: int, answer: Any) -> list[tuple[Any, Any]]:
         return [((status, kind), OpenApiTypes.BINARY) for kind in answer]
     if answer is None:
         return [(status, OpenApiResponse(description="Nothing to say."))]
-    page: Any = answer.shape if isinstance(answer, Page) else None
-    return [(status, _page_shape(page) if page else answer)]
+    return [(status, answer)]
 
 
 @cache
-def _page_shape(shape: type[Shape]) -> type[Shape]:
+def _page_shape(page: Page) -> type[Shape]:
     """Return the shape of a page with a list of such shapes, the same for all lists."""
     address = serializers.CharField(allow_null=True, help_text="the address of that page, if there is one")
-    fields = {"next": address, "previous": address, "results": shape(many=True), "__module__": __name__}
-    return type(f"PageOf{shape.__name__}", (Shape,), fields)
+    fields = {"next": address, "previous": address, "results": page.shape(many=True), "__module__": __name__}
+    return type(f"PageOf{page.shape.__name__}", (Shape,), fields)
 
 
 def _example(name: str, shape: Any, **where: Any) -> list[OpenApiExample]:
     if shape is None or isinstance(shape, str | tuple):
         return []
-    if isinstance(shape, Page):
-        value: Any = {"next": None, "previous": None, "results": [example_of(shape.shape())]}
-    else:
-        # Of a list the generator wants one entry.
-        value = example_of(shape() if isinstance(shape, type) else shape.child)
-    return [OpenApiExample(name, value, **where)]
+    # Of a list the generator wants one entry.
+    return [OpenApiExample(name, example_of(shape() if isinstance(shape, type) else shape.child), **where)]
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -193,9 +203,9 @@ class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
 def finished(result: dict[str, Any], generator: Any, **_: Any) -> dict[str, Any]:
     """Say in the document what the checks do: a body has no other fields than those named."""
     bodies = {shape.__name__ for shape in _below(Body)}
-    for name, schema in result["components"]["schemas"].items():
-        if name in bodies:
-            schema["additionalProperties"] = False
+    schemas = result["components"]["schemas"]
+    for name in bodies & schemas.keys():
+        schemas[name]["additionalProperties"] = False
     return result
 
 

@@ -1,7 +1,8 @@
 """The decorators of operations. Each checks a request, makes an answer of what the handler returns, and describes both.
 
-A handler's docstring is the operation's summary. It finds the checked query in `self.params` and the checked body in
-`self.data`. It returns what the shape of the answer shows, alone or in an `Answer`; rows for a page; or a response.
+A handler's docstring is the operation's summary. It takes what the address names beside the campaign, and finds the
+checked query in `self.params`, the checked body in `self.data`, and who asks in `self.member` or `self.lead`.
+It returns what the shape of the answer shows, alone or in an `Answer`; rows for a page; or a response.
 """
 
 from __future__ import annotations
@@ -9,45 +10,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial, wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.signing import BadSignature, Signer
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpResponseBase
-from django.urls import reverse
-from drf_spectacular.utils import OpenApiParameter
 from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
 
 from api import document
 from api.authentication import must_allow
-from api.fields import Body, Page, PageQuery, Query
+from api.document import Trait
+from api.fields import Body, Page, PageQuery, Query, Shape
 from api.models import once
-from base.errors import NotFound
+from base.errors import BadValue, NotFound, Unfit
 from campaigns.models import Token
-from jobs.models import Job
 
 READ, LEAD, RUNS, JUDGE = Token.Scope.READ, Token.Scope.LEAD, Token.Scope.RUNS, Token.Scope.JUDGE
+Row = TypeVar("Row", bound=Model)
 Handler = Callable[..., Any]
+Decorator = Callable[[Handler], Handler]
 USUAL, MOST = 50, 200  # rows of a page
-
-
-@dataclass(frozen=True)
-class Trait:
-    """What an operation takes or may answer besides: headers, a status without content or with it, and refusals."""
-
-    parameters: tuple[OpenApiParameter, ...] = ()
-    refusals: tuple[int, ...] = ()
-    empty: int | None = None
-    also: int | None = None
-    takes_bytes: bool = False
-
 
 TAGGED = Trait((document.TAG,))
 VERSIONED = Trait((document.IF_MATCH, document.TAG), (412, 428))
 ONCE = Trait((document.KEY,))  # a request that arrives twice is done once
 STORES = Trait(refusals=(507,))  # a file, for which the disk may have no room
+UNFIT = Trait(refusals=(422,))  # a value of the right kind, but that nothing here goes with
 OR_NOTHING = Trait(empty=204)
 OR_LATER = Trait((document.PLACE,), also=202)
 
@@ -60,39 +51,47 @@ class Answer:
     status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def tagged(cls, data: Any, tag: str) -> Answer:
+        """Answer with the ETag of the version."""
+        return cls(data, headers={"ETag": tag})
 
-class Representation(dict[str, Any]):
-    """Data that a handler has put into the shape of its answer already."""
+    @classmethod
+    def later(cls, address: str, data: Any) -> Answer:
+        """Answer that a job does the work, and that this address tells how far it is."""
+        return cls(data, 202, {"Location": address})
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows for a page, their order, a function that makes of a page's rows what their shape shows, and its context."""
+    """Rows for a page, their order, and a function that makes of a page's rows what their shape shows."""
 
     rows: QuerySet[Any]
     order: tuple[str, ...] = ("pk",)
-    show: Callable[[list[Any]], Any] = list
-    context: dict[str, Any] = field(default_factory=dict)
+    show: Callable[[list[Any]], list[Any]] = list
 
 
-def tagged(data: Any, tag: str, status: int | None = None) -> Answer:
-    """Answer with the ETag of the version."""
-    return Answer(data, status, {"ETag": tag})
+class With:
+    """A row with values beside its own, for a shape that shows both."""
+
+    def __init__(self, row: Any, **values: Any) -> None:
+        self._row = row
+        vars(self).update(values)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._row, name)
+
+    def __str__(self) -> str:
+        return str(self._row)
 
 
-def later(address: str, data: Any) -> Answer:
-    """Answer that a job does the work, and that this address tells how far it is."""
-    return Answer(data, 202, {"Location": address})
+def fresh(row: Row) -> Row:
+    """Return a row as the database has it now: with its defaults, and with what a verb has changed."""
+    row.refresh_from_db()
+    return row
 
 
-def under_way(campaign: str, job: Job, data: Any) -> Answer:
-    """Answer that a job of a campaign does the work, and where to ask how far it is."""
-    return later(reverse("api-job", args=[campaign, job.pk]), data)
-
-
-def reads(
-    answer: Any, *traits: Trait, query: type[Query] | None = None, scope: str = READ
-) -> Callable[[Handler], Handler]:
+def reads(answer: Any, *traits: Trait, query: type[Query] | None = None, scope: str = READ) -> Decorator:
     """Make an operation that changes nothing. `answer` is a shape, a page of one, or the types of a file."""
     return partial(_operation, scope, None, query, answer, 200, traits)
 
@@ -104,23 +103,21 @@ def changes(
     query: type[Query] | None = None,
     scope: str = LEAD,
     status: int | None = None,
-) -> Callable[[Handler], Handler]:
+) -> Decorator:
     """Make an operation that changes something. The status is 200, or 204 if the answer is empty."""
     return partial(_operation, scope, body, query, answer, status or (200 if answer else 204), traits)
 
 
 def makes(
     answer: Any, *traits: Trait, body: type[Body] | None = None, scope: str = LEAD, status: int = 201
-) -> Callable[[Handler], Handler]:
+) -> Decorator:
     """Make an operation that makes something; an idempotency key keeps it from being made twice."""
-    return partial(_operation, scope, body, None, answer, status, (ONCE, *traits))
+    return changes(answer, ONCE, *traits, body=body, scope=scope, status=status)
 
 
-def starts(
-    answer: Any, *traits: Trait, body: type[Body] | None = None, scope: str = LEAD
-) -> Callable[[Handler], Handler]:
+def starts(answer: Any, *traits: Trait, body: type[Body] | None = None, scope: str = LEAD) -> Decorator:
     """Make an operation that answers 202 and where the job is that does the work."""
-    return partial(_operation, scope, body, None, answer, 202, (Trait((document.PLACE,)), *traits))
+    return changes(answer, Trait((document.PLACE,)), *traits, body=body, scope=scope, status=202)
 
 
 def _operation(
@@ -133,32 +130,24 @@ def _operation(
     handler: Handler,
 ) -> Handler:
     query = query or (PageQuery if isinstance(answer, Page) else None)
-    answers: dict[int, Any] = {status: answer}
-    for trait in traits:
-        answers |= {trait.empty: None} if trait.empty else {}
-        answers |= {trait.also: answer} if trait.also else {}
 
     @wraps(handler)
-    def operation(self: Any, request: Request, *args: Any, **kwargs: Any) -> Any:
+    def operation(self: Any, request: Request, name: str = "", **of_address: Any) -> Any:
         must_allow(request, scope)
         self.params = _valid(query or Query, request.query_params)
         self.data = _valid(body, request.data) if body else {}
 
         def act() -> Any:
-            return _response(request, handler(self, request, *args, **kwargs), answer, status)
+            try:
+                return _response(request, handler(self, **of_address), answer, status)
+            except BadValue as fault:
+                if UNFIT not in traits:
+                    raise
+                raise Unfit({fault.field: [str(fault)]}) from fault
 
         return once(request, act) if ONCE in traits else act()
 
-    takes_bytes = any(trait.takes_bytes for trait in traits)
-    return document.described(
-        operation,
-        scope,
-        document.BYTES if takes_bytes else body,
-        query,
-        [each for trait in traits for each in trait.parameters],
-        tuple(code for trait in traits for code in trait.refusals),
-        answers,
-    )
+    return document.described(operation, scope, body, query, answer, status, traits)
 
 
 def _valid(shape: type[Body], data: Any) -> dict[str, Any]:
@@ -174,23 +163,17 @@ def _response(request: Request, result: Any, shape: Any, status: int) -> Any:
     answer = result if isinstance(result, Answer) else Answer(result)
     if answer.data is None:
         return Response(status=204)
-    data = _page(request, answer.data, shape) if isinstance(shape, Page) else _represented(answer.data, shape)
+    if isinstance(shape, Page):
+        data = _page(request, answer.data, shape.shape)
+    else:  # a shape, or for a list an instance of it with `many`
+        data = shape(answer.data).data if isinstance(shape, type) else type(shape.child)(answer.data, many=True).data
     return Response(data, answer.status or status, headers=answer.headers)
 
 
-def _represented(data: Any, shape: Any, **context: Any) -> Any:
-    """Return data in its shape, which for a list is an instance with `many`."""
-    rows = [data] if isinstance(shape, type) else list(data)
-    if not all(isinstance(each, Representation) for each in rows):
-        one = shape if isinstance(shape, type) else type(shape.child)
-        rows = one(rows, many=True, context=context).data
-    return rows[0] if isinstance(shape, type) else rows
-
-
-def _page(request: Request, found: QuerySet[Any] | Rows, page: Page) -> dict[str, Any]:
+def _page(request: Request, found: QuerySet[Any] | Rows, shape: type[Shape]) -> dict[str, Any]:
     rows = found if isinstance(found, Rows) else Rows(found)
     pages = Pages(*rows.order)
-    results = _represented(rows.show(pages.paginate(rows.rows, request)), page.shape(many=True), **rows.context)
+    results = shape(rows.show(pages.paginate(rows.rows, request)), many=True).data
     return {"next": pages.get_next_link(), "previous": pages.get_previous_link(), "results": results}
 
 
@@ -208,9 +191,6 @@ class Pages(CursorPagination):
         page: list[Any] = self.paginate_queryset(rows, request)
         return page
 
-    def get_ordering(self, request: Request, queryset: Any, view: Any) -> tuple[str, ...]:
-        return self.ordering
-
     def decode_cursor(self, request: Request) -> Cursor | None:
         signed = request.query_params.get(self.cursor_query_param)
         if signed is None:
@@ -222,7 +202,5 @@ class Pages(CursorPagination):
         return Cursor(offset=offset, reverse=reverse, position=position)
 
     def encode_cursor(self, cursor: Cursor) -> str:
-        from rest_framework.utils.urls import replace_query_param
-
         signed = self._signer.sign_object([cursor.offset, cursor.reverse, cursor.position])
         return str(replace_query_param(self.base_url, self.cursor_query_param, signed))

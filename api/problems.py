@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -13,17 +11,7 @@ from django.utils.encoding import force_str
 from rest_framework import exceptions
 
 from api.authentication import REALM
-from base.errors import (
-    BadFields,
-    BadValue,
-    NotAllowed,
-    NotFound,
-    ReeljudgeError,
-    SignedOut,
-    Unfit,
-    UnsupportedMedia,
-    WrongMethod,
-)
+from base import errors
 from base.problem_documents import problem
 
 MOST_FIELDS = 20  # whose faults an answer tells
@@ -45,24 +33,24 @@ def answer(fault: Exception, context: dict[str, Any]) -> HttpResponse | None:
     return response
 
 
-def _known(fault: Exception) -> ReeljudgeError | None:
+def _known(fault: Exception) -> errors.ReeljudgeError | None:
     """Return the error as one of ours, which carries a status and a title."""
-    if isinstance(fault, ReeljudgeError):
+    if isinstance(fault, errors.ReeljudgeError):
         return fault
     if isinstance(fault, Http404 | exceptions.NotFound):
-        return NotFound("Nothing is here for you. It may be gone, or not yours to see.")
+        return errors.NotFound("Nothing is here for you. It may be gone, or not yours to see.")
     if isinstance(fault, exceptions.ValidationError):
-        return BadFields(_first(fields_of(fault.detail)))
+        return errors.BadFields(_first(fields_of(fault.detail)))
     if isinstance(fault, exceptions.ParseError):
-        return BadValue(WHOLE, force_str(fault.detail), "a JSON object in UTF-8")
+        return errors.BadValue(WHOLE, force_str(fault.detail), "a JSON object in UTF-8")
     if isinstance(fault, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
-        return SignedOut("Sign in, or send Authorization: Bearer and a token.")
+        return errors.SignedOut("Sign in, or send Authorization: Bearer and a token.")
     if isinstance(fault, exceptions.PermissionDenied | PermissionDenied):
-        return NotAllowed(force_str(getattr(fault, "detail", "This is not yours to do.")))
+        return errors.NotAllowed(force_str(getattr(fault, "detail", "This is not yours to do.")))
     if isinstance(fault, exceptions.MethodNotAllowed):
-        return WrongMethod(force_str(fault.detail))
+        return errors.WrongMethod(force_str(fault.detail))
     if isinstance(fault, exceptions.UnsupportedMediaType):
-        return UnsupportedMedia(f"{force_str(fault.detail)} Send application/json.")
+        return errors.UnsupportedMedia(f"{force_str(fault.detail)} Send application/json.")
     return None
 
 
@@ -92,19 +80,10 @@ def _first(faults: dict[str, list[str]]) -> dict[str, list[str]]:
     return first
 
 
-@contextmanager
-def unfit() -> Iterator[None]:
-    """Answer 422 to a value that is of the right kind, but that nothing here goes with."""
-    try:
-        yield
-    except BadValue as fault:
-        raise Unfit({fault.field: [str(fault)]}) from fault
-
-
 def checked(form: Any) -> dict[str, Any]:
     """Return what a form of the pages has accepted. Raises Unfit if something is wrong, with the faults by field."""
     if not form.is_valid():
-        raise Unfit(faults_of(form))
+        raise errors.Unfit(faults_of(form))
     data: dict[str, Any] = form.cleaned_data
     return data
 

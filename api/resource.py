@@ -9,6 +9,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import URLPattern, path, reverse
+from django.utils.functional import cached_property
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 from rest_framework.negotiation import BaseContentNegotiation
@@ -17,8 +18,12 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from api import authentication
+from api.operations import Answer
 from base.errors import Changed, Unconditional
+from campaigns import access
+from campaigns.models import Membership
 from corpus.models import Clip
+from jobs.models import Job
 from metrics import MeasureError
 from metrics.formats.json_reader import read_json
 
@@ -84,6 +89,24 @@ class Resource(APIView):
         super().initial(request, *args, **kwargs)
         authentication.count(request)
 
+    def through(self, door: Callable[[Request, str], Membership]) -> Membership:
+        """Return who asks as a member of the address's campaign, if that door of `access` lets the person in."""
+        return door(self.request, self.kwargs["name"])
+
+    @cached_property
+    def member(self) -> Membership:
+        """Who asks, as a lead or a researcher of the address's campaign; anybody else gets a 404."""
+        return self.through(access.membership)
+
+    @cached_property
+    def lead(self) -> Membership:
+        """Who asks, as a lead of the address's campaign; anybody else gets a 404."""
+        return self.through(access.lead)
+
+    def under_way(self, job: Job | None, data: Any) -> Any:
+        """Answer that a job does the work, and where the campaign tells how far it is; without a job, the data."""
+        return Answer.later(reverse("api-job", args=[self.kwargs["name"], job.pk]), data) if job else data
+
 
 class ClipAddress(serializers.CharField):
     """The address of a clip, or null unless it is cut."""
@@ -92,12 +115,7 @@ class ClipAddress(serializers.CharField):
         super().__init__(allow_null=True, help_text=help_text, **options)
 
     def to_representation(self, value: Clip) -> Any:
-        return clip_address(value)
-
-
-def clip_address(clip: Clip | None) -> str | None:
-    """Return the address of a clip, or None unless it is cut."""
-    return reverse("api-clip", args=[clip.token]) if clip and clip.is_ready else None
+        return reverse("api-clip", args=[value.token]) if value.is_ready else None
 
 
 def tag_of(*parts: object) -> str:

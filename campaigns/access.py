@@ -5,6 +5,8 @@ Every view gets its campaign and its person through these functions, or through 
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.models import AnonymousUser, Permission, User
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
@@ -13,7 +15,7 @@ from django.shortcuts import get_object_or_404
 from base.errors import WrongState
 from campaigns.models import Campaign, Draft, Membership, Upload
 from campaigns.models.membership import PERMISSION
-from corpus.models import Corpus
+from corpus.models import Corpus, Moment
 from jobs.models import Job
 from jobs.queue import JobQuerySet, key_of
 
@@ -28,8 +30,13 @@ def corpora(request: HttpRequest) -> QuerySet[Corpus]:
     return Corpus.objects.filter(Q(pk__in=led) | Q(pk__in=corpora_open_to(user).values("pk")))
 
 
-def corpus(request: HttpRequest, name: str) -> Corpus:
-    return get_object_or_404(corpora(request), name=name)
+def corpus(request: HttpRequest, **which: Any) -> Corpus:
+    """Return a corpus that the person may see, by its `name` or its `pk`."""
+    return get_object_or_404(corpora(request), **which)
+
+
+def moment(corpus: Corpus, pk: int) -> Moment:
+    return get_object_or_404(Moment.objects.select_related("video"), video__corpus=corpus, pk=pk)
 
 
 def corpora_to_reword(request: HttpRequest) -> QuerySet[Corpus]:

@@ -63,6 +63,12 @@ class Cutter(Confined):
         return float(self.ask(source, source.resolve().parent, None, sign))
 
 
+def clip_on_page(moment: Moment) -> Clip | None:
+    """Return the clip of a moment that was asked for on the page of its corpus, if one was."""
+    cut = Clip.objects.filter(video=moment.video_id, start=moment.start, end=moment.end, audience=FOR_CORPUS_PAGE)
+    return cut.first()
+
+
 def clips_of(moments: Iterable[Moment], audience: str, padding: float = 0, sound: bool = False) -> dict[int, Clip]:
     """Return a clip for each moment, by the moment's key. A new clip waits for its job, or is missing.
 

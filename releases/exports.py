@@ -28,6 +28,7 @@ from judging.consensus import RULE
 from judging.models import Adjudication, Candidate, Judgement
 from judging.models.pool import ANNOTATORS, CandidateQuerySet, QueryQuerySet
 from metrics.formats.moment_ids import as_word, moment_id
+from releases.models import Release
 from releases.training import file_name
 
 Lines = Iterator[str]
@@ -262,6 +263,15 @@ def export_file(campaign: Campaign, file: str) -> StreamingHttpResponse:
     answer["Content-Disposition"] = f'attachment; filename="{campaign.name}-{file}"'
     answer["X-Consensus-Rule"] = RULE
     return answer
+
+
+def ready_release(campaign: Campaign, version: int) -> Release:
+    return get_object_or_404(campaign.releases, version=version, state=Release.State.READY)
+
+
+def release_file(campaign: Campaign, version: int) -> FileResponse:
+    file = ready_release(campaign, version).file.open("rb")
+    return FileResponse(file, as_attachment=True, filename=f"{campaign.name}-v{version}.zip")
 
 
 def training_set_file(campaign: Campaign, depth: int) -> FileResponse:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404, QueryDict
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.http import urlencode
 from rest_framework import serializers
-from rest_framework.request import Request
 
-from api.fields import Body, Choice, Shape, Text, Whole, shape
-from api.operations import OR_LATER, RUNS, Representation, changes, later, reads, under_way
-from api.problems import unfit
+from api.fields import Body, Choice, Shape, Text, Whole
+from api.operations import OR_LATER, RUNS, UNFIT, Answer, With, changes, reads
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobShape
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
 from base.errors import WrongState
 from campaigns.models import Membership
-from runs import access
 from runs.board import choices as board_choices
 from runs.board.choices import Queries
 from runs.board.files import numbers_of
@@ -31,7 +28,7 @@ from runs.explain.queries import Line, lines_of, scatter_file, texts_of
 from runs.measures import NAMES
 from runs.models import Yardstick
 from runs.reliability import choices as examinations
-from runs.reliability.figures import BY_KEY, NOTHING
+from runs.reliability.figures import BY_KEY
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
 from runs.scoring import ask_for_measure, score_runs
 
@@ -61,16 +58,13 @@ class BoardShape(Shape):
 
 
 class Leaderboard(Resource, at=f"{CAMPAIGN}/leaderboard", name="leaderboard"):
-    @reads(BoardShape, query=BoardAsked)
-    def get(self, request: Request, name: str) -> Any:
+    @reads(BoardShape, UNFIT, query=BoardAsked)
+    def get(self) -> Any:
         """The runs of a campaign beside each other."""
-        member = access.membership(request, name)
-        yardstick = _yardstick(member, self.params.get("release"))
-        params = request._request.GET
-        with unfit():
-            choices = board_choices.choices_of(params, yardstick)
-            found = board(member, yardstick, choices, Queries(yardstick).chosen(params))
-        return Representation(numbers_of(found))
+        params = self.request.query_params
+        yardstick = _yardstick(self.member, params)
+        choices = board_choices.choices_of(params, yardstick)
+        return numbers_of(board(self.member, yardstick, choices, Queries(yardstick).chosen(params)))
 
 
 class NewMeasure(Body):
@@ -84,24 +78,21 @@ class MeasureShape(Shape):
 
 
 class Measures(Resource, at=f"{CAMPAIGN}/leaderboard/measures", name="measures"):
-    @changes(MeasureShape, OR_LATER, body=NewMeasure, scope=RUNS)
-    def post(self, request: Request, name: str) -> Any:
+    @changes(MeasureShape, OR_LATER, UNFIT, body=NewMeasure, scope=RUNS)
+    def post(self) -> Any:
         """Have all runs scored by one more measure."""
-        member = access.membership(request, name)
-        release = _yardstick(member, self.data.get("release")).release
-        with unfit():
-            measure = board_choices.measure_named(self.data["measure"])
-            ask_for_measure(release, measure)
-        data = {"measure": str(measure), "release": release.version}
+        release = _yardstick(self.member, {name: str(value) for name, value in self.data.items()}).release
+        measure = board_choices.measure_named(self.data["measure"])
+        ask_for_measure(release, measure)
         job = score_runs.jobs(release).first()
-        return under_way(name, job, data) if job else data
+        return self.under_way(job, {"measure": str(measure), "release": release.version})
 
 
-def _yardstick(member: Membership, version: int | None) -> Yardstick:
-    """Return the yardstick of a release on which a run was scored, the newest if none is named."""
-    known = Yardstick.objects.filter(release__campaign=member.campaign).select_related("release__campaign")
-    known = known if version is None else known.filter(release__version=version)
-    return get_object_or_404(known.order_by("-release__version")[:1])
+def _yardstick(member: Membership, params: Mapping[str, str]) -> Yardstick:
+    found = board_choices.yardstick_of(member, params)
+    if found is None:
+        raise Http404
+    return found
 
 
 class BelieveAsked(OfRelease):
@@ -117,14 +108,12 @@ class BelieveAsked(OfRelease):
 
 
 class ExaminedShape(Shape):
-    release = serializers.IntegerField()
-    convention = serializers.CharField()
+    of = examinations.Choices, "release=release.version convention runs measures examined job figure=figure.key tells"
+    helps = {"tells": "what the figure shows, in words"}
     runs = serializers.ListField(child=serializers.IntegerField(), help_text="their numbers")
     measures = serializers.ListField(child=serializers.CharField(), help_text="that were examined")
     examined = serializers.BooleanField(help_text="false until somebody has asked and the job has ended")
     job = JobShape(allow_null=True)
-    figure = serializers.CharField()
-    tells = serializers.CharField(help_text="what the figure shows, in words")
     rows = serializers.ListField(child=serializers.DictField(), help_text="its numbers")
 
 
@@ -139,68 +128,49 @@ class NewExamination(Body):
 
 
 class Examination(Resource, at=f"{CAMPAIGN}/believe", name="believe"):
-    @reads(ExaminedShape, query=BelieveAsked)
-    def get(self, request: Request, name: str) -> Any:
+    @reads(ExaminedShape, UNFIT, query=BelieveAsked)
+    def get(self) -> Any:
         """What an examination of the measures found, figure by figure."""
-        return _examined(_examination(request, name, request._request.GET))
+        return _examined(_examination(self.member, self.request.query_params))
 
-    @changes(ExaminedShape, OR_LATER, body=NewExamination, scope=RUNS)
-    def post(self, request: Request, name: str) -> Any:
+    @changes(ExaminedShape, OR_LATER, UNFIT, body=NewExamination, scope=RUNS)
+    def post(self) -> Any:
         """Have the measures examined on some runs; the same runs are examined once."""
         params = {"run" if field == "runs" else field: value for field, value in self.data.items()}
-        choices = _examination(request, name, QueryDict(urlencode(params, doseq=True)))
-        with unfit():
-            job = job_of(ask_to_examine(choices.runs, choices.release, choices.convention))
+        choices = _examination(self.member, QueryDict(urlencode(params, doseq=True)))
+        ask_to_examine(choices.runs, choices.release, choices.convention)
         data = _examined(choices)
-        if data["examined"] or job is None:
+        if data.examined or data.job is None:
             return data
         # The job may be about private runs, so the campaign's jobs do not have it.
-        return later(f"{reverse('api-believe', args=[name])}?{choices.address()}", data)
+        return Answer.later(f"{reverse('api-believe', args=[self.member.campaign.name])}?{choices.address()}", data)
 
 
 class ExaminationFile(Resource, at=f"{CAMPAIGN}/believe/<slug:format>", name="believe-file"):
-    @reads(FILE_TYPES, query=BelieveAsked)
-    def get(self, request: Request, name: str, format: str) -> Any:
+    @reads(FILE_TYPES, UNFIT, query=BelieveAsked)
+    def get(self, format: str) -> Any:
         """A figure: its numbers as CSV, its drawing as JSON (Vega-Lite), SVG or PDF."""
-        member = access.membership(request, name)
-        with unfit():
-            return examinations.examination_file(examinations.choices_of(request._request.GET, member), format)
+        choices = examinations.choices_of(self.request.query_params, self.member)
+        return examinations.examination_file(choices, format)
 
 
-def _examination(request: Request, name: str, params: QueryDict) -> examinations.Choices:
-    member = access.membership(request, name)
-    with unfit():
-        choices = examinations.choices_of(params, member)
+def _examination(member: Membership, params: QueryDict) -> examinations.Choices:
+    choices = examinations.choices_of(params, member)
     if choices is None:
         raise Http404
     return choices
 
 
-def _examined(choices: examinations.Choices) -> dict[str, Any]:
-    inquiry = choices.inquiry
-    findings = inquiry.findings if inquiry else None
-    rows, tells = [], NOTHING
-    if findings and (rows := choices.figure.rows(findings, choices.measure)):
-        tells = choices.figure.tells(findings, choices.measure)
-    return {
-        "release": choices.release.version,
-        "convention": choices.convention,
-        "runs": [run.number for run in choices.runs],
-        "measures": findings["measures"] if findings else [],
-        "examined": findings is not None,
-        "job": job_of(inquiry),
-        "figure": choices.figure.key,
-        "tells": tells,
-        "rows": rows,
-    }
+def _examined(choices: examinations.Choices) -> With:
+    findings, job = choices.findings, job_of(choices.inquiry)
+    runs, measures = [run.number for run in choices.runs], findings["measures"] if findings else []
+    return With(choices, runs=runs, measures=measures, examined=findings is not None, job=job)
 
 
 class WhyAsked(OfRelease):
     convention = serializers.ChoiceField(explained_queries.EXPLAINED, required=False)
     measure = Text(required=False, max_length=80)
-    against = serializers.IntegerField(
-        required=False, min_value=1, max_value=10**9 - 1, help_text="another run's number"
-    )
+    against = serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text="another run's number")
 
 
 class LineShape(Shape):
@@ -210,9 +180,7 @@ class LineShape(Shape):
 
 
 class QueriesShape(Shape):
-    release = serializers.IntegerField()
-    convention = serializers.CharField()
-    measure = serializers.CharField()
+    of = explained_queries.Choices, "release=yardstick.release.version convention=convention.name measure"
     queries = LineShape(many=True, help_text="the worst first; beside a run, by the size of the difference")
 
 
@@ -231,79 +199,67 @@ class RankShape(Shape):
         "iou": "with what it matches, or nearly",
         "counts": "the gain over the discount",
     }
-    match = serializers.SerializerMethodField(help_text="the place of the judged moment in `moments`, from 0")
-
-    def get_match(self, rank: Rank) -> int | None:
-        places: dict[int, int] = self.context["places"]
-        return places[id(rank.match)] if rank.match else None
+    match = serializers.IntegerField(
+        allow_null=True, read_only=True, help_text="the place of the judged moment in `moments`, from 0"
+    )
 
 
 class SideShape(Shape):
-    run = serializers.IntegerField(source="run.number")
+    of = Side, "run=run.number values ideal"
     values = serializers.DictField(child=serializers.FloatField(allow_null=True), help_text="by convention")
-    ideal = serializers.FloatField(allow_null=True)
     ranks = RankShape(many=True)
 
 
 class CaseShape(Shape):
-    query = serializers.CharField()
-    text = serializers.CharField()
+    of = Case, "query text"
     durations = serializers.DictField(child=serializers.FloatField(), help_text="seconds of each video")
     moments = JudgedShape(many=True, help_text="judged moments that take part")
     sides = SideShape(many=True, help_text="the run, and the other one")
 
 
 class RunQueries(Resource, at=f"{CAMPAIGN}/runs/<int:number>/queries", name="run-queries"):
-    @reads(QueriesShape, query=WhyAsked)
-    def get(self, request: Request, name: str, number: int) -> Any:
+    @reads(QueriesShape, UNFIT, query=WhyAsked)
+    def get(self, number: int) -> Any:
         """What a run scores on each query."""
-        choices = _explained(request, name, number)
+        choices = _explained(self, number)
         lines = lines_of(choices)
         if lines is None:
             raise Http404
         texts = texts_of(choices.run.campaign, lines)
-        names = ("query", "value", "other", "difference")
-        rows = [{each: getattr(line, each) for each in names} | {"text": texts.get(line.query, "")} for line in lines]
-        about = {"release": choices.yardstick.release.version, "convention": choices.convention.name}
-        return about | {"measure": str(choices.measure), "queries": rows}
+        return With(choices, queries=[With(line, text=texts.get(line.query, "")) for line in lines])
+
+
+class QueryAsked(WhyAsked):
+    query = Text(max_length=100, help_text="its id in runs")
 
 
 class RunQuery(Resource, at=f"{CAMPAIGN}/runs/<int:number>/query", name="run-query"):
-    @reads(CaseShape, query=shape("QueryAsked", WhyAsked, query=Text(max_length=100, help_text="its id in runs")))
-    def get(self, request: Request, name: str, number: int) -> Any:
+    @reads(CaseShape, UNFIT, query=QueryAsked)
+    def get(self, number: int) -> Any:
         """What each rank of a run counts on one query."""
-        case = case_of(_explained(request, name, number), self.params["query"])
+        case = case_of(_explained(self, number), self.params["query"])
         if case is None:
             raise Http404
-        return _case(case)
+        places = {id(moment): place for place, moment in enumerate(case.moments)}
+        return With(case, sides=[_side(side, places) for side in case.sides])
 
 
 class RunScatter(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scatter/<slug:format>", name="run-scatter"):
-    @reads(FILE_TYPES, query=WhyAsked)
-    def get(self, request: Request, name: str, number: int, format: str) -> Any:
+    @reads(FILE_TYPES, UNFIT, query=WhyAsked)
+    def get(self, number: int, format: str) -> Any:
         """Two runs query by query: the numbers as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
-        member, params = access.membership(request, name), request._request.GET
-        with unfit():
-            return scatter_file(explained_queries.choices_of(member, number, params), params, format)
+        params = self.request.query_params
+        return scatter_file(explained_queries.choices_of(self.member, number, params), params, format)
 
 
-def _explained(request: Request, name: str, number: int) -> explained_queries.Choices:
-    member = access.membership(request, name)
-    with unfit():
-        choices = explained_queries.choices_of(member, number, request._request.GET)
+def _explained(resource: Resource, number: int) -> explained_queries.Choices:
+    choices = explained_queries.choices_of(resource.member, number, resource.request.query_params)
     if choices is None:
         raise WrongState("The run has no scores yet.")
     return choices
 
 
-def _case(case: Case) -> Representation:
-    places = {id(moment): place for place, moment in enumerate(case.moments)}
-    about = {"query": case.query, "text": case.text, "durations": case.durations, "moments": case.moments}
-    sides = [_side(side) for side in case.sides]
-    return Representation(CaseShape(about | {"sides": sides}, context={"places": places}).data)
-
-
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: Side, places: dict[int, int]) -> With:
     """Return a run on the query; values that are not counted are null."""
     values = {name: None if value != value else value for name, value in side.values.items()}
-    return {"run": side.run, "values": values, "ideal": side.ideal, "ranks": side.ranks}
+    return With(side, values=values, ranks=[With(rank, match=places.get(id(rank.match))) for rank in side.ranks])

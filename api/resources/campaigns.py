@@ -7,16 +7,14 @@ from typing import Any, ClassVar
 from django.db import models
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from api.fields import Body, Page, Shape, Truth, request_field
-from api.operations import TAGGED, VERSIONED, Answer, Rows, changes, reads, tagged
+from api.operations import TAGGED, VERSIONED, Answer, Rows, changes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource, must_match, tag_of
 from campaigns.access import signed_in
 from campaigns.models import Campaign, Membership, Token
 from campaigns.settings import COLUMNS, SETTINGS
-from judging import access
 from judging.settings import fixed, set_up, values_of
 from reports.tables.queries import at_a_glance
 
@@ -46,11 +44,11 @@ class CampaignDetail(Shape):
 
 class Root(Resource, at="", name="root"):
     @reads(Person)
-    def get(self, request: Request) -> Any:
+    def get(self) -> Any:
         """Who asks, and what the token may do."""
-        token = request.auth if isinstance(request.auth, Token) else None
+        token = self.request.auth if isinstance(self.request.auth, Token) else None
         return {
-            "user": signed_in(request).get_username(),
+            "user": signed_in(self.request).get_username(),
             "scopes": token.scopes if token else Token.Scope.values,
             "expires": token.expires if token else None,
         }
@@ -58,18 +56,18 @@ class Root(Resource, at="", name="root"):
 
 class Campaigns(Resource, at="campaigns", name="campaigns"):
     @reads(Page(OwnCampaign))
-    def get(self, request: Request) -> Any:
+    def get(self) -> Any:
         """The campaigns that the person belongs to."""
-        own = Membership.objects.filter(user=request.user.pk, state__in=Membership.MAY_LEARN)
+        own = Membership.objects.filter(user=self.request.user.pk, state__in=Membership.MAY_LEARN)
         return Rows(own.select_related("campaign"))
 
 
 class OneCampaign(Resource, at=CAMPAIGN, name="campaign"):
     @reads(CampaignDetail)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """A campaign, as its leads and researchers see it."""
-        member = access.membership(request, name)
-        return get_object_or_404(at_a_glance(Campaign.objects.select_related("corpus")), pk=member.campaign_id)
+        campaigns = at_a_glance(Campaign.objects.select_related("corpus"))
+        return get_object_or_404(campaigns, pk=self.member.campaign_id)
 
 
 class SettingsShape(Shape):
@@ -103,16 +101,17 @@ def _setting(name: str) -> serializers.Field:
 
 class Settings(Resource, at=f"{CAMPAIGN}/settings", name="settings"):
     @reads(SettingsShape, TAGGED)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The settings of a campaign."""
-        return _settings(access.membership(request, name).campaign)
+        return _settings(self.member.campaign)
 
     @changes(SettingsShape, VERSIONED, body=SettingsChange)
-    def patch(self, request: Request, name: str) -> Any:
+    def patch(self) -> Any:
         """Change settings."""
-        lead = access.lead(request, name)
-        checked(set_up(lead, self.data, partial=True, precondition=lambda now: must_match(request, _tag(now))))
-        return _settings(Campaign.objects.get(pk=lead.campaign_id))
+        checked(
+            set_up(self.lead, self.data, partial=True, precondition=lambda now: must_match(self.request, _tag(now)))
+        )
+        return _settings(Campaign.objects.get(pk=self.lead.campaign_id))
 
 
 def _tag(campaign: Campaign) -> str:
@@ -120,4 +119,4 @@ def _tag(campaign: Campaign) -> str:
 
 
 def _settings(campaign: Campaign) -> Answer:
-    return tagged(values_of(campaign) | {"fixed": fixed(campaign)}, _tag(campaign))
+    return Answer.tagged(values_of(campaign) | {"fixed": fixed(campaign)}, _tag(campaign))

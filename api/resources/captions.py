@@ -11,8 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole, shape
-from api.operations import ONCE, TAGGED, VERSIONED, Answer, Rows, changes, later, reads, starts, tagged
-from api.problems import unfit
+from api.operations import ONCE, TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes, fresh, reads, starts
 from api.resource import Resource, must_match, tag_of
 from api.resources.jobs import JobShape
 from base.errors import ReeljudgeError, Unfit
@@ -21,9 +20,9 @@ from campaigns import access
 from corpus.importers.rows import LONGEST_TEXT
 from corpus.models import Corpus
 from judging.pool.rewording import PAIRS, WORDS, By, accept_caption, ask_for_rewording, state_of
-from retrieval.models import LONGEST_NAME, CastName, Rewording, Substitution
+from retrieval.models import CastName, Rewording, Substitution
 from retrieval.rewriting.cast_file import NAMES_ON_A_PAGE, draft_cast, names_of, save_names
-from retrieval.rewriting.counting import Estimate, Word, counted
+from retrieval.rewriting.counting import Estimate, Replacements, Word, counted
 
 BY_FREQUENCY = ("-count", "name")
 
@@ -38,10 +37,16 @@ class EstimateShape(Shape):
 
 
 class CaptionsShape(Shape):
-    descriptions = serializers.IntegerField(allow_null=True, help_text="null until a job has counted them")
-    captions = serializers.IntegerField(allow_null=True)
-    ready = serializers.IntegerField(allow_null=True, help_text="captions that may become queries")
-    counted = serializers.DateTimeField(allow_null=True, help_text="when, if captions have changed since")
+    descriptions = serializers.IntegerField(
+        source="counted.figures.descriptions", allow_null=True, help_text="null until a job has counted them"
+    )
+    captions = serializers.IntegerField(source="counted.figures.captions", allow_null=True)
+    ready = serializers.IntegerField(
+        source="counted.figures.ready", allow_null=True, help_text="captions that may become queries"
+    )
+    counted = serializers.DateTimeField(
+        source="counted.old", allow_null=True, help_text="when, if captions have changed since"
+    )
     settled = serializers.IntegerField(help_text="descriptions that are reworded")
     waiting = serializers.IntegerField(source="queued", help_text="that wait for a lead")
     names = serializers.IntegerField(source="confirmed", help_text="of the cast list that are confirmed")
@@ -81,9 +86,9 @@ class PairShape(Shape):
 class ReplacedShape(Shape):
     """Table 3 of TVR-Ranking for this corpus."""
 
-    descriptions = serializers.IntegerField(help_text="whose caption is settled")
-    changed = serializers.IntegerField(help_text="of these, whose caption differs")
-    total = serializers.IntegerField(help_text="words that were put in")
+    of = Replacements, "descriptions changed total"
+    helps = {"descriptions": "whose caption is settled", "changed": "of these, whose caption differs"}
+    helps |= {"total": "words that were put in"}
     words = WordShape(many=True)
     pairs = PairShape(many=True)
 
@@ -93,63 +98,53 @@ class ReplacedFound(Shape):
     replaced = ReplacedShape(allow_null=True, help_text="null until they were counted once")
 
 
-def _state(corpus: Corpus) -> dict[str, Any]:
-    state = state_of(corpus)
-    figures = state["counted"].figures
-    numbers = {name: getattr(figures, name, None) for name in ("descriptions", "captions", "ready")}
-    return state | numbers | {"counted": state["counted"].old}
-
-
 def _rewording_later(corpus: Corpus) -> Answer:
     """Answer that a job rewords or drafts; the captions tell how far it is."""
-    return later(reverse("api-captions", args=[corpus.pk]), _state(corpus))
+    return Answer.later(reverse("api-captions", args=[corpus.pk]), state_of(corpus))
 
 
 class Captions(Resource, at="corpora/<int:corpus>/captions", name="captions"):
     @reads(CaptionsShape)
-    def get(self, request: Request, corpus: int) -> Any:
+    def get(self, corpus: int) -> Any:
         """How far a corpus is reworded."""
-        return _state(access.corpus_to_reword(request, corpus))
+        return state_of(access.corpus_to_reword(self.request, corpus))
 
 
 class RewordCaptions(Resource, at="corpora/<int:corpus>/captions/rewording", name="reword"):
     @starts(CaptionsShape, ONCE, body=NewRewording)
-    def post(self, request: Request, corpus: int) -> Any:
+    def post(self, corpus: int) -> Any:
         """Reword the descriptions by the cast list or the chat endpoint."""
-        found, again = access.corpus_to_reword(request, corpus), self.data.get("again", False)
-        ask_for_rewording(found, self.data["by"], access.signed_in(request), again=again)
+        found = access.corpus_to_reword(self.request, corpus)
+        ask_for_rewording(found, asked_by=access.signed_in(self.request), **self.data)
         return _rewording_later(found)
 
 
 class WaitingCaptions(Resource, at="corpora/<int:corpus>/captions/waiting", name="captions-waiting"):
     @reads(Page(WaitingCaption))
-    def get(self, request: Request, corpus: int) -> Any:
+    def get(self, corpus: int) -> Any:
         """The descriptions that wait for a lead."""
-        return Rewording.objects.filter(corpus=access.corpus_to_reword(request, corpus)).queued()
+        return Rewording.objects.filter(corpus=access.corpus_to_reword(self.request, corpus)).queued()
 
 
 class AcceptCaption(Resource, at="corpora/<int:corpus>/captions/waiting/<int:pk>", name="caption-accept"):
-    @changes(WaitingCaption, body=shape("Accepted", Body, text=Text(max_length=LONGEST_TEXT)))
-    def put(self, request: Request, corpus: int, pk: int) -> Any:
+    @changes(WaitingCaption, UNFIT, body=shape("Accepted", Body, text=Text(max_length=LONGEST_TEXT)))
+    def put(self, corpus: int, pk: int) -> Any:
         """Make a text the caption of a description."""
-        row = get_object_or_404(Rewording, corpus=access.corpus_to_reword(request, corpus), pk=pk)
-        with unfit():
-            accept_caption(row, access.signed_in(request), self.data["text"])
-        row.refresh_from_db()
-        return row
+        row = get_object_or_404(Rewording, corpus=access.corpus_to_reword(self.request, corpus), pk=pk)
+        accept_caption(row, access.signed_in(self.request), self.data["text"])
+        return fresh(row)
 
 
 class Replaced(Resource, at="corpora/<int:corpus>/captions/replaced", name="replaced"):
     @reads(ReplacedFound)
-    def get(self, request: Request, corpus: int) -> Any:
+    def get(self, corpus: int) -> Any:
         """What was replaced, how often; the most frequent words and pairs."""
-        known = counted(access.corpus_to_reword(request, corpus))
+        known = counted(access.corpus_to_reword(self.request, corpus))
         found = known.figures.replaced if known.figures else None
         if found is None:
             return {"counting": True, "replaced": None}
         pairs = [dict(zip(("before", "after", "count"), each, strict=True)) for each in found.pairs[:PAIRS]]
-        numbers = {name: getattr(found, name) for name in ("descriptions", "changed", "total")}
-        replaced = numbers | {"words": found.words[:WORDS], "pairs": pairs}
+        replaced = With(found, words=found.words[:WORDS], pairs=pairs)
         return {"counting": known.old is not None, "replaced": replaced}
 
 
@@ -171,11 +166,8 @@ class NamesAsked(PageQuery):
 class NameSaid(Body):
     """What is not said of a name stays as it is."""
 
+    of = CastName, "id phrase same_as stays confirmed"
     id = Whole(min_value=1, max_value=10**18 - 1)
-    phrase = Text(required=False, max_length=LONGEST_NAME, allow_blank=True)
-    same_as = Text(required=False, max_length=LONGEST_NAME, allow_blank=True)
-    stays = Truth(required=False)
-    confirmed = Truth(required=False)
 
 
 class NamesSaid(Body):
@@ -184,17 +176,17 @@ class NamesSaid(Body):
 
 class CastList(Resource, at="corpora/<int:corpus>/cast", name="cast"):
     @reads(Page(NameShape), TAGGED, query=NamesAsked)
-    def get(self, request: Request, corpus: int) -> Any:
+    def get(self, corpus: int) -> Any:
         """The names of a corpus, the most frequent first."""
-        found = access.corpus_to_reword(request, corpus)
-        return tagged(Rows(names_of(found, self.params.get("show", "")), BY_FREQUENCY), _tag(found))
+        found = access.corpus_to_reword(self.request, corpus)
+        return Answer.tagged(Rows(names_of(found, self.params.get("show", "")), BY_FREQUENCY), _tag(found))
 
     @changes(NameShape(many=True), VERSIONED, body=NamesSaid)
-    def patch(self, request: Request, corpus: int) -> Any:
+    def patch(self, corpus: int) -> Any:
         """Say who some names are: all of it is stored, or nothing."""
-        found = access.corpus_to_reword(request, corpus)
-        names = _save(request, found, {each["id"]: each for each in self.data["names"]})
-        return tagged(names, _tag(found))
+        found = access.corpus_to_reword(self.request, corpus)
+        names = _save(self.request, found, {each["id"]: each for each in self.data["names"]})
+        return Answer.tagged(names, _tag(found))
 
 
 @all_or_nothing
@@ -206,9 +198,8 @@ def _save(request: Request, corpus: Corpus, changed: dict[int, dict[str, Any]]) 
     if len(names) < len(changed):
         raise Http404
     for name in names:
-        for field, value in changed[name.pk].items():
-            if field != "id":
-                setattr(name, field, value)
+        for field in changed[name.pk].keys() - {"id"}:
+            setattr(name, field, changed[name.pk][field])
     try:
         save_names(corpus, names)
     except ReeljudgeError as fault:
@@ -223,8 +214,8 @@ def _tag(corpus: Corpus) -> str:
 
 class DraftCast(Resource, at="corpora/<int:corpus>/cast/draft", name="cast-draft"):
     @starts(CaptionsShape)
-    def post(self, request: Request, corpus: int) -> Any:
+    def post(self, corpus: int) -> Any:
         """Have the cast list drafted; what a lead said is kept."""
-        found = access.corpus_to_reword(request, corpus)
+        found = access.corpus_to_reword(self.request, corpus)
         draft_cast.ask(found)
         return _rewording_later(found)

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from api.fields import Body, Page, PageQuery, Query, Shape, Text, Whole, shape
-from api.operations import OR_LATER, Representation, Rows, changes, reads, starts, under_way
-from api.resource import CAMPAIGN, ClipAddress, Resource, clip_address
+from api.operations import OR_LATER, Rows, With, changes, reads, starts
+from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobShape
 from corpus.clip_files import clip_file
-from corpus.clips import FOR_CORPUS_PAGE, clips_of
+from corpus.clips import FOR_CORPUS_PAGE, clip_on_page, clips_of
 from corpus.counting import figures_of
-from corpus.models import Clip as CorpusClip
 from corpus.models import Corpus, Moment
 from judging import access
 from judging.pool.clips import clips_found, cut_for_search, prepare_clip
 from reports.tables.moments import LONGEST_SEARCH, moments_found
 from retrieval.search.index import index_captions
-from retrieval.search.searching import HITS, LONGEST_QUERY, search
+from retrieval.search.searching import HITS, LONGEST_QUERY, Answer, Hit, search
 
 
 class CorpusShape(Shape):
@@ -36,14 +33,13 @@ class CorpusDetail(CorpusShape):
 
 
 class MomentShape(Shape):
-    of = Moment, "id start end description caption"
+    of = Moment, "id start end description caption moment video=video.name"
     helps = {"start": "seconds", "end": "seconds"}
     moment = serializers.CharField(source="*", read_only=True, help_text="its id in TREC files")
-    video = serializers.CharField(source="video.name")
 
 
 class MomentDetail(MomentShape):
-    clip = serializers.CharField(allow_null=True, help_text="its address, if it was cut for this resource")
+    clip = ClipAddress("its address, if it was cut for this resource")
     cutting = serializers.BooleanField(help_text="whether it is being cut")
 
 
@@ -52,100 +48,84 @@ class MomentsAsked(PageQuery):
     video = Text(required=False, max_length=300, help_text="a video's name")
 
 
-def corpus_of(request: Request, pk: int) -> Corpus:
-    return get_object_or_404(access.corpora(request), pk=pk)
-
-
 class Corpora(Resource, at="corpora", name="corpora"):
     @reads(Page(CorpusShape))
-    def get(self, request: Request) -> Any:
+    def get(self) -> Any:
         """The corpora that the person may see."""
-        return access.corpora(request)
+        return access.corpora(self.request)
 
 
 class OneCorpus(Resource, at="corpora/<int:corpus>", name="corpus"):
     @reads(CorpusDetail)
-    def get(self, request: Request, corpus: int) -> Any:
+    def get(self, corpus: int) -> Any:
         """A corpus and its size, as in the papers' tables."""
-        found = corpus_of(request, corpus)
+        found = access.corpus(self.request, pk=corpus)
         counted = figures_of(found)
-        job = JobShape(counted.job).data if counted.job else None
-        return Representation(CorpusShape(found).data | {"figures": counted.figures, "job": job})
+        return With(found, figures=counted.figures, job=counted.job)
 
 
 class Moments(Resource, at="corpora/<int:corpus>/moments", name="moments"):
     @reads(Page(MomentShape), query=MomentsAsked)
-    def get(self, request: Request, corpus: int) -> Any:
+    def get(self, corpus: int) -> Any:
         """The moments of a corpus."""
         words, video = (self.params.get(name, "") for name in ("find", "video"))
-        return Rows(moments_found(corpus_of(request, corpus), words, video), ("video_id", "start", "pk"))
+        rows = moments_found(access.corpus(self.request, pk=corpus), words, video)
+        return Rows(rows, ("video_id", "start", "pk"))
 
 
 class OneMoment(Resource, at="corpora/<int:corpus>/moments/<int:pk>", name="moment"):
     @reads(MomentDetail)
-    def get(self, request: Request, corpus: int, pk: int) -> Any:
+    def get(self, corpus: int, pk: int) -> Any:
         """A moment, and its clip if it was cut."""
-        return _detail(_moment(request, corpus, pk))
+        return _detail(access.moment(access.corpus(self.request, pk=corpus), pk))
 
 
 class MomentClip(Resource, at="corpora/<int:corpus>/moments/<int:pk>/clip", name="moment-clip"):
     @changes(MomentDetail, status=202)
-    def post(self, request: Request, corpus: int, pk: int) -> Any:
+    def post(self, corpus: int, pk: int) -> Any:
         """Have the clip of a moment cut."""
-        found = _moment(request, corpus, pk)
+        found = access.moment(access.corpus(self.request, pk=corpus), pk)
         prepare_clip(clips_of([found], FOR_CORPUS_PAGE)[found.pk])
         return _detail(found)
 
 
-def _moment(request: Request, corpus: int, pk: int) -> Moment:
-    moments = Moment.objects.filter(video__corpus=corpus_of(request, corpus))
-    return get_object_or_404(moments.select_related("video"), pk=pk)
-
-
-def _detail(moment: Moment) -> Representation:
-    stretch = {"video": moment.video_id, "start": moment.start, "end": moment.end}
-    clip = CorpusClip.objects.filter(**stretch, audience=FOR_CORPUS_PAGE).first()
-    about = {"clip": clip_address(clip), "cutting": bool(clip and clip.is_waiting)}
-    return Representation(MomentShape(moment).data | about)
+def _detail(moment: Moment) -> With:
+    clip = clip_on_page(moment)
+    return With(moment, clip=clip, cutting=bool(clip and clip.is_waiting))
 
 
 class Clip(Resource, at="clips/<slug:token>", name="clip"):
     @reads(("video/mp4",))
-    def get(self, request: Request, token: str) -> Any:
+    def get(self, token: str) -> Any:
         """A clip, as its address was told; ranges are answered."""
-        return clip_file(request._request, access.clip(request, token))
+        return clip_file(self.request._request, access.clip(self.request, token))
 
 
 class HitShape(Shape):
-    id = serializers.IntegerField(source="moment.pk", help_text="of the moment's resource")
-    moment = serializers.CharField(help_text="its id in TREC files")
-    video = serializers.CharField(source="moment.video.name")
-    start = serializers.FloatField(source="moment.start", help_text="seconds")
-    end = serializers.FloatField(source="moment.end", help_text="seconds")
-    caption = serializers.CharField(source="moment.caption")
-    similarity = serializers.FloatField()
+    of = (
+        Hit,
+        "id=moment.pk moment video=moment.video.name start=moment.start end=moment.end caption=moment.caption "
+        "similarity",
+    )
+    helps = {"id": "of the moment's resource", "moment": "its id in TREC files", "start": "seconds", "end": "seconds"}
     clip = ClipAddress("its address, if it is cut")
 
 
 class Found(Shape):
-    captions = serializers.IntegerField(help_text="how many were searched")
-    is_current = serializers.BooleanField(help_text="false if the index is older than the corpus")
+    of = Answer, "captions is_current"
+    helps = {"captions": "how many were searched", "is_current": "false if the index is older than the corpus"}
     hits = HitShape(many=True, help_text="the nearest first")
 
 
 class Search(Resource, at=f"{CAMPAIGN}/search", name="search"):
     @reads(Found, OR_LATER, query=shape("Words", Query, q=Text(max_length=LONGEST_QUERY, help_text="the query")))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The moments whose captions are nearest to a query; 202 while a job makes the answer possible."""
-        campaign = access.membership(request, name).campaign
+        campaign = self.member.campaign
         answer = search(campaign.corpus, self.params["q"], HITS)
         clips = clips_found([hit.moment for hit in answer.hits], campaign)
-        hits = [
-            {"moment": hit.moment, "similarity": hit.similarity, "clip": clips.get(hit.moment.pk)}
-            for hit in answer.hits
-        ]
-        data = {"captions": answer.captions, "is_current": answer.is_current, "hits": hits}
-        return under_way(name, answer.job, data) if answer.job and not answer.hits else data
+        hits = [With(hit, clip=clips.get(hit.moment.pk)) for hit in answer.hits]
+        return self.under_way(None if hits else answer.job, With(answer, hits=hits))
 
 
 class WantedClip(Body):
@@ -158,17 +138,15 @@ class Asked(Shape):
 
 class SearchClip(Resource, at=f"{CAMPAIGN}/search/clips", name="search-clip"):
     @changes(Asked, body=WantedClip, status=202)
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Have the clip of a moment cut that a search has found."""
-        campaign = access.lead(request, name).campaign
-        moments = Moment.objects.filter(video__corpus=campaign.corpus).select_related("video")
-        moment = get_object_or_404(moments, pk=self.data["moment"])
-        return {"asked": cut_for_search(moment, campaign)}
+        campaign = self.lead.campaign
+        return {"asked": cut_for_search(access.moment(campaign.corpus, self.data["moment"]), campaign)}
 
 
 class SearchIndex(Resource, at=f"{CAMPAIGN}/search/index", name="search-index"):
     @starts(shape("SearchIndexed", kind=serializers.CharField(help_text="of the job")))
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Ask once more for a search index whose job has failed."""
-        job = index_captions.ask(access.lead(request, name).campaign.corpus)
-        return under_way(name, job, job)
+        job = index_captions.ask(self.lead.campaign.corpus)
+        return self.under_way(job, job)

@@ -12,21 +12,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from api.fields import Body, Choice, Number, Page, Shape, Text, Whole
-from api.operations import (
-    LEAD,
-    STORES,
-    TAGGED,
-    VERSIONED,
-    Answer,
-    Representation,
-    changes,
-    later,
-    makes,
-    reads,
-    starts,
-    tagged,
-)
-from api.problems import faults_of, unfit
+from api.operations import LEAD, STORES, TAGGED, UNFIT, VERSIONED, Answer, With, changes, fresh, makes, reads, starts
+from api.problems import faults_of
 from api.resource import Resource, must_match, tag_of
 from api.resources.campaigns import SettingsChange
 from api.resources.jobs import JobShape
@@ -51,7 +38,7 @@ class DraftLine(Shape):
     helps = {"token": "names the draft in addresses", "name": "of the campaign"}
 
 
-class DraftFields(DraftLine):
+class DraftShape(DraftLine):
     of = Draft, "corpus_name format kind frame_rate split corpus=corpus.name columns films=media folder=media_folder"
     helps = {"corpus_name": "of the new corpus", "kind": "of the descriptions to import", "corpus": "null: a new one"}
     columns = serializers.DictField(child=serializers.CharField())
@@ -63,9 +50,6 @@ class DraftFields(DraftLine):
     ready = serializers.BooleanField(source="is_ready", help_text="whether the campaign can be made")
     campaign = serializers.CharField(source="campaign.name", allow_null=True, default=None)
     files = FileShape(many=True)
-
-
-class DraftShape(DraftFields):
     jobs = JobShape(many=True, help_text="under way, or failed")
 
 
@@ -154,14 +138,12 @@ FORMS: dict[str, Callable[[Draft, Any], BaseForm]] = {
 }
 
 
-def _answer(draft: Draft, status: int = 200) -> Answer:
-    return tagged(_represented(draft), _tag(draft), status)
+def _answer(draft: Draft) -> Answer:
+    return Answer.tagged(_with_jobs(draft), _tag(draft))
 
 
-def _represented(draft: Draft) -> Representation:
-    draft.refresh_from_db()
-    jobs = steps.jobs_of(draft, *steps.KINDS)
-    return Representation(DraftFields(draft).data | {"jobs": JobShape(jobs, many=True).data})
+def _with_jobs(draft: Draft) -> With:
+    return With(fresh(draft), jobs=steps.jobs_of(draft, *steps.KINDS))
 
 
 def _tag(draft: Draft) -> str:
@@ -171,39 +153,38 @@ def _tag(draft: Draft) -> str:
 def _later(draft: Draft, ask: Callable[[Draft], object]) -> Answer:
     """Ask for one of the draft's jobs, and answer that the draft tells how far it is."""
     ask(draft)
-    return later(reverse("api-draft", args=[draft.token]), _represented(draft))
+    return Answer.later(reverse("api-draft", args=[draft.token]), _with_jobs(draft))
 
 
 class Drafts(Resource, at="drafts", name="drafts"):
     @reads(Page(DraftLine))
-    def get(self, request: Request) -> Any:
+    def get(self) -> Any:
         """The person's drafts of campaigns."""
-        return Draft.objects.unfinished().filter(owner=access.creator(request))
+        return Draft.objects.unfinished().filter(owner=access.creator(self.request))
 
     @makes(DraftShape)
-    def post(self, request: Request) -> Any:
+    def post(self) -> Any:
         """Begin a draft."""
-        return _answer(steps.begin_draft(access.creator(request)), 201)
+        return _answer(steps.begin_draft(access.creator(self.request)))
 
 
 class OneDraft(Resource, at="drafts/<slug:token>", name="draft"):
     @reads(DraftShape, TAGGED)
-    def get(self, request: Request, token: str) -> Any:
+    def get(self, token: str) -> Any:
         """A draft, what its check found, and its jobs."""
-        return _answer(access.draft(request, token))
+        return _answer(access.draft(self.request, token))
 
-    @changes(DraftShape, VERSIONED, STORES, body=Changes)
-    def patch(self, request: Request, token: str) -> Any:
+    @changes(DraftShape, VERSIONED, STORES, UNFIT, body=Changes)
+    def patch(self, token: str) -> Any:
         """Say what some steps hold: all of it is stored, or nothing."""
-        draft = access.open_draft(request, token)
-        with unfit():
-            _change(request, draft, self.data)
+        draft = access.open_draft(self.request, token)
+        _change(self.request, draft, self.data)
         return _answer(draft)
 
     @changes()
-    def delete(self, request: Request, token: str) -> Any:
+    def delete(self, token: str) -> Any:
         """Remove a draft with its files."""
-        remove_draft(access.open_draft(request, token))
+        remove_draft(access.open_draft(self.request, token))
 
 
 @all_or_nothing
@@ -220,54 +201,52 @@ def _change(request: Request, draft: Draft, data: dict[str, Any]) -> None:
 
 class CheckDraft(Resource, at="drafts/<slug:token>/check", name="draft-check"):
     @starts(DraftShape)
-    def post(self, request: Request, token: str) -> Any:
+    def post(self, token: str) -> Any:
         """Find out whether the campaign can be made."""
-        return _later(access.open_draft(request, token), steps.ask_to_check)
+        return _later(access.open_draft(self.request, token), steps.ask_to_check)
 
 
 class StoreCorpus(Resource, at="drafts/<slug:token>/corpus", name="draft-store"):
     @starts(DraftShape)
-    def post(self, request: Request, token: str) -> Any:
+    def post(self, token: str) -> Any:
         """Store the new corpus before the campaign, so that it can be reworded."""
-        return _later(access.open_draft(request, token), store_corpus.ask)
+        return _later(access.open_draft(self.request, token), store_corpus.ask)
 
 
 class DrawQueries(Resource, at="drafts/<slug:token>/queries", name="draft-draw"):
     @starts(DraftShape)
-    def post(self, request: Request, token: str) -> Any:
+    def post(self, token: str) -> Any:
         """Draw the queries to look at them."""
-        return _later(access.open_draft(request, token), draw_queries.ask)
+        return _later(access.open_draft(self.request, token), draw_queries.ask)
 
 
 class MakeCampaign(Resource, at="drafts/<slug:token>/campaign", name="draft-make"):
     @starts(DraftShape)
-    def post(self, request: Request, token: str) -> Any:
+    def post(self, token: str) -> Any:
         """Make the campaign of a draft that was checked."""
-        return _later(access.draft(request, token), steps.ask_to_make)
+        return _later(access.draft(self.request, token), steps.ask_to_make)
 
 
 class Uploads(Resource, at="drafts/<slug:token>/files", name="uploads"):
-    @changes(FileShape, STORES, body=NewUpload, status=201)
-    def post(self, request: Request, token: str) -> Any:
+    @changes(FileShape, STORES, UNFIT, body=NewUpload, status=201)
+    def post(self, token: str) -> Any:
         """Announce a file of a draft, or find one that broke off."""
-        draft, data = access.open_draft(request, token), self.data
-        with unfit():
-            return begin(draft, data["purpose"], data["name"], data["size"])
+        return begin(access.open_draft(self.request, token), **self.data)
 
 
 class OneUpload(Resource, at="drafts/<slug:token>/files/<slug:file>", name="upload"):
     @reads(FileShape, scope=LEAD)
-    def get(self, request: Request, token: str, file: str) -> Any:
+    def get(self, token: str, file: str) -> Any:
         """How much of a draft's file has arrived."""
-        return take(request, partial(access.upload, request, token, file))
+        return take(self.request, partial(access.upload, self.request, token, file))
 
     @changes(FileShape, PIECE, STORES)
-    def patch(self, request: Request, token: str, file: str) -> Any:
+    def patch(self, token: str, file: str) -> Any:
         """Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere."""
-        return take(request, partial(access.upload, request, token, file))
+        return take(self.request, partial(access.upload, self.request, token, file))
 
     @changes()
-    def delete(self, request: Request, token: str, file: str) -> Any:
+    def delete(self, token: str, file: str) -> Any:
         """Remove a file of a draft."""
-        access.open_draft(request, token)
-        steps.remove_file(access.upload(request, token, file))
+        access.open_draft(self.request, token)
+        steps.remove_file(access.upload(self.request, token, file))

@@ -7,12 +7,11 @@ from typing import Any
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from api.fields import Body, Number, Page, PageQuery, Shape, Text, Whole
-from api.operations import TAGGED, VERSIONED, Answer, Rows, changes, makes, reads, tagged
+from api.operations import TAGGED, VERSIONED, Answer, Rows, With, changes, makes, reads
 from api.problems import checked
-from api.resource import CAMPAIGN, Resource, clip_address, must_match, tag_of
+from api.resource import CAMPAIGN, ClipAddress, Resource, must_match, tag_of
 from base.errors import Changed, Outdated
 from campaigns.models import Campaign, Guideline, Membership
 from campaigns.pages import LONGEST_GUIDELINE, GuidelineForm
@@ -20,16 +19,6 @@ from judging import access
 from judging.consensus import GRADES
 from judging.models import Candidate, Example
 from judging.quality import examples
-from judging.quality.examples import (
-    LONGEST_WHY,
-    OwnExampleForm,
-    add_example,
-    add_own_example,
-    hidden_examples,
-    teachable,
-    visible_examples,
-)
-from metrics.formats.moment_ids import moment_id
 
 
 class Level(Shape):
@@ -53,44 +42,41 @@ class NewText(Body):
 
 class OneGuideline(Resource, at=f"{CAMPAIGN}/guideline", name="guideline"):
     @reads(GuidelineShape, TAGGED)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """What annotators are told about grading; all members read it."""
-        return _guideline(access.anybody(request, name).campaign)
+        return _guideline(self.through(access.anybody).campaign)
 
     @changes(GuidelineShape, VERSIONED, body=NewText)
-    def put(self, request: Request, name: str) -> Any:
+    def put(self) -> Any:
         """Put a new version of the guideline in force."""
-        lead = access.lead(request, name)
-        present = lead.campaign.guideline
-        must_match(request, tag_of("guideline", present.version))
-        data = checked(GuidelineForm({"text": self.data["text"], "started_from": present.version}))
+        campaign = self.lead.campaign
+        present = campaign.guideline
+        must_match(self.request, tag_of("guideline", present.version))
+        data = checked(GuidelineForm(self.data | {"started_from": present.version}))
         try:
-            lead.campaign.write_guideline(lead, data["text"], present.version)
+            campaign.write_guideline(self.lead, data["text"], present.version)
         except Outdated as fault:  # within the last milliseconds
             raise Changed(str(fault)) from fault
-        return _guideline(lead.campaign)
+        return _guideline(campaign)
 
 
 def _guideline(campaign: Campaign) -> Answer:
     present = campaign.guideline
-    data = {"version": present.version, "text": present.text, "levels": examples.levels(campaign)}
-    return tagged(data, tag_of("guideline", present.version))
+    return Answer.tagged(With(present, levels=examples.levels(campaign)), tag_of("guideline", present.version))
 
 
 class Versions(Resource, at=f"{CAMPAIGN}/guideline/versions", name="guideline-versions"):
     @reads(Page(VersionShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The versions of the guideline that leads wrote, the newest first."""
-        campaign = access.membership(request, name).campaign
-        return Rows(campaign.guidelines.select_related("by"), ("-version",))
+        return Rows(self.member.campaign.guidelines.select_related("by"), ("-version",))
 
 
 class OneVersion(Resource, at=f"{CAMPAIGN}/guideline/versions/<int:version>", name="guideline-version"):
     @reads(VersionShape)
-    def get(self, request: Request, name: str, version: int) -> Any:
+    def get(self, version: int) -> Any:
         """A version of the guideline that a lead wrote."""
-        versions = access.membership(request, name).campaign.guidelines
-        return get_object_or_404(versions.select_related("by"), version=version)
+        return get_object_or_404(self.member.campaign.guidelines.select_related("by"), version=version)
 
 
 class ExampleShape(Shape):
@@ -98,7 +84,7 @@ class ExampleShape(Shape):
     query = serializers.CharField()
     grade = serializers.IntegerField()
     why = serializers.CharField(help_text="why the grade is right")
-    clip = serializers.CharField(allow_null=True, help_text="its address, once it is cut")
+    clip = ClipAddress()
     moment = serializers.CharField(required=False, help_text="its id in TREC files; not for annotators")
     hidden = serializers.BooleanField(
         required=False, help_text="whether its pair is judged again; not for annotators, who do not see it"
@@ -121,7 +107,7 @@ class NewExample(Body):
     """A judged pair by its candidate; or a pair of the lead's own: a sentence beside a moment."""
 
     grade = Whole(min_value=min(GRADES), max_value=max(GRADES))
-    why = Text(max_length=LONGEST_WHY, help_text="annotators read it beside the clip")
+    why = Text(max_length=examples.LONGEST_WHY, help_text="annotators read it beside the clip")
     candidate = Whole(required=False, min_value=1, max_value=10**18 - 1)
     query = Text(required=False, max_length=500)
     video = Text(required=False, max_length=300)
@@ -131,49 +117,45 @@ class NewExample(Body):
 
 class Examples(Resource, at=f"{CAMPAIGN}/examples", name="examples"):
     @reads(Page(ExampleShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The worked examples; annotators see those that are not judged again."""
-        member = access.anybody(request, name)
-        examples, order = member.campaign.examples.select_related("clip"), ("-grade", "pk")
+        member = self.through(access.anybody)
+        rows, order = member.campaign.examples.select_related("clip"), ("-grade", "pk")
         if member.role not in Membership.SEES_ALL or member.state != Membership.State.ACTIVE:
-            return Rows(visible_examples(examples), order, lambda page: [_taught(each) for each in page])
-        hidden = hidden_examples(examples)
-        rows = examples.select_related("moment__video")
-        return Rows(rows, order, lambda page: [_known(each, hidden) for each in page])
+            return Rows(examples.visible_examples(rows), order, lambda page: [_taught(each) for each in page])
+        hidden = examples.hidden_examples(rows)
+        return Rows(rows.select_related("moment__video"), order, lambda page: [_known(each, hidden) for each in page])
 
     @makes(ExampleShape, body=NewExample)
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Make an example, or give the one of the same pair another grade and reason."""
-        lead, data = access.lead(request, name), self.data
+        campaign, data = self.lead.campaign, self.data
         if "candidate" in data:
-            candidate = get_object_or_404(teachable(lead.campaign), pk=data["candidate"])
-            return _known(add_example(lead, candidate, data["grade"], data["why"]), set())
-        own = checked(OwnExampleForm(lead.campaign, data))
-        return _known(add_own_example(lead, own["query"], own["moment"], own["grade"], own["why"]), set())
+            candidate = get_object_or_404(examples.teachable(campaign), pk=data["candidate"])
+            return _known(examples.add_example(self.lead, candidate, data["grade"], data["why"]), set())
+        own = checked(examples.OwnExampleForm(campaign, data))
+        return _known(examples.add_own_example(self.lead, own["query"], own["moment"], own["grade"], own["why"]), set())
 
 
 def _taught(example: Example) -> dict[str, Any]:
-    about = {"id": example.pk, "query": example.query, "grade": example.grade, "why": example.why}
-    return about | {"clip": clip_address(example.clip)}
+    values = {name: getattr(example, name) for name in ("query", "grade", "why", "clip")}
+    return values | {"id": example.pk}
 
 
 def _known(example: Example, hidden: set[int]) -> dict[str, Any]:
-    moment = example.moment
-    named = moment_id(moment.video.name, moment.start, moment.end)
-    return _taught(example) | {"moment": named, "hidden": example.pk in hidden}
+    return _taught(example) | {"moment": str(example.moment), "hidden": example.pk in hidden}
 
 
 class OneExample(Resource, at=f"{CAMPAIGN}/examples/<int:pk>", name="example"):
     @changes()
-    def delete(self, request: Request, name: str, pk: int) -> Any:
+    def delete(self, pk: int) -> Any:
         """Remove an example."""
-        if not access.lead(request, name).campaign.examples.filter(pk=pk).delete()[0]:
+        if not self.lead.campaign.examples.filter(pk=pk).delete()[0]:
             raise Http404
 
 
 class Teachable(Resource, at=f"{CAMPAIGN}/examples/candidates", name="teachable"):
     @reads(Page(TeachableShape), query=TeachableAsked)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The judged pairs that may become examples."""
-        campaign = access.membership(request, name).campaign
-        return teachable(campaign, self.params.get("find", "").strip())
+        return examples.teachable(self.member.campaign, self.params.get("find", "").strip())

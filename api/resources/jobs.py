@@ -6,10 +6,9 @@ from typing import Any
 
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from rest_framework.request import Request
 
 from api.fields import Page, Shape
-from api.operations import changes, later, reads, starts, under_way
+from api.operations import Answer, changes, fresh, reads, starts
 from api.resource import CAMPAIGN, Resource
 from campaigns import access
 from jobs.models import Job
@@ -32,78 +31,74 @@ class JobShape(Shape):
 
 class Jobs(Resource, at=f"{CAMPAIGN}/jobs", name="jobs"):
     @reads(Page(JobShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The jobs that are not done."""
-        return access.jobs(access.membership(request, name)).not_done()
+        return access.jobs(self.member).not_done()
 
 
 class JobsOfCorpus(Resource, at="corpora/<int:corpus>/jobs", name="corpus-jobs"):
     @reads(Page(JobShape))
-    def get(self, request: Request, corpus: int) -> Any:
+    def get(self, corpus: int) -> Any:
         """The jobs of a corpus that are not done."""
-        found = get_object_or_404(access.corpora(request), pk=corpus)
-        return access.jobs_of_corpus(request, found).not_done()
+        return access.jobs_of_corpus(self.request, access.corpus(self.request, pk=corpus)).not_done()
 
 
 class JobsOfSite(Resource, at="jobs", name="site-jobs"):
     @reads(Page(JobShape))
-    def get(self, request: Request) -> Any:
+    def get(self) -> Any:
         """The jobs that are not done: one's own, and all to those who run the site."""
-        return access.jobs_of_site(request).not_done()
+        return access.jobs_of_site(self.request).not_done()
 
 
 class OneJob(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>", name="job"):
     @reads(JobShape)
-    def get(self, request: Request, name: str, pk: int) -> Any:
+    def get(self, pk: int) -> Any:
         """A job, and how far it is."""
-        return get_object_or_404(access.jobs(access.membership(request, name)), pk=pk)
+        return get_object_or_404(access.jobs(self.member), pk=pk)
 
 
 class JobAgain(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>/again", name="job-again"):
     @starts(JobShape)
-    def post(self, request: Request, name: str, pk: int) -> Any:
+    def post(self, pk: int) -> Any:
         """Try a job again that has failed or waits, from its beginning."""
-        job = _tried_again(access.jobs(access.lead(request, name)), pk)
-        return under_way(name, job, job)
+        job = _tried_again(access.jobs(self.lead), pk)
+        return self.under_way(job, job)
 
 
 class JobCancelled(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>/cancel", name="job-cancel"):
     @changes(JobShape)
-    def post(self, request: Request, name: str, pk: int) -> Any:
+    def post(self, pk: int) -> Any:
         """Cancel a job that waits or runs; it counts as failed."""
-        return _cancelled(access.jobs(access.lead(request, name)), pk)
+        return _cancelled(access.jobs(self.lead), pk)
 
 
 class AnyJob(Resource, at="jobs/<int:pk>", name="any-job"):
     @reads(JobShape)
-    def get(self, request: Request, pk: int) -> Any:
+    def get(self, pk: int) -> Any:
         """A job that the person may have tried again, and how far it is."""
-        return get_object_or_404(access.jobs_to_try_again(request), pk=pk)
+        return get_object_or_404(access.jobs_to_try_again(self.request), pk=pk)
 
 
 class AnyJobAgain(Resource, at="jobs/<int:pk>/again", name="any-job-again"):
     @starts(JobShape)
-    def post(self, request: Request, pk: int) -> Any:
+    def post(self, pk: int) -> Any:
         """Try a job again that has failed or waits, from its beginning."""
-        job = _tried_again(access.jobs_to_try_again(request), pk)
-        return later(reverse("api-any-job", args=[pk]), job)
+        job = _tried_again(access.jobs_to_try_again(self.request), pk)
+        return Answer.later(reverse("api-any-job", args=[pk]), job)
 
 
 class AnyJobCancelled(Resource, at="jobs/<int:pk>/cancel", name="any-job-cancel"):
     @changes(JobShape)
-    def post(self, request: Request, pk: int) -> Any:
+    def post(self, pk: int) -> Any:
         """Cancel a job that waits or runs; it counts as failed."""
-        return _cancelled(access.jobs_to_change(request), pk)
+        return _cancelled(access.jobs_to_change(self.request), pk)
 
 
 def _tried_again(jobs: JobQuerySet, pk: int) -> Job:
-    job = get_object_or_404(jobs.not_done(), pk=pk).try_again()
-    job.refresh_from_db()
-    return job
+    return fresh(get_object_or_404(jobs.not_done(), pk=pk).try_again())
 
 
 def _cancelled(jobs: JobQuerySet, pk: int) -> Job:
     job = get_object_or_404(jobs, pk=pk)
     job.end()
-    job.refresh_from_db()
-    return job
+    return fresh(job)

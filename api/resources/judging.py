@@ -6,7 +6,6 @@ from typing import Any
 
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole, shape
 from api.operations import JUDGE, OR_NOTHING, changes, reads
@@ -83,11 +82,8 @@ class Letter(Shape):
 
 
 class OwnDay(Shape):
-    day = serializers.DateField(allow_null=True, help_text="null for the sum")
-    hours = serializers.FloatField(source="worked.hours")
-    judgements = serializers.IntegerField(source="worked.judgements")
-    batches = serializers.IntegerField(source="worked.batches")
-    earned = serializers.CharField(help_text="with its currency; empty without a rate")
+    of = own_work.WorkRow, "day hours=worked.hours judgements=worked.judgements batches=worked.batches earned"
+    helps = {"day": "null for the sum", "earned": "with its currency; empty without a rate"}
 
 
 class OwnWork(Shape):
@@ -107,17 +103,17 @@ def _data_of(assignment: Assignment) -> dict[str, Any]:
 
 class Claim(Resource, at=f"{CAMPAIGN}/claim", name="claim"):
     @changes(AssignmentShape, OR_NOTHING, scope=JUDGE)
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Get a batch, or the one in hand: 204 if there is nothing to judge."""
-        assignment = claiming.claim(access.annotator(request, name))
+        assignment = claiming.claim(self.through(access.annotator))
         return _data_of(assignment) if assignment else None
 
 
 class OneAssignment(Resource, at="assignments/<slug:token>", name="assignment"):
     @reads(AssignmentShape, scope=JUDGE)
-    def get(self, request: Request, token: str) -> Any:
+    def get(self, token: str) -> Any:
         """The batch in hand, with what was said of it so far."""
-        assignment = access.assignment(request, token)
+        assignment = access.assignment(self.request, token)
         if not Assignment.objects.held().filter(pk=assignment.pk).exists():
             raise taken_from_you()
         return _data_of(assignment)
@@ -125,53 +121,45 @@ class OneAssignment(Resource, at="assignments/<slug:token>", name="assignment"):
 
 class Judgement(Resource, at="assignments/<slug:token>/judgements/<int:position>", name="judgement"):
     @changes(Stored, body=GradeGiven, scope=JUDGE)
-    def put(self, request: Request, token: str, position: int) -> Any:
+    def put(self, token: str, position: int) -> Any:
         """Grade the clip at a position."""
-        grade, given = self.data["grade"], self.data.get("input", "")
-        revision = grading.judge(access.writer(request, token), position, grade, input=given, **_press(self.data))
-        stored = {"position": position, "grade": revision.grade, "flag": None}
-        return stored | grading.overtaken_by(revision)
+        revision = grading.judge(access.writer(self.request, token), position, **self.data)
+        return {"position": position, "grade": revision.grade, "flag": None} | grading.overtaken_by(revision)
 
 
 class OneFlag(Resource, at="assignments/<slug:token>/flags/<int:position>", name="flag"):
     @changes(Stored, body=FlagGiven, scope=JUDGE)
-    def put(self, request: Request, token: str, position: int) -> Any:
+    def put(self, token: str, position: int) -> Any:
         """Flag the clip at a position, in place of a grade."""
-        reason, comment = self.data["reason"], self.data.get("comment", "").strip()
-        assignment = access.assignment(request, token)
-        flag = grading.flag(assignment, position, reason, comment, **_press(self.data))
+        data = self.data | {"comment": self.data.get("comment", "").strip()}
+        flag = grading.flag(access.assignment(self.request, token), position, **data)
         return {"position": position, "grade": None, "flag": flag.reason} | grading.overtaken_by(flag)
 
     @changes(query=FlagTakenBack, scope=JUDGE)
-    def delete(self, request: Request, token: str, position: int) -> Any:
+    def delete(self, token: str, position: int) -> Any:
         """Take a flag back, so that an earlier grade counts again."""
-        press = {"press": None} | self.params
-        grading.unflag(access.assignment(request, token), position, **press)
-
-
-def _press(data: dict[str, Any]) -> dict[str, Any]:
-    return {name: data.get(name) for name in ("fence", "key", "press", "seconds")}
+        grading.unflag(access.assignment(self.request, token), position, **self.params)
 
 
 class Resume(Resource, at="assignments/<slug:token>/resume", name="resume"):
     @changes(shape("Fence", fence=serializers.IntegerField()), scope=JUDGE)
-    def post(self, request: Request, token: str) -> Any:
+    def post(self, token: str) -> Any:
         """Go on after the lease has run out, under a new fence."""
-        return claiming.resume(access.assignment(request, token))
+        return claiming.resume(access.assignment(self.request, token))
 
 
 class Submit(Resource, at="assignments/<slug:token>/submit", name="submit"):
     @changes(body=Fenced, scope=JUDGE)
-    def post(self, request: Request, token: str) -> Any:
+    def post(self, token: str) -> Any:
         """Submit the batch, so that its judgements count."""
-        submitting.submit(access.assignment(request, token), self.data["fence"])
+        submitting.submit(access.assignment(self.request, token), self.data["fence"])
 
 
 class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
     @reads(OwnWork)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The annotator's own hours, earnings, agreement and messages."""
-        member = access.own(request, name)
+        member = self.through(access.own)
         return own_work.fortnight(member) | {
             "agreement": own_work.agreement(member),
             "exam": state.words if (state := exam_state(member)) else "",
@@ -181,6 +169,6 @@ class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
 
 class ReadMessage(Resource, at=f"{CAMPAIGN}/messages/<int:pk>/read", name="message-read"):
     @changes(scope=JUDGE)
-    def put(self, request: Request, name: str, pk: int) -> Any:
+    def put(self, pk: int) -> Any:
         """Note that a message was read."""
-        get_object_or_404(access.own(request, name).messages.all(), pk=pk).mark_read()
+        get_object_or_404(self.through(access.own).messages.all(), pk=pk).mark_read()

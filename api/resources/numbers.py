@@ -6,18 +6,14 @@ from typing import Any
 
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.utils.urls import replace_query_param
 
 from api.fields import Body, Query, Shape, Text, Whole
-from api.operations import ONCE, reads, starts, under_way
-from api.problems import unfit
+from api.operations import ONCE, UNFIT, With, reads, starts
 from api.resource import CAMPAIGN, Resource
 from campaigns.models import Campaign
-from judging import access
 from judging.consensus import GRADES
 from judging.models import Kind
-from judging.models import Query as PoolQuery
 from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, Plan, ask_for_study
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.files import campaign_figure_file, query_of
@@ -32,8 +28,8 @@ FILE_TYPES = ("text/csv", "application/json", "image/svg+xml", "application/pdf"
 
 
 class Counted(Shape):
-    made = serializers.DateTimeField(allow_null=True, help_text="when their judgements were read")
-    counting = serializers.BooleanField(help_text="whether newer numbers are being counted")
+    of = CurrentSummary, "made counting"
+    helps = {"made": "when their judgements were read", "counting": "whether newer numbers are being counted"}
 
 
 class Numbers(Counted):
@@ -61,69 +57,62 @@ class QueriesAgreement(Counted):
 
 class Progress(Resource, at=f"{CAMPAIGN}/progress", name="progress"):
     @reads(Numbers)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """How far a campaign is, how fast it goes, and when it ends at this pace."""
-        member = access.membership(request, name)
-        summary = current_summary(member.campaign, PROGRESS)
+        summary = current_summary(self.member.campaign, PROGRESS)
         numbers = dict(summary.counts) if summary.counts else None
-        if numbers and not member.may_review:
+        if numbers and not self.member.may_review:
             numbers = {key: value for key, value in numbers.items() if key not in HOURS}
             numbers["days"] = [[day, judgements] for day, judgements, _ in numbers["days"]]
-        return _age(summary) | {"numbers": numbers}
+        return With(summary, numbers=numbers)
 
 
 class Agreement(Resource, at=f"{CAMPAIGN}/agreement", name="agreement"):
     @reads(Numbers)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """How far annotators agree, in all and each of them."""
-        return _agreement(access.membership(request, name).campaign)
+        return _agreement(self.member.campaign)
 
     @starts(Numbers)
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Have everything counted again."""
-        campaign = access.lead(request, name).campaign
-        job = count_agreement.ask(campaign)
-        return under_way(name, job, _agreement(campaign))
+        campaign = self.lead.campaign
+        return self.under_way(count_agreement.ask(campaign), _agreement(campaign))
 
 
 class AnnotatorAgreement(Resource, at=f"{CAMPAIGN}/agreement/annotators/<int:worker>", name="agreement-annotator"):
     @reads(Numbers)
-    def get(self, request: Request, name: str, worker: int) -> Any:
+    def get(self, worker: int) -> Any:
         """How far one annotator agrees with the others, by week and with each."""
-        campaign = access.membership(request, name).campaign
+        campaign = self.member.campaign
         member = get_object_or_404(campaign.memberships, worker=worker)
         summary = current_summary(campaign, AGREEMENT)
         own = annotator_of(summary.counts, member) if summary.counts else None
-        return _age(summary) | {"numbers": _of_one(campaign, own) if own else None}
+        return With(summary, numbers=_of_one(campaign, own) if own else None)
 
 
 class AgreementByQuery(Resource, at=f"{CAMPAIGN}/agreement/queries", name="agreement-queries"):
     @reads(QueriesAgreement)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """How far annotators agree on each query."""
-        campaign = access.membership(request, name).campaign
-        summary = current_summary(campaign, QUERIES)
-        texts = dict(PoolQuery.objects.filter(campaign=campaign).values_list("pk", "text"))
+        summary = current_summary(self.member.campaign, QUERIES)
+        texts = dict(self.member.campaign.queries.values_list("pk", "text"))
         names = ("query", "pairs", "contested", "discarded", "distance", "mean")
         rows = [dict(zip(names, row, strict=True)) for row in summary.counts or [] if row[0] in texts]
-        return _age(summary) | {"queries": [row | {"text": texts[row["query"]]} for row in rows]}
+        return With(summary, queries=[row | {"text": texts[row["query"]]} for row in rows])
 
 
-def _age(summary: CurrentSummary) -> dict[str, Any]:
-    return {"made": summary.made, "counting": summary.counting}
-
-
-def _agreement(campaign: Campaign) -> dict[str, Any]:
+def _agreement(campaign: Campaign) -> With:
     """Return the numbers with worker numbers in place of keys of the database."""
     summary = current_summary(campaign, AGREEMENT)
     if summary.counts is None:
-        return _age(summary) | {"numbers": None}
+        return With(summary, numbers=None)
     people = [
         {key: value for key, value in row.items() if not isinstance(value, list | dict)}
         for row in _named(campaign, summary.counts["annotators"])
     ]
     numbers = {key: value for key, value in summary.counts.items() if not isinstance(value, list)}
-    return _age(summary) | {"numbers": numbers | {"annotators": people}}
+    return With(summary, numbers=numbers | {"annotators": people})
 
 
 def _of_one(campaign: Campaign, own: Any) -> Any:
@@ -170,13 +159,11 @@ class JudgementsAsked(Query):
 
 
 class Judgements(Resource, at=f"{CAMPAIGN}/judgements", name="judgements"):
-    @reads(JudgementsPage, query=JudgementsAsked)
-    def get(self, request: Request, name: str) -> Any:
+    @reads(JudgementsPage, UNFIT, query=JudgementsAsked)
+    def get(self) -> Any:
         """The judgements that count, the newest first."""
-        campaign = access.membership(request, name).campaign
-        with unfit():
-            page = judgements_page(campaign, request._request.GET)
-        here, older = request.build_absolute_uri(), page.older
+        page = judgements_page(self.member.campaign, self.request.query_params)
+        here, older = self.request.build_absolute_uri(), page.older
         following = None if older is None else str(replace_query_param(here, "before", older))
         return {"next": following, "results": page.lines}
 
@@ -219,29 +206,22 @@ class StudyShape(Shape):
 
 
 class Figures(Resource, at=f"{CAMPAIGN}/figures", name="figures"):
-    @reads(FiguresShape, query=OfQuery)
-    def get(self, request: Request, name: str) -> Any:
+    @reads(FiguresShape, UNFIT, query=OfQuery)
+    def get(self) -> Any:
         """The numbers of the paper's tables and figures."""
-        campaign = access.membership(request, name).campaign
-        with unfit():
-            subject = Subject(campaign, query=query_of(campaign, request.query_params))
+        campaign = self.member.campaign
+        subject = Subject(campaign, query=query_of(campaign, self.request.query_params))
         summary = current_summary(campaign, FIGURES)
         has_any = bool(summary.counts and summary.counts["splits"]["all"]["queries"])
         figures = [_figure(each, summary.counts, subject) for each in (*TABLES, *DRAWN) if has_any]
-        return _age(summary) | {"figures": figures, "study": _studied(campaign)}
+        return With(summary, figures=figures, study=_studied(campaign))
 
 
-def _figure(figure: Figure, counts: Any, subject: Subject) -> dict[str, Any]:
-    rows = figure.rows(counts, subject)
+def _figure(figure: Figure, counts: Any, subject: Subject) -> With:
+    rows, caption = figure.rows(counts, subject), figure.captioned(counts, subject)
     endings = ("csv", "json", "svg", "pdf") if figure.drawn else ("csv",)
-    return {
-        "key": figure.key,
-        "title": figure.title,
-        "caption": figure.captioned(counts, subject),
-        "tells": figure.tells(rows),
-        "rows": rows,
-        "files": [f"{figure.key}.{ending}" for ending in endings],
-    }
+    files = [f"{figure.key}.{ending}" for ending in endings]
+    return With(figure, caption=caption, tells=figure.tells(rows), rows=rows, files=files)
 
 
 def _studied(campaign: Campaign) -> int:
@@ -249,19 +229,16 @@ def _studied(campaign: Campaign) -> int:
 
 
 class FigureFile(Resource, at=f"{CAMPAIGN}/figures/<str:file>", name="figure"):
-    @reads(FILE_TYPES, query=OfFigure)
-    def get(self, request: Request, name: str, file: str) -> Any:
+    @reads(FILE_TYPES, UNFIT, query=OfFigure)
+    def get(self, file: str) -> Any:
         """A table or a figure: its numbers as CSV, its drawing as JSON (Vega-Lite), SVG or PDF."""
-        campaign = access.membership(request, name).campaign
-        with unfit():
-            return campaign_figure_file(campaign, file, request.query_params)
+        return campaign_figure_file(self.member.campaign, file, self.request.query_params)
 
 
 class Study(Resource, at=f"{CAMPAIGN}/study", name="study"):
-    @starts(StudyShape, ONCE, body=NewStudy)
-    def post(self, request: Request, name: str) -> Any:
+    @starts(StudyShape, ONCE, UNFIT, body=NewStudy)
+    def post(self) -> Any:
         """Have the study of grade against similarity made; a campaign has one."""
-        campaign = access.lead(request, name).campaign
-        with unfit():
-            job = ask_for_study(campaign, Plan(**self.data))
-        return under_way(name, job, {"queries": _studied(campaign)})
+        campaign = self.lead.campaign
+        job = ask_for_study(campaign, Plan(**self.data))
+        return self.under_way(job, {"queries": _studied(campaign)})

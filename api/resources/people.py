@@ -10,23 +10,14 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, WholeChoice, shape
-from api.operations import Representation, Rows, changes, makes, reads
-from api.problems import checked, unfit
+from api.operations import UNFIT, Rows, With, changes, fresh, makes, reads
+from api.problems import checked
 from api.resource import CAMPAIGN, Resource
+from campaigns import invitations
 from campaigns.access import let_create, let_create_no_longer, may_let_create
 from campaigns.accounts import mails
-from campaigns.invitations import (
-    LIFETIMES,
-    LONGEST_NAME,
-    MOST,
-    MOST_HOURS,
-    InvitationsForm,
-    invite_all,
-    must_send_mails,
-)
 from campaigns.models import Invitation, Membership, Message
 from judging import access
 from judging.review import decisions
@@ -53,48 +44,43 @@ class NewRole(Body):
 
 class Members(Resource, at=f"{CAMPAIGN}/members", name="members"):
     @reads(Page(MemberShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The members of a campaign."""
-        rows = access.lead(request, name).campaign.memberships.filter(same_as=None)
+        rows = self.lead.campaign.memberships.filter(same_as=None)
         return Rows(rows.select_related("user"), ("worker",))
 
 
 class OneMember(Resource, at=f"{CAMPAIGN}/members/<int:worker>", name="member"):
     @reads(MemberShape)
-    def get(self, request: Request, name: str, worker: int) -> Any:
+    def get(self, worker: int) -> Any:
         """A member."""
-        return access.person(access.lead(request, name), worker)
+        return access.person(self.lead, worker)
 
 
 class ChangeMember(Resource, at=f"{CAMPAIGN}/members/<int:worker>/changes", name="member-change"):
     @changes(MemberShape, body=MemberChange)
-    def post(self, request: Request, name: str, worker: int) -> Any:
+    def post(self, worker: int) -> Any:
         """Pause or resume a member, and so on."""
-        lead, reason = access.lead(request, name), self.data.get("reason", "").strip()
-        person, hand_over = access.person(lead, worker), self.data.get("hand_over", False)
-        decisions.change_member(person, lead, self.data["verb"], reason, hand_over)
-        person.refresh_from_db()
-        return person
+        person, reason = access.person(self.lead, worker), self.data.get("reason", "").strip()
+        decisions.change_member(person, self.lead, self.data["verb"], reason, self.data.get("hand_over", False))
+        return fresh(person)
 
 
 class ChangeRole(Resource, at=f"{CAMPAIGN}/members/<int:worker>/role", name="member-role"):
     @changes(MemberShape, body=NewRole)
-    def put(self, request: Request, name: str, worker: int) -> Any:
+    def put(self, worker: int) -> Any:
         """Give a member another role."""
-        lead = access.lead(request, name)
-        person = access.person(lead, worker)
-        decisions.change_role(person, self.data["role"], lead, self.data["reason"])
-        person.refresh_from_db()
-        return person
+        person = access.person(self.lead, worker)
+        decisions.change_role(person, by=self.lead, **self.data)
+        return fresh(person)
 
 
 class LetCreate(Resource, at=f"{CAMPAIGN}/members/<int:worker>/creates", name="member-creates"):
     @changes(body=shape("MayCreate", Body, may=Truth(help_text="whether the person may create campaigns")))
-    def put(self, request: Request, name: str, worker: int) -> Any:
+    def put(self, worker: int) -> Any:
         """Let a lead or a researcher create campaigns, or no longer."""
-        lead = access.lead(request, name)
-        person = access.person(lead, worker)
-        if not may_let_create(lead, person):
+        person = access.person(self.lead, worker)
+        if not may_let_create(self.lead, person):
             raise Http404
         (let_create if self.data["may"] else let_create_no_longer)(person.user)
 
@@ -111,18 +97,18 @@ class InvitationWithLink(InvitationShape):
 
 class NewInvitation(Body):
     role = Choice(choices=Membership.Role.choices)
-    hours = Whole(min_value=1, max_value=MOST_HOURS, help_text="for which it is open")
+    hours = Whole(min_value=1, max_value=invitations.MOST_HOURS, help_text="for which it is open")
 
 
 class InvitedPerson(Body):
     address = Text(max_length=254)
-    name = Text(required=False, max_length=LONGEST_NAME, allow_blank=True)
+    name = Text(required=False, max_length=invitations.LONGEST_NAME, allow_blank=True)
 
 
 class Invited(Body):
-    people = serializers.ListField(child=InvitedPerson(), min_length=1, max_length=MOST)
+    people = serializers.ListField(child=InvitedPerson(), min_length=1, max_length=invitations.MOST)
     role = Choice(choices=Membership.Role.choices)
-    hours = WholeChoice(list(LIFETIMES))
+    hours = WholeChoice(list(invitations.LIFETIMES))
     language = Choice(choices=settings.LANGUAGES, required=False, help_text="of the mail")
 
 
@@ -132,48 +118,45 @@ class HowMany(Shape):
 
 class Invitations(Resource, at=f"{CAMPAIGN}/invitations", name="invitations"):
     @reads(Page(InvitationShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The invitations that are open."""
-        return Rows(access.lead(request, name).campaign.invitations.open(), ("-pk",))
+        return Rows(self.lead.campaign.invitations.open(), ("-pk",))
 
     @makes(InvitationWithLink, body=NewInvitation)
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Make a link by which one person joins."""
-        lead, lifetime = access.lead(request, name), timedelta(hours=self.data["hours"])
-        made, secret = lead.campaign.invite(self.data["role"], lead, lifetime)
-        made.refresh_from_db()
-        link = request.build_absolute_uri(reverse("invitation", args=[secret]))
-        return Representation(InvitationShape(made).data | {"link": link})
+        lifetime = timedelta(hours=self.data["hours"])
+        made, secret = self.lead.campaign.invite(self.data["role"], self.lead, lifetime)
+        return With(fresh(made), link=self.request.build_absolute_uri(reverse("invitation", args=[secret])))
 
 
 class InvitationsByMail(Resource, at=f"{CAMPAIGN}/invitations/by-mail", name="invitations-by-mail"):
     @makes(HowMany, body=Invited, status=202)
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Invite people by mail: all of a list, or nobody."""
-        lead = access.lead(request, name)
-        must_send_mails()
+        campaign = self.lead.campaign
+        invitations.must_send_mails()
         lines = [f"{each['address']}, {each.get('name', '')}" for each in self.data["people"]]
         data = {"language": settings.LANGUAGE_CODE} | self.data | {"people": "\n".join(lines)}
-        form = InvitationsForm(lead.campaign, data)
+        form = invitations.InvitationsForm(campaign, data)
         checked(form)
-        return {"number": invite_all(request._request, lead, form)}
+        return {"number": invitations.invite_all(self.request._request, self.lead, form)}
 
 
 class OneInvitation(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>", name="invitation"):
     @changes()
-    def delete(self, request: Request, name: str, pk: int) -> Any:
+    def delete(self, pk: int) -> Any:
         """Withdraw an invitation, so that nobody can use it."""
-        get_object_or_404(access.lead(request, name).campaign.invitations, pk=pk).withdraw()
+        get_object_or_404(self.lead.campaign.invitations, pk=pk).withdraw()
 
 
 class MailAgain(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>/mail", name="invitation-mail"):
     @changes(InvitationShape, status=202)
-    def post(self, request: Request, name: str, pk: int) -> Any:
+    def post(self, pk: int) -> Any:
         """Send the mail of an open invitation once more, with the same link."""
-        open_ones = access.lead(request, name).campaign.invitations.open().exclude(address="")
-        invitation = get_object_or_404(open_ones, pk=pk)
-        must_send_mails()
-        mails.ask_for(mails.mail_invitation, invitation, request._request, invitation.language)
+        invitation = get_object_or_404(self.lead.campaign.invitations.open().exclude(address=""), pk=pk)
+        invitations.must_send_mails()
+        mails.ask_for(mails.mail_invitation, invitation, self.request._request, invitation.language)
         return invitation
 
 
@@ -188,19 +171,18 @@ class NewMessage(Body):
 
 class Messages(Resource, at=f"{CAMPAIGN}/messages", name="messages"):
     @reads(Page(MessageShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The messages to annotators, the newest first."""
-        sent = Message.objects.filter(to__campaign=access.lead(request, name).campaign)
+        sent = Message.objects.filter(to__campaign=self.lead.campaign)
         return Rows(sent.select_related("to"), ("-pk",))
 
     @makes(HowMany, body=NewMessage)
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Write to one annotator, or to all."""
-        lead = access.lead(request, name)
-        chosen = lead.campaign.memberships.reachable()
+        chosen = self.lead.campaign.memberships.reachable()
         if "to" in self.data:
-            chosen = chosen.filter(pk=access.annotator_of(lead, self.data["to"]).pk)
-        return {"number": Message.objects.send(chosen, self.data["text"], by=lead)}
+            chosen = chosen.filter(pk=access.annotator_of(self.lead, self.data["to"]).pk)
+        return {"number": Message.objects.send(chosen, self.data["text"], by=self.lead)}
 
 
 class HoursAsked(Query):
@@ -234,18 +216,14 @@ class ApprovalShape(Shape):
 
 
 class Hours(Resource, at=f"{CAMPAIGN}/hours", name="hours"):
-    @reads(HoursShape, query=HoursAsked)
-    def get(self, request: Request, name: str) -> Any:
+    @reads(HoursShape, UNFIT, query=HoursAsked)
+    def get(self) -> Any:
         """Hours and pay in a period."""
-        campaign = access.lead(request, name).campaign
-        with unfit():
-            period = Period.from_params(self.params)
-        return {"currency": campaign.currency, "lines": pay_of(campaign, period, Rates.of(campaign))}
+        campaign = self.lead.campaign
+        lines = pay_of(campaign, Period.from_params(self.params), Rates.of(campaign))
+        return {"currency": campaign.currency, "lines": lines}
 
-    @changes(ApprovalShape, body=PeriodBody)
-    def post(self, request: Request, name: str) -> Any:
+    @changes(ApprovalShape, UNFIT, body=PeriodBody)
+    def post(self) -> Any:
         """Approve the hours and the pay of a period, which then never change."""
-        lead = access.lead(request, name)
-        with unfit():
-            period = Period.from_params(self.data)
-        return approve(lead, period)
+        return approve(self.lead, Period.from_params(self.data))

@@ -6,11 +6,9 @@ from typing import Any
 
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from api.fields import Body, Choice, Number, Page, PageQuery, Query, Shape, Text, Whole, shape
-from api.operations import ONCE, Representation, Rows, changes, reads, starts, under_way
-from api.problems import unfit
+from api.operations import ONCE, UNFIT, Rows, With, changes, fresh, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from campaigns.models import Membership
 from judging import access
@@ -20,16 +18,15 @@ from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.review.decisions import bring_back, withdraw
 from judging.review.reviewing import Recommendation, recommendations
 from releases.models import Release
-from reports.tables.batch import CandidateRow, Editions, candidate_rows
+from reports.tables.batch import CandidateRow, Editions, GradeRow, candidate_rows
 from reports.tables.queries import FILTERS, SORTS, QueryRow, Table, query_rows
 from runs.access import enlargement as enlargement_of
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
 from runs.pools.comparing import HEADLINE, Row, comparison, found_moments
-from runs.pools.enlarging import Plan, ask_to_open, ask_to_propose, open_further_batches, propose_moments
+from runs.pools.enlarging import MOST_MOMENTS, Plan, ask_to_open, ask_to_propose, open_further_batches, propose_moments
 
 MOST = 2**31 - 1
-MOST_MOMENTS = 5000
 
 
 class BatchShape(Shape):
@@ -61,12 +58,13 @@ class QueryShape(Shape):
 
 
 class Grade(Shape):
-    worker = serializers.IntegerField()
+    of = (
+        GradeRow,
+        "worker=judgement.annotator.as_worker.worker name grade=judgement.grade round=judgement.assignment.round "
+        "counts seconds",
+    )
     name = serializers.CharField(required=False, help_text="for leads")
-    grade = serializers.IntegerField()
-    round = serializers.IntegerField()
     counts = serializers.BooleanField(help_text="false once the candidate was reopened")
-    seconds = serializers.FloatField(allow_null=True)
 
 
 class CandidateShape(Shape):
@@ -84,23 +82,17 @@ class CandidateShape(Shape):
 
 
 class BatchDetail(BatchShape):
-    text = serializers.CharField()
+    of = Batch, "text=query.text"
     candidates = CandidateShape(many=True)
 
 
-def _candidate(row: CandidateRow, reader: Membership) -> dict[str, Any]:
-    grades = [
-        {
-            "worker": (who := grade.judgement.annotator.as_worker).worker,
-            **({"name": who.user.get_username()} if reader.may_review else {}),
-            "grade": grade.judgement.grade,
-            "round": grade.judgement.assignment.round,
-            "counts": not grade.struck,
-            "seconds": grade.seconds,
-        }
-        for grade in row.grades
-    ]
-    return {"candidate": row.candidate, "grades": grades, "flags": [each.flag.pk for each in row.flags]}
+def _candidate(row: CandidateRow, reader: Membership) -> With:
+    grades = [With(each, counts=not each.struck, **_named(each, reader)) for each in row.grades]
+    return With(row, grades=grades, flags=[each.flag.pk for each in row.flags])
+
+
+def _named(grade: GradeRow, reader: Membership) -> dict[str, str]:
+    return {"name": grade.judgement.annotator.as_worker.user.get_username()} if reader.may_review else {}
 
 
 class QueriesAsked(PageQuery):
@@ -111,22 +103,21 @@ class QueriesAsked(PageQuery):
 
 class Queries(Resource, at=f"{CAMPAIGN}/queries", name="queries"):
     @reads(Page(QueryShape), query=QueriesAsked)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The queries of the pool."""
-        campaign = access.membership(request, name).campaign
-        table = Table(*(self.params.get(field, "") for field in ("show", "q", "sort")))
-        return Rows(table.queries(campaign), table.order, _with_batches)
+        table = Table.from_params(self.params)
+        return Rows(table.queries(self.member.campaign), table.order, _with_batches)
 
 
-def _with_batches(queries: list[PoolQuery]) -> list[dict[str, Any]]:
-    return [{"query": row.query, "batches": [each.batch for each in row.batches]} for row in query_rows(queries)]
+def _with_batches(queries: list[PoolQuery]) -> list[With]:
+    return [With(row, batches=[each.batch for each in row.batches]) for row in query_rows(queries)]
 
 
 class OneQuery(Resource, at=f"{CAMPAIGN}/queries/<int:pk>", name="query"):
     @reads(QueryShape)
-    def get(self, request: Request, name: str, pk: int) -> Any:
+    def get(self, pk: int) -> Any:
         """A query of the pool."""
-        return _with_batches([access.pool_query(access.membership(request, name), pk)])[0]
+        return _with_batches([access.pool_query(self.member, pk)])[0]
 
 
 class Reason(Body):
@@ -135,14 +126,14 @@ class Reason(Body):
 
 class Withdrawal(Resource, at=f"{CAMPAIGN}/queries/<int:pk>/withdrawal", name="withdrawal"):
     @changes(body=Reason)
-    def put(self, request: Request, name: str, pk: int) -> Any:
+    def put(self, pk: int) -> Any:
         """Withdraw a query: nobody judges it any more, and no export has it."""
-        withdraw(access.pool_query(access.lead(request, name), pk), self.data["reason"])
+        withdraw(access.pool_query(self.lead, pk), self.data["reason"])
 
     @changes()
-    def delete(self, request: Request, name: str, pk: int) -> Any:
+    def delete(self, pk: int) -> Any:
         """Bring a withdrawn query back."""
-        bring_back(access.pool_query(access.lead(request, name), pk))
+        bring_back(access.pool_query(self.lead, pk))
 
 
 class BatchesAsked(PageQuery):
@@ -151,54 +142,48 @@ class BatchesAsked(PageQuery):
 
 class Batches(Resource, at=f"{CAMPAIGN}/batches", name="batches"):
     @reads(Page(BatchShape), query=BatchesAsked)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The batches of the pool."""
-        rows = Batch.objects.in_pool(access.membership(request, name).campaign)
+        rows = Batch.objects.in_pool(self.member.campaign)
         return rows.filter(state=self.params["state"]) if "state" in self.params else rows
 
 
 class BatchesToReview(Resource, at=f"{CAMPAIGN}/batches/to-review", name="to-review"):
     @reads(Page(shape("BatchToReview", BatchShape, recommendation=Advice())))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The batches that wait for a review, with what is recommended."""
-        waiting = Batch.objects.in_campaign(access.membership(request, name).campaign).to_review()
+        waiting = Batch.objects.in_campaign(self.member.campaign).to_review()
         return Rows(waiting.select_related("query__campaign"), show=_with_recommendations)
 
 
-def _with_recommendations(batches: list[Batch]) -> list[Representation]:
+def _with_recommendations(batches: list[Batch]) -> list[With]:
     advice = recommendations(batches)
-    return [
-        Representation(BatchShape(each).data | {"recommendation": Advice(advice[each.pk]).data}) for each in batches
-    ]
+    return [With(each, recommendation=advice[each.pk]) for each in batches]
 
 
 class OneBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>", name="batch"):
     @reads(BatchDetail)
-    def get(self, request: Request, name: str, pk: int) -> Any:
+    def get(self, pk: int) -> Any:
         """A batch, with its candidates by rank and who graded them."""
-        member = access.membership(request, name)
-        batch = access.batch(member, pk)
-        rows = candidate_rows(Editions.of(batch), member) if batch.kind == Kind.POOL else []
-        candidates = CandidateShape([_candidate(row, member) for row in rows], many=True).data
-        return Representation(BatchShape(batch).data | {"text": batch.query.text, "candidates": candidates})
+        batch = access.batch(self.member, pk)
+        rows = candidate_rows(Editions.of(batch), self.member) if batch.kind == Kind.POOL else []
+        return With(batch, candidates=[_candidate(row, self.member) for row in rows])
 
 
 class OpenBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/open", name="batch-open"):
     @changes(BatchShape)
-    def post(self, request: Request, name: str, pk: int) -> Any:
+    def post(self, pk: int) -> Any:
         """Open a batch without the clips that cannot be cut."""
-        lead = access.lead(request, name)
-        batch = access.batch(lead, pk)
-        open_without_clips(lead, batch)
-        batch.refresh_from_db()
-        return batch
+        batch = access.batch(self.lead, pk)
+        open_without_clips(self.lead, batch)
+        return fresh(batch)
 
 
 class OpenBatches(Resource, at=f"{CAMPAIGN}/batches/open", name="batches-open"):
     @changes(shape("HowManyOpened", number=serializers.IntegerField(help_text="of batches that are open now")))
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Open all batches that wait because clips of them cannot be cut."""
-        return {"number": open_all_without_clips(access.lead(request, name))}
+        return {"number": open_all_without_clips(self.lead)}
 
 
 class EnlargementShape(Shape):
@@ -236,7 +221,7 @@ class FoundShape(Shape):
 
 
 class OneEnlargementShape(EnlargementShape):
-    found = FoundShape(many=True, help_text="the most decisive first")
+    found = FoundShape(many=True, source="found_moments", help_text="the most decisive first")
 
 
 class NewEnlargement(Body):
@@ -252,28 +237,23 @@ class Opening(Body):
 
 class Enlargements(Resource, at=f"{CAMPAIGN}/enlargements", name="enlargements"):
     @reads(Page(EnlargementShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The enlargements of the pool."""
-        campaign = access.membership(request, name).campaign
-        return Rows(campaign.enlargements.select_related("release"), ("-number",))
+        return Rows(self.member.campaign.enlargements.select_related("release"), ("-number",))
 
-    @starts(EnlargementShape, ONCE, body=NewEnlargement)
-    def post(self, request: Request, name: str) -> Any:
+    @starts(EnlargementShape, ONCE, UNFIT, body=NewEnlargement)
+    def post(self) -> Any:
         """Ask which unjudged moments would decide between runs."""
-        lead = access.lead(request, name)
-        with unfit():
-            made = ask_to_propose(lead, Plan(**self.data))
-        return under_way(name, propose_moments.jobs(made).get(), made)
+        made = ask_to_propose(self.lead, Plan(**self.data))
+        return self.under_way(propose_moments.jobs(made).get(), made)
 
 
 class OneEnlargement(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>", name="enlargement"):
     @reads(OneEnlargementShape)
-    def get(self, request: Request, name: str, number: int) -> Any:
+    def get(self, number: int) -> Any:
         """An enlargement, with the moments that were found."""
-        member = access.membership(request, name)
-        enlargement = enlargement_of(member, number)
-        found = FoundShape(_found(enlargement, member), many=True).data
-        return Representation(EnlargementShape(enlargement).data | {"found": found})
+        enlargement = enlargement_of(self.member, number)
+        return With(enlargement, found_moments=_found(enlargement, self.member))
 
 
 def _found(enlargement: Enlargement, member: Membership) -> list[dict[str, Any]]:
@@ -289,13 +269,12 @@ def _found(enlargement: Enlargement, member: Membership) -> list[dict[str, Any]]
 
 
 class EnlargementOpening(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>/opening", name="enlargement-opening"):
-    @starts(EnlargementShape, body=Opening)
-    def put(self, request: Request, name: str, number: int) -> Any:
+    @starts(EnlargementShape, UNFIT, body=Opening)
+    def put(self, number: int) -> Any:
         """Have the first moments judged, in further batches."""
-        lead, near = access.lead(request, name), self.data.get("near", Near.LEAVE)
-        with unfit():
-            opened = ask_to_open(enlargement_of(lead, number), lead, self.data["taken"], near)
-        return under_way(name, open_further_batches.jobs(opened).get(), opened)
+        near = self.data.get("near", Near.LEAVE)
+        opened = ask_to_open(enlargement_of(self.lead, number), self.lead, self.data["taken"], near)
+        return self.under_way(open_further_batches.jobs(opened).get(), opened)
 
 
 class PoolsAsked(Query):
@@ -325,14 +304,13 @@ class PoolsShape(Shape):
 
 class Pools(Resource, at=f"{CAMPAIGN}/pools", name="pools"):
     @reads(PoolsShape, query=PoolsAsked)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The runs with the first and with the enlarged pool."""
-        member = access.membership(request, name)
-        releases = Release.objects.filter(campaign=member.campaign, pool_scores__isnull=False).distinct()
+        releases = Release.objects.filter(campaign=self.member.campaign, pool_scores__isnull=False).distinct()
         if "release" in self.params:
             releases = releases.filter(version=self.params["release"])
         release = get_object_or_404(releases.order_by("-version")[:1])
         measure = self.params.get("measure", HEADLINE)
-        found = comparison(member, release, measure)
+        found = comparison(self.member, release, measure)
         about = {"release": release.version, "measure": measure, "convention": "paper"}
         return about | {"tau": found.tau if found else None, "runs": found.rows if found else []}

@@ -10,33 +10,21 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole
-from api.operations import TAGGED, VERSIONED, Answer, Representation, Rows, changes, makes, reads, tagged
-from api.problems import unfit
+from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes, makes, reads
 from api.resource import CAMPAIGN, ClipAddress, Resource, must_match, tag_of
 from base.errors import Unfit
 from base.transactions import all_or_nothing, locked
-from campaigns.models import Membership
+from campaigns.models import Campaign, Membership
 from judging import access
 from judging.consensus import GRADES
-from judging.models import Batch, Sitting
+from judging.models import Batch, Judgement, Query, Sitting
 from judging.models.sitting import exam_batches
 from judging.quality import check_results
 from judging.quality.checks import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
-from judging.quality.exam import (
-    DEPTH,
-    LONGEST_REASON,
-    MOST_QUERIES,
-    QUERIES,
-    QUORUM,
-    VERDICTS,
-    exam_grades,
-    set_exam,
-    set_truth,
-    truths,
-)
+from judging.quality.exam import DEPTH, LONGEST_REASON, MOST_QUERIES, QUERIES, QUORUM, VERDICTS, set_exam, set_truth
 from judging.quality.examples import LONGEST_WHY
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.examinees import Examinee, Kappas, OwnPair, Pair, examinee, overview, pairs_of, pairs_of_one
+from reports.tables.examinees import Examinee, Kappas, OwnPair, Pair, examinee, overview, pairs_in, pairs_of_one
 from reports.tables.people import check_rows
 
 LARGEST = 2**31 - 1
@@ -132,45 +120,42 @@ class Decision(Body):
 
 class OneExam(Resource, at=f"{CAMPAIGN}/exam", name="exam"):
     @reads(ExamShape)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The exam with its examinees."""
-        return _exam(access.membership(request, name))
+        return _exam(self.member.campaign)
 
-    @makes(ExamShape, body=NewExam)
-    def post(self, request: Request, name: str) -> Any:
+    @makes(ExamShape, UNFIT, body=NewExam)
+    def post(self) -> Any:
         """Make the exam of queries that nobody has begun to judge; it opens when its clips are cut."""
-        lead = access.lead(request, name)
-        with unfit():
-            set_exam(lead.campaign, **{"seed": lead.campaign.order_seed} | self.data)
-        return _exam(lead)
+        campaign = self.lead.campaign
+        set_exam(campaign, **{"seed": campaign.order_seed} | self.data)
+        return _exam(campaign)
 
 
-def _exam(member: Membership) -> dict[str, Any]:
-    exam = overview(member.campaign)
-    numbers = {"batches": exam_batches(member.campaign).count(), "pairs": len(exam.pairs), "quorum": QUORUM}
-    means = {"missed": exam.missed, "first": exam.first, "last": exam.last}
-    return numbers | means | {"examinees": exam.examinees}
+def _exam(campaign: Campaign) -> With:
+    exam = overview(campaign)
+    return With(exam, batches=exam_batches(campaign).count(), pairs=len(exam.pairs), quorum=QUORUM)
 
 
 class ExamBatches(Resource, at=f"{CAMPAIGN}/exam/batches", name="exam-batches"):
     @reads(Page(ExamBatchShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The batches of the exam."""
-        batches = exam_batches(access.membership(request, name).campaign)
+        batches = exam_batches(self.member.campaign)
         return batches.select_related("query").annotate(n_pairs=Count("candidates"))
 
 
 class OneExamBatch(Resource, at=f"{CAMPAIGN}/exam/batches/<int:pk>", name="exam-batch"):
     @reads(ExamPairsShape, TAGGED)
-    def get(self, request: Request, name: str, pk: int) -> Any:
+    def get(self, pk: int) -> Any:
         """The pairs of a batch of the exam."""
-        return _pairs(access.exam_batch(access.membership(request, name), pk))
+        return _pairs(access.exam_batch(self.member, pk))
 
     @changes(ExamPairsShape, VERSIONED, body=Truths)
-    def patch(self, request: Request, name: str, pk: int) -> Any:
+    def patch(self, pk: int) -> Any:
         """Set the truth of pairs; results that were given stay as they are."""
-        batch = access.exam_batch(access.lead(request, name), pk)
-        _set(request, batch, self.data["truths"])
+        batch = access.exam_batch(self.lead, pk)
+        _set(self.request, batch, self.data["truths"])
         return _pairs(batch)
 
 
@@ -189,35 +174,26 @@ def _tag(batch: Batch) -> str:
 
 
 def _pairs(batch: Batch) -> Answer:
-    campaign = batch.query.campaign
-    grades = exam_grades(campaign)
-    pairs = pairs_of(campaign, truths(campaign, grades), grades)
-    own = [pair for pair in pairs if pair.candidate.batch_id == batch.pk]
-    return tagged({"pairs": own}, _tag(batch))
+    return Answer.tagged({"pairs": pairs_in(batch)}, _tag(batch))
 
 
 class OneExaminee(Resource, at=f"{CAMPAIGN}/exam/people/<int:worker>", name="examinee"):
     @reads(ExamineeDetail)
-    def get(self, request: Request, name: str, worker: int) -> Any:
+    def get(self, worker: int) -> Any:
         """An examinee, with each pair of the exam."""
-        return _examinee(access.annotator_of(access.membership(request, name), worker))
+        return _examinee(access.annotator_of(self.member, worker))
 
 
 class DecideOnExaminee(Resource, at=f"{CAMPAIGN}/exam/people/<int:worker>/verdict", name="exam-verdict"):
     @changes(ExamineeDetail, body=Decision)
-    def post(self, request: Request, name: str, worker: int) -> Any:
+    def post(self, worker: int) -> Any:
         """Let somebody work in spite of the exam, or give another round of it."""
-        lead = access.lead(request, name)
-        VERDICTS[self.data["verdict"]](access.annotator_of(lead, worker), lead, self.data["reason"])
-        return _examinee(access.annotator_of(lead, worker))
+        VERDICTS[self.data["verdict"]](access.annotator_of(self.lead, worker), self.lead, self.data["reason"])
+        return _examinee(access.annotator_of(self.lead, worker))
 
 
-def _examinee(member: Membership) -> Representation:
-    person = examinee(member)
-    pairs = OwnPairShape(pairs_of_one(member), many=True).data
-    last = person.sittings[-1] if person.sittings else None
-    about = {"pairs": pairs, "may_repeat": bool(last and last.may_be_repeated)}
-    return Representation(ExamineeShape(person).data | about)
+def _examinee(member: Membership) -> With:
+    return With(examinee(member), pairs=pairs_of_one(member))
 
 
 class CheckedShape(Shape):
@@ -244,9 +220,7 @@ class ChecksShape(Shape):
 
 
 class CheckPairShape(Shape):
-    id = serializers.IntegerField(source="pk")
-    query = serializers.CharField(source="candidate.query.text")
-    grade = serializers.IntegerField()
+    of = Judgement, "id query=candidate.query.text grade"
     expected = serializers.FloatField(required=False, allow_null=True, help_text="without `show=speed`")
     missed = serializers.BooleanField(required=False, allow_null=True, help_text="without `show=speed`")
     seconds = serializers.FloatField(source="spent", allow_null=True, help_text="before the first grade")
@@ -257,8 +231,7 @@ class PairsAsked(PageQuery):
 
 
 class GoldShape(Shape):
-    id = serializers.IntegerField(source="pk")
-    text = serializers.CharField()
+    of = Query, "id text"
     pairs = serializers.IntegerField()
     had = serializers.IntegerField(help_text="annotators who have judged it")
 
@@ -277,20 +250,19 @@ class SourceShape(Shape):
 
 class Checks(Resource, at=f"{CAMPAIGN}/checks", name="checks"):
     @reads(ChecksShape)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """Where each annotator stands by the quiet checks."""
-        campaign = access.lead(request, name).campaign
+        campaign = self.lead.campaign
         summary = current_summary(campaign, PEOPLE)
-        about = {"made": summary.made, "counting": summary.counting}
         rules = {"window": check_results.WINDOW, "enough": check_results.ENOUGH}
-        return about | rules | {"annotators": check_rows(campaign, summary)}
+        return With(summary, annotators=check_rows(campaign, summary), **rules)
 
 
 class CheckPairs(Resource, at=f"{CAMPAIGN}/checks/<int:worker>/pairs", name="check-pairs"):
     @reads(Page(CheckPairShape), query=PairsAsked)
-    def get(self, request: Request, name: str, worker: int) -> Any:
+    def get(self, worker: int) -> Any:
         """The judgements behind a number of the checks."""
-        annotator = access.annotator_of(access.lead(request, name), worker)
+        annotator = access.annotator_of(self.lead, worker)
         which = self.params.get("show", "all")
         rows = check_results.pairs_behind(annotator, which)
         if which == "newest":  # a slice, which a page cannot divide further
@@ -301,14 +273,14 @@ class CheckPairs(Resource, at=f"{CAMPAIGN}/checks/<int:worker>/pairs", name="che
 
 class Gold(Resource, at=f"{CAMPAIGN}/checks/gold", name="gold"):
     @reads(Page(GoldShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The gold: checks of pairs on which all agreed."""
-        return Rows(gold(access.lead(request, name).campaign), ("-pk",))
+        return Rows(gold(self.lead.campaign), ("-pk",))
 
     @makes(GoldShape(many=True), body=NewGold)
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Make gold of a closed query, or of some that are drawn."""
-        campaign = access.lead(request, name).campaign
+        campaign = self.lead.campaign
         if "query" in self.data:
             made = [make_gold(get_object_or_404(campaign.queries, pk=self.data["query"]))]
         else:
@@ -318,7 +290,7 @@ class Gold(Resource, at=f"{CAMPAIGN}/checks/gold", name="gold"):
 
 class GoldSources(Resource, at=f"{CAMPAIGN}/checks/gold/sources", name="gold-sources"):
     @reads(SourceShape(many=True))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The closed queries that can become gold, of the first 200, most pairs first."""
-        found = sources(access.lead(request, name).campaign, most=SOURCES_LOOKED_AT)
+        found = sources(self.lead.campaign, most=SOURCES_LOOKED_AT)
         return [{"query": query.pk, "text": query.text, "pairs": pairs} for query, pairs in found]

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import FileResponse, Http404
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole
-from api.operations import ONCE, READ, Rows, reads, starts, under_way
+from api.operations import ONCE, READ, Rows, With, fresh, reads, starts
 from api.resource import CAMPAIGN, Resource
 from base.errors import ReeljudgeError, WrongState
-from campaigns.models import Campaign
 from judging import access
 from releases.data_card import LICENCES
-from releases.difference import compare
-from releases.exports import FILES, Export, export_file, training_set_file
+from releases.difference import Change, compare
+from releases.exports import FILES, Export, export_file, ready_release, release_file, training_set_file
 from releases.freezing import LONGEST_NOTES, freeze, freeze_release
 from releases.models import Release, TrainingSet
 from releases.training import DEEPEST, ask_for_training_set, make_training_set
@@ -44,36 +42,29 @@ class NewRelease(Body):
 
 class Releases(Resource, at=f"{CAMPAIGN}/releases", name="releases"):
     @reads(Page(ReleaseShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The releases, the newest first."""
-        return Rows(access.membership(request, name).campaign.releases.all(), ("-version",))
+        return Rows(self.member.campaign.releases.all(), ("-version",))
 
     @starts(ReleaseShape, ONCE, body=NewRelease)
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Freeze a release; a job writes its file."""
-        lead = access.lead(request, name)
-        made = freeze(lead.campaign, lead, **self.data)
-        made.refresh_from_db()
-        return under_way(name, freeze_release.jobs(made).get(), made)
+        made = fresh(freeze(self.lead.campaign, self.lead, **self.data))
+        return self.under_way(freeze_release.jobs(made).get(), made)
 
 
 class OneRelease(Resource, at=f"{CAMPAIGN}/releases/<int:version>", name="release"):
     @reads(ReleaseShape)
-    def get(self, request: Request, name: str, version: int) -> Any:
+    def get(self, version: int) -> Any:
         """A release."""
-        return get_object_or_404(access.membership(request, name).campaign.releases, version=version)
-
-
-def ready(campaign: Campaign, version: int) -> Release:
-    return get_object_or_404(campaign.releases, version=version, state=Release.State.READY)
+        return get_object_or_404(self.member.campaign.releases, version=version)
 
 
 class ReleaseFile(Resource, at=f"{CAMPAIGN}/releases/<int:version>/file", name="release-file"):
     @reads(("application/zip",))
-    def get(self, request: Request, name: str, version: int) -> Any:
+    def get(self, version: int) -> Any:
         """The file of a release."""
-        release = ready(access.membership(request, name).campaign, version)
-        return FileResponse(release.file.open("rb"), as_attachment=True, filename=f"{name}-v{version}.zip")
+        return release_file(self.member.campaign, version)
 
 
 class Checked(Shape):
@@ -88,19 +79,18 @@ class Verification(Shape):
 
 class Verify(Resource, at=f"{CAMPAIGN}/releases/<int:version>/verification", name="verification"):
     @reads(Verification)
-    def get(self, request: Request, name: str, version: int) -> Any:
+    def get(self, version: int) -> Any:
         """What the last verification of a release's file found."""
-        found = last_verified(ready(access.membership(request, name).campaign, version))
+        found = last_verified(ready_release(self.member.campaign, version))
         if found is None:
             raise Http404
-        checks = [{"check": check, "faults": faults} for check, faults in found.counts.items()]
-        return {"made": found.made, "checks": checks}
+        return With(found, checks=[{"check": check, "faults": faults} for check, faults in found.counts.items()])
 
     @starts(ReleaseShape, scope=READ)
-    def post(self, request: Request, name: str, version: int) -> Any:
+    def post(self, version: int) -> Any:
         """Verify a release's file again: checksums, consensus, qrels, counts."""
-        release = ready(access.membership(request, name).campaign, version)
-        return under_way(name, verify_release.ask(release), release)
+        release = ready_release(self.member.campaign, version)
+        return self.under_way(verify_release.ask(release), release)
 
 
 class TwoReleases(Query):
@@ -109,11 +99,8 @@ class TwoReleases(Query):
 
 
 class ChangeShape(Shape):
+    of = Change, "what query moment before after"
     what = serializers.ChoiceField(["added", "changed", "gone"])
-    query = serializers.CharField()
-    moment = serializers.CharField()
-    before = serializers.IntegerField(allow_null=True)
-    after = serializers.IntegerField(allow_null=True)
 
 
 class Difference(Shape):
@@ -123,10 +110,9 @@ class Difference(Shape):
 
 class Compared(Resource, at=f"{CAMPAIGN}/releases/difference", name="release-difference"):
     @reads(Difference, query=TwoReleases)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """What changed from one release to another."""
-        campaign = access.membership(request, name).campaign
-        before, after = (ready(campaign, self.params[name]) for name in ("from", "to"))
+        before, after = (ready_release(self.member.campaign, self.params[name]) for name in ("from", "to"))
         try:
             return compare(before, after)
         except ReeljudgeError as fault:  # a stored file is damaged, and no fault of the request's
@@ -139,17 +125,17 @@ class ExportShape(Shape):
 
 class Exports(Resource, at=f"{CAMPAIGN}/exports", name="exports"):
     @reads(ExportShape(many=True))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The files that can be exported."""
-        access.membership(request, name)
+        self.through(access.membership)
         return FILES
 
 
 class OneExport(Resource, at=f"{CAMPAIGN}/exports/<str:file>", name="export"):
     @reads(("text/plain",))
-    def get(self, request: Request, name: str, file: str) -> Any:
+    def get(self, file: str) -> Any:
         """A file of the campaign's present state."""
-        return export_file(access.membership(request, name).campaign, file)
+        return export_file(self.member.campaign, file)
 
 
 class TrainingSetShape(Shape):
@@ -169,19 +155,19 @@ class NewTrainingSet(Body):
 
 class TrainingSets(Resource, at=f"{CAMPAIGN}/training-sets", name="training-sets"):
     @reads(Page(TrainingSetShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The pseudo training sets."""
-        return Rows(access.membership(request, name).campaign.training_sets.all(), ("depth",))
+        return Rows(self.member.campaign.training_sets.all(), ("depth",))
 
     @starts(TrainingSetShape, ONCE, body=NewTrainingSet)
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Have a pseudo training set written by a job."""
-        made = ask_for_training_set(access.lead(request, name).campaign, self.data["depth"])
-        return under_way(name, make_training_set.jobs(made).get(), made)
+        made = ask_for_training_set(self.lead.campaign, self.data["depth"])
+        return self.under_way(make_training_set.jobs(made).get(), made)
 
 
 class TrainingSetFile(Resource, at=f"{CAMPAIGN}/training-sets/<int:depth>", name="training-set"):
     @reads(("application/json",))
-    def get(self, request: Request, name: str, depth: int) -> Any:
+    def get(self, depth: int) -> Any:
         """The file of a pseudo training set."""
-        return training_set_file(access.membership(request, name).campaign, depth)
+        return training_set_file(self.member.campaign, depth)

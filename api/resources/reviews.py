@@ -6,10 +6,9 @@ from typing import Any
 
 from django.http import Http404
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole, shape
-from api.operations import OR_LATER, Representation, Rows, changes, makes, reads, under_way
+from api.operations import OR_LATER, Rows, With, changes, makes, reads
 from api.resource import CAMPAIGN, Resource
 from judging import access
 from judging.consensus import GRADES
@@ -17,7 +16,6 @@ from judging.models import Flag, Reopening, Review
 from judging.review import reviewing
 from judging.review.decisions import ACTIONS, adjudicate, withdraw_adjudication
 from judging.review.reopening import reopen, reopen_work
-from judging.review.reviewing import as_seen
 from reports.tables.reopening_cost import Cost, cost_of
 
 LARGEST = 10**18 - 1  # a primary key
@@ -34,27 +32,26 @@ class Verdict(Body):
 
 class Reviews(Resource, at=f"{CAMPAIGN}/reviews", name="reviews"):
     @reads(Page(ReviewShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The reviews that are in force, the newest first."""
-        campaign = access.membership(request, name).campaign
-        return Rows(Review.objects.in_force().filter(batch__campaign=campaign).select_related("lead"), ("-pk",))
+        found = Review.objects.in_force().filter(batch__campaign=self.member.campaign)
+        return Rows(found.select_related("lead"), ("-pk",))
 
 
 class OneReview(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/review", name="review"):
     @changes(ReviewShape, body=Verdict)
-    def put(self, request: Request, name: str, pk: int) -> Any:
+    def put(self, pk: int) -> Any:
         """Review a settled batch: open the second, or close the query."""
-        lead, reason = access.lead(request, name), self.data.get("reason", "").strip()
-        return reviewing.review(access.batch(lead, pk).newest_edition, lead, self.data["verdict"], reason)
+        batch, reason = access.batch(self.lead, pk).newest_edition, self.data.get("reason", "").strip()
+        return reviewing.review(batch, self.lead, self.data["verdict"], reason)
 
     @changes()
-    def delete(self, request: Request, name: str, pk: int) -> Any:
+    def delete(self, pk: int) -> Any:
         """Undo the review of a batch."""
-        lead = access.lead(request, name)
-        review = reviewing.review_in_force(access.batch(lead, pk).newest_edition)
+        review = reviewing.review_in_force(access.batch(self.lead, pk).newest_edition)
         if review is None:
             raise Http404
-        reviewing.undo(review, lead)
+        reviewing.undo(review, self.lead)
 
 
 class SeenAdvice(Body):
@@ -84,13 +81,13 @@ class AcceptedShape(Shape):
 
 class Acceptance(Resource, at=f"{CAMPAIGN}/batches/acceptance", name="accept"):
     @changes(AcceptedShape, body=ToAccept)
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Follow the recommendations for several batches."""
-        lead = access.lead(request, name)
         seen = [
-            (access.batch(lead, each["batch"]), each["verdict"], as_seen(each["mean"])) for each in self.data["seen"]
+            (access.batch(self.lead, each["batch"]), each["verdict"], reviewing.as_seen(each["mean"]))
+            for each in self.data["seen"]
         ]
-        done, left = reviewing.accept_all(lead, seen)
+        done, left = reviewing.accept_all(self.lead, seen)
         return {"done": done, "left": [{"batch": batch.pk, "why": why} for batch, why in left]}
 
 
@@ -99,10 +96,7 @@ class FlagShape(Shape):
         Flag,
         "id candidate=candidate_id batch=candidate.batch_id worker=assignment.annotator.worker reason comment at",
     )
-    comment = serializers.SerializerMethodField(help_text="for leads")
-
-    def get_comment(self, flag: Flag) -> str:
-        return flag.comment if self.context["reader"].may_review else ""
+    comment = serializers.CharField(read_only=True, help_text="for leads")
 
 
 class FlagAction(Body):
@@ -111,19 +105,20 @@ class FlagAction(Body):
 
 class Flags(Resource, at=f"{CAMPAIGN}/flags", name="flags"):
     @reads(Page(FlagShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """What annotators could not judge, the newest first."""
-        member = access.membership(request, name)
-        rows = Flag.objects.waiting(member.campaign).select_related("candidate", "assignment__annotator")
-        return Rows(rows, ("-pk",), context={"reader": member})
+        rows = Flag.objects.waiting(self.member.campaign).select_related("candidate", "assignment__annotator")
+        return Rows(rows, ("-pk",), self.as_read)
+
+    def as_read(self, flags: list[Flag]) -> list[With]:
+        return [With(flag, comment=flag.comment if self.member.may_review else "") for flag in flags]
 
 
 class OneFlag(Resource, at=f"{CAMPAIGN}/flags/<int:pk>", name="flag-handled"):
     @changes(shape("Done", done=serializers.CharField(help_text="what was done, in words")), body=FlagAction)
-    def post(self, request: Request, name: str, pk: int) -> Any:
+    def post(self, pk: int) -> Any:
         """Deal with a flag."""
-        lead = access.lead(request, name)
-        return {"done": ACTIONS[self.data["action"]](access.flag(lead, pk), lead)}
+        return {"done": ACTIONS[self.data["action"]](access.flag(self.lead, pk), self.lead)}
 
 
 class OwnGrade(Body):
@@ -133,25 +128,19 @@ class OwnGrade(Body):
 
 class OneGrade(Resource, at=f"{CAMPAIGN}/candidates/<int:pk>/grade", name="grade"):
     @changes(body=OwnGrade)
-    def put(self, request: Request, name: str, pk: int) -> Any:
+    def put(self, pk: int) -> Any:
         """Grade a candidate without a consensus; it is exported apart."""
-        lead = access.lead(request, name)
-        adjudicate(access.candidate(lead, pk), lead, self.data["grade"], self.data["reason"])
+        adjudicate(access.candidate(self.lead, pk), self.lead, self.data["grade"], self.data["reason"])
 
     @changes()
-    def delete(self, request: Request, name: str, pk: int) -> Any:
+    def delete(self, pk: int) -> Any:
         """Take the lead's grade back."""
-        lead = access.lead(request, name)
-        withdraw_adjudication(access.candidate(lead, pk), lead)
+        withdraw_adjudication(access.candidate(self.lead, pk), self.lead)
 
 
 class ReopeningShape(Shape):
     of = Reopening, "id what at"
-    reason = serializers.SerializerMethodField(help_text="for leads, where it is about a person")
-
-    def get_reason(self, record: Reopening) -> str:
-        private = record.annotator_id and not self.context["reader"].may_review
-        return "" if private else record.reason
+    reason = serializers.CharField(read_only=True, help_text="for leads, where it is about a person")
 
 
 class ToReopen(Body):
@@ -162,20 +151,20 @@ class ToReopen(Body):
 
 class Reopenings(Resource, at=f"{CAMPAIGN}/reopenings", name="reopenings"):
     @reads(Page(ReopeningShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """What was reopened, the newest first."""
-        member = access.membership(request, name)
-        return Rows(member.campaign.reopenings.all(), ("-pk",), context={"reader": member})
+        return Rows(self.member.campaign.reopenings.all(), ("-pk",), self.as_read)
+
+    def as_read(self, records: list[Reopening]) -> list[With]:
+        leads = self.member.may_review
+        return [With(each, reason=each.reason if leads or not each.annotator_id else "") for each in records]
 
     @makes(ReopeningShape, OR_LATER, body=ToReopen)
-    def post(self, request: Request, name: str) -> Any:
+    def post(self) -> Any:
         """Have others judge something again."""
-        lead = access.lead(request, name)
-        scope = access.scope(lead, self.data["what"], self.data["id"])
-        record = reopen(lead, scope, self.data["reason"])
-        data = Representation(ReopeningShape(record, context={"reader": lead}).data)
-        job = reopen_work.jobs(record).first()
-        return under_way(name, job, data) if job else data
+        scope = access.scope(self.lead, self.data["what"], self.data["id"])
+        record = reopen(self.lead, scope, self.data["reason"])
+        return self.under_way(reopen_work.jobs(record).first(), record)
 
 
 class CostAsked(Query):
@@ -196,7 +185,6 @@ class CostShape(Shape):
 
 class ReopeningCost(Resource, at=f"{CAMPAIGN}/reopenings/cost", name="reopening-cost"):
     @reads(CostShape, query=CostAsked)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """What reopening would come to, before it is done."""
-        lead = access.lead(request, name)
-        return cost_of(lead.campaign, access.scope(lead, self.params["what"], self.params["id"]))
+        return cost_of(self.lead.campaign, access.scope(self.lead, self.params["what"], self.params["id"]))

@@ -8,15 +8,15 @@ from typing import Any
 
 from django.http import FileResponse
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import OpenApiParameter, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.document import BYTES
+from api.document import BYTES, Trait
 from api.fields import Body, Choice, Page, Query, Shape, Text, Whole, shape
-from api.operations import OR_LATER, RUNS, STORES, Rows, Trait, changes, makes, reads, starts, under_way
-from api.problems import checked, unfit
+from api.operations import OR_LATER, RUNS, STORES, UNFIT, Rows, With, changes, fresh, makes, reads, starts
+from api.problems import checked
 from api.resource import CAMPAIGN, Resource
 from base.errors import BadValue, Unfit
 from campaigns.models import Upload
@@ -41,10 +41,9 @@ MOST = MOST_MIB * 2**20  # bytes
 
 
 class FileShape(Shape):
-    of = Upload, "token name size received"
+    of = Upload, "token name size received purpose whole=is_whole"
     helps = {"token": "names the file in addresses", "received": "bytes that have arrived; the next piece goes there"}
     purpose = serializers.CharField()
-    whole = serializers.BooleanField(source="is_whole")
 
 
 def take(request: Request, find: Callable[[], Any]) -> Any:
@@ -67,9 +66,12 @@ UNSCORED: dict[str, Any] = {"release": None, "missing": 0, "unjudged": 0, "refus
 
 
 class RunShape(Shape):
-    of = (Run, "number name system group description paper code visibility at filename sha256 size queries predictions")
+    of = (
+        Run,
+        "number name system group description paper code visibility at filename sha256 size queries predictions "
+        "by=by.worker",
+    )
     helps = {"group": "the same for runs of a system that differ by their seed", "size": "bytes"}
-    by = serializers.IntegerField(source="by.worker")
     notes = serializers.ListField(child=serializers.CharField(), help_text="what is unusual about it")
 
 
@@ -85,6 +87,9 @@ class Findings(Shape):
     count = serializers.IntegerField(help_text="of all faults")
     told = serializers.ListField(child=serializers.CharField(), help_text="the first hundred, line by line")
 
+    def get_attribute(self, instance: Any) -> Any:
+        return super().get_attribute(instance) or None  # a row without findings has an empty dictionary
+
 
 class SubmissionShape(Shape):
     """A run on its way: not a run before its file was checked and nothing was wrong."""
@@ -92,12 +97,10 @@ class SubmissionShape(Shape):
     of = Submission, "token name"
     helps = {"token": "names the submission in addresses"}
     files = FileShape(many=True)
-    findings = serializers.SerializerMethodField(help_text="of the last check; null before it, and after a good one")
+    findings = Findings(
+        allow_null=True, read_only=True, help_text="of the last check; null before it, and after a good one"
+    )
     run = serializers.IntegerField(source="run.number", allow_null=True, default=None, help_text="what it became")
-
-    @extend_schema_field(Findings(allow_null=True))
-    def get_findings(self, submission: Submission) -> Any:
-        return submission.findings or None
 
 
 class NewFile(Body):
@@ -107,81 +110,74 @@ class NewFile(Body):
 
 class Runs(Resource, at=f"{CAMPAIGN}/runs", name="runs"):
     @reads(Page(RunShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The runs that the person may see, the newest first."""
-        runs = Run.objects.seen_by(access.membership(request, name)).select_related("by")
+        runs = Run.objects.seen_by(self.member).select_related("by")
         return Rows(runs, ("-number",))
 
-    @makes(SubmissionShape, body=NewRun, scope=RUNS)
-    def post(self, request: Request, name: str) -> Any:
+    @makes(SubmissionShape, UNFIT, body=NewRun, scope=RUNS)
+    def post(self) -> Any:
         """Describe a run that is to come; its file follows."""
-        member = access.membership(request, name)
-        data = checked(RunForm({"visibility": Visibility.SHARED} | self.data))
-        with unfit():
-            return describe(member, data)
+        return describe(self.member, checked(RunForm({"visibility": Visibility.SHARED} | self.data)))
 
 
 class OneSubmission(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>", name="submission"):
     @reads(SubmissionShape, scope=RUNS)
-    def get(self, request: Request, name: str, token: str) -> Any:
+    def get(self, token: str) -> Any:
         """A run on its way, and what was wrong with it."""
-        return access.submission(access.membership(request, name), token)
+        return access.submission(self.member, token)
 
 
 class Files(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/files", name="submission-files"):
-    @changes(FileShape, STORES, body=NewFile, scope=RUNS, status=201)
-    def post(self, request: Request, name: str, token: str) -> Any:
+    @changes(FileShape, STORES, UNFIT, body=NewFile, scope=RUNS, status=201)
+    def post(self, token: str) -> Any:
         """Announce the file of a run, or find one that broke off."""
-        submission, data = access.submission(access.membership(request, name), token), self.data
+        submission = access.submission(self.member, token)
         must_be_open(submission)
-        with unfit():
-            return announce(submission, data["purpose"], data["name"], data["size"])
+        return announce(submission, **self.data)
 
 
 class OneFile(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/files/<slug:file>", name="submission-file"):
     @reads(FileShape, scope=RUNS)
-    def get(self, request: Request, name: str, token: str, file: str) -> Any:
+    def get(self, token: str, file: str) -> Any:
         """How much of a file has arrived."""
-        return take(request, partial(access.arrival, access.membership(request, name), token, file))
+        return take(self.request, partial(access.arrival, self.member, token, file))
 
     @changes(FileShape, PIECE, STORES, scope=RUNS)
-    def patch(self, request: Request, name: str, token: str, file: str) -> Any:
+    def patch(self, token: str, file: str) -> Any:
         """Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere."""
-        return take(request, partial(access.arrival, access.membership(request, name), token, file))
+        return take(self.request, partial(access.arrival, self.member, token, file))
 
 
 class Check(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/check", name="submission-check"):
-    @starts(SubmissionShape, scope=RUNS)
-    def post(self, request: Request, name: str, token: str) -> Any:
+    @starts(SubmissionShape, UNFIT, scope=RUNS)
+    def post(self, token: str) -> Any:
         """Check the file; a job stores the run if nothing is wrong."""
-        submission = access.submission(access.membership(request, name), token)
-        with unfit():
-            job = submit(submission)
-        submission.refresh_from_db()
-        return under_way(name, job, submission)
+        submission = access.submission(self.member, token)
+        return self.under_way(submit(submission), fresh(submission))
 
 
 class OneRun(Resource, at=f"{CAMPAIGN}/runs/<int:number>", name="run"):
     @reads(RunShape)
-    def get(self, request: Request, name: str, number: int) -> Any:
+    def get(self, number: int) -> Any:
         """A run."""
-        return access.run(access.membership(request, name), number)
+        return access.run(self.member, number)
 
 
 class RunFile(Resource, at=f"{CAMPAIGN}/runs/<int:number>/file", name="run-file"):
     @reads((BYTES,))
-    def get(self, request: Request, name: str, number: int) -> Any:
+    def get(self, number: int) -> Any:
         """The file of a run, as it was sent."""
-        run = access.run(access.membership(request, name), number)
+        run = access.run(self.member, number)
         content = run.file.open("rb")
         return FileResponse(content, as_attachment=True, filename=run.filename, content_type=BYTES)
 
 
 class WhoSees(Resource, at=f"{CAMPAIGN}/runs/<int:number>/visibility", name="run-visibility"):
     @changes(RunShape, body=shape("Seen", Body, visibility=Choice(choices=Visibility.choices)), scope=RUNS)
-    def put(self, request: Request, name: str, number: int) -> Any:
+    def put(self, number: int) -> Any:
         """Let others see a run of one's own, or no longer."""
-        run = access.own_run(access.membership(request, name), number)
+        run = access.own_run(self.member, number)
         run.show_to(self.data["visibility"])
         return run
 
@@ -205,23 +201,18 @@ class OfRelease(Query):
 
 class Scores(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scores", name="run-scores"):
     @reads(ScoresShape, OR_LATER, query=OfRelease)
-    def get(self, request: Request, name: str, number: int) -> Any:
+    def get(self, number: int) -> Any:
         """The scores of a run on a release; 202 while they are computed."""
-        member = access.membership(request, name)
-        run = access.run(member, number)
+        run = access.run(self.member, number)
         scorings = run.scorings.select_related("release").order_by("-release__version")
         if "release" in self.params:
             return _scores(get_object_or_404(scorings, release__version=self.params["release"]))
-        newest, found = newest_release(member.campaign), scorings.first()
-        job = score_runs.jobs(newest).first() if newest else None
-        is_newest = found and newest and found.release_id == newest.pk
-        waits = job and job.is_unfinished and not is_newest
-        return under_way(name, job, _scores(found)) if job and waits else _scores(found)
+        newest, found = newest_release(self.member.campaign), scorings.first()
+        waits = newest and not (found and found.release_id == newest.pk)
+        return self.under_way(score_runs.jobs(newest).unfinished().first() if waits else None, _scores(found))
 
 
-def _scores(scoring: Scoring | None) -> dict[str, Any]:
+def _scores(scoring: Scoring | None) -> Any:
     if scoring is None:
         return UNSCORED
-    about = {"release": scoring.release.version, "missing": scoring.missing, "unjudged": scoring.unjudged}
-    scores = scoring.scores.defer("values").order_by("pk")
-    return about | {"refusals": scoring.refusals, "scores": scores}
+    return With(scoring, release=scoring.release.version, scores=scoring.scores.defer("values").order_by("pk"))

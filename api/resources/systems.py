@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Truth, Whole
-from api.operations import ONCE, OR_LATER, RUNS, Representation, Rows, changes, reads, starts, under_way
-from api.problems import unfit
+from api.operations import ONCE, OR_LATER, RUNS, UNFIT, Rows, With, changes, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobShape
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import Findings
 from corpus.features import sets_of
-from jobs.models import Job
 from releases.training import DEEPEST
 from runs import access
+from runs.systems import orders
 from runs.systems.models import LONGEST_QUERY, TrainedSystem
-from runs.systems.orders import (
-    ENCODER,
-    LEARNED,
-    LONGEST,
-    MOST_SEEDS,
-    SHORTEST,
-    Hit,
-    Wanted,
-    ask_again,
-    ask_to_search,
-    ask_to_train,
-    hits_of,
-    remove,
-    search_with_system,
-)
 from runs.systems.pages import State, curves_file, jobs_of, state_of
 from runs.systems.training import train_system
 from systems.interface import SYSTEMS, Entry
 
 LARGEST = 10**9
 TYPES = {int: "integer", float: "number", bool: "boolean", str: "text"}
-FIELDS: dict[type, type[serializers.Field]] = {int: Whole, float: Number, bool: Truth, str: Text}
+FIELDS: dict[type, Callable[..., serializers.Field]] = {
+    int: partial(Whole, min_value=0, max_value=LARGEST),
+    float: partial(Number, min_value=0, max_value=LARGEST),
+    bool: Truth,
+    str: partial(Text, max_length=40),
+}
 
 
 class OptionShape(Shape):
@@ -55,10 +45,9 @@ class OptionShape(Shape):
 
 
 class KindShape(Shape):
+    of = Entry, "name title learns differs"
+    helps = {"differs": "in what it differs from its authors' code; empty if nothing is known"}
     name = serializers.CharField(help_text="what `system` is when one is asked for")
-    title = serializers.CharField()
-    learns = serializers.BooleanField()
-    differs = serializers.CharField(help_text="in what it differs from its authors' code; empty if nothing is known")
     needs = serializers.ListField(child=serializers.CharField(), help_text="what videos must have")
     options = OptionShape(many=True)
 
@@ -70,13 +59,13 @@ class SystemKindsShape(Shape):
 
 class SystemKinds(Resource, at=f"{CAMPAIGN}/systems/kinds", name="system-kinds"):
     @reads(SystemKindsShape)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """What can be trained, with options and sets of features."""
-        corpus = access.membership(request, name).campaign.corpus
+        corpus = self.member.campaign.corpus
         return {"features": sets_of(corpus), "kinds": [_kind(key, entry) for key, entry in SYSTEMS.items()]}
 
 
-def _kind(name: str, entry: Entry) -> dict[str, Any]:
+def _kind(name: str, entry: Entry) -> With:
     bounds, choices = entry.options.table("bounds"), entry.options.table("choices")
     options = []
     for field in fields(entry.options):
@@ -84,8 +73,7 @@ def _kind(name: str, entry: Entry) -> dict[str, Any]:
             least, most = bounds.get(field.name, (None, None))
             about = {"name": field.name, "type": TYPES[type(field.default)], "default": field.default}
             options.append(about | {"least": least, "most": most, "choices": choices.get(field.name, ())})
-    about = {"name": name, "title": entry.title, "learns": entry.learns, "differs": entry.differs}
-    return about | {"needs": sorted(entry.needs), "options": options}
+    return With(entry, name=name, needs=sorted(entry.needs), options=options)
 
 
 class SystemShape(Shape):
@@ -104,25 +92,14 @@ class SystemShape(Shape):
     }
     options = serializers.DictField(child=serializers.JSONField(), help_text="that are not the defaults")
     state = serializers.SerializerMethodField()
-    job = serializers.SerializerMethodField(help_text="that trains it, with its progress or its error")
-    findings = serializers.SerializerMethodField(help_text="why its run was refused")
+    job = JobShape(allow_null=True, read_only=True, help_text="that trains it, with its progress or its error")
+    findings = Findings(
+        source="submission.findings", allow_null=True, read_only=True, help_text="why its run was refused"
+    )
 
     @extend_schema_field(serializers.ChoiceField(State.choices))
-    def get_state(self, row: TrainedSystem) -> str:
-        return state_of(row, self._job(row)).value
-
-    @extend_schema_field(JobShape(allow_null=True))
-    def get_job(self, row: TrainedSystem) -> Any:
-        job = self._job(row)
-        return JobShape(job).data if job else None
-
-    @extend_schema_field(Findings(allow_null=True))
-    def get_findings(self, row: TrainedSystem) -> Any:
-        return (row.submission.findings or None) if row.submission else None
-
-    def _job(self, row: TrainedSystem) -> Job | None:
-        jobs: dict[int, Job] = self.context["jobs"]
-        return jobs.get(row.pk)
+    def get_state(self, row: Any) -> str:
+        return state_of(row, row.job).value
 
 
 class PointShape(Shape):
@@ -139,17 +116,7 @@ class SystemOptions(Body):
     def get_fields(self) -> dict[str, serializers.Field]:
         """Return the options of all kinds; which of them a kind has, and their ranges, it says itself."""
         defaults = {field.name: field.default for entry in SYSTEMS.values() for field in fields(entry.options)}
-        return {
-            name: FIELDS[type(default)](required=False, **_limits(default))
-            for name, default in defaults.items()
-            if name != "seed"
-        }
-
-
-def _limits(default: Any) -> dict[str, int]:
-    if isinstance(default, str):
-        return {"max_length": 40}
-    return {} if isinstance(default, bool) else {"min_value": 0, "max_value": LARGEST}
+        return {name: FIELDS[type(default)](required=False) for name, default in defaults.items() if name != "seed"}
 
 
 class NewSystem(Body):
@@ -159,71 +126,71 @@ class NewSystem(Body):
     name = Text(max_length=90, help_text="of its run; no other run of the campaign has it")
     features = Text(max_length=100, help_text="the name of a set of features")
     clip_seconds = Number(
-        required=False, min_value=SHORTEST, max_value=LONGEST, help_text=f"else {Wanted.clip_seconds:g}"
-    )
-    depth = Whole(required=False, min_value=1, max_value=DEEPEST, help_text=f"N; else {Wanted.depth}")
-    word_vectors = Choice(
-        choices=[LEARNED, ENCODER],
         required=False,
-        help_text=f"{LEARNED} with the system, or the tokens’ by the campaign’s encoder; else {LEARNED}",
+        min_value=orders.SHORTEST,
+        max_value=orders.LONGEST,
+        help_text=f"else {orders.Wanted.clip_seconds:g}",
+    )
+    depth = Whole(required=False, min_value=1, max_value=DEEPEST, help_text=f"N; else {orders.Wanted.depth}")
+    word_vectors = Choice(
+        choices=[orders.LEARNED, orders.ENCODER],
+        required=False,
+        help_text=f"{orders.LEARNED} with the system, or the tokens’ by the campaign’s encoder; else {orders.LEARNED}",
     )
     seeds = serializers.ListField(
         child=Whole(min_value=0, max_value=2**63 - 1),
         required=False,
         min_length=1,
-        max_length=MOST_SEEDS,
+        max_length=orders.MOST_SEEDS,
         help_text="a system is trained with each; else with 1",
     )
     options = SystemOptions(required=False, help_text="that are not the defaults")
 
 
-def _represented(rows: list[TrainedSystem]) -> list[Representation]:
-    return [Representation(each) for each in SystemShape(rows, many=True, context={"jobs": jobs_of(rows)}).data]
+def _with_jobs(rows: list[TrainedSystem]) -> list[With]:
+    jobs = jobs_of(rows)
+    return [With(row, job=jobs.get(row.pk)) for row in rows]
 
 
 class Systems(Resource, at=f"{CAMPAIGN}/systems", name="systems"):
     @reads(Page(SystemShape))
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The systems of a campaign, the newest first."""
-        campaign = access.membership(request, name).campaign
-        return Rows(campaign.systems.select_related("by", "submission", "run"), ("-number",), _represented)
+        rows = self.member.campaign.systems.select_related("by", "submission", "run")
+        return Rows(rows, ("-number",), _with_jobs)
 
-    @starts(SystemShape(many=True), ONCE, body=NewSystem, scope=RUNS)
-    def post(self, request: Request, name: str) -> Any:
+    @starts(SystemShape(many=True), ONCE, UNFIT, body=NewSystem, scope=RUNS)
+    def post(self) -> Any:
         """Have systems trained, one with each seed; each submits its run."""
-        member = access.membership(request, name)
-        with unfit():
-            made = ask_to_train(member, Wanted(**self.data))
-        return under_way(name, train_system.jobs(made[0]).get(), _represented(made))
+        made = orders.ask_to_train(self.member, orders.Wanted(**self.data))
+        return self.under_way(train_system.jobs(made[0]).get(), _with_jobs(made))
 
 
 class OneSystem(Resource, at=f"{CAMPAIGN}/systems/<int:number>", name="system"):
     @reads(OneSystemShape)
-    def get(self, request: Request, name: str, number: int) -> Any:
+    def get(self, number: int) -> Any:
         """A system, how far it is, and its curves."""
-        row = access.trained_system(access.membership(request, name), number)
-        return Representation(OneSystemShape(row, context={"jobs": jobs_of([row])}).data)
+        return _with_jobs([access.trained_system(self.member, number)])[0]
 
     @changes(scope=RUNS)
-    def delete(self, request: Request, name: str, number: int) -> Any:
+    def delete(self, number: int) -> Any:
         """Remove a system that one has asked for, or as a lead any; a training ends, and a run stays."""
-        remove(access.removable_system(access.membership(request, name), number))
+        orders.remove(access.removable_system(self.member, number))
 
 
 class SystemAgain(Resource, at=f"{CAMPAIGN}/systems/<int:number>/again", name="system-again"):
     @starts(SystemShape, scope=RUNS)
-    def post(self, request: Request, name: str, number: int) -> Any:
+    def post(self, number: int) -> Any:
         """Go on with a training that has failed."""
-        row = access.trained_system(access.membership(request, name), number)
-        job = ask_again(row)
-        return under_way(name, job, _represented([row])[0])
+        row = access.trained_system(self.member, number)
+        return self.under_way(orders.ask_again(row), _with_jobs([row])[0])
 
 
 class SystemCurves(Resource, at=f"{CAMPAIGN}/systems/<int:number>/curves/<slug:format>", name="system-curves"):
     @reads(FILE_TYPES)
-    def get(self, request: Request, name: str, number: int, format: str) -> Any:
+    def get(self, number: int, format: str) -> Any:
         """The curves of a training: their points as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
-        return curves_file(access.trained_system(access.membership(request, name), number), format)
+        return curves_file(access.trained_system(self.member, number), format)
 
 
 class SearchedWords(Query):
@@ -231,7 +198,7 @@ class SearchedWords(Query):
 
 
 class SystemHit(Shape):
-    of = Hit, "moment video start end score"
+    of = orders.Hit, "moment video start end score"
     helps = {"moment": "its id in TREC files", "start": "seconds", "end": "seconds"}
     clip = ClipAddress()
 
@@ -244,11 +211,10 @@ class SystemFound(Shape):
 
 class SystemSearches(Resource, at=f"{CAMPAIGN}/systems/<int:number>/search", name="system-search"):
     @reads(SystemFound, OR_LATER, query=SearchedWords)
-    def get(self, request: Request, name: str, number: int) -> Any:
+    def get(self, number: int) -> Any:
         """The moments that a trained system finds for a query; 202 while a job searches."""
-        member = access.membership(request, name)
-        search = ask_to_search(access.trained_system(member, number), self.params["q"])
+        search = orders.ask_to_search(access.trained_system(self.member, number), self.params["q"])
         found = search.moments is not None
-        job = None if found else search_with_system.jobs(search).first()
-        data = {"found": found, "job": job, "hits": hits_of(search, member.campaign)}
-        return under_way(name, job, data) if job and job.is_unfinished else data
+        job = None if found else orders.search_with_system.jobs(search).first()
+        data = {"found": found, "job": job, "hits": orders.hits_of(search, self.member.campaign)}
+        return self.under_way(job if job and job.is_unfinished else None, data)

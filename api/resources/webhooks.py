@@ -6,17 +6,14 @@ from typing import Any
 
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from api.fields import Body, Choice, Page, Shape, Text, Truth, shape
-from api.operations import LEAD, Representation, Rows, changes, makes, reads
-from api.problems import unfit
+from api.operations import LEAD, UNFIT, Rows, With, changes, fresh, makes, reads
 from api.resource import CAMPAIGN, Resource
 from campaigns import webhooks
 from campaigns.events import Happened
 from campaigns.models import Delivery, Membership, Webhook
 from campaigns.webhooks import LONGEST
-from judging import access
 
 
 class WebhookShape(Shape):
@@ -41,18 +38,16 @@ class DeliveryShape(Shape):
 
 class Webhooks(Resource, at=f"{CAMPAIGN}/webhooks", name="webhooks"):
     @reads(Page(WebhookShape), scope=LEAD)
-    def get(self, request: Request, name: str) -> Any:
+    def get(self) -> Any:
         """The webhooks of a campaign."""
-        return Webhook.objects.filter(campaign=access.lead(request, name).campaign)
+        return Webhook.objects.filter(campaign=self.lead.campaign)
 
-    @makes(WebhookWithSecret, body=NewWebhook)
-    def post(self, request: Request, name: str) -> Any:
+    @makes(WebhookWithSecret, UNFIT, body=NewWebhook)
+    def post(self) -> Any:
         """Have another site told what happens."""
-        lead, events = access.lead(request, name), set(self.data["events"])
-        with unfit():
-            made, secret = webhooks.make(lead.campaign, self.data["address"], events, lead)
-        made.refresh_from_db()
-        return Representation(WebhookShape(made).data | {"secret": secret})
+        events = set(self.data["events"])
+        made, secret = webhooks.make(self.lead.campaign, self.data["address"], events, self.lead)
+        return With(fresh(made), secret=secret)
 
 
 def _webhook(lead: Membership, pk: int) -> Webhook:
@@ -61,39 +56,37 @@ def _webhook(lead: Membership, pk: int) -> Webhook:
 
 class OneWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>", name="webhook"):
     @changes(WebhookShape, body=shape("WebhookChange", Body, enabled=Truth(help_text="whether it is told anything")))
-    def patch(self, request: Request, name: str, pk: int) -> Any:
+    def patch(self, pk: int) -> Any:
         """Disable a webhook, or enable it again."""
-        webhook = _webhook(access.lead(request, name), pk)
+        webhook = _webhook(self.lead, pk)
         webhook.enable(self.data["enabled"])
         return webhook
 
     @changes()
-    def delete(self, request: Request, name: str, pk: int) -> Any:
+    def delete(self, pk: int) -> Any:
         """Remove a webhook, with its deliveries."""
-        _webhook(access.lead(request, name), pk).delete()
+        _webhook(self.lead, pk).delete()
 
 
 class TestWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/test", name="webhook-test"):
     @changes(DeliveryShape, status=202)
-    def post(self, request: Request, name: str, pk: int) -> Any:
+    def post(self, pk: int) -> Any:
         """Send a webhook a test."""
-        sent = webhooks.test(_webhook(access.lead(request, name), pk))
-        sent.refresh_from_db()
-        return sent
+        return fresh(webhooks.test(_webhook(self.lead, pk)))
 
 
 class Deliveries(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/deliveries", name="deliveries"):
     @reads(Page(DeliveryShape), scope=LEAD)
-    def get(self, request: Request, name: str, pk: int) -> Any:
+    def get(self, pk: int) -> Any:
         """What a webhook was sent, the newest first."""
-        return Rows(_webhook(access.lead(request, name), pk).deliveries.all(), ("-pk",))
+        return Rows(_webhook(self.lead, pk).deliveries.all(), ("-pk",))
 
 
 class DeliverAgain(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/deliveries/<int:delivery>/again", name="delivery-again"):
     @changes(DeliveryShape, status=202)
-    def post(self, request: Request, name: str, pk: int, delivery: int) -> Any:
+    def post(self, pk: int, delivery: int) -> Any:
         """Send a delivery again that was not taken."""
-        rows = Delivery.objects.filter(webhook=_webhook(access.lead(request, name), pk))
+        rows = Delivery.objects.filter(webhook=_webhook(self.lead, pk))
         found = get_object_or_404(rows.select_related("webhook"), pk=delivery)
         webhooks.send_again(found)
         return found

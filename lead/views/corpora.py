@@ -5,16 +5,16 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from base.request_fields import text_in, whole_in
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
-from corpus.clips import FOR_CORPUS_PAGE, clips_of
+from corpus.clips import FOR_CORPUS_PAGE, clip_on_page, clips_of
 from corpus.counting import figures_of
-from corpus.models import Clip, Corpus, Moment
+from corpus.models import Clip
 from jobs.models import Job
 from judging import access
 from judging.pool.clips import clips_found, cut_clip, cut_for_search, prepare_clip
@@ -31,7 +31,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, name: str) -> HttpResponse:
     """The size of a corpus in the columns of the paper's tables, and its moments."""
-    corpus = access.corpus(request, name)
+    corpus = access.corpus(request, name=name)
     counted = figures_of(corpus)
     known = {
         "corpus": corpus,
@@ -46,22 +46,18 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def moment(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """One moment with all that is known of it, and its clip if it was cut for this page."""
-    corpus = access.corpus(request, name)
-    found = _moment(corpus, pk)
-    clip = Clip.objects.filter(video=found.video, start=found.start, end=found.end, audience=FOR_CORPUS_PAGE).first()
-    return render(request, "lead/corpus_moment.html", {"corpus": corpus, "moment": found, "clip": clip})
+    corpus = access.corpus(request, name=name)
+    found = access.moment(corpus, pk)
+    known = {"corpus": corpus, "moment": found, "clip": clip_on_page(found)}
+    return render(request, "lead/corpus_moment.html", known)
 
 
 @require_POST
 def cut(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Ask for the clip of a moment. Asking twice is harmless."""
-    found = _moment(access.corpus(request, name), pk)
+    found = access.moment(access.corpus(request, name=name), pk)
     prepare_clip(clips_of([found], FOR_CORPUS_PAGE)[found.pk])
     return redirect("corpus-moment", name, pk)
-
-
-def _moment(corpus: Corpus, pk: int) -> Moment:
-    return get_object_or_404(Moment.objects.select_related("video"), video__corpus=corpus, pk=pk)
 
 
 @require_safe
@@ -89,7 +85,6 @@ def _with_clips(hits: list[Hit], campaign: Campaign) -> list[tuple[Hit, Clip | N
 def cut_found(request: HttpRequest, name: str) -> HttpResponse:
     """Have the clip of a moment cut, and go back to what was found."""
     lead = access.lead(request, name)
-    moments = Moment.objects.filter(video__corpus=lead.campaign.corpus).select_related("video")
-    cut_for_search(get_object_or_404(moments, pk=whole_in(request.POST, "moment")), lead.campaign)
+    cut_for_search(access.moment(lead.campaign.corpus, whole_in(request.POST, "moment")), lead.campaign)
     words = text_in(request.POST, "q", LONGEST_QUERY)
     return redirect(f"{reverse('search', args=[name])}?{urlencode({'q': words})}")

@@ -17,20 +17,10 @@ from judging.consensus import GRADES
 from judging.models.sitting import exam_batches
 from judging.quality import check_results
 from judging.quality.checks import DRAWN_AT_ONCE, REPEAT_AFTER, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
-from judging.quality.exam import (
-    DEPTH,
-    LONGEST_REASON,
-    QUERIES,
-    QUORUM,
-    VERDICTS,
-    exam_grades,
-    set_exam,
-    set_truth,
-    truths,
-)
+from judging.quality.exam import DEPTH, LONGEST_REASON, QUERIES, QUORUM, VERDICTS, set_exam, set_truth
 from judging.quality.examples import LONGEST_WHY
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.examinees import examinee, overview, pairs_of, pairs_of_one
+from reports.tables.examinees import examinee, overview, pairs_in, pairs_of_one
 from reports.tables.people import check_rows
 
 TRUTHS = {"": None} | {str(grade): grade for grade in GRADES}
@@ -67,16 +57,14 @@ def make_exam(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def exam_batch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     member = access.membership(request, name)
-    campaign, chosen = member.campaign, access.exam_batch(member, pk)
-    batches = exam_batches(campaign).order_by("query")
-    grades = exam_grades(campaign)
-    pairs = pairs_of(campaign, truths(campaign, grades), grades)
+    chosen = access.exam_batch(member, pk)
+    batches = exam_batches(member.campaign).order_by("query")
     return campaign_page(
         request,
         member,
         "lead/exam_batch.html",
         batch=chosen,
-        pairs=[pair for pair in pairs if pair.candidate.batch_id == pk],
+        pairs=pairs_in(chosen),
         grades=GRADES,
         longest=LONGEST_WHY,
         next=batches.filter(query__gt=chosen.query_id).first(),
@@ -105,14 +93,13 @@ def _truth(request: HttpRequest, rank: int) -> tuple[int | None, str]:
 def examinee_detail(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     member = access.membership(request, name)
     person = examinee(access.annotator_of(member, worker))
-    last = person.sittings[-1] if person.sittings else None
     return campaign_page(
         request,
         member,
         "lead/exam_person.html",
         examinee=person,
         pairs=pairs_of_one(person.member),
-        may_repeat=last and last.may_be_repeated,
+        may_repeat=person.may_repeat,
         events=person.member.events.select_related("by__user"),
         longest=LONGEST_REASON,
     )

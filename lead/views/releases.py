@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.request_fields import whole
@@ -17,7 +17,7 @@ from judging.consensus import RULE
 from judging.models import Candidate
 from releases.data_card import EARLY, LICENCES
 from releases.difference import HEADER, changes, compare
-from releases.exports import FILES, csv_lines, export_file, training_set_file
+from releases.exports import FILES, csv_lines, export_file, ready_release, release_file, training_set_file
 from releases.freezing import freeze, freeze_release
 from releases.models import Release, TrainingSet
 from releases.training import USUAL_DEPTHS, ask_for_training_set, make_training_set
@@ -56,9 +56,7 @@ def make(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def download(request: HttpRequest, name: str, version: int) -> FileResponse:
-    release = _ready(access.membership(request, name).campaign, version)
-    filename = f"{name}-v{version}.zip"
-    return FileResponse(release.file.open("rb"), as_attachment=True, filename=filename)
+    return release_file(access.membership(request, name).campaign, version)
 
 
 @require_safe
@@ -66,7 +64,7 @@ def compare_page(request: HttpRequest, name: str) -> HttpResponse:
     """Two releases beside each other: as a page with the first changes, or all of them as CSV."""
     member = access.membership(request, name)
     versions = (whole(field, request.GET.get(field, ""), "the number of a release") for field in ("from", "to"))
-    old, new = (_ready(member.campaign, version) for version in versions)
+    old, new = (ready_release(member.campaign, version) for version in versions)
     if request.GET.get("as") == "csv":
         rows = ((each.what, each.query, each.moment, each.before, each.after) for each in changes(old, new))
         answer = StreamingHttpResponse(csv_lines(HEADER, rows), content_type="text/csv; charset=utf-8")
@@ -74,10 +72,6 @@ def compare_page(request: HttpRequest, name: str) -> HttpResponse:
         answer["Content-Disposition"] = f'attachment; filename="{filename}"'
         return answer  # type: ignore[return-value]
     return campaign_page(request, member, "lead/release_difference.html", old=old, new=new, found=compare(old, new))
-
-
-def _ready(campaign: Campaign, version: int) -> Release:
-    return get_object_or_404(campaign.releases, version=version, state=Release.State.READY)
 
 
 @require_safe

@@ -34,7 +34,7 @@ def campaign(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def corpus(request: HttpRequest, name: str) -> HttpResponse:
-    found = access.corpus(request, name)
+    found = access.corpus(request, name=name)
     listed = _listed(request, access.jobs_of_corpus(request, found))
     return render(request, _template(request), {"corpus": found} | listed)
 

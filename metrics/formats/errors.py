@@ -27,6 +27,8 @@ def short(line: str) -> str:
     'red: \\x1b[31m'
     """
     line = f"{line[:BEGINNING]} … {line[-END:]}" if len(line) > BEGINNING + END else line
+    if line.isprintable():
+        return line
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)
 
 

@@ -202,10 +202,12 @@ class _Text:
         self.file, self.source = file, source
         self.decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self.text, self.at, self.is_over = "", 0, False
-        self.lines_before = 0  # of `text`
+        self.lines_before, self.counted = 0, 0  # up to a place in `text`
 
     def line(self) -> int:
-        return self.lines_before + self.text.count("\n", 0, self.at) + 1
+        self.lines_before += self.text.count("\n", self.counted, self.at)
+        self.counted = self.at
+        return self.lines_before + 1
 
     def fail(self, message: str, line: int | None = None) -> MeasureError:
         return MeasureError(f"{self.source}: line {line or self.line()}: {message}")
@@ -262,17 +264,17 @@ class _Text:
             return self.fail(fault_of(fault))
         if there > LONGEST_ENTRY and fault.pos - self.at > LONGEST_ENTRY:
             return self.fail(f"an entry of more than {LONGEST_ENTRY:,} characters; is this the right file?")
-        line = self.lines_before + self.text.count("\n", 0, fault.pos) + 1
+        line = self.line() + self.text.count("\n", self.at, fault.pos)
         return self.fail(fault_of(fault), line)
 
     def _read(self, size: int) -> None:
         """Forget what was taken, and read on."""
-        self.lines_before += self.text.count("\n", 0, self.at)
+        line = self.line()
         data = self.file.read(size)
         self.is_over = not data
         try:
             self.text = self.text[self.at :] + self.decoder.decode(data, self.is_over)
         except UnicodeDecodeError:
-            line = self.lines_before + self.text.count("\n", self.at) + 1
+            line += self.text.count("\n", self.at)
             raise MeasureError(f"{self.source}: line {line} or later: is not UTF-8 text") from None
-        self.at = 0
+        self.at = self.counted = 0

@@ -11,7 +11,7 @@ import numpy as np
 from django.db.models import Count
 
 from campaigns.models import Campaign, Membership
-from judging.models import Candidate, Flag, Sitting
+from judging.models import Batch, Candidate, Flag, Sitting
 from judging.models.sitting import exam_batches
 from judging.quality.exam import ExamGrades, Truths, exam_grades, truths
 from metrics.analysis.agreement import kappa
@@ -44,6 +44,11 @@ class Examinee:
         if last.result == Sitting.Result.FAILED:
             return "failed"
         return "submitted, waits for others" if last.is_waiting else f"in round {last.round}"
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether another round can be given."""
+        return bool(self.sittings and self.sittings[-1].may_be_repeated)
 
 
 @dataclass(frozen=True)
@@ -132,6 +137,13 @@ def pairs_of(campaign: Campaign, known: Truths, given: list[ExamGrades]) -> list
         missed = 0 if truth is None else sum(abs(grade - truth) > campaign.tolerance for grade in first)
         found.append(Pair(candidate, truth, first, missed, flagged.get(candidate.pk, 0)))
     return found
+
+
+def pairs_in(batch: Batch) -> list[Pair]:
+    """The pairs of a batch of the exam, by rank."""
+    campaign, given = batch.query.campaign, exam_grades(batch.query.campaign)
+    pairs = pairs_of(campaign, truths(campaign, given), given)
+    return [pair for pair in pairs if pair.candidate.batch_id == batch.pk]
 
 
 @dataclass(frozen=True)

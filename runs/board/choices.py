@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from django.http import QueryDict
+from django.shortcuts import get_object_or_404
 from numpy.typing import NDArray
 
 from base.errors import BadValue
 from base.request_fields import one_of, whole
 from base.text import abbreviated
+from campaigns.models import Membership
 from metrics import CONVENTIONS, Convention, Measure, MeasureError, parse_measure, parse_measures
 from runs.measures import JUDGED, NAMES, NDCG, USUAL, further_of, measures_of
 from runs.models import Yardstick
@@ -43,6 +45,14 @@ class Choices:
     def judged_under(self) -> str:
         """Return the convention by which that is counted: the present one, unless it says nothing of it."""
         return self.convention.name if JUDGED[0] in NAMES[self.convention.name] else USUAL
+
+
+def yardstick_of(member: Membership, params: Mapping[str, str]) -> Yardstick | None:
+    """Return the yardstick of the release that an address names, or of the newest on which a run was scored."""
+    known = Yardstick.objects.filter(release__campaign=member.campaign).select_related("release__campaign")
+    if version := params.get("release", ""):
+        return get_object_or_404(known, release__version=whole("release", version, "the number of a release"))
+    return known.order_by("release__version").last()
 
 
 def choices_of(params: QueryDict, yardstick: Yardstick) -> Choices:

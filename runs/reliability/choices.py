@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.http import Http404, HttpResponse, QueryDict
@@ -15,8 +16,8 @@ from releases.models import Release
 from reports.figures.files import figure_file
 from runs.measures import NDCG, USUAL
 from runs.models import Inquiry, Run
-from runs.reliability.figures import BY_KEY, FIGURES, Figure
-from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, comparable, inquiry_about
+from runs.reliability.figures import BY_KEY, FIGURES, NOTHING, Figure
+from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, Rows, comparable, inquiry_about
 
 HEADLINE = NDCG[4]  # NDCG@20 at IoU 0.5
 
@@ -33,9 +34,24 @@ class Choices:
     measure: str
     figure: Figure
 
-    @property
+    @cached_property
     def inquiry(self) -> Inquiry | None:
         return inquiry_about(self.runs, self.release, self.convention)
+
+    @property
+    def findings(self) -> Any:
+        """What the examination of these runs found; None before it has ended."""
+        return self.inquiry.findings if self.inquiry else None
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The numbers of the figure; none if there is nothing to show."""
+        return self.figure.rows(self.findings, self.measure) if self.findings else []
+
+    @property
+    def tells(self) -> str:
+        """What the figure shows, in words."""
+        return self.figure.tells(self.findings, self.measure) if self.rows else NOTHING
 
     def address(self, **other: str) -> str:
         """Return the query of an address that asks the same but for what is said."""
@@ -77,12 +93,9 @@ def _measures(runs: list[Run], release: Release, convention: str) -> list[str]:
 
 def examination_file(choices: Choices | None, kind: str) -> HttpResponse:
     """Answer with the figure that is asked about as a file; not found before its runs were examined."""
-    inquiry = choices.inquiry if choices else None
-    if not (choices and inquiry and inquiry.findings):
+    if not (choices and choices.findings) or not (choices.rows or kind == "csv"):
         raise Http404
-    rows = choices.figure.rows(inquiry.findings, choices.measure)
-    if not rows and kind != "csv":
-        raise Http404
+    rows = choices.rows
 
     def specify() -> dict[str, Any]:
         from runs.drawing import about_measures

@@ -6,23 +6,22 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
-from base.request_fields import one_of, text_in, whole
+from base.request_fields import one_of, text_in
 from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from metrics import CONVENTIONS
 from releases.models import Release
 from runs import access
-from runs.board.choices import Choices, Queries, choices_of, known_measures, measure_named
+from runs.board.choices import Choices, Queries, choices_of, known_measures, measure_named, yardstick_of
 from runs.board.files import FILES, caption
 from runs.board.table import Board, board
 from runs.measures import NAMES
-from runs.models import Yardstick
 from runs.scoring import ask_for_measure, jobs_on, newest_release
 
 
@@ -30,7 +29,7 @@ from runs.scoring import ask_for_measure, jobs_on, newest_release
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The runs of a campaign in one table. Any measure can be a column, and a click sorts by it."""
     member = access.membership(request, name)
-    yardstick = _yardstick(request, member)
+    yardstick = yardstick_of(member, request.GET)
     if yardstick is None:
         return campaign_page(request, member, "runs/no_board.html", release=newest_release(member.campaign))
     choices, queries = choices_of(request.GET, yardstick), Queries(yardstick)
@@ -55,7 +54,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     """The leaderboard of the same address as a file."""
     member = access.membership(request, name)
-    yardstick = _yardstick(request, member)
+    yardstick = yardstick_of(member, request.GET)
     if yardstick is None or format not in FILES:
         raise Http404
     found = board(member, yardstick, choices_of(request.GET, yardstick), Queries(yardstick).chosen(request.GET))
@@ -68,7 +67,7 @@ def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
 def ask_for(request: HttpRequest, name: str) -> HttpResponse:
     """Have all runs scored by one more measure, and lead to the leaderboard that shows it."""
     member = access.membership(request, name)
-    yardstick = _yardstick(request, member)
+    yardstick = yardstick_of(member, request.GET)
     if yardstick is None:
         raise Http404
     convention = one_of("convention", request.POST.get("convention"), list(NAMES))
@@ -81,14 +80,6 @@ def ask_for(request: HttpRequest, name: str) -> HttpResponse:
     columns = [str(each) for each in dict.fromkeys([*measures, measure]) if each in known]
     address = urlencode({"convention": convention, "m": columns}, doseq=True)
     return redirect(f"{reverse('leaderboard', args=[name])}?{address}")
-
-
-def _yardstick(request: HttpRequest, member: Membership) -> Yardstick | None:
-    """Return the yardstick of the release that the address names, or of the newest on which a run was scored."""
-    known = Yardstick.objects.filter(release__campaign=member.campaign).select_related("release__campaign")
-    if version := request.GET.get("release", ""):
-        return get_object_or_404(known, release__version=whole("release", version, "the number of a release"))
-    return known.order_by("release__version").last()
 
 
 def _releases(member: Membership) -> list[Release]:

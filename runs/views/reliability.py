@@ -14,7 +14,7 @@ from campaigns.pages import campaign_page, while_working
 from metrics import parse_measure
 from runs import access
 from runs.reliability.choices import Choices, choices_of, examination_file
-from runs.reliability.figures import FIGURES, NOTHING
+from runs.reliability.figures import FIGURES
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
 
 
@@ -25,11 +25,10 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     choices = choices_of(request.GET, member)
     if choices is None:
         return campaign_page(request, member, "runs/no_board.html", title="Can a measure be believed?")
-    inquiry = choices.inquiry
-    job = job_of(inquiry)
+    job = job_of(choices.inquiry)
     if request.headers.get("hx-request"):
         return _progress(request, job)
-    found = inquiry.findings if inquiry else None
+    found = choices.findings
     context: dict[str, Any] = {
         "choices": choices,
         **_offered(choices, member),
@@ -72,8 +71,7 @@ def _offered(choices: Choices, member: Membership) -> dict[str, Any]:
 
 def _findings(found: Any, choices: Choices, member: Membership) -> dict[str, Any]:
     """What the page says of its figure, and its numbers."""
-    figure, rows = choices.figure, choices.figure.rows(found, choices.measure)
-    tells = figure.tells(found, choices.measure) if rows else NOTHING
+    figure, rows = choices.figure, choices.rows
     files = {
         kind: f"{reverse('believe-file', args=[member.campaign.name, kind])}?{choices.address()}"
         for kind in ("json", "svg", "pdf", "csv")
@@ -83,7 +81,7 @@ def _findings(found: Any, choices: Choices, member: Membership) -> dict[str, Any
             "figure": figure,
             "is_drawn": bool(rows),
             "caption": f"{figure.caption(found)} ({figure.paper})",
-            "tells": tells,
+            "tells": choices.tells,
             "columns": [name.replace("_", " ") for name in rows[0]] if rows else [],
             "rows": [list(row.values()) for row in rows],
             "files": files,
