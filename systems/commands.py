@@ -55,7 +55,7 @@ def _add_systems(commands: Any) -> None:
 def list_systems(args: argparse.Namespace) -> None:
     for name, found in SYSTEMS.items():
         print(f"{name}: {found.title}{'. ' if found.differs else ''}{found.differs}")
-        meanings = found.options.meanings()
+        meanings = found.options.table("meaning")
         for field in fields(found.options):
             print(f"  {field.name}={field.default}".ljust(27), meanings[field.name])
 
