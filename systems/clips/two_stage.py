@@ -21,7 +21,6 @@ from ..ranking import Ranked, must_ask, rank, run_of
 from ..storage import read_arrays, write, write_arrays
 from ..windows import Scales, Windows, clips_in, slide
 from .building import plan_index, write_shard
-from .chamfer import chamfer, squared_distances
 from .codes import wanted_sample
 from .index import ClipIndex, Found, ranges
 from .layout import check
@@ -125,21 +124,6 @@ def rank_around(
     windows = windows_around(found.video, found.clip, index.durations(found.video), index.plan.clip_seconds, scales)
     scores = -cost(windows) if len(windows) else np.empty(0)
     return rank(windows, scores, depth, nms)
-
-
-def chamfer_cost(index: ClipIndex, words: Rows) -> Cost:
-    """Return the cost that compares the vectors of the index themselves with those of a query's words (Equation 2).
-
-    words: shape (words, d), float32.
-    """
-
-    def cost(windows: Windows) -> Floats:
-        videos, place = np.unique(windows.video, return_inverse=True)
-        clips, begins = index.clips_of(videos)
-        distances = squared_distances(index.rows(clips), words)
-        return chamfer(distances, begins[place] + windows.first, begins[place] + windows.stop)
-
-    return cost
 
 
 def windows_around(video: Ints, clip: Ints, duration: Floats, clip_seconds: float, scales: Scales) -> Windows:
