@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -173,6 +173,7 @@ class Learned(System):
     """A system with a network, which is made of the options and of facts of its training data."""
 
     network_class: ClassVar[Callable[..., Any]]
+    options: Training
     _network: Any = None
 
     @abstractmethod
@@ -190,18 +191,17 @@ class Learned(System):
         """Return the ranking of a validation set's videos, of which no index is stored."""
 
     def train(self, data: Data, report: Report = silent) -> None:
-        options = cast(Training, self.options)
         self.keep_card()
         if (self.folder / MODEL).exists():
             return report(Progress(1, 1, "the training was done before"))
         lesson, facts = self.lesson(data), self.facts(data)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(options.seed)
-            network = self.network_class(options, **facts)
+            torch.manual_seed(self.options.seed)
+            network = self.network_class(self.options, **facts)
         self._network = network
         valid = data.validation
         validate = None if valid is None else partial(self.validated, valid)
-        Trainer(network, options, self.folder, lambda step: lesson(network, step), validate, facts).run(report)
+        Trainer(network, self.options, self.folder, lambda step: lesson(network, step), validate, facts).run(report)
         return None
 
     @property
