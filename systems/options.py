@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Self
 
 from .errors import BadOption
 from .windows import MOST_CLIPS, WIDEST_STRIDE, Scales
@@ -36,6 +36,30 @@ class Options:
         0,
         1,
     )
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Self:
+        """Return options of these values, checked; the rest keeps the defaults.
+
+        Raises
+        ------
+        BadOption
+            For a field that there is not, or a value of the wrong type or size.
+        """
+        known = {field.name: field.default for field in fields(cls)}
+        read: dict[str, Any] = {}
+        for name, value in values.items():
+            if name not in known:
+                raise BadOption(name, "there is no such option", ", ".join(known))
+            right = type(known[name])
+            if right is float and type(value) is int:
+                value = float(value)
+            if type(value) is not right:
+                raise BadOption(name, repr(value), f"a value such as {known[name]!r}")
+            read[name] = value
+        made = cls(**read)
+        made.check()
+        return made
 
     @property
     def scales(self) -> Scales:
@@ -146,27 +170,3 @@ class Prior(Options):
     """What the moment prior has besides."""
 
     bins: int = option(75, "Number of bins of the start, and as many of the end.", 1, 10_000)
-
-
-def options_from(kind: type[Options], values: dict[str, Any]) -> Options:
-    """Return options of these values, checked; the rest keeps the defaults.
-
-    Raises
-    ------
-    BadOption
-        For a field that there is not, or a value of the wrong type or size.
-    """
-    known = {field.name: field.default for field in fields(kind)}
-    read: dict[str, Any] = {}
-    for name, value in values.items():
-        if name not in known:
-            raise BadOption(name, "there is no such option", ", ".join(known))
-        right = type(known[name])
-        if right is float and type(value) is int:
-            value = float(value)
-        if type(value) is not right:
-            raise BadOption(name, repr(value), f"a value such as {known[name]!r}")
-        read[name] = value
-    made = kind(**read)
-    made.check()
-    return made

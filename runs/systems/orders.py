@@ -69,11 +69,11 @@ class Wanted:
     def check(self, campaign: Campaign) -> None:
         """Raise BadValue if this cannot be trained, as far as can be told without reading features."""
         try:
-            wanted = entry(self.system)
+            options = entry(self.system).options
             if "seed" in self.options:
                 raise BadOption("seed", "among the options", "seeds beside them, one for each system")
             for seed in self.seeds:
-                wanted.options_with(self.options | {"seed": seed})
+                options.of(self.options | {"seed": seed})
         except BadOption as fault:
             raise BadValue(fault.name, fault.found, fault.right) from fault
         if not SHORTEST <= self.clip_seconds <= LONGEST:

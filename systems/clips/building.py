@@ -85,13 +85,13 @@ def _fill(new: Path, number: int, blocks: Iterable[Videos], plan: layout.Plan, l
     if adding and offsets[-1]:
         adding.write(new / layout.CODES)
     files = {file.name: file for file in sorted(new.iterdir())}
-    written = {name: {"bytes": file.stat().st_size, "sha256": _sha256(file, checksum)} for name, file in files.items()}
+    digests = {layout.ROWS: checksum.hexdigest()}  # the rows are not read again
+    written = {
+        name: {"bytes": file.stat().st_size, "sha256": digests.get(name) or layout.digest(file)}
+        for name, file in files.items()
+    }
     content = {"version": layout.VERSION, "index": plan.key, "shard": number, "videos": len(offsets) - 1}
     write_json(new / layout.SHARD, {**content, "clips": int(offsets[-1]), "files": written})
-
-
-def _sha256(file: Path, of_rows: Any) -> str:
-    return str(of_rows.hexdigest()) if file.name == layout.ROWS else layout.digest(file)
 
 
 def _checked(block: Videos, plan: layout.Plan) -> Rows:

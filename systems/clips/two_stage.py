@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +56,9 @@ def keep_objects(folder: Path, objects: Objects | None) -> None:
     if objects is None:
         return
     for column in COLUMNS:
-        _write(folder / f"{column}.npy", getattr(objects, column))
+        write(folder / f"{column}.npy", partial(np.save, arr=getattr(objects, column)))
     vectors = {} if objects.vectors is None else {"vectors": objects.vectors}
     write_arrays(folder / NAMES, {"names": np.array(objects.names, np.str_)} | vectors)
-
-
-def _write(file: Path, array: NDArray[Any]) -> None:
-    write(file, lambda out: np.save(out, array))
 
 
 class Kept:

@@ -84,7 +84,8 @@ class Trainer:
                 self.state.losses.append(self._step(step))
                 value = self._validated(step + 1, report)
                 if value is not None or (step + 1) % every == 0:
-                    self._report(report, step + 1, every, value)
+                    loss = float(np.mean(self.state.losses[-every:]))
+                    report(replace(self._progress(step + 1), loss=loss, validation=value))
                 if time.monotonic() - saved >= SECONDS_BETWEEN_CHECKPOINTS:
                     self._save_checkpoint()
                     report(self._progress(step + 1))  # a worker whose job is silent for long loses it
@@ -119,10 +120,6 @@ class Trainer:
             self.state.best = {name: each.clone() for name, each in self.network.state_dict().items()}
         self.state.validations.append((done, value))
         return value
-
-    def _report(self, report: Report, done: int, every: int, value: float | None) -> None:
-        loss = float(np.mean(self.state.losses[-every:]))
-        report(replace(self._progress(done), loss=loss, validation=value))
 
     def _progress(self, done: int) -> Progress:
         text = f"training: {done:,} of {self.options.iterations:,} steps"
