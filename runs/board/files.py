@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from base.text import harmless, with_minus
+from base.text import csv_lines, harmless, with_minus
 from runs.board.table import LEVEL, Board, Cell, Row
 
 LATEX = {sign: "\\" + sign for sign in "&%$#_{}"}
@@ -26,17 +24,16 @@ class File(NamedTuple):
 
 def as_csv(board: Board) -> str:
     """A line for each run and measure."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["release", "convention", "run", "system", "seeds", "measure", "queries", *NUMBERS, "judged"])
+    header = ["release", "convention", "run", "system", "seeds", "measure", "queries", *NUMBERS, "judged"]
+    lines: list[list[object]] = []
     for row in board.rows:
         named = [harmless(row.name), harmless(row.run.system), len(row.runs)]
         for measure, cell in zip(board.choices.measures, row.cells, strict=True):
             numbers = ["" if (number := getattr(cell, name)) is None else repr(number) for name in NUMBERS]
             judged = "" if row.judged is None else repr(row.judged)
             about = [board.release.version, board.choices.convention.name, *named, str(measure), board.queries]
-            writer.writerow([*about, *numbers, judged])
-    return out.getvalue()
+            lines.append([*about, *numbers, judged])
+    return "".join(csv_lines(header, lines))
 
 
 def as_json(board: Board) -> str:
