@@ -172,20 +172,12 @@ def make_judged(source: Campaign, truth: Path, lead: User, researcher: User, tel
 
 @dataclass(frozen=True)
 class System:
-    """A system that orders all moments by their true grades, by their captions, or by nothing.
-
-    Attributes
-    ----------
-    sees
-        Whether it looks at the films, and so at the true grades; else it reads captions.
-    error
-        Standard deviation of what it gets wrong: in grades, or in ranks of captions.
-    """
+    """A system that orders all moments by their true grades, by their captions, or by nothing."""
 
     name: str
     description: str
-    sees: bool
-    error: float
+    sees: bool  # whether it looks at the films, and so at the true grades; else it reads captions
+    error: float  # standard deviation of what it gets wrong: in grades, or in ranks of captions
 
     def score(self, grade: int, rank: int, chance: random.Random) -> float:
         return (grade if self.sees else -float(rank)) + chance.gauss(0, self.error)

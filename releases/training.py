@@ -83,20 +83,12 @@ def write(campaign: Campaign, files: dict[int, Path], report: Report) -> int:
 
 @dataclass(frozen=True)
 class Pool:
-    """The moments of a corpus, in the order of their ids.
-
-    Attributes
-    ----------
-    labels : array of shape (n,)
-        The same number for moments with the same id.
-    own
-        The places of the moments with each caption, by its wording.
-    """
+    """The moments of a corpus, in the order of their ids."""
 
     captions: list[str]
     fields: list[str]
-    labels: NDArray[np.intp]
-    own: dict[str, list[int]]
+    labels: NDArray[np.intp]  # the same number for moments with the same id: shape (n,)
+    own: dict[str, list[int]]  # the places of the moments with each caption, by its wording
 
 
 def pool_of(corpus: Corpus) -> Pool:

@@ -40,30 +40,16 @@ FORGOTTEN_AFTER = timedelta(days=7)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What somebody asks to be trained.
+    """What somebody asks to be trained."""
 
-    Attributes
-    ----------
-    system
-        Its name in the registry.
-    name
-        Of its run; with several seeds, each run's name ends with the seed.
-    options
-        Without the seed; those that are not named keep their defaults.
-    depth
-        N, the number of moments of each query that it learns from.
-    word_vectors
-        `learned` with the system, or those of the tokens by the campaign's `encoder`. A system that reads no words has
-        none.
-    """
-
-    system: str
-    name: str
+    system: str  # its name in the registry
+    name: str  # of its run; with several seeds, each run's name ends with the seed
     features: str
     clip_seconds: float = 1.0
-    depth: int = 20
+    depth: int = 20  # N, the number of moments of each query that it learns from
     seeds: Sequence[int] = (1,)
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)  # without the seed; the others keep their defaults
+    # `learned` with the system, or those of the tokens by the campaign's `encoder`; none if it reads no words.
     word_vectors: str = LEARNED
 
     def check(self, campaign: Campaign) -> None:
