@@ -39,7 +39,8 @@ def squared_distances(rows: Rows, words: Rows) -> Rows:
     distances *= -2
     distances += np.einsum("ij,ij->i", rows, rows)[:, None]
     distances += np.einsum("ij,ij->i", words, words)
-    return np.maximum(distances, 0, out=distances)
+    found: Rows = np.maximum(distances, 0, out=distances)
+    return found
 
 
 def chamfer(distances: Rows, first: Ints, stop: Ints) -> Floats:
@@ -55,7 +56,8 @@ def chamfer(distances: Rows, first: Ints, stop: Ints) -> Floats:
     >>> chamfer(distances, np.array([0, 0]), np.array([1, 2])).tolist()
     [2.0, 1.5]
     """
-    return mean(distances.min(axis=1), first, stop) + _least(distances, first, stop).mean(axis=1, dtype=np.float64)
+    back: Floats = _least(distances, first, stop).mean(axis=1, dtype=np.float64)
+    return mean(distances.min(axis=1), first, stop) + back
 
 
 def mean(distances: Rows, first: Ints, stop: Ints) -> Floats:

@@ -36,6 +36,7 @@ from jobs.registry import each_hour
 from metrics import MeasureError
 from metrics.formats.json_reader import read_json
 from systems.errors import FULL
+from systems.storage import digest
 
 Arriving = TypeVar("Arriving", bound=ArrivingFile)
 MIB = 2**20
@@ -172,8 +173,7 @@ def store_text(draft: Draft, purpose: str, name: str, text: str) -> Upload:
 def read_whole(upload: Upload) -> str:
     """Return the SHA-256 of the whole file, and store it with the upload."""
     if not upload.sha256:
-        with upload.path.open("rb") as content:
-            upload.sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+        upload.sha256 = digest(upload.path)
         upload.save(update_fields=["sha256"])
     return upload.sha256
 
