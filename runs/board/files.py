@@ -79,16 +79,13 @@ def as_markdown(board: Board) -> str:
 
 
 def as_latex(board: Board) -> str:
-    header, *rows = ([_latex(cell) for cell in line] for line in _cells(board, "\x02{}\x03"))
+    signs = str.maketrans(LATEX)
+    header, *rows = ([cell.translate(signs) for cell in line] for line in _cells(board, "\x02{}\x03"))
     bold = [[cell.replace("\x02", r"\textbf{").replace("\x03", "}") for cell in line] for line in rows]
     body = [" & ".join(line) + r" \\" for line in bold]
     lines = [f"% {caption(board)}", rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}", r"\hline"]
     lines += [" & ".join(header) + r" \\", r"\hline", *body, r"\hline", r"\end{tabular}", ""]
     return "\n".join(lines)
-
-
-def _latex(text: str) -> str:
-    return "".join(LATEX.get(sign, sign) for sign in text)
 
 
 def _cells(board: Board, best: str) -> Iterable[list[str]]:
