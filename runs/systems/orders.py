@@ -68,7 +68,11 @@ class Wanted:
             raise BadValue("depth", str(self.depth), f"1 to {DEEPEST:,} moments for each query")
         if not 1 <= len(set(self.seeds)) == len(self.seeds) <= MOST_SEEDS:
             raise BadValue("seeds", f"{len(self.seeds)} of them", f"1 to {MOST_SEEDS} whole numbers, none twice")
-        self._check_words(campaign)
+        if self.word_vectors not in (LEARNED, ENCODER):
+            raise BadValue("word_vectors", abbreviated(self.word_vectors), f"{LEARNED} or {ENCODER}")
+        if self.word_vectors == ENCODER and not campaign.encoder:
+            found = f"{ENCODER}, but no encoder has ranked candidates of campaign {campaign.name} yet"
+            raise BadValue("word_vectors", found, f"{LEARNED}, or a campaign that is ranked")
         must_be_a_set(campaign.corpus, self.features)
 
     def stored_options(self, seed: int) -> dict[str, Any]:
@@ -76,16 +80,6 @@ class Wanted:
         defaults = {field.name: field.default for field in fields(entry(self.system).options)}
         named = {name: value for name, value in self.options.items() if value != defaults.get(name)}
         return named | {"seed": seed}
-
-    def _check_words(self, campaign: Campaign) -> None:
-        if self.word_vectors not in (LEARNED, ENCODER):
-            raise BadValue("word_vectors", abbreviated(self.word_vectors), f"{LEARNED} or {ENCODER}")
-        if self.word_vectors == ENCODER and not campaign.encoder:
-            raise BadValue(
-                "word_vectors",
-                f"{ENCODER}, but no encoder has ranked candidates of campaign {campaign.name} yet",
-                f"{LEARNED}, or a campaign that is ranked",
-            )
 
     def encoder(self, campaign: Campaign) -> str:
         """Return the encoder whose token vectors the system has for words; empty if it has none."""
