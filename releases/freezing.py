@@ -123,7 +123,10 @@ def _read_and_write(release: Release, file: Path, progress: Progress) -> None:
         with snapshot(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
             release.at, release.counts = timezone.now(), counted(scope_of(release))
             release.unfinished = _unfinished(release.campaign)
-            files = _write_parts(release, archive, progress)
+            files, wanted = dict[str, dict[str, object]](), parts(release)
+            for number, part in enumerate(wanted):
+                progress.done, progress.total, progress.name = number, len(wanted), part.name
+                files[part.name] = _write(archive, part.name, part.lines())
             _write(archive, "MANIFEST.json", iter([json.dumps(_manifest(release, files), indent=2) + "\n"]))
     finally:
         connection.close()  # this thread's own
@@ -134,15 +137,6 @@ def _unfinished(campaign: Campaign) -> list[str]:
     pool = campaign.queries.pool()
     rows = pool.exclude(pk__in=pool.finished().order_by().values("pk")).order_by(*by_query())
     return list(rows.values_list("query_id", flat=True))
-
-
-def _write_parts(release: Release, archive: zipfile.ZipFile, progress: Progress) -> dict[str, dict[str, object]]:
-    wanted = parts(release)
-    files = {}
-    for number, part in enumerate(wanted):
-        progress.done, progress.total, progress.name = number, len(wanted), part.name
-        files[part.name] = _write(archive, part.name, part.lines())
-    return files
 
 
 def _write(archive: zipfile.ZipFile, name: str, lines: Iterator[str | bytes]) -> dict[str, object]:
