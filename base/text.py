@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from io import StringIO
+from itertools import chain
 from unicodedata import category
 
 from django.utils.safestring import SafeString, mark_safe
@@ -39,11 +42,7 @@ def printable(text: str) -> str:
     >>> print(printable("red: \x1b[31m, up: \n"))
     red: \x1b[31m, up: \n
     """
-    return "".join(_escaped(sign) if category(sign) in OBEYED else sign for sign in text)
-
-
-def _escaped(sign: str) -> str:
-    return sign.encode("unicode_escape").decode()
+    return "".join(sign.encode("unicode_escape").decode() if category(sign) in OBEYED else sign for sign in text)
 
 
 def storable(text: str) -> bool:
@@ -122,3 +121,14 @@ def _adapt(token: Token) -> None:
 def harmless(cell: object) -> object:
     """Return the cell of a CSV file, with an apostrophe before a text that would be run as a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+
+
+def csv_lines(header: Iterable[object], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """Yield the lines of a CSV file: its header, then a line for each row."""
+    buffer = StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    for row in chain([header], rows):
+        writer.writerow(row)
+        yield buffer.getvalue()
+        buffer.seek(0)
+        buffer.truncate()

@@ -43,7 +43,7 @@ def translated(language: Path) -> Catalog:
 
 def languages() -> list[Path]:
     """Return the folders of locale/ that have translations."""
-    return sorted(file.parent.parent for file in _locale().glob("*/LC_MESSAGES/django.po"))
+    return sorted(file.parent.parent for file in Path(settings.LOCALE_PATHS[0]).glob("*/LC_MESSAGES/django.po"))
 
 
 def update(language: Path) -> Catalog:
@@ -63,10 +63,6 @@ def compile_all() -> None:
         with made.open("wb") as file:
             write_mo(file, translated(language))
         made.replace(made.with_suffix(".mo"))
-
-
-def _locale() -> Path:
-    return Path(settings.LOCALE_PATHS[0])
 
 
 def _words(language: Path) -> Path:

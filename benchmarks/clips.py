@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.chamfer import chamfer, chamfer_cost, squared_distances
 from benchmarks.clip_vectors import CLIPS, DIMENSIONS, SECONDS, VIDEOS_AT_A_TIME, Drawn
 from systems.clips.building import plan_index, write_shard
-from systems.clips.chamfer import chamfer, squared_distances
 from systems.clips.codes import wanted_sample
 from systems.clips.index import ClipIndex, Found
 from systems.clips.layout import CODES, ROWS, shard_folder
-from systems.clips.two_stage import chamfer_cost, rank_around, windows_around
+from systems.clips.two_stage import rank_around, windows_around
 from systems.data import Ints, Rows
 from systems.windows import Scales
 

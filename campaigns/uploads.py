@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -36,6 +36,7 @@ from jobs.registry import each_hour
 from metrics import MeasureError
 from metrics.formats.json_reader import read_json
 from systems.errors import FULL
+from systems.storage import digest
 
 Arriving = TypeVar("Arriving", bound=ArrivingFile)
 MIB = 2**20
@@ -172,8 +173,7 @@ def store_text(draft: Draft, purpose: str, name: str, text: str) -> Upload:
 def read_whole(upload: Upload) -> str:
     """Return the SHA-256 of the whole file, and store it with the upload."""
     if not upload.sha256:
-        with upload.path.open("rb") as content:
-            upload.sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+        upload.sha256 = digest(upload.path)
         upload.save(update_fields=["sha256"])
     return upload.sha256
 
@@ -218,14 +218,8 @@ def forget_uploads() -> None:
     for draft in Draft.objects.unfinished().filter(touched__lt=Now() - FORGOTTEN_AFTER):
         remove_draft(draft)
     root = Path(settings.UPLOAD_ROOT)
-    if root.is_dir():
-        _remove_left_over(each for each in root.iterdir() if each.is_dir())
-
-
-def _remove_left_over(folders: Iterable[Path]) -> None:
-    """Delete folders without a draft. Only folders that are named like a token are ours."""
-    for folder in folders:
-        ours = re.fullmatch("[0-9a-f]{32}", folder.name)
+    for folder in filter(Path.is_dir, root.iterdir() if root.is_dir() else ()):
+        ours = re.fullmatch("[0-9a-f]{32}", folder.name)  # named like a token
         old = time.time() - folder.stat().st_mtime > NEW_FOLDER
         if ours and old and not Draft.objects.filter(token=folder.name).exists():
             _remove_folder(folder)

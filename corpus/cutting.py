@@ -114,7 +114,9 @@ def _write(to: Path, images: Iterator[VideoFrame], heard: Sounds | None = None) 
 
 
 def _picture_stream(clip: OutputContainer, first: VideoFrame) -> Any:
-    stream: Any = clip.add_stream("libx264", rate=_rate(first), options=ENCODING)
+    # The frames a second, which decide how long the last frame of a clip stays on.
+    rate = 1 / (first.duration * first.time_base) if first.duration and first.time_base else Fraction(24)
+    stream: Any = clip.add_stream("libx264", rate=rate, options=ENCODING)
     lines = min(MOST_LINES, first.height)
     stream.height = max(2, lines - lines % 2)
     stream.width = max(2, 2 * round(first.width * lines / first.height / 2))
@@ -143,11 +145,6 @@ def _encoded_tones(stream: Any, frames: Iterator[AudioFrame]) -> Packets:
     for frame in frames:
         yield from stream.encode(frame)
     yield from stream.encode(None)
-
-
-def _rate(frame: VideoFrame) -> Fraction:
-    """Return the frames a second, which decide how long the last frame of a clip stays on."""
-    return 1 / (frame.duration * frame.time_base) if frame.duration and frame.time_base else Fraction(24)
 
 
 def sound(file: Path, start: float, end: float) -> Iterator[AudioFrame]:

@@ -69,16 +69,11 @@ def videos_of(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Video
     clips = _file(corpus, name)
     if clips is None:
         raise SystemsError(f"{_folder(corpus) / name}: there are no such features on {socket.gethostname()}")
-    for file in filter(None, (clips, subtitles, objects)):
-        _must_be_inside(file, _folder(corpus))
+    for file in filter(None, (clips, subtitles, objects)):  # no link, by which others' files would be read
+        if not file.resolve().is_relative_to(_folder(corpus).resolve()):
+            raise SystemsError(f"{file.name}: a link that leads out of {_folder(corpus)}; expected the file itself")
     videos = read_videos(durations, clip_seconds, clips, subtitles, sign=sign)
     return replace(videos, objects=read_objects(objects, videos)) if objects.exists() else videos
-
-
-def _must_be_inside(file: Path, folder: Path) -> None:
-    """Refuse a link, by which whoever puts files of features here would have others read."""
-    if not file.resolve().is_relative_to(folder.resolve()):
-        raise SystemsError(f"{file.name}: a link that leads out of {folder}; expected the file itself")
 
 
 def _standardised(clips: Rows) -> Rows:

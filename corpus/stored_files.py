@@ -18,6 +18,7 @@ from django.core.files.storage import FileSystemStorage, default_storage
 from django.db.models.fields.files import FieldFile
 
 from corpus.errors import Unavailable
+from systems.storage import digest
 
 CHUNK = 64 * 1024
 STORE_FAULTS = (BotoCoreError, ClientError)  # the store does not answer, or refuses the request
@@ -40,8 +41,7 @@ def store(name: str, file: Path) -> Stored:
     """Store a file with the same time as all others, in place of one of the same name. It is there whole or not at all.
     Raises Unavailable if the store does not answer, or has no room.
     """
-    with file.open("rb") as content:
-        checksum = hashlib.file_digest(content, "sha256").hexdigest()
+    checksum = digest(file)
     with _store_faults():
         if isinstance(default_storage, FileSystemStorage):
             _copy(file, Path(default_storage.path(name)))

@@ -51,22 +51,17 @@ def generate_extras(campaign: Campaign, seed: int) -> None:
     chance, queries = random.Random(seed), campaign.queries.count()
     people = list(campaign.memberships.annotators().order_by("worker"))
     lead = Membership.objects.leads().get(campaign=campaign)
-    _leads_word(lead, queries)
+    batches = Batch.objects.in_pool(campaign).filter(state=Batch.State.REVIEWED).order_by("pk")
+    for batch in batches[: max(1, queries // 1000)]:
+        reopen(lead, scope_of_batch(batch), "black at first")
+    discarded = Candidate.objects.in_pool(campaign).filter(outcome=Candidate.Outcome.DISCARDED).order_by("pk")
+    for candidate in discarded[: max(1, queries // 100)]:
+        adjudicate(candidate, lead, 2, "seen twice")
     _flags(campaign, max(1, queries // 100))
     _checks(campaign, people, queries, chance)
     if queries >= 100:
         _exam(campaign, people, min(10, queries // 100), chance)
     many_rows_are_new()
-
-
-def _leads_word(lead: Membership, queries: int) -> None:
-    """Reopen a few batches, and adjudicate a few discarded candidates."""
-    batches = Batch.objects.in_pool(lead.campaign).filter(state=Batch.State.REVIEWED).order_by("pk")
-    for batch in batches[: max(1, queries // 1000)]:
-        reopen(lead, scope_of_batch(batch), "black at first")
-    discarded = Candidate.objects.in_pool(lead.campaign).filter(outcome=Candidate.Outcome.DISCARDED)
-    for candidate in discarded.order_by("pk")[: max(1, queries // 100)]:
-        adjudicate(candidate, lead, 2, "seen twice")
 
 
 def _flags(campaign: Campaign, number: int) -> None:

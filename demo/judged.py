@@ -7,7 +7,6 @@ quality, with three seeds each.
 
 from __future__ import annotations
 
-import csv
 import json
 import random
 import sys
@@ -29,7 +28,7 @@ from base.errors import ReeljudgeError
 from campaigns.models import Campaign, Membership, Token
 from corpus.models import Video
 from demo.generating import Cast, store_queries
-from demo.simulated_annotators import own_server
+from demo.simulated_annotators import Grades, Span, own_server, true_grades
 from jobs.models import Job
 from jobs.running import work_off
 from judging.models import Batch, Candidate, Query
@@ -47,8 +46,6 @@ SEEDS = (1, 2, 3)
 DEPTH = 40  # predictions of a query
 SHIFT = 0.08  # of a moment's length: standard deviation of the ends of a prediction
 FORGOTTEN = 60  # the rank of captions that are in no ranking
-Span = tuple[str, float, float]  # video, start and end in seconds
-Grades = Mapping[str, Mapping[Span, int]]  # of each query and moment
 Ranks = Mapping[str, Mapping[Span, int]]  # by the similarity of captions; not of every moment
 SECONDS_BETWEEN_LOOKS = 0.2
 
@@ -65,16 +62,6 @@ class CarefulCast(Cast):
         moment = candidate.moment
         true = self.grades[candidate.query.query_id][moment.video.name, moment.start, moment.end]
         return self.chance.gauss(true + self.leanings[member] / 2, SPREAD)
-
-
-def true_grades(file: Path) -> Grades:
-    """Read the true grade of each query and moment from the demo's file."""
-    found: dict[str, dict[tuple[str, float, float], int]] = defaultdict(dict)
-    with file.open(encoding="utf-8", newline="") as source:
-        for row in csv.DictReader(source):
-            span = (row["video"], float(row["start"]), float(row["end"]))
-            found[row["query_id"]][span] = int(row["grade"])
-    return found
 
 
 @transaction.atomic
@@ -172,20 +159,12 @@ def make_judged(source: Campaign, truth: Path, lead: User, researcher: User, tel
 
 @dataclass(frozen=True)
 class System:
-    """A system that orders all moments by their true grades, by their captions, or by nothing.
-
-    Attributes
-    ----------
-    sees
-        Whether it looks at the films, and so at the true grades; else it reads captions.
-    error
-        Standard deviation of what it gets wrong: in grades, or in ranks of captions.
-    """
+    """A system that orders all moments by their true grades, by their captions, or by nothing."""
 
     name: str
     description: str
-    sees: bool
-    error: float
+    sees: bool  # whether it looks at the films, and so at the true grades; else it reads captions
+    error: float  # standard deviation of what it gets wrong: in grades, or in ranks of captions
 
     def score(self, grade: int, rank: int, chance: random.Random) -> float:
         return (grade if self.sees else -float(rank)) + chance.gauss(0, self.error)

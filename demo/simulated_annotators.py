@@ -9,7 +9,7 @@ import csv
 import random
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,8 @@ from judging.pool.ranking import rank_candidates
 from judging.review.reviewing import recommendation
 
 Truth = Callable[[Candidate], int]
+Span = tuple[str, float, float]  # video, start and end in seconds
+Grades = Mapping[str, Mapping[Span, int]]  # of each query and moment
 LEANINGS = (-0.5, 0.5)  # grades
 SPREADS = (0.2, 0.9)  # standard deviations, in grades
 HALF = 0.5  # IoU
@@ -47,22 +49,28 @@ def truth_from(file: Path) -> Truth:
 
     A moment that a run predicted has the grade of the one that it overlaps most, if it shows half of it at least.
     """
-    grades: dict[tuple[str, str], dict[tuple[float, float], int]] = defaultdict(dict)
-    with file.open(encoding="utf-8", newline="") as source:
-        for row in csv.DictReader(source):
-            span = (float(row["start"]), float(row["end"]))
-            grades[row["query_id"], row["video"]][span] = int(row["grade"])
+    grades = true_grades(file)
 
     def truth(candidate: Candidate) -> int:
-        moment = candidate.moment
-        known = grades[candidate.query.query_id, moment.video.name]
-        span = (moment.start, moment.end)
+        moment, known = candidate.moment, grades[candidate.query.query_id]
+        video, span = moment.video.name, (moment.start, moment.end)
         if not moment.predicted:
-            return known[span]
-        best = max(known, key=lambda other: _overlap(span, other))
-        return known[best] if _overlap(span, best) >= HALF else 0
+            return known[video, *span]
+        there = {(start, end): grade for (name, start, end), grade in known.items() if name == video}
+        best = max(there, key=lambda other: _overlap(span, other))
+        return there[best] if _overlap(span, best) >= HALF else 0
 
     return truth
+
+
+def true_grades(file: Path) -> Grades:
+    """Read the true grade of each query and moment from such a file."""
+    found: dict[str, dict[Span, int]] = defaultdict(dict)
+    with file.open(encoding="utf-8", newline="") as source:
+        for row in csv.DictReader(source):
+            span = (row["video"], float(row["start"]), float(row["end"]))
+            found[row["query_id"]][span] = int(row["grade"])
+    return found
 
 
 def _overlap(one: tuple[float, float], other: tuple[float, float]) -> float:

@@ -23,13 +23,9 @@ MINUTES = 5
 
 @dataclass(frozen=True)
 class Trained:
-    """A system of the demo.
+    """A system of the demo, and the seconds until the next training is due.
 
-    Attributes
-    ----------
-    seconds
-        Until the next training is due: about as long as one of this system takes, so that what a visitor asks for
-        waits for one at most.
+    They are about as long as one of this system takes, so that what a visitor asks for waits for one at most.
     """
 
     seconds: int

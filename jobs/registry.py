@@ -33,42 +33,23 @@ class Report(Protocol):
 class Kind(Generic[P]):
     """A kind of job: the function that does the work, and what everybody has to know about its jobs.
 
-    Calling a kind calls the function.
-
-    Attributes
-    ----------
-    code, label
-        Its name for programs, such as `score-runs`, and for people.
-    of
-        The model of the rows that its jobs are about, or the model's name; None if they are about no row. The function
-        gets the row first, then the function that reports progress, then the arguments of the job.
-    owner
-        The path from the row to the campaign or corpus that the job belongs to, such as `query.campaign`, or `self`;
-        None if that is the site.
-    person
-        The path from the row to the one user whom the job is for, if it is not for all members.
-    subject
-        What the job is about, in words: a format of the row.
-    page
-        The name of the address of the page about it, and the paths from the row to its parameters.
-    for_leads
-        Whether only those who may change the owner see its jobs.
-    by_members
-        Whether everybody who sees a job may have it tried again, because everybody may ask for it.
-    refusals
-        Errors whose message says why the work cannot be done, so that trying again by itself is of no use.
+    Calling a kind calls the function. It gets the row first that the job is about, if there is one, then the function
+    that reports progress, then the arguments of the job.
     """
 
-    code: str
-    label: str
+    code: str  # its name for programs, such as `score-runs`
+    label: str  # and for people
     work: Callable[P, None]
-    of: type[Model] | str | None = None
+    of: type[Model] | str | None = None  # the model of the rows that its jobs are about, or the model's name
+    # The path from the row to the campaign or corpus that the job belongs to, such as `query.campaign`, or `self`;
+    # None if that is the site.
     owner: str | None = None
-    person: str | None = None
-    subject: str = "{0}"
-    page: tuple[str, ...] = ()
-    for_leads: bool = False
-    by_members: bool = False
+    person: str | None = None  # the path from the row to the one user whom the job is for, if it is not for all members
+    subject: str = "{0}"  # what the job is about, in words: a format of the row
+    page: tuple[str, ...] = ()  # the name of the address about it, and the paths from the row to its parameters
+    for_leads: bool = False  # whether only those who may change the owner see its jobs
+    by_members: bool = False  # whether everybody who sees a job may have it tried again: everybody may ask for it
+    # Errors whose message says why the work cannot be done, so that trying again by itself is of no use.
     refusals: tuple[type[Exception], ...] = ()
 
     def __call__(self, *arguments: P.args, **options: P.kwargs) -> None:

@@ -12,23 +12,21 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
 from base.request_fields import KEY, is_whole
-from campaigns.access import (
-    annotator,
-    annotator_of,
-    anybody,
-    corpora,
-    corpora_to_reword,
-    corpus,
-    creator,
-    draft,
-    lead,
-    membership,
-    moment,
-    own,
-    person,
-    signed_in,
-    upload,
-)
+from campaigns.access import annotator as annotator
+from campaigns.access import annotator_of as annotator_of
+from campaigns.access import anybody as anybody
+from campaigns.access import corpora as corpora
+from campaigns.access import corpora_to_reword as corpora_to_reword
+from campaigns.access import corpus as corpus
+from campaigns.access import creator as creator
+from campaigns.access import draft as draft
+from campaigns.access import lead as lead
+from campaigns.access import membership as membership
+from campaigns.access import moment as moment
+from campaigns.access import own as own
+from campaigns.access import person as person
+from campaigns.access import signed_in as signed_in
+from campaigns.access import upload as upload
 from campaigns.models import Campaign, Draft, Membership
 from corpus.clips import FOR_CORPUS_PAGE
 from corpus.models import Clip
@@ -41,36 +39,6 @@ from judging.review.reopening import Scope, scope_of_annotator, scope_of_batch, 
 from judging.work.saving import Writer
 
 REOPENED = ("candidate", "batch", "worker")  # what can be reopened
-
-__all__ = [
-    "REOPENED",
-    "annotator",
-    "annotator_of",
-    "anybody",
-    "assignment",
-    "batch",
-    "candidate",
-    "clip",
-    "corpora",
-    "corpora_to_reword",
-    "corpus",
-    "creator",
-    "draft",
-    "exam_batch",
-    "flag",
-    "lead",
-    "membership",
-    "moment",
-    "open_draft",
-    "own",
-    "person",
-    "pool_query",
-    "reviews",
-    "scope",
-    "signed_in",
-    "upload",
-    "writer",
-]
 
 
 def open_draft(request: HttpRequest, token: str) -> Draft:

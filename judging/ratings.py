@@ -76,16 +76,12 @@ def settle(ratings: Ratings) -> Settled:
             result.odd_number.append(pair)
         if len(given) == 4 and max(grades) - min(grades) <= TOLERANCE:
             result.escalated_without_need.append(pair)
-        _one_worker_twice(pair, given, result)
+        workers = {worker for worker, _ in given}
+        if len(workers) < len(given):
+            result.one_worker_twice.append(pair)
+        if len(workers) < len(set(given)):
+            result.one_worker_twice_and_differing.append(pair)
     return result
-
-
-def _one_worker_twice(pair: str, given: list[tuple[str, int]], result: Settled) -> None:
-    if len({worker for worker, _ in given}) == len(given):
-        return
-    result.one_worker_twice.append(pair)
-    if len(set(given)) > len({worker for worker, _ in given}):
-        result.one_worker_twice_and_differing.append(pair)
 
 
 def read(file: Path) -> Ratings:

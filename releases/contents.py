@@ -11,7 +11,7 @@ from urllib.parse import quote
 from django.db.models import Case, F, Sum, Value, When
 from django.db.models.functions import Floor
 
-from base.text import harmless
+from base.text import csv_lines, harmless
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign
 from judging.models import Judgement
@@ -27,13 +27,12 @@ from releases.exports import (
     Scope,
     by_query,
     by_rank,
-    csv_lines,
     in_order,
     manifest,
     number_or_text,
     pair_id,
     round_of,
-    split_qrels,
+    trec_qrels,
 )
 from releases.models import Release
 from reports.figures.catalogue import DRAWN, TABLES, Figure
@@ -154,7 +153,7 @@ def _splits(scope: Scope) -> Iterator[Part]:
     """Yield the list of queries and the TREC qrels of each named split."""
     for split in sorted(set(scope.queries.exclude(split="").order_by().values_list("split", flat=True))):
         name = quote(split, safe="")
-        queries, qrels = partial(_queries_of, scope, split), partial(split_qrels, scope, split)
+        queries, qrels = partial(_queries_of, scope, split), partial(trec_qrels, scope, query__split=split)
         yield Part(f"splits/{name}.queries.txt", f"the queries of the split {split}", queries)
         yield Part(f"splits/{name}.qrels.txt", f"TREC qrels of the split {split}", qrels)
 

@@ -7,13 +7,11 @@ or keys of the database, so the same judgements give the same bytes.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
 from typing import Any
 
 from django.db.models import Case, CharField, Count, F, Func, IntegerField, Value, When
@@ -22,7 +20,7 @@ from django.db.models.functions import Cast, Coalesce, Concat, Length, NullIf
 from django.http import FileResponse, Http404, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
-from base.text import harmless
+from base.text import csv_lines, harmless
 from campaigns.models import Campaign
 from judging.consensus import RULE
 from judging.models import Adjudication, Candidate, Judgement
@@ -87,22 +85,8 @@ class Export:
         return self.make(Scope(campaign))
 
 
-def trec_qrels(scope: Scope) -> Lines:
-    """Yield qrels in TREC format, `query_id 0 moment_id grade`."""
-    return _trec(scope, Outcome.SETTLED)
-
-
-def adjudicated_trec(scope: Scope) -> Lines:
-    """Yield the pairs that a lead graded, in TREC format."""
-    return _trec(scope, Outcome.ADJUDICATED)
-
-
-def split_qrels(scope: Scope, split: str) -> Lines:
-    """Yield the qrels of one split in TREC format."""
-    return _trec(scope, Outcome.SETTLED, query__split=split)
-
-
-def _trec(scope: Scope, outcome: str, **only: str) -> Lines:
+def trec_qrels(scope: Scope, outcome: str = Outcome.SETTLED, **only: str) -> Lines:
+    """Yield the pairs with an outcome as qrels in TREC format, `query_id 0 moment_id grade`."""
     for query, *moment, grade in _of(scope, [outcome], "query__query_id", *MOMENT, "grade", **only):
         yield f"{as_word(query)} 0 {moment_id(*moment)} {grade}\n"
 
@@ -201,12 +185,13 @@ def manifest(scope: Scope) -> Lines:
     yield json.dumps(record, ensure_ascii=False, indent=2) + "\n"
 
 
+ADJUDICATED_TREC = partial(trec_qrels, outcome=Outcome.ADJUDICATED)
 FILES = [
     Export("qrels.txt", "TREC qrels: query, 0, moment, grade", "text/plain", trec_qrels),
     Export("moments.csv", "the moments of the TREC files, with video and seconds", "text/csv", moments),
     Export("qrels.jsonl", "qrels as TVR-Ranking has them, one JSON object a pair", "application/jsonl", tvr_ranking),
     Export("ratings.csv", "every counted grade, by worker number", "text/csv", ratings),
-    Export("adjudicated.txt", "TREC qrels of the grades that a lead gave", "text/plain", adjudicated_trec),
+    Export("adjudicated.txt", "TREC qrels of the grades that a lead gave", "text/plain", ADJUDICATED_TREC),
     Export(
         "adjudicated.jsonl",
         "the grades that a lead gave, with the reasons, one JSON object a pair",
@@ -230,21 +215,6 @@ def number_or_text(id: str) -> int | str:
     """Return the id as a number, as TVR-Ranking writes ids, if the number reads back as the same id (7, not 007)."""
     number = int(id) if id.isdecimal() else None
     return id if number is None or str(number) != id else number
-
-
-def csv_lines(header: list[str], rows: Iterable[Iterable[Any]]) -> Lines:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    for row in chain([header], rows):
-        writer.writerow(row)
-        yield _emptied(buffer)
-
-
-def _emptied(buffer: io.StringIO) -> str:
-    text = buffer.getvalue()
-    buffer.seek(0)
-    buffer.truncate()
-    return text
 
 
 def _sha256(lines: Lines) -> str:

@@ -31,6 +31,7 @@ from releases.contents import parts, scope_of
 from releases.data_card import LICENCES, counted
 from releases.exports import by_query
 from releases.models import Release
+from systems.storage import digest
 
 LONGEST_NOTES = 20_000  # characters
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold; files in releases have no other time
@@ -96,7 +97,7 @@ def freeze_release(release: Release, report: Report) -> None:
                     written.result(timeout=0.5)
                 report(progress.done, progress.total, progress.name)
             written.result()
-        release.sha256, release.size = _sha256(file), file.stat().st_size
+        release.sha256, release.size = digest(file), file.stat().st_size
         name = f"releases/{release.campaign.name}-v{release.version}-{release.sha256[:12]}.zip"
         release.file.name = store(name, file).name
     _publish(release)
@@ -122,7 +123,10 @@ def _read_and_write(release: Release, file: Path, progress: Progress) -> None:
         with snapshot(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
             release.at, release.counts = timezone.now(), counted(scope_of(release))
             release.unfinished = _unfinished(release.campaign)
-            files = _write_parts(release, archive, progress)
+            files, wanted = dict[str, dict[str, object]](), parts(release)
+            for number, part in enumerate(wanted):
+                progress.done, progress.total, progress.name = number, len(wanted), part.name
+                files[part.name] = _write(archive, part.name, part.lines())
             _write(archive, "MANIFEST.json", iter([json.dumps(_manifest(release, files), indent=2) + "\n"]))
     finally:
         connection.close()  # this thread's own
@@ -135,26 +139,17 @@ def _unfinished(campaign: Campaign) -> list[str]:
     return list(rows.values_list("query_id", flat=True))
 
 
-def _write_parts(release: Release, archive: zipfile.ZipFile, progress: Progress) -> dict[str, dict[str, object]]:
-    wanted = parts(release)
-    files = {}
-    for number, part in enumerate(wanted):
-        progress.done, progress.total, progress.name = number, len(wanted), part.name
-        files[part.name] = _write(archive, part.name, part.lines())
-    return files
-
-
 def _write(archive: zipfile.ZipFile, name: str, lines: Iterator[str | bytes]) -> dict[str, object]:
     """Stream a file into the zip, and return its length and checksum."""
     entry = zipfile.ZipInfo(name, EPOCH)
     entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
-    digest, size = hashlib.sha256(), 0
+    checksum, size = hashlib.sha256(), 0
     with archive.open(entry, "w", force_zip64=True) as out:
         for piece in _gathered(lines):
-            digest.update(piece)
+            checksum.update(piece)
             size += len(piece)
             out.write(piece)
-    return {"sha256": digest.hexdigest(), "bytes": size}
+    return {"sha256": checksum.hexdigest(), "bytes": size}
 
 
 def _gathered(lines: Iterator[str | bytes]) -> Iterator[bytes]:
@@ -186,8 +181,3 @@ def _manifest(release: Release, files: dict[str, dict[str, object]]) -> dict[str
         "counts": release.counts,
         "files": files,
     }
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()

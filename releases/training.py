@@ -6,7 +6,6 @@ beginning of the lists for a larger one, so one pass writes several files.
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable
@@ -34,6 +33,7 @@ from metrics.formats.moment_ids import moment_id
 from releases.models import TrainingSet
 from retrieval.embedding import Vectors, embed, model_name
 from retrieval.nearest import nearest_distinct
+from systems.storage import digest
 
 QUERIES_AT_A_TIME = 2048
 DEEPEST = 1000  # the largest N
@@ -83,20 +83,12 @@ def write(campaign: Campaign, files: dict[int, Path], report: Report) -> int:
 
 @dataclass(frozen=True)
 class Pool:
-    """The moments of a corpus, in the order of their ids.
-
-    Attributes
-    ----------
-    labels : array of shape (n,)
-        The same number for moments with the same id.
-    own
-        The places of the moments with each caption, by its wording.
-    """
+    """The moments of a corpus, in the order of their ids."""
 
     captions: list[str]
     fields: list[str]
-    labels: NDArray[np.intp]
-    own: dict[str, list[int]]
+    labels: NDArray[np.intp]  # the same number for moments with the same id: shape (n,)
+    own: dict[str, list[int]]  # the places of the moments with each caption, by its wording
 
 
 def pool_of(corpus: Corpus) -> Pool:
@@ -185,14 +177,9 @@ def make_training_set(training_set: TrainingSet, report: Report) -> None:
         file = Path(folder) / file_name(training_set.depth)
         queries = write(campaign, {training_set.depth: file}, report)
         # The name says what the file holds, so that a file that somebody is downloading is never written over.
-        stored = store(f"training/{campaign.name}-{training_set.pk}-{_checksum(file)}.json", file)
+        stored = store(f"training/{campaign.name}-{training_set.pk}-{digest(file)[:12]}.json", file)
     TrainingSet.objects.filter(pk=training_set.pk).update(
         encoder=model_name(), queries=queries, file=stored.name, sha256=stored.sha256, size=stored.size, at=Now()
     )
     if before and before != stored.name:
         training_set.file.storage.delete(before)
-
-
-def _checksum(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()[:12]

@@ -27,17 +27,10 @@ ONE_DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Worked:
-    """Active seconds, judgements made and batches submitted.
+    """Active seconds, judgements made and batches submitted."""
 
-    Attributes
-    ----------
-    seconds
-        Those that count, and are paid.
-    reported
-        Those that the browsers measured. The rest was cut: by the limit of a press, or by the clock.
-    """
-
-    seconds: Decimal = Decimal(0)
+    seconds: Decimal = Decimal(0)  # those that count, and are paid
+    # Those that the browsers measured. The rest was cut: by the limit of a press, or by the clock.
     reported: Decimal = Decimal(0)
     judgements: int = 0
     batches: int = 0

@@ -74,7 +74,8 @@ def current_summaries(campaign: Campaign, *names: str) -> dict[str, CurrentSumma
     summaries = {summary.name: summary for summary in rows}
     made = min((each.made for each in summaries.values()), default=None) if len(summaries) == len(names) else None
     waiting = job is not None and job.state != Job.State.DONE  # only a person starts a failed job again
-    if not waiting and _is_old(made, newest):
+    is_old = made is None or (newest is not None and newest > made and timezone.now() > made + FRESH)
+    if not waiting and is_old:
         job = count_agreement.ask(campaign)
     return {name: CurrentSummary(summaries[name].counts if name in summaries else None, made, job) for name in names}
 
@@ -114,7 +115,3 @@ def _size_and_newest(campaign: Campaign) -> tuple[bool, datetime | None]:
     row = Campaign.objects.filter(pk=campaign.pk).values_list(*further, newest, "touched").get()
     changes = [at for at in row[len(further) :] if at]
     return not any(row[: len(further)]), max(changes, default=None)
-
-
-def _is_old(made: datetime | None, newest: datetime | None) -> bool:
-    return made is None or (newest is not None and newest > made and timezone.now() > made + FRESH)

@@ -5,23 +5,10 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
-from campaigns.access import lead, membership
+from campaigns.access import lead as lead
+from campaigns.access import membership as membership
 from campaigns.models import Membership
 from runs.models import Arrival, Enlargement, Run, Submission, TrainedSystem, Visibility
-
-__all__ = [
-    "arrival",
-    "enlargement",
-    "lead",
-    "may_remove",
-    "membership",
-    "own_run",
-    "public_run",
-    "removable_system",
-    "run",
-    "submission",
-    "trained_system",
-]
 
 
 def run(member: Membership, number: int) -> Run:

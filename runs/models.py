@@ -14,26 +14,12 @@ from django.db.models.functions import Now
 
 from campaigns.models import Membership
 from campaigns.models.draft import ArrivingFile, token
-from runs.pools.models import Enlargement, Near, PoolScore, Source
-from runs.systems.models import SystemSearch, TrainedSystem
-
-__all__ = [
-    "Arrival",
-    "Described",
-    "Enlargement",
-    "Inquiry",
-    "Near",
-    "PoolScore",
-    "Run",
-    "Score",
-    "Scoring",
-    "Source",
-    "Submission",
-    "SystemSearch",
-    "TrainedSystem",
-    "Visibility",
-    "Yardstick",
-]
+from runs.pools.models import Enlargement as Enlargement
+from runs.pools.models import Near as Near
+from runs.pools.models import PoolScore as PoolScore
+from runs.pools.models import Source as Source
+from runs.systems.models import SystemSearch as SystemSearch
+from runs.systems.models import TrainedSystem as TrainedSystem
 
 
 class Visibility(models.TextChoices):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import warnings
 from collections.abc import Mapping
@@ -37,6 +36,7 @@ from metrics.formats.tables import Run as Predictions
 from runs.models import Arrival, Run, Submission, TrainedSystem
 from runs.scoring import ask_for_scores
 from runs.tables import store_table
+from systems.storage import digest
 
 MOST_MIB = 64  # of a file
 AT_ONCE = 1 << 20
@@ -200,8 +200,7 @@ def _renamed(run: Predictions, names: Mapping[str, str]) -> Predictions:
 def _store(submission: Submission, file: Arrival, predictions: Predictions, notes: list[str]) -> None:
     """Store the files of a run, and its row together with all that follows from it."""
     campaign, folder = submission.by.campaign, f"runs/{submission.by.campaign.name}/{submission.token}"
-    with file.path.open("rb") as content:
-        sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+    sha256 = digest(file.path)
     run = Run(campaign=campaign, by=submission.by, filename=file.name, sha256=sha256, size=file.size, notes=notes)
     for field in Submission.DETAILS:
         setattr(run, field, getattr(submission, field))

@@ -55,7 +55,7 @@ def _add_systems(commands: Any) -> None:
 def list_systems(args: argparse.Namespace) -> None:
     for name, found in SYSTEMS.items():
         print(f"{name}: {found.title}{'. ' if found.differs else ''}{found.differs}")
-        meanings = found.options.meanings()
+        meanings = found.options.table("meaning")
         for field in fields(found.options):
             print(f"  {field.name}={field.default}".ljust(27), meanings[field.name])
 
@@ -156,9 +156,9 @@ def _index_shard(made: System, videos: Videos, shard: str) -> None:
 
     if not isinstance(made, TwoStages):
         raise BadOption("--shard", f"{made.name} has no shards", "the system two_stage")
-    parts = ["plan", *map(str, range(1, made.its.shards + 1))]
+    parts = ["plan", *map(str, range(1, made.options.shards + 1))]
     if shard not in parts:
-        raise BadOption("--shard", repr(shard), f"plan, or a number from 1 to {made.its.shards}")
+        raise BadOption("--shard", repr(shard), f"plan, or a number from 1 to {made.options.shards}")
     if shard == "plan":
         made.plan(videos)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +106,7 @@ class Prior(Exhaustive):
     """A histogram of the normalised starts and ends of training moments; windows in equal bins are drawn by lot."""
 
     name = "prior"
+    options: PriorOptions
 
     def train(self, data: Data, report: Report = silent) -> None:
         if not data.examples:
@@ -114,7 +115,7 @@ class Prior(Exhaustive):
         video = [data.videos.number[example.video] for example in data.examples]
         start = np.array([example.start for example in data.examples])
         end = np.array([example.end for example in data.examples])
-        bins = cast(PriorOptions, self.options).bins
+        bins = self.options.bins
         table = np.zeros((bins, bins), np.int64)
         np.add.at(table, self._bins(endpoints(start, end, data.videos.duration[video]), bins), 1)
         write_arrays(self.folder / TABLE, {"table": table})

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from .data import Data, Query, Videos
 from .errors import BadOption, SystemsError
 from .library import Run
-from .options import Contrastive, Mcn, Options, Prior, TefOnly, TwoStage, options_from
+from .options import Contrastive, Mcn, Options, Prior, TefOnly, TwoStage
 from .storage import read_json, write_json
 from .streams.options import Conquer, Reloclnet, Streams
 
@@ -140,10 +140,6 @@ class Entry:
     sees_objects: bool = False
     differs: str = ""
 
-    def options_with(self, values: dict[str, Any]) -> Options:
-        """Return options of these values, checked; the rest keeps the defaults. BadOption names a wrong one."""
-        return options_from(self.options, values)
-
 
 CLIPS = frozenset({"clips"})
 
@@ -195,9 +191,8 @@ def system(name: str, folder: Path, **options: Any) -> System:
         If there is no such system, or an option is wrong.
     """
     found = entry(name)
-    values = found.options_with(options)
     module, _, attribute = found.at.partition(":")
-    made: System = getattr(import_module(f".{module}", __package__), attribute)(values, folder)
+    made: System = getattr(import_module(f".{module}", __package__), attribute)(found.options.of(options), folder)
     return made
 
 

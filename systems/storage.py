@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -19,6 +20,12 @@ from .library import read_json as parse_json
 
 UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, NotImplementedError, BadZipFile)
 TREE = "tree"  # the array of a file that says where its others belong
+
+
+def digest(file: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def write(file: Path, fill: Callable[[BinaryIO], object]) -> None:

@@ -284,7 +284,8 @@ def test_a_check_looks_like_any_other_work(
     settled_and_more(campaign, bob, cleo)
     draw_gold(campaign, 8, seed=1)
     Clip.objects.update(state=Clip.State.READY)
-    seen, sizes = {}, {}
+    seen: dict[str, tuple[str, str]] = {}
+    sizes: dict[str, int] = {}
     while set(seen) != {"gold", "repeat"}:  # which of them comes next is drawn
         check = work_until_check(ada, lambda candidate: 1)
         kind = check.batch.query.query_id.split(":")[0]

@@ -1,26 +1,16 @@
 """The models of campaigns: their settings, members, guidelines, invitations, messages, drafts, tokens and webhooks."""
 
-from campaigns.models.accounts import FirstLink, Token
-from campaigns.models.cache import CacheEntry
-from campaigns.models.campaign import Campaign, Guideline, PastRate
-from campaigns.models.draft import Draft, Upload
-from campaigns.models.invitation import Invitation
-from campaigns.models.membership import Event, Membership, Message
-from campaigns.models.webhook import Delivery, Webhook
-
-__all__ = [
-    "CacheEntry",
-    "Campaign",
-    "Delivery",
-    "Draft",
-    "Event",
-    "FirstLink",
-    "Guideline",
-    "Invitation",
-    "Membership",
-    "Message",
-    "PastRate",
-    "Token",
-    "Upload",
-    "Webhook",
-]
+from campaigns.models.accounts import FirstLink as FirstLink
+from campaigns.models.accounts import Token as Token
+from campaigns.models.cache import CacheEntry as CacheEntry
+from campaigns.models.campaign import Campaign as Campaign
+from campaigns.models.campaign import Guideline as Guideline
+from campaigns.models.campaign import PastRate as PastRate
+from campaigns.models.draft import Draft as Draft
+from campaigns.models.draft import Upload as Upload
+from campaigns.models.invitation import Invitation as Invitation
+from campaigns.models.membership import Event as Event
+from campaigns.models.membership import Membership as Membership
+from campaigns.models.membership import Message as Message
+from campaigns.models.webhook import Delivery as Delivery
+from campaigns.models.webhook import Webhook as Webhook

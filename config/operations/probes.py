@@ -35,15 +35,9 @@ class ProbesMiddleware:
 
 def is_watcher(request: HttpRequest) -> bool:
     """A machine at an address that the settings name, or with the settings' token."""
-    return _has_token(request) or _has_address(request)
-
-
-def _has_token(request: HttpRequest) -> bool:
     wanted = settings.MONITORING_TOKEN
-    return bool(wanted) and constant_time_compare(request.headers.get("authorization", ""), f"Bearer {wanted}")
-
-
-def _has_address(request: HttpRequest) -> bool:
+    if wanted and constant_time_compare(request.headers.get("authorization", ""), f"Bearer {wanted}"):
+        return True
     # Behind a proxy that the settings do not name, everybody has the proxy's address.
     if "x-forwarded-for" in request.headers and not settings.TRUSTED_PROXIES:
         return False

@@ -25,7 +25,9 @@ class RequestMiddleware:
         self.version = page_version()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        number = self._number_of(request)
+        given = request.headers.get("x-request-id", "")
+        believed = PROPER.fullmatch(given) and is_within(request.META.get("REMOTE_ADDR", ""), self.proxies)
+        number = given if believed else uuid4().hex
         request.META["REQUEST_ID"] = number
         # It holds until this thread's next request, because Django logs an error, and streams, after the middleware.
         request_id.set(number)
@@ -33,11 +35,6 @@ class RequestMiddleware:
         answer["X-Request-ID"] = number
         answer["Reeljudge-Version"] = self.version
         return answer
-
-    def _number_of(self, request: HttpRequest) -> str:
-        given = request.headers.get("x-request-id", "")
-        believed = PROPER.fullmatch(given) and is_within(request.META.get("REMOTE_ADDR", ""), self.proxies)
-        return given if believed else uuid4().hex
 
 
 def page_version() -> str:

@@ -10,17 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from corpus.errors import CorpusError, Problem
-from corpus.importers.interface import (
-    Choice,
-    Durations,
-    Importer,
-    Source,
-    each_entry,
-    each_line,
-    each_object,
-    opened,
-    problem,
-)
+from corpus.importers.interface import Choice, Durations, Importer, Source, each_entry, each_line, each_object, problem
 from corpus.importers.rows import (
     LONGEST_LINE,
     BadField,
@@ -28,6 +18,7 @@ from corpus.importers.rows import (
     keys_of,
     name,
     number,
+    opened,
     places_of,
     seconds,
     seconds_or_none,
@@ -57,25 +48,22 @@ def rows_of_tvr(file: Path, choice: Choice) -> Iterator[Row | Problem]:
         kind = record.get("type", TYPES[0])
         if kind not in TYPES:
             raise BadField("type", kind, "v, t or vt")
-        if wanted in (ALL, kind):
-            yield _tvr_row(where, record)
+        if wanted not in (ALL, kind):
+            return
+        times = record.get("ts")
+        if not isinstance(times, list) or len(times) != 2:
+            raise BadField("ts", times, "[start, end] in seconds")
+        yield Row(
+            where=where,
+            video=name(record.get("vid_name"), "vid_name"),
+            start=seconds(times[0], "ts[0]"),
+            end=seconds(times[1], "ts[1]"),
+            duration=seconds_or_none(record.get("duration"), "duration"),
+            description=text(record.get("desc"), "desc"),
+            caption=text(record["caption"], "caption") if "caption" in record else None,
+        )
 
     return each_object(file, rows)
-
-
-def _tvr_row(where: str, record: dict[str, Any]) -> Row:
-    times = record.get("ts")
-    if not isinstance(times, list) or len(times) != 2:
-        raise BadField("ts", times, "[start, end] in seconds")
-    return Row(
-        where=where,
-        video=name(record.get("vid_name"), "vid_name"),
-        start=seconds(times[0], "ts[0]"),
-        end=seconds(times[1], "ts[1]"),
-        duration=seconds_or_none(record.get("duration"), "duration"),
-        description=text(record.get("desc"), "desc"),
-        caption=text(record["caption"], "caption") if "caption" in record else None,
-    )
 
 
 def rows_of_charades(file: Path, choice: Choice) -> Iterator[Row | Problem]:
@@ -258,23 +246,19 @@ def rows_of_jsonl(file: Path, choice: Choice) -> Iterator[Row | Problem]:
     """JSONL of our own: one object a line with video, start, end, description; or with the keys that a person names."""
     keys = keys_of(choice.columns)
 
-    def rows(where: str, record: dict[str, Any]) -> list[Row]:
-        return [_jsonl_row(where, record, keys)]
+    def rows(where: str, record: dict[str, Any]) -> Iterator[Row]:
+        caption = record.get(keys["caption"])
+        yield Row(
+            where=where,
+            video=name(record.get(keys["video"]), keys["video"]),
+            start=seconds(record.get(keys["start"]), keys["start"]),
+            end=seconds(record.get(keys["end"]), keys["end"]),
+            duration=seconds_or_none(record.get(keys["duration"]), keys["duration"]),
+            description=text(record.get(keys["description"]), keys["description"]),
+            caption=None if caption is None else text(caption, keys["caption"]),
+        )
 
     return each_object(file, rows)
-
-
-def _jsonl_row(where: str, record: dict[str, Any], keys: Mapping[str, str]) -> Row:
-    caption = record.get(keys["caption"])
-    return Row(
-        where=where,
-        video=name(record.get(keys["video"]), keys["video"]),
-        start=seconds(record.get(keys["start"]), keys["start"]),
-        end=seconds(record.get(keys["end"]), keys["end"]),
-        duration=seconds_or_none(record.get(keys["duration"]), keys["duration"]),
-        description=text(record.get(keys["description"]), keys["description"]),
-        caption=None if caption is None else text(caption, keys["caption"]),
-    )
 
 
 IMPORTERS = (

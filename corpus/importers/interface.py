@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from corpus.errors import BadLines, CorpusError, Problem
 from corpus.films import MediaFolder
-from corpus.importers.rows import Row, json_object, lines
+from corpus.importers.rows import Row, json_object, lines, opened
 from metrics import MeasureError
 from metrics.formats.json_reader import Entry, json_entries
 
@@ -172,15 +171,3 @@ def problem(file: Path, where: str, fault: Exception) -> Problem:
         inner, _, message = text.partition(": ")
         return Problem(file, inner, message)
     return Problem(file, where, text)
-
-
-@contextmanager
-def opened(file: Path) -> Iterator[BinaryIO]:
-    """Open a file; whatever is wrong with it as a whole becomes a CorpusError."""
-    try:
-        with file.open("rb") as document:
-            yield document
-    except MeasureError as fault:
-        raise CorpusError(str(fault)) from fault
-    except OSError as fault:
-        raise CorpusError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from base.text import abbreviated, printable, storable
 from corpus.errors import CorpusError
@@ -54,9 +55,16 @@ def lines(file: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the file's lines with their numbers, counted from 1, without blank lines. Raises CorpusError if the file
     cannot be read, or a line is longer than `LONGEST_LINE`.
     """
+    with opened(file) as source:
+        yield from numbered_lines(source, str(file), LONGEST_LINE)
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[BinaryIO]:
+    """Open a file; whatever is wrong with it as a whole becomes a CorpusError."""
     try:
-        with file.open("rb") as source:
-            yield from numbered_lines(source, str(file), LONGEST_LINE)
+        with file.open("rb") as content:
+            yield content
     except MeasureError as fault:
         raise CorpusError(str(fault)) from fault
     except OSError as fault:

@@ -15,7 +15,7 @@ from campaigns.uploads import refuse_if_kept, remove, store_text
 from jobs.models import Job
 from jobs.registry import Kind
 from judging.drafts.builder import check_draft, is_being_stored, make_campaign
-from judging.drafts.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
+from judging.drafts.forms import CorpusForm, FilmsForm, QueriesForm
 from judging.drafts.sources import draw_queries, store_corpus
 
 KINDS = (check_draft, make_campaign, store_corpus, draw_queries)  # of a draft's jobs
@@ -62,20 +62,12 @@ def change_queries(draft: Draft, form: QueriesForm) -> None:
         store_text(draft, Upload.Purpose.QUERIES, "pasted.txt", form.cleaned_data["pasted"])
 
 
-def change_settings(draft: Draft, form: NewSettingsForm) -> None:
-    draft.change(name=form.cleaned_data["name"], settings=form.stored())
-
-
-def change_people(draft: Draft, form: PeopleForm) -> None:
-    draft.change(people=form.cleaned_data["people"])
-
-
 CHANGES: dict[str, Callable[[Draft, Any], None]] = {
     "corpus": change_corpus,
     "films": change_films,
     "queries": change_queries,
-    "settings": change_settings,
-    "people": change_people,
+    "settings": lambda draft, form: draft.change(name=form.cleaned_data["name"], settings=form.stored()),
+    "people": lambda draft, form: draft.change(people=form.cleaned_data["people"]),
 }
 
 

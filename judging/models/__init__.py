@@ -1,24 +1,15 @@
 """The models of judging: queries and their candidates, batches, assignments, judgements and reviews."""
 
-from judging.models.assignment import Assignment
-from judging.models.judgement import Flag, Judgement, Revision
-from judging.models.pool import Batch, Candidate, Query
-from judging.models.review import Adjudication, Example, Reopening, Review
-from judging.models.sitting import Sitting
-from judging.models.states import Kind
-
-__all__ = [
-    "Adjudication",
-    "Assignment",
-    "Batch",
-    "Candidate",
-    "Example",
-    "Flag",
-    "Judgement",
-    "Kind",
-    "Query",
-    "Reopening",
-    "Review",
-    "Revision",
-    "Sitting",
-]
+from judging.models.assignment import Assignment as Assignment
+from judging.models.judgement import Flag as Flag
+from judging.models.judgement import Judgement as Judgement
+from judging.models.judgement import Revision as Revision
+from judging.models.pool import Batch as Batch
+from judging.models.pool import Candidate as Candidate
+from judging.models.pool import Query as Query
+from judging.models.review import Adjudication as Adjudication
+from judging.models.review import Example as Example
+from judging.models.review import Reopening as Reopening
+from judging.models.review import Review as Review
+from judging.models.sitting import Sitting as Sitting
+from judging.models.states import Kind as Kind

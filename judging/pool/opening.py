@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, Q
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing
-from campaigns.models import Campaign, Event, Membership
+from campaigns.models import Event, Membership
 from corpus.models import Moment
 from judging.models.pool import Batch, Candidate, Query
 from judging.pool.clips import clips_for, cut_clips, open_when_cut, prepare
@@ -51,17 +51,11 @@ def open_without_clips(lead: Membership, batch: Batch) -> bool:
     return True
 
 
-def batches_without_clips(campaign: Campaign) -> QuerySet[Batch]:
-    """Return the batches that wait for the lead's word, because clips of them cannot be cut."""
-    preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
-    failed = cut_clips.jobs(preparing).failed()
-    return preparing.filter(pk__in=failed.values("row")).order_by("pk")
-
-
 def open_all_without_clips(lead: Membership) -> int:
     """Open all batches that wait for clips that cannot be cut, and return how many this has opened."""
-    waiting = batches_without_clips(lead.campaign).select_related("query__campaign")
-    return sum(open_without_clips(lead, batch) for batch in waiting)
+    preparing = Batch.objects.in_campaign(lead.campaign).filter(state=Batch.State.PREPARING)
+    waiting = preparing.filter(pk__in=cut_clips.jobs(preparing).failed().values("row")).order_by("pk")
+    return sum(open_without_clips(lead, batch) for batch in waiting.select_related("query__campaign"))
 
 
 @all_or_nothing

@@ -100,7 +100,9 @@ def accept_caption(rewording: Rewording, user: User, text: str) -> bool:
     Return whether this call did it. Accepting the same text twice is harmless. Raise BadValue if the text cannot be a
     caption, and WrongState if the description does not wait for a lead, or captions may not change any more.
     """
-    caption = _as_caption(text)
+    caption = " ".join(text.split())
+    if not caption or not storable(text) or len(caption.encode()) > LONGEST_TEXT:
+        raise BadValue("caption", abbreviated(caption), f"a text of at most {LONGEST_TEXT:,} bytes")
     row = locked(Rewording.objects.select_related("corpus").filter(pk=rewording.pk)).get()
     if row.state == Rewording.State.ACCEPTED and row.after == caption:
         return False
@@ -113,13 +115,6 @@ def accept_caption(rewording: Rewording, user: User, text: str) -> bool:
     moments = Moment.objects.filter(video__corpus=row.corpus, description=row.before)
     moments.filter(caption=F("description")).update(caption=caption)
     return True
-
-
-def _as_caption(text: str) -> str:
-    caption = " ".join(text.split())
-    if not caption or not storable(text) or len(caption.encode()) > LONGEST_TEXT:
-        raise BadValue("caption", abbreviated(caption), f"a text of at most {LONGEST_TEXT:,} bytes")
-    return caption
 
 
 def count_waiting(corpus: Corpus) -> int:

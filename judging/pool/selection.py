@@ -50,25 +50,15 @@ class Stratum(NamedTuple):
 
 @dataclass(frozen=True)
 class Selection:
-    """What was drawn. Nothing of it is stored until `store` is called.
-
-    Attributes
-    ----------
-    captions, sha256
-        The number of distinct captions that it was drawn from, and the checksum of their sorted texts, a line each.
-    validation, test
-        The texts of the queries, in the order in which they were drawn.
-    strata
-        How many captions each stratum has and gave, the largest first. Without strata there is a single one.
-    """
+    """What was drawn. Nothing of it is stored until `store` is called."""
 
     seed: int
     by: tuple[str, ...]
-    captions: int
-    sha256: str
-    validation: list[str]
+    captions: int  # distinct ones that it was drawn from
+    sha256: str  # of their sorted texts, a line each
+    validation: list[str]  # the texts of the queries, in the order in which they were drawn; of the test, too
     test: list[str]
-    strata: list[Stratum]
+    strata: list[Stratum]  # the largest first; without strata there is a single one
 
     @property
     def training(self) -> int:

@@ -120,15 +120,11 @@ def check_totals(campaign: Campaign) -> dict[int, Checked]:
 _TIMED = {"number": 1, "seconds__isnull": False, "at__gte": Now() - SPEED_OVER}
 
 
-def first_grades(campaign: Campaign) -> QuerySet[Revision]:
-    """Return the first revision of each judgement of the last thirty days whose time is known."""
-    return Revision.objects.filter(judgement__annotator__campaign=campaign, **_TIMED)
-
-
 def speeds(campaign: Campaign) -> dict[int, Speed]:
     """Return how fast each annotator judges, by the membership's key. This reads every first revision."""
     seconds: dict[int, list[float]] = defaultdict(list)
-    for member, spent in first_grades(campaign).values_list("judgement__annotator", "seconds"):
+    first = Revision.objects.filter(judgement__annotator__campaign=campaign, **_TIMED)
+    for member, spent in first.values_list("judgement__annotator", "seconds"):
         seconds[member].append(spent or 0.0)
     return {
         member: Speed(len(all_), sum(spent < FAST for spent in all_), median(all_)) for member, all_ in seconds.items()

@@ -157,7 +157,7 @@ def repeat(member: Membership, lead: Membership, reason: str) -> Sitting:
     if not last or not last.may_be_repeated:
         raise WrongState("Another round is for annotators who failed the exam by missed pairs, and have no work yet.")
     reason = f"another round of the exam: {reason}"
-    Event.objects.create(member=member, kind=Event.Kind.RESUMED, by=lead, reason=reason)
+    member.events.create(kind=Event.Kind.RESUMED, by=lead, reason=reason)
     return Sitting.objects.create(member=member, round=last.round + 1)
 
 
@@ -180,14 +180,14 @@ def _conclude(sitting: Sitting) -> None:
     if not sitting.missed and not _flagged_too_much(sitting):
         sitting.result = Sitting.Result.PASSED
         Membership.objects.filter(pk=member.pk, qualified__isnull=True).update(qualified=Now())
-        _note(member, Event.Kind.QUALIFIED, f"passed the exam in round {sitting.round}")
+        member.events.create(kind=Event.Kind.QUALIFIED, reason=f"passed the exam in round {sitting.round}")
     elif sitting.missed and sitting.round < member.campaign.exam_rounds:
         sitting.result = Sitting.Result.RETURNED
     else:
         sitting.result = Sitting.Result.FAILED
         flagged = "" if sitting.missed else "; most pairs were flagged"
         missed = f"{sitting.missed} of {sitting.pairs} pairs missed in round {sitting.round}"
-        _note(member, Event.Kind.FAILED, missed + flagged)
+        member.events.create(kind=Event.Kind.FAILED, reason=missed + flagged)
     sitting.save(update_fields=["pairs", "missed", "result"])
     if sitting.result == Sitting.Result.RETURNED:
         Sitting.objects.create(member=member, round=sitting.round + 1)
@@ -197,10 +197,6 @@ def _flagged_too_much(sitting: Sitting) -> bool:
     """Return whether more than half of the pairs were flagged in round one, where a flag excuses a pair."""
     pairs = Candidate.objects.filter(batch__in=exam_batches(sitting.member.campaign)).count()
     return sitting.round == 1 and 2 * sitting.pairs < pairs
-
-
-def _note(member: Membership, kind: Event.Kind, reason: str) -> None:
-    Event.objects.create(member=member, kind=kind, reason=reason)
 
 
 def exam_grades(campaign: Campaign) -> list[ExamGrades]:

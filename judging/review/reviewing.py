@@ -39,7 +39,9 @@ def review(batch: Batch, lead: Membership | None, verdict: str, reason: str = ""
     if not Batch.objects.to_review().filter(pk=batch.pk).exists():
         raise WrongState("A part of this batch is being judged again, or its query is withdrawn.")
     if verdict == SECOND:
-        _open_second(batch)
+        if batch.number != 1 or batch.query.campaign.batches < 2:
+            raise WrongState("A query has at most two batches; this was the last one. Close the query instead.")
+        opening.open_batch(batch.query, 2)
     elif batch.query.batches.filter(number__gt=batch.number, further=False).exists():
         raise WrongState("The second batch is there already; close the query from that one.")
     made = Review.objects.create(batch=batch, lead=lead, verdict=verdict, reason=reason)
@@ -86,12 +88,6 @@ def to_undo(just_done: list[Review], last: list[Review]) -> tuple[list[Review], 
     return done, any(each.is_begun for each in (*just_done, *newest_first[:1]))
 
 
-def _open_second(batch: Batch) -> None:
-    if batch.number != 1 or batch.query.campaign.batches < 2:
-        raise WrongState("A query has at most two batches; this was the last one. Close the query instead.")
-    opening.open_batch(batch.query, 2)
-
-
 def note_closed(query: Query) -> bool:
     """Set and return whether the query is closed: it is while each of its batches is reviewed, as the caller set it."""
     locked(Query.objects.filter(pk=query.pk)).get()
@@ -112,21 +108,17 @@ def undo(review: Review, lead: Membership) -> None:
     if review.undone:
         return
     if review.verdict == SECOND:
-        _put_back_second(query)
+        seconds = query.batches.filter(number=2)
+        if seconds.filter(assignments__isnull=False).exists():
+            raise WrongState(
+                "Somebody has begun the second batch, so opening it can no longer be undone. What is judged there "
+                "stays."
+            )
+        seconds.delete()  # its candidates are then in no batch, as before
     Review.objects.filter(pk=review.pk).undo(lead)
     review.batch.editions.filter(state=Batch.State.REVIEWED).update(state=Batch.State.SETTLED)
     note_closed(query)
     lead.campaign.touch()
-
-
-def _put_back_second(query: Query) -> None:
-    """Delete the second batch, unless somebody has begun it. Its candidates are then in no batch, as before."""
-    seconds = query.batches.filter(number=2)
-    if seconds.filter(assignments__isnull=False).exists():
-        raise WrongState(
-            "Somebody has begun the second batch, so opening it can no longer be undone. What is judged there stays."
-        )
-    seconds.delete()
 
 
 @all_or_nothing

@@ -154,11 +154,6 @@ def unrecorded(assignment: Assignment) -> float:
     """
     elapsed = ExpressionWrapper(Now() - F("began"), DurationField())
     passed = Assignment.objects.filter(pk=assignment.pk).values_list(elapsed, flat=True).get()
-    return float(passed.total_seconds()) - _recorded(assignment.user_id, assignment.began)
-
-
-def _recorded(user: int, began: datetime) -> float:
-    values = {"user": user, "began": connection.ops.adapt_datetimefield_value(began)}
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {RECORDED}", values)
-        return sum(seconds or 0.0 for seconds in cursor.fetchone())
+    began = connection.ops.adapt_datetimefield_value(assignment.began)
+    recorded = _first(f"SELECT {RECORDED}", {"user": assignment.user_id, "began": began}) or ()
+    return float(passed.total_seconds()) - sum(seconds or 0.0 for seconds in recorded)

@@ -9,6 +9,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.request_fields import whole
+from base.text import csv_lines
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
 from jobs.models import Job
@@ -17,7 +18,7 @@ from judging.consensus import RULE
 from judging.models import Candidate
 from releases.data_card import EARLY, LICENCES
 from releases.difference import HEADER, changes, compare
-from releases.exports import FILES, csv_lines, export_file, ready_release, release_file, training_set_file
+from releases.exports import FILES, export_file, ready_release, release_file, training_set_file
 from releases.freezing import freeze, freeze_release
 from releases.models import Release, TrainingSet
 from releases.training import USUAL_DEPTHS, ask_for_training_set, make_training_set

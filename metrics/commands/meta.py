@@ -94,7 +94,10 @@ def add(commands: Any) -> None:
         if kind in OPTIONS:
             OPTIONS[kind](parser)
         parser.set_defaults(run=run, kind=kind)
-    add_axioms(commands.add_parser("axioms", help="which measure satisfies INV-k and MON-k"))
+    parser = commands.add_parser("axioms", help="which measure satisfies INV-k and MON-k")
+    inputs.add_measures(parser, "one of each kind")
+    inputs.add_seed(parser)
+    parser.set_defaults(run=axioms)
     add_annotators(commands.add_parser("annotators", help="Krippendorff's alpha and Cohen's kappa of raw ratings"))
 
 
@@ -128,12 +131,6 @@ def add_select(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--test-qrels", metavar="FILE", help="test split (default: a random half of the queries)")
     parser.add_argument("--test-runs", nargs="+", metavar="FILE", help="the same systems on it, in the same order")
     parser.add_argument("--test-measures", nargs="+", metavar="MEASURE", help="default: the same measures")
-
-
-def add_axioms(parser: argparse.ArgumentParser) -> None:
-    inputs.add_measures(parser, "one of each kind")
-    inputs.add_seed(parser)
-    parser.set_defaults(run=axioms)
 
 
 def add_annotators(parser: argparse.ArgumentParser) -> None:

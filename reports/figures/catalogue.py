@@ -22,13 +22,13 @@ class Figure:
 
     key: str
     title: str
-    summary: str  # the name of the summary with its counts
-    rows: Callable[[Any, Subject], Rows]  # from these counts
+    rows: Callable[[Any, Subject], Rows]  # from the counts of its summary
     caption: str | Callable[[Any, Subject], str]
     tells: Callable[[Rows], str]  # the sentence that says what the rows show
     # Of the drawing, in pixels, so that its place is kept; None for a table.
     size: tuple[int, int] | None = None
     least: int = 1  # rows from which there is something to draw; one week is no course
+    summary: str = FIGURES
 
     @property
     def drawn(self) -> bool:
@@ -77,10 +77,6 @@ def tell_replaced(rows: Rows) -> str:
     if not rows:
         return "The captions are the descriptions of the corpus: no word was replaced."
     return f"“{rows[0]['word']}” replaces most: {rows[0]['frequency']:,} times."
-
-
-def tell_statistics(rows: Rows) -> str:
-    return "Splits are comparable where their columns are alike."
 
 
 def tell_consensus(rows: Rows) -> str:
@@ -157,34 +153,30 @@ def _two(value: float, sign: str = "") -> str:
     return with_minus(f"{value:{sign}.2f}")
 
 
-def _table(key: str, title: str, rows: Any, caption: str, tells: Callable[[Rows], str]) -> Figure:
-    return Figure(key, title, FIGURES, rows, caption, tells)
-
-
 WIDE = (833, 379)
 TABLES = [
-    _table(
+    Figure(
         "table-1",
         "Table 1: size of the collection",
         numbers.sizes,
         "Moments and videos of candidates in batches, each once. Vocabulary: distinct words of the queries.",
         tell_sizes,
     ),
-    _table(
+    Figure(
         "table-3",
         "Table 3: words that replaced others in captions",
         numbers.replaced,
         "Words of captions that their descriptions have not. M, F, N: male, female, neutral.",
         tell_replaced,
     ),
-    _table(
+    Figure(
         "table-4",
         "Table 4: statistics",
         numbers.statistics,
         "Over queries with candidates in batches, their moments, and the videos of these.",
-        tell_statistics,
+        lambda rows: "Splits are comparable where their columns are alike.",
     ),
-    _table(
+    Figure(
         "consensus",
         "Consensus",
         numbers.consensus,
@@ -194,21 +186,13 @@ TABLES = [
 ]
 DRAWN = [
     Figure(
-        "figure-4a",
-        "Figure 4a: grade against similarity",
-        FIGURES,
-        numbers.by_similarity,
-        settled_of,
-        tell_by_similarity,
-        WIDE,
+        "figure-4a", "Figure 4a: grade against similarity", numbers.by_similarity, settled_of, tell_by_similarity, WIDE
     ),
-    Figure("figure-4b", "Figure 4b: grade against rank", FIGURES, numbers.by_rank, settled_of, tell_by_rank, WIDE),
-    Figure(
-        "figure-5a", "Figure 5a: lowest and highest raw grade", FIGURES, numbers.spread, raw_of, tell_spread, (404, 348)
-    ),
-    Figure("figure-5b", "Figure 5b: final grades", FIGURES, numbers.final, final_of, tell_final, (412, 342)),
-    Figure("figure-6", "Figure 6: one query", FIGURES, numbers.example, query_of, tell_example, (824, 357)),
+    Figure("figure-4b", "Figure 4b: grade against rank", numbers.by_rank, settled_of, tell_by_rank, WIDE),
+    Figure("figure-5a", "Figure 5a: lowest and highest raw grade", numbers.spread, raw_of, tell_spread, (404, 348)),
+    Figure("figure-5b", "Figure 5b: final grades", numbers.final, final_of, tell_final, (412, 342)),
+    Figure("figure-6", "Figure 6: one query", numbers.example, query_of, tell_example, (824, 357)),
 ]
-WEEKS = Figure("weeks", "Agreement by week", AGREEMENT, numbers.weeks, pairs_of, tell_weeks, (816, 362), least=2)
-DRIFT = Figure("drift", "Drift by week", AGREEMENT, numbers.drift, worker_of, tell_drift, (790, 362), least=2)
+WEEKS = Figure("weeks", "Agreement by week", numbers.weeks, pairs_of, tell_weeks, (816, 362), 2, AGREEMENT)
+DRIFT = Figure("drift", "Drift by week", numbers.drift, worker_of, tell_drift, (790, 362), 2, AGREEMENT)
 BY_KEY = {figure.key: figure for figure in (*TABLES, *DRAWN, WEEKS, DRIFT)}

@@ -51,7 +51,7 @@ def _stacked(title: str) -> Callable[[alt.Data], Any]:
         base = alt.Chart(data, width=WIDTH, height=HEIGHT).encode(
             x=alt.X("bin:O", sort=None, title=title, axis=alt.Axis(labelAngle=0, labelOverlap=True))
         )
-        share = alt.Y("share:Q", stack="zero", title="share", axis=alt.Axis(format="%"), scale=_whole())
+        share = alt.Y("share:Q", stack="zero", title="share", axis=alt.Axis(format="%"), scale=_scale(0, 1))
         parts = base.mark_bar().encode(y=share, color=_shades(), order="grade:O", tooltip=TIPS)
         middle = alt.Y("share:Q", stack="zero", bandPosition=0.5)
         light = alt.condition(alt.datum.grade > 2, alt.value(theme.PAPER), alt.value(theme.INK))
@@ -93,7 +93,8 @@ def _example(data: alt.Data) -> Any:
     line = base.mark_line(point={"color": ORANGE}, color=ORANGE)
     level = alt.Y("similarity:Q", title="similarity", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4))
     similarity = line.encode(alt.X("rank:O", axis=None), level)
-    grades = alt.Y("grade:Q", title="final grade", scale=_scale(GRADES[0], GRADES[-1]), axis=_whole_steps())
+    steps = alt.Axis(values=list(GRADES), format="d")
+    grades = alt.Y("grade:Q", title="final grade", scale=_scale(GRADES[0], GRADES[-1]), axis=steps)
     by_lead = alt.datum.outcome == Candidate.Outcome.ADJUDICATED.value
     bars = base.transform_filter(~by_lead).mark_bar(color=BLUE).encode(y=grades)
     hollow = base.transform_filter(by_lead).mark_bar(fill=None, stroke=BLUE, strokeDash=[3, 2]).encode(y=grades)
@@ -139,16 +140,8 @@ def _percent(name: str) -> alt.Tooltip:
     return alt.Tooltip(f"{name}:Q", format=".1%")
 
 
-def _whole() -> alt.Scale:
-    return _scale(0, 1)
-
-
 def _scale(low: float, high: float) -> alt.Scale:
     return alt.Scale(domain=[low, high], clamp=True)
-
-
-def _whole_steps() -> alt.Axis:
-    return alt.Axis(values=list(GRADES), format="d")
 
 
 TIPS = [

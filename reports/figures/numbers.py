@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from base.text import harmless
+from base.text import csv_lines, harmless
 from campaigns.models import Campaign, Membership
 from judging.consensus import GRADES
 from judging.models import Candidate, Query
@@ -159,11 +157,4 @@ def rows_as_csv(rows: Rows) -> Iterator[str]:
     'week,alpha,pairs\\n2026-W05,,\\n2026-W06,,3\\n'
     """
     header = list(dict.fromkeys(name for row in rows for name in row))
-    yield _line(header)
-    yield from (_line([harmless(row.get(name)) for name in header]) for row in rows)
-
-
-def _line(cells: list[object] | list[str]) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(cells)
-    return line.getvalue()
+    return csv_lines(header, ([harmless(row.get(name)) for name in header] for row in rows))

@@ -54,10 +54,12 @@ class CastSubstituter:
         groups, starts, introduced = _groups(text, self._mentions(text)), sentence_starts(text), _Introduced(text)
         parts, done = [], 0
         for group in groups:
-            start = _start_with_both(text, group) if len(group) > 1 else group[0].start
+            both = re.search(r"\b[Bb]oth\s+$", text[: group[0].start]) if len(group) > 1 else None
+            start = both.start() if both else group[0].start
             phrase = introduced.phrase(group, _word_before(text, start))
             phrase = begun(phrase) if start in starts else phrase
-            parts += [text[done:start], phrase, _ending(phrase, group[-1])]
+            ending = "'" if phrase.endswith("s") else "'s"
+            parts += [text[done:start], phrase, ending if group[-1].possessive else ""]
             done = group[-1].end
             replaced.append((text[start : group[-1].end], phrase))
         return Proposal("".join([*parts, text[done:]]), replaced)
@@ -169,14 +171,3 @@ def _is_one_name(text: str, first: Mention, second: Mention) -> bool:
 def _word_before(text: str, place: int) -> str:
     match = re.search(r"(\w+)\s+$", text[:place])
     return match[1].lower() if match else ""
-
-
-def _start_with_both(text: str, group: list[Mention]) -> int:
-    match = re.search(r"\b[Bb]oth\s+$", text[: group[0].start])
-    return match.start() if match else group[0].start
-
-
-def _ending(phrase: str, last: Mention) -> str:
-    if not last.possessive:
-        return ""
-    return "'" if phrase.endswith("s") else "'s"

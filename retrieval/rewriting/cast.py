@@ -106,11 +106,6 @@ class Lexicon:
         return not self.lower[plain] and not plain.endswith(("ing", "ed", "ly"))
 
 
-def without_article(phrase: str) -> str:
-    """Return the phrase without `a` or `an` before it."""
-    return re.sub(r"^(an?)\s+", "", phrase.strip(), flags=re.I)
-
-
 def is_bare(phrase: str) -> bool:
     """Return whether a phrase takes no article."""
     return bool(BARE.match(phrase))
@@ -218,7 +213,8 @@ class Cast:
 
     def phrase(self, entry: Entry) -> str:
         """Return what stands for the person, without an article."""
-        return without_article(self.entries[self.person(entry)].phrase or entry.phrase)
+        phrase = self.entries[self.person(entry)].phrase or entry.phrase
+        return re.sub(r"^(an?)\s+", "", phrase.strip(), flags=re.I)
 
     def names_in(self, text: str) -> list[str]:
         """Return the names of persons that a text contains."""

@@ -69,16 +69,12 @@ def checked(lines: Iterable[Line], source: str) -> list[CastName]:
             problems.append(f"{line.where}: {fault}")
     problems += _loose(entries)
     if problems:
-        raise ReeljudgeError(_message_of(source, problems))
+        more = [f"… and {len(problems) - MOST_PROBLEMS:,} more"] if len(problems) > MOST_PROBLEMS else []
+        first = f"{source}: {len(problems):,} problems; nothing was stored."
+        raise ReeljudgeError("\n".join([first, *problems[:MOST_PROBLEMS], *more]))
     if not entries:
         raise ReeljudgeError(f"{source}: holds no names; expected a line of headings and a name a line, or JSON")
     return list(entries.values())
-
-
-def _message_of(source: str, problems: list[str]) -> str:
-    listed = problems[:MOST_PROBLEMS]
-    more = [f"… and {len(problems) - len(listed):,} more"] if len(problems) > len(listed) else []
-    return "\n".join([f"{source}: {len(problems):,} problems; nothing was stored.", *listed, *more])
 
 
 def _entry(fields: dict[str, Any]) -> CastName:

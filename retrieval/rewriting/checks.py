@@ -114,12 +114,15 @@ def finder(cast: Cast) -> Finder:
 
 def check(pairs: Sequence[tuple[str, str]], names: Finder, beat: Beat) -> list[Verdict]:
     """Return the verdict on each pair of a description and a caption that is proposed for it."""
-    similarities = _similarities(pairs, beat)
+    verdicts = []
     left = names.names([after for _, after in pairs])
-    return [
-        Verdict(similarity, " ".join(filter(None, [_too_far(similarity), _names_left(found)])))
-        for similarity, found in zip(similarities, left, strict=True)
-    ]
+    for similarity, found in zip(_similarities(pairs, beat), left, strict=True):
+        why = [f"It may still name a person: {', '.join(found)}."] if found else []
+        if similarity < LEAST_SIMILARITY:
+            too_far = f"Its similarity to the description is {similarity:.2f}; expected at least {LEAST_SIMILARITY}."
+            why.insert(0, too_far)
+        verdicts.append(Verdict(similarity, " ".join(why)))
+    return verdicts
 
 
 def _similarities(pairs: Sequence[tuple[str, str]], beat: Beat) -> list[float]:
@@ -130,16 +133,6 @@ def _similarities(pairs: Sequence[tuple[str, str]], beat: Beat) -> list[float]:
     vectors = embed([text for pair in changed for text in pair], lambda done, total: beat()).astype(np.float64)
     cosines = iter((vectors[::2] * vectors[1::2]).sum(axis=1).clip(-1.0, 1.0))
     return [1.0 if before == after else float(next(cosines)) for before, after in pairs]
-
-
-def _too_far(similarity: float) -> str:
-    if similarity >= LEAST_SIMILARITY:
-        return ""
-    return f"Its similarity to the description is {similarity:.2f}; expected at least {LEAST_SIMILARITY}."
-
-
-def _names_left(names: list[str]) -> str:
-    return f"It may still name a person: {', '.join(names)}." if names else ""
 
 
 class ModelFinder:

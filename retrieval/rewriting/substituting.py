@@ -151,7 +151,11 @@ class _Work:
                 self._store(rows[place : place + len(proposals)], proposals, attempt)
                 place += len(proposals)
         finally:
-            self._count_usage()
+            if isinstance(self.substituter, ChatSubstituter):
+                endpoint = self.substituter.endpoint
+                fresh = {name: F(name) + count for name, count in vars(endpoint.usage).items()}
+                Substitution.objects.filter(pk=self.order.pk).update(**fresh)
+                endpoint.usage = type(endpoint.usage)()
 
     def _store(self, rows: list[Rewording], proposals: list[Proposal], attempt: int) -> None:
         for row, proposal in zip(rows, proposals, strict=True):
@@ -159,13 +163,6 @@ class _Work:
             row.state, row.attempts = State.PROPOSED, attempt
         fields = ["after", "replaced", "why", "state", "attempts"]
         Rewording.objects.bulk_update(rows, fields, batch_size=ROWS_AT_A_TIME // len(fields))
-
-    def _count_usage(self) -> None:
-        if isinstance(self.substituter, ChatSubstituter):
-            endpoint = self.substituter.endpoint
-            fresh = {name: F(name) + count for name, count in vars(endpoint.usage).items()}
-            Substitution.objects.filter(pk=self.order.pk).update(**fresh)
-            endpoint.usage = type(endpoint.usage)()
 
     def check_all(self, proposals: RewordingQuerySet) -> None:
         """Check what is proposed, and set the captions of what passes."""

@@ -33,6 +33,7 @@ from retrieval.embedding import Vectors, embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex
 from retrieval.search import approximate
+from systems.storage import digest
 
 FOLDER = "indexes"  # of the store, and of the home of a machine that fetches them
 RECORD = np.dtype([("moment", "<i8"), ("caption", "<u8")])
@@ -102,8 +103,7 @@ def index_captions(corpus: Corpus, report: Report) -> None:
 
 def _stored(corpus: Corpus, file: Path) -> tuple[str, str]:
     """Store a file under a name that its content gives, and return the name and the SHA-256."""
-    with file.open("rb") as content:
-        sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+    sha256 = digest(file)
     return str(store(f"{FOLDER}/{corpus.pk}-{sha256[:32]}{file.suffix}", file).name), sha256
 
 
@@ -181,9 +181,8 @@ def _fetched(name: str, sha256: str) -> Path:
     try:
         with os.fdopen(handle, "wb") as out, default_storage.open(name) as content:
             shutil.copyfileobj(content, out, 1 << 20)
-        with open(part, "rb") as content:
-            if hashlib.file_digest(content, "sha256").hexdigest() != sha256:
-                raise OSError("it was damaged on the way")
+        if digest(Path(part)) != sha256:
+            raise OSError("it was damaged on the way")
         for old in path.parent.glob(f"{path.name.partition('-')[0]}-*{path.suffix}"):
             old.unlink(missing_ok=True)
         os.replace(part, path)

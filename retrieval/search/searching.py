@@ -76,9 +76,11 @@ def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
     if index is None:
         return Answer(job=job_of_index(corpus))
     text = " ".join(text.split())
-    vector = _vector_of(text)
-    if vector is None:
-        return Answer(captions=index.moments, job=_ask_to_encode(corpus, text))
+    stored = Vector.objects.filter(model=model_key(), hash=_hash(text)).values_list("values", flat=True).first()
+    vector = encode_here(text) if stored is None else np.frombuffer(stored, "<f4")
+    if vector is None:  # no web process can encode it, but a worker can
+        job = encode_query.jobs(corpus).filter(key=_hash(text)).not_done().first()
+        return Answer(captions=index.moments, job=job or encode_query.ask(corpus, _hash(text), text=text))
     try:
         rows, quick = opened(index), opened_approximate(index)
     except Unavailable:  # the file is lost, or the store is away; then the job waits for it
@@ -107,18 +109,6 @@ def ask_for_indexes_that_are_out_of_date() -> None:
         with suppress(Unavailable):  # a search says so
             if lacks_approximate(index) or not holds_every_caption(index):
                 job_of_index(index.corpus)
-
-
-def _vector_of(text: str) -> Vectors | None:
-    """Return the vector that is stored, or one that is computed here, or None if that is not possible."""
-    stored = Vector.objects.filter(model=model_key(), hash=_hash(text)).values_list("values", flat=True).first()
-    return encode_here(text) if stored is None else np.frombuffer(stored, "<f4")
-
-
-def _ask_to_encode(corpus: Corpus, text: str) -> Job:
-    """Have a worker encode the text and store its vector, where no web process can."""
-    job = encode_query.jobs(corpus).filter(key=_hash(text)).not_done().first()
-    return job or encode_query.ask(corpus, _hash(text), text=text)
 
 
 @kind("encode-query", "Encode a query", of=Corpus, owner=SELF, page=("corpus", "name"), refusals=(CorpusError,))

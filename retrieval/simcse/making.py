@@ -52,7 +52,10 @@ def ask_for_training(plan: Plan) -> Job:
     """Return the job that trains a model. A name has one job at a time. Raises ReeljudgeError if the plan cannot be
     carried out, or another plan of this name is not done yet.
     """
-    check_plan(plan)
+    plan.recipe.check()
+    captions_of(Corpus.objects.get(pk=plan.corpus), plan.recipe)
+    if not fingerprint(plan.base):
+        raise ReeljudgeError(f"--base {plan.base}: no weights on this machine; expected a model's folder, or 'bundled'")
     unfinished = train_simcse.jobs().unfinished().filter(key=plan.name).first()
     if unfinished and unfinished.arguments != asdict(plan):
         raise ReeljudgeError(
@@ -164,12 +167,3 @@ def _write_facts(folder: Path, facts: dict[str, Any]) -> None:
     (folder / CARD).write_text(json.dumps(card, ensure_ascii=False, indent=2) + "\n")
     (folder / "report.json").write_text(json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
     (folder / "report.txt").write_text(as_text(facts))
-
-
-def check_plan(plan: Plan) -> None:
-    """Raise ReeljudgeError if a plan cannot be carried out, as far as can be told without loading the model."""
-    plan.recipe.check()
-    corpus = Corpus.objects.get(pk=plan.corpus)
-    captions_of(corpus, plan.recipe)
-    if not fingerprint(plan.base):
-        raise ReeljudgeError(f"--base {plan.base}: no weights on this machine; expected a model's folder, or 'bundled'")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from base.text import harmless, with_minus
+from base.text import csv_lines, harmless, with_minus
 from runs.board.table import LEVEL, Board, Cell, Row
 
 LATEX = {sign: "\\" + sign for sign in "&%$#_{}"}
@@ -26,17 +24,16 @@ class File(NamedTuple):
 
 def as_csv(board: Board) -> str:
     """A line for each run and measure."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["release", "convention", "run", "system", "seeds", "measure", "queries", *NUMBERS, "judged"])
+    header = ["release", "convention", "run", "system", "seeds", "measure", "queries", *NUMBERS, "judged"]
+    lines: list[list[object]] = []
     for row in board.rows:
         named = [harmless(row.name), harmless(row.run.system), len(row.runs)]
         for measure, cell in zip(board.choices.measures, row.cells, strict=True):
             numbers = ["" if (number := getattr(cell, name)) is None else repr(number) for name in NUMBERS]
             judged = "" if row.judged is None else repr(row.judged)
             about = [board.release.version, board.choices.convention.name, *named, str(measure), board.queries]
-            writer.writerow([*about, *numbers, judged])
-    return out.getvalue()
+            lines.append([*about, *numbers, judged])
+    return "".join(csv_lines(header, lines))
 
 
 def as_json(board: Board) -> str:
@@ -82,16 +79,13 @@ def as_markdown(board: Board) -> str:
 
 
 def as_latex(board: Board) -> str:
-    header, *rows = ([_latex(cell) for cell in line] for line in _cells(board, "\x02{}\x03"))
+    signs = str.maketrans(LATEX)
+    header, *rows = ([cell.translate(signs) for cell in line] for line in _cells(board, "\x02{}\x03"))
     bold = [[cell.replace("\x02", r"\textbf{").replace("\x03", "}") for cell in line] for line in rows]
     body = [" & ".join(line) + r" \\" for line in bold]
     lines = [f"% {caption(board)}", rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}", r"\hline"]
     lines += [" & ".join(header) + r" \\", r"\hline", *body, r"\hline", r"\end{tabular}", ""]
     return "\n".join(lines)
-
-
-def _latex(text: str) -> str:
-    return "".join(LATEX.get(sign, sign) for sign in text)
 
 
 def _cells(board: Board, best: str) -> Iterable[list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -182,14 +182,12 @@ def _by_system(rows: list[Row]) -> Iterator[Row]:
         if len(members) == 1:
             yield members[0]
             continue
-        cells = [_together(cells) for cells in zip(*(row.cells for row in members), strict=True)]
+        spreads = [
+            _spread([cell.value for cell in cells]) for cells in zip(*(row.cells for row in members), strict=True)
+        ]
+        cells = [Cell(value, deviation=deviation) for value, deviation in spreads]
         judged = _spread([row.judged for row in members])[0]
         yield Row(members[0].run.group, [row.run for row in members], cells, judged)
-
-
-def _together(cells: Iterable[Cell]) -> Cell:
-    value, deviation = _spread([cell.value for cell in cells])
-    return Cell(value, deviation=deviation)
 
 
 def _spread(values: list[float | None]) -> tuple[float | None, float | None]:

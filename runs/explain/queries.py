@@ -55,15 +55,7 @@ def lines_of(choices: Choices) -> list[Line] | None:
     queries = [query for query, *_ in choices.yardstick.queries]
     lines = [Line(query, *values) for query, *values in zip(queries, *numbers, strict=True)]
     counted = [line for line in lines if line.value is not None and (not choices.other or line.other is not None)]
-    return sorted(counted, key=_by_difference if choices.other else _by_value)
-
-
-def _by_value(line: Line) -> float:
-    return line.value or 0.0
-
-
-def _by_difference(line: Line) -> float:
-    return -abs(line.difference or 0.0)
+    return sorted(counted, key=lambda line: -abs(line.difference or 0.0) if choices.other else line.value or 0.0)
 
 
 def values_of(choices: Choices) -> dict[tuple[int, str], Values]:

@@ -80,15 +80,11 @@ def choices_of(params: QueryDict, member: Membership) -> Choices | None:
         right = "the number of a run with scores on this release that you may see"
         raise BadValue("run", str(min(strange)), right)
     runs = [run for run in known if run.number in named] if named else known[:MOST_RUNS]
-    measure = one_of("measure", params.get("measure", HEADLINE), _measures(runs, release, convention))
+    inquiry = inquiry_about(runs, release, convention)
+    examined = inquiry.findings["measures"] if inquiry and inquiry.findings else [HEADLINE]
+    measure = one_of("measure", params.get("measure", HEADLINE), examined)
     figure = BY_KEY[one_of("figure", params.get("figure", FIGURES[0].key), list(BY_KEY))]
     return Choices(release, convention, known, runs, bool(named), measure, figure)
-
-
-def _measures(runs: list[Run], release: Release, convention: str) -> list[str]:
-    """Return the measures that a page can be about: those that were examined."""
-    inquiry = inquiry_about(runs, release, convention)
-    return inquiry.findings["measures"] if inquiry and inquiry.findings else [HEADLINE]
 
 
 def examination_file(choices: Choices | None, kind: str) -> HttpResponse:

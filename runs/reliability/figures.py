@@ -198,15 +198,12 @@ def judging(found: Found, measure: str) -> Rows:
     """Return the scores under each change of the judging, with the change in words."""
     rows = of_measure(found, "judging", measure)
     place = {row["system"]: -row["mean"] for row in rows if row["change"] == "all"}
-    named = [{"way": way(row), **_without_keys(row)} for row in rows]
+    named = [
+        {"way": way(row), "system": row["system"], "measure": measure, "mean": row["mean"]}
+        | {end: row.get(end, row["mean"]) for end in ("lowest", "highest")}
+        for row in rows
+    ]
     return sorted(named, key=lambda row: place[row["system"]])
-
-
-def _without_keys(row: dict[str, Any]) -> dict[str, Any]:
-    mean = row["mean"]
-    return {"system": row["system"], "measure": row["measure"], "mean": mean} | {
-        end: row.get(end, mean) for end in ("lowest", "highest")
-    }
 
 
 def way(row: dict[str, Any]) -> str:

@@ -151,7 +151,11 @@ def examine(subject: Subject, report: Report) -> dict[str, Any]:
         "redrawn": REDRAWN,
         "seed": SEED,
     }
-    return made_of | {"rows": {name: _storable(each) for name, each in rows.items()}}
+    return made_of | {
+        "rows": {
+            name: [{key: _plain(value) for key, value in row.items()} for row in each] for name, each in rows.items()
+        }
+    }
 
 
 def _selected(subject: Subject, block: Any) -> Rows:
@@ -199,12 +203,8 @@ def _judged_otherwise(subject: Subject, report: Report) -> dict[str, Rows]:
     return rows
 
 
-def _storable(rows: Rows) -> Rows:
-    """Return the rows with numbers as JSON has them: None for what does not exist, and no more digits than are true."""
-    return [{name: _plain(value) for name, value in row.items()} for row in rows]
-
-
 def _plain(value: Any) -> Any:
+    """Return a number as JSON has it: None for what does not exist, and no more digits than are true."""
     if not isinstance(value, float):
         return value
     return round(value, DIGITS) if math.isfinite(value) else None

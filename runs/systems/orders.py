@@ -40,40 +40,26 @@ FORGOTTEN_AFTER = timedelta(days=7)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What somebody asks to be trained.
+    """What somebody asks to be trained."""
 
-    Attributes
-    ----------
-    system
-        Its name in the registry.
-    name
-        Of its run; with several seeds, each run's name ends with the seed.
-    options
-        Without the seed; those that are not named keep their defaults.
-    depth
-        N, the number of moments of each query that it learns from.
-    word_vectors
-        `learned` with the system, or those of the tokens by the campaign's `encoder`. A system that reads no words has
-        none.
-    """
-
-    system: str
-    name: str
+    system: str  # its name in the registry
+    name: str  # of its run; with several seeds, each run's name ends with the seed
     features: str
     clip_seconds: float = 1.0
-    depth: int = 20
+    depth: int = 20  # N, the number of moments of each query that it learns from
     seeds: Sequence[int] = (1,)
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)  # without the seed; the others keep their defaults
+    # `learned` with the system, or those of the tokens by the campaign's `encoder`; none if it reads no words.
     word_vectors: str = LEARNED
 
     def check(self, campaign: Campaign) -> None:
         """Raise BadValue if this cannot be trained, as far as can be told without reading features."""
         try:
-            wanted = entry(self.system)
+            options = entry(self.system).options
             if "seed" in self.options:
                 raise BadOption("seed", "among the options", "seeds beside them, one for each system")
             for seed in self.seeds:
-                wanted.options_with(self.options | {"seed": seed})
+                options.of(self.options | {"seed": seed})
         except BadOption as fault:
             raise BadValue(fault.name, fault.found, fault.right) from fault
         if not SHORTEST <= self.clip_seconds <= LONGEST:
@@ -82,7 +68,11 @@ class Wanted:
             raise BadValue("depth", str(self.depth), f"1 to {DEEPEST:,} moments for each query")
         if not 1 <= len(set(self.seeds)) == len(self.seeds) <= MOST_SEEDS:
             raise BadValue("seeds", f"{len(self.seeds)} of them", f"1 to {MOST_SEEDS} whole numbers, none twice")
-        self._check_words(campaign)
+        if self.word_vectors not in (LEARNED, ENCODER):
+            raise BadValue("word_vectors", abbreviated(self.word_vectors), f"{LEARNED} or {ENCODER}")
+        if self.word_vectors == ENCODER and not campaign.encoder:
+            found = f"{ENCODER}, but no encoder has ranked candidates of campaign {campaign.name} yet"
+            raise BadValue("word_vectors", found, f"{LEARNED}, or a campaign that is ranked")
         must_be_a_set(campaign.corpus, self.features)
 
     def stored_options(self, seed: int) -> dict[str, Any]:
@@ -90,16 +80,6 @@ class Wanted:
         defaults = {field.name: field.default for field in fields(entry(self.system).options)}
         named = {name: value for name, value in self.options.items() if value != defaults.get(name)}
         return named | {"seed": seed}
-
-    def _check_words(self, campaign: Campaign) -> None:
-        if self.word_vectors not in (LEARNED, ENCODER):
-            raise BadValue("word_vectors", abbreviated(self.word_vectors), f"{LEARNED} or {ENCODER}")
-        if self.word_vectors == ENCODER and not campaign.encoder:
-            raise BadValue(
-                "word_vectors",
-                f"{ENCODER}, but no encoder has ranked candidates of campaign {campaign.name} yet",
-                f"{LEARNED}, or a campaign that is ranked",
-            )
 
     def encoder(self, campaign: Campaign) -> str:
         """Return the encoder whose token vectors the system has for words; empty if it has none."""

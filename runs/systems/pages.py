@@ -161,7 +161,7 @@ class OptionsForm(forms.Form):
 
     def __init__(self, data: Any, kind: type[Options]) -> None:
         super().__init__(data)
-        meanings = kind.meanings()
+        meanings = kind.table("meaning")
         for field in fields(kind):
             if field.name != "seed":
                 self.fields[field.name] = _field(kind, field.name, field.default, meanings[field.name])

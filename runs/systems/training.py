@@ -141,7 +141,7 @@ def index(row: TrainedSystem, say: Say) -> None:
     """Index the corpus anew, such as after videos were added. The run that was submitted stays as it is."""
     videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
     _notice(row, videos)
-    videos = videos_as_read(row, videos, say)
+    videos = videos_with_names(videos, _encoding(row, say)) if row.encoder else videos
     row.made().index(videos, lambda progress: say(progress.done, progress.total, progress.text))
     TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())
 
@@ -260,11 +260,6 @@ def data_as_read(row: TrainedSystem, data: Data, say: Say) -> Data:
     be loaded.
     """
     return data_with_tokens(data, _encoding(row, say)) if row.encoder else data
-
-
-def videos_as_read(row: TrainedSystem, videos: Videos, say: Say) -> Videos:
-    """Return videos with the names of their objects as the system reads them; raises what `data_as_read` raises."""
-    return videos_with_names(videos, _encoding(row, say)) if row.encoder else videos
 
 
 def queries_as_read(

@@ -15,7 +15,6 @@ from base.request_fields import one_of, whole, whole_in
 from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
 from campaigns.pages import campaign_page, while_working
-from jobs.models import Job
 from metrics import parse_measure
 from releases.models import Release
 from reports.figures.numbers import rows_as_csv
@@ -59,7 +58,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         "deepest": DEEPEST,
         "thresholds": THRESHOLDS,
         "plan": Plan([]),
-        "jobs": _jobs_of_release(newest),
+        "jobs": list(compare_pools.jobs(newest).not_done()) if newest else [],
     }
     return campaign_page(request, member, "runs/pools.html", **context)
 
@@ -89,10 +88,6 @@ def _headings(has_reused: bool) -> list[Heading]:
     numbers = ["Before", "After", "First pool", "Enlarged pool", "Difference", "Without its own", "Bias"]
     more = ["With reused"] if has_reused else []
     return [Heading("Run"), *(Heading(each, is_number=True) for each in [*numbers, *more])]
-
-
-def _jobs_of_release(release: Release | None) -> list[Job]:
-    return list(compare_pools.jobs(release).not_done()) if release else []
 
 
 @require_POST

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..data import Rows, Videos
 from ..errors import SystemsError
-from ..storage import write_json
+from ..storage import digest, write_json
 from ..windows import clips_in
 from . import codes, layout
 
@@ -34,7 +34,7 @@ def plan_index(folder: Path, kind: str, clip_seconds: float, sample: Rows, clips
     if kind != "flat":
         folder.mkdir(parents=True, exist_ok=True)
         codes.learn(kind, sample, clips, folder / layout.LEARNED)
-        plan = replace(plan, learned=layout.digest(folder / layout.LEARNED))
+        plan = replace(plan, learned=digest(folder / layout.LEARNED))
     layout.store_plan(folder, plan)
     return plan
 
@@ -85,13 +85,13 @@ def _fill(new: Path, number: int, blocks: Iterable[Videos], plan: layout.Plan, l
     if adding and offsets[-1]:
         adding.write(new / layout.CODES)
     files = {file.name: file for file in sorted(new.iterdir())}
-    written = {name: {"bytes": file.stat().st_size, "sha256": _sha256(file, checksum)} for name, file in files.items()}
+    digests = {layout.ROWS: checksum.hexdigest()}  # the rows are not read again
+    written = {
+        name: {"bytes": file.stat().st_size, "sha256": digests.get(name) or digest(file)}
+        for name, file in files.items()
+    }
     content = {"version": layout.VERSION, "index": plan.key, "shard": number, "videos": len(offsets) - 1}
     write_json(new / layout.SHARD, {**content, "clips": int(offsets[-1]), "files": written})
-
-
-def _sha256(file: Path, of_rows: Any) -> str:
-    return str(of_rows.hexdigest()) if file.name == layout.ROWS else layout.digest(file)
 
 
 def _checked(block: Videos, plan: layout.Plan) -> Rows:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..data import Floats, Ints, Rows
 from ..errors import SystemsError
-from ..storage import read_json, write_json
+from ..storage import digest, read_json, write_json
 
 VERSION = 1  # of the format
 KINDS = ("flat", "ivf-pq", "hnsw")
@@ -140,12 +140,6 @@ def check(folder: Path) -> None:
     names, times = np.unique(np.concatenate([shard.names for shard in shards]), return_counts=True)
     if (twice := names[times > 1]).size:
         raise SystemsError(f"{folder}: video {twice[0].decode()!r} is there twice; expected each video once")
-
-
-def digest(file: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _raise(folder: Path, plan: Plan, wrong: list[str]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,6 @@ from ..ranking import Ranked, must_ask, rank, run_of
 from ..storage import read_arrays, write, write_arrays
 from ..windows import Scales, Windows, clips_in, slide
 from .building import plan_index, write_shard
-from .chamfer import chamfer, squared_distances
 from .codes import wanted_sample
 from .index import ClipIndex, Found, ranges
 from .layout import check
@@ -56,13 +56,9 @@ def keep_objects(folder: Path, objects: Objects | None) -> None:
     if objects is None:
         return
     for column in COLUMNS:
-        _write(folder / f"{column}.npy", getattr(objects, column))
+        write(folder / f"{column}.npy", partial(np.save, arr=getattr(objects, column)))
     vectors = {} if objects.vectors is None else {"vectors": objects.vectors}
     write_arrays(folder / NAMES, {"names": np.array(objects.names, np.str_)} | vectors)
-
-
-def _write(file: Path, array: NDArray[Any]) -> None:
-    write(file, lambda out: np.save(out, array))
 
 
 class Kept:
@@ -127,21 +123,6 @@ def rank_around(
     return rank(windows, scores, depth, nms)
 
 
-def chamfer_cost(index: ClipIndex, words: Rows) -> Cost:
-    """Return the cost that compares the vectors of the index themselves with those of a query's words (Equation 2).
-
-    words: shape (words, d), float32.
-    """
-
-    def cost(windows: Windows) -> Floats:
-        videos, place = np.unique(windows.video, return_inverse=True)
-        clips, begins = index.clips_of(videos)
-        distances = squared_distances(index.rows(clips), words)
-        return chamfer(distances, begins[place] + windows.first, begins[place] + windows.stop)
-
-    return cost
-
-
 def windows_around(video: Ints, clip: Ints, duration: Floats, clip_seconds: float, scales: Scales) -> Windows:
     """Return the windows that contain one of the clips, those of each video in the order of `slide`.
 
@@ -168,15 +149,12 @@ class TwoStages(System):
     """
 
     name = "two_stage"
+    options: TwoStage
 
     def __init__(self, options: TwoStage, folder: Path) -> None:
         super().__init__(options, folder)
         both = Contrastive(**{field.name: getattr(options, field.name) for field in fields(Contrastive)})
         self.first, self.second = StalClips(both, folder / "first"), Stal(both, folder / "second")
-
-    @property
-    def its(self) -> TwoStage:
-        return cast(TwoStage, self.options)
 
     def train(self, data: Data, report: Report = silent) -> None:
         self.keep_card()
@@ -185,34 +163,34 @@ class TwoStages(System):
 
     def index(self, videos: Videos, report: Report = silent) -> None:
         self.plan(videos)
-        for number in range(1, self.its.shards + 1):
-            report(Progress(number - 1, self.its.shards, f"indexing shard {number} of {self.its.shards}"))
+        for number in range(1, self.options.shards + 1):
+            report(Progress(number - 1, self.options.shards, f"indexing shard {number} of {self.options.shards}"))
             self.index_shard(videos, number)
         report(Progress(1, 1, f"{len(videos.clips):,} clips are indexed"))
 
     def plan(self, videos: Videos) -> None:
         """Begin an index, in place of the one that was there: learn its codes from some of the videos."""
         self.keep_card()
-        clips, seconds, shards = len(videos.clips), videos.clip_seconds, self.its.shards
-        plan_index(self.folder / CLIPS, self.its.kind, seconds, self._sample(videos), clips, shards)
+        clips, seconds, shards = len(videos.clips), videos.clip_seconds, self.options.shards
+        plan_index(self.folder / CLIPS, self.options.kind, seconds, self._sample(videos), clips, shards)
         plan_index(self.folder / FEATURES, "flat", seconds, videos.clips[:0], clips, shards)
         keep_objects(self.folder / OBJECTS, videos.objects)
 
     def index_shard(self, videos: Videos, number: int) -> None:
         """Write one shard of the index that was planned for these videos; the first one has the number 1."""
-        first, stop = (len(videos) * part // self.its.shards for part in (number - 1, number))
+        first, stop = (len(videos) * part // self.options.shards for part in (number - 1, number))
         write_shard(self.folder / CLIPS, number, map(self._embedded, in_parts(videos, first, stop)))
         write_shard(self.folder / FEATURES, number, in_parts(videos, first, stop))
 
     def _embedded(self, videos: Videos) -> Videos:
-        none = np.empty((0, self.its.embedding), np.float32)
+        none = np.empty((0, self.options.embedding), np.float32)
         return replace(videos, clips=np.concatenate([none, *self.first.clip_vectors(videos)]))
 
     def _sample(self, videos: Videos) -> Rows:
         """Return the vectors of the clips of videos that are drawn, for codes to learn from."""
-        if self.its.kind == "flat":
-            return np.empty((0, self.its.embedding), np.float32)
-        drawn = np.random.default_rng(self.its.seed).permutation(len(videos))
+        if self.options.kind == "flat":
+            return np.empty((0, self.options.embedding), np.float32)
+        drawn = np.random.default_rng(self.options.seed).permutation(len(videos))
         enough = np.searchsorted(np.cumsum(videos.counts[drawn]), wanted_sample(len(videos.clips))) + 1
         return self._embedded(some(videos, np.sort(drawn[:enough]))).clips
 
@@ -229,7 +207,7 @@ class TwoStages(System):
         must_ask(queries)
         index = ClipIndex(self.folder / CLIPS)
         features = Kept(self.folder / FEATURES, self.folder / OBJECTS)
-        found = index.search(self.first.query_vectors(queries), self.its.clips)
+        found = index.search(self.first.query_vectors(queries), self.options.clips)
         ranked = []
         for query, near in zip(queries, found, strict=True):
             ranked.append(self._ranked(index, features, query, near, depth))

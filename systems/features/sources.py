@@ -130,7 +130,8 @@ class _Hdf5(Source):
     def find(self, name: str) -> Found:
         data = self._walk(name)
         if data.external or data.is_virtual:
-            raise SystemsError(f"{self._kind(data)}; expected a data set whose values are in this file")
+            kind = "a virtual data set" if data.is_virtual else "a data set whose values are in another file"
+            raise SystemsError(f"{kind}; expected a data set whose values are in this file")
         return Found(data.shape or (), data.dtype, lambda: data[()])
 
     def _walk(self, name: str) -> Any:
@@ -143,9 +144,6 @@ class _Hdf5(Source):
                 raise SystemsError(f"{LINKS.get(kind, 'a link')}; expected a data set that this file holds")
             place = place[part]
         return place
-
-    def _kind(self, data: Any) -> str:
-        return "a virtual data set" if data.is_virtual else "a data set whose values are in another file"
 
 
 class _Npz(Source):

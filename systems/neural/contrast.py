@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -39,20 +38,19 @@ class Contrasted(Learned, Exhaustive):
     """What the trained systems of STAL's tables share: training by contrast, over all candidate moments."""
 
     network_class: ClassVar[type[Network]]
+    options: Contrastive
 
-    @abstractmethod
     def facts_of(self, data: Data) -> dict[str, Any]:
         """Return what of the training data the network's shape depends on, besides words."""
+        return {"visual": int(data.videos.clips.shape[1])}
 
     def facts(self, data: Data) -> dict[str, Any]:
         names = data.videos.objects.names if data.videos.objects else ()
         queries = list({example.query.id: example.query for example in data.examples}.values())
-        facts = self.facts_of(data)
-        return facts | words_and_width(cast(Contrastive, self.options).words, queries, names)
+        return self.facts_of(data) | words_and_width(self.options.words, queries, names)
 
     def lesson(self, data: Data) -> Lesson:
-        options = cast(Contrastive, self.options)
-        sampler = Sampler(data, options)
+        options, sampler = self.options, Sampler(data, self.options)
 
         def loss_of(network: Network, step: int) -> torch.Tensor:
             examples, windows = sampler.step(step)

@@ -55,9 +55,6 @@ class Mcn(Contrasted):
     name = "mcn"
     network_class = McnNetwork
 
-    def facts_of(self, data: Data) -> dict[str, Any]:
-        return {"visual": int(data.videos.clips.shape[1])}
-
     def represent(self, videos: Videos, windows: Windows, report: Report = silent) -> Arrays:
         clips, parts = Clips(videos, has_context=True), []
         with torch.inference_mode():

@@ -69,7 +69,7 @@ class Stal(Contrasted):
     network_class = StalNetwork
 
     def facts_of(self, data: Data) -> dict[str, Any]:
-        return {"visual": int(data.videos.clips.shape[1]), "objects": data.videos.objects is not None}
+        return super().facts_of(data) | {"objects": data.videos.objects is not None}
 
     def represent(self, videos: Videos, windows: Windows, report: Report = silent) -> Arrays:
         parts: dict[str, list[NDArray[Any]]] = {}
@@ -123,9 +123,6 @@ class StalClips(Contrasted):
 
     name = "stal_clips"
     network_class = ClipsNetwork
-
-    def facts_of(self, data: Data) -> dict[str, Any]:
-        return {"visual": int(data.videos.clips.shape[1])}
 
     def clip_vectors(self, videos: Videos, report: Report = silent) -> Iterator[Rows]:
         """Yield the vectors of all clips, in their order, some thousand at a time: (clips, embedding)."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -84,7 +84,8 @@ class Trainer:
                 self.state.losses.append(self._step(step))
                 value = self._validated(step + 1, report)
                 if value is not None or (step + 1) % every == 0:
-                    self._report(report, step + 1, every, value)
+                    loss = float(np.mean(self.state.losses[-every:]))
+                    report(replace(self._progress(step + 1), loss=loss, validation=value))
                 if time.monotonic() - saved >= SECONDS_BETWEEN_CHECKPOINTS:
                     self._save_checkpoint()
                     report(self._progress(step + 1))  # a worker whose job is silent for long loses it
@@ -119,10 +120,6 @@ class Trainer:
             self.state.best = {name: each.clone() for name, each in self.network.state_dict().items()}
         self.state.validations.append((done, value))
         return value
-
-    def _report(self, report: Report, done: int, every: int, value: float | None) -> None:
-        loss = float(np.mean(self.state.losses[-every:]))
-        report(replace(self._progress(done), loss=loss, validation=value))
 
     def _progress(self, done: int) -> Progress:
         text = f"training: {done:,} of {self.options.iterations:,} steps"
@@ -173,6 +170,7 @@ class Learned(System):
     """A system with a network, which is made of the options and of facts of its training data."""
 
     network_class: ClassVar[Callable[..., Any]]
+    options: Training
     _network: Any = None
 
     @abstractmethod
@@ -190,18 +188,17 @@ class Learned(System):
         """Return the ranking of a validation set's videos, of which no index is stored."""
 
     def train(self, data: Data, report: Report = silent) -> None:
-        options = cast(Training, self.options)
         self.keep_card()
         if (self.folder / MODEL).exists():
             return report(Progress(1, 1, "the training was done before"))
         lesson, facts = self.lesson(data), self.facts(data)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(options.seed)
-            network = self.network_class(options, **facts)
+            torch.manual_seed(self.options.seed)
+            network = self.network_class(self.options, **facts)
         self._network = network
         valid = data.validation
         validate = None if valid is None else partial(self.validated, valid)
-        Trainer(network, options, self.folder, lambda step: lesson(network, step), validate, facts).run(report)
+        Trainer(network, self.options, self.folder, lambda step: lesson(network, step), validate, facts).run(report)
         return None
 
     @property

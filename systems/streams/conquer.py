@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -139,32 +139,29 @@ class Conquer(Learned):
 
     name = "conquer"
     network_class = ConquerNetwork
+    options: kinds.Conquer
 
     def __init__(self, options: Options, folder: Path) -> None:
         super().__init__(options, folder)
         values = {field.name: getattr(options, field.name) for field in fields(kinds.Reloclnet)}
-        values |= {"iterations": self.numbers.first_iterations}
+        values |= {"iterations": self.options.first_iterations}
         self.first = Reloclnet(kinds.Reloclnet(**values), folder / FIRST)
-
-    @property
-    def numbers(self) -> kinds.Conquer:
-        return cast(kinds.Conquer, self.options)
 
     def train(self, data: Data, report: Report = silent) -> None:
         self.keep_card()
         if not (self.folder / MODEL).exists():
-            own, both = self.numbers.iterations, self.numbers.iterations + self.numbers.first_iterations
+            own, both = self.options.iterations, self.options.iterations + self.options.first_iterations
             self.first.train(data, part_of(report, 0, both - own, both))
             super().train(data, part_of(report, both - own, own, both))
         else:
             super().train(data, report)
 
     def facts(self, data: Data) -> dict[str, Any]:
-        return facts_of(data.videos, [example.query for example in data.examples], self.numbers.words)
+        return facts_of(data.videos, [example.query for example in data.examples], self.options.words)
 
     def lesson(self, data: Data) -> Lesson:
         check_validation(data)
-        pairs, options = Pairs(data, self.numbers), self.numbers
+        pairs, options = Pairs(data, self.options), self.options
         others = Others.of(self.first, pairs, options, self.folder)
 
         def loss_of(network: ConquerNetwork, step: int) -> torch.Tensor:
@@ -182,7 +179,7 @@ class Conquer(Learned):
     def index(self, videos: Videos, report: Report = silent) -> None:
         self.keep_card()
         self.first.index(videos, part_of(report, 0, 1, 2))
-        width = len(self.network.features) * self.numbers.hidden
+        width = len(self.network.features) * self.options.hidden
         store(self.folder, videos, self.rows(videos, part_of(report, 1, 1, 2)), width)
         report(Progress(1, 1, f"{len(videos):,} videos are indexed"))
 
@@ -216,9 +213,9 @@ class Conquer(Learned):
         for start in range(0, len(queries), QUERIES_AT_A_TIME):
             some = queries[start : start + QUERIES_AT_A_TIME]
             for query, scores in zip(some, self.first.of_videos(first, self.first.ask(some)), strict=True):
-                numbers = best_videos(scores, self.numbers.candidates)
+                numbers = best_videos(scores, self.options.candidates)
                 found, chosen = self.judge(own, query, numbers)
-                of_videos = chosen + self.numbers.closeness * scores[numbers]
+                of_videos = chosen + self.options.closeness * scores[numbers]
                 yield best_moments(own, numbers, found, of_videos, self.options, depth)
 
     def judge(self, own: Index, query: Query, numbers: Ints) -> tuple[Boundaries, Rows]:

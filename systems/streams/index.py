@@ -51,10 +51,7 @@ class Index:
 
 def in_memory(videos: Videos, blocks: Iterable[Rows]) -> Index:
     """Return an index that is not stored, such as of a validation set."""
-    return _index(videos, np.concatenate(list(blocks)))
-
-
-def _index(videos: Videos, rows: Rows) -> Index:
+    rows = np.concatenate(list(blocks))
     return Index(videos.names, videos.duration, counts_in(videos), videos.clip_seconds, rows)
 
 

@@ -37,24 +37,21 @@ class TwoStreams(Learned):
     """
 
     network_class = Network
+    options: Streams
     two_levels: ClassVar[bool]
-
-    @property
-    def numbers(self) -> Streams:
-        return cast(Streams, self.options)
 
     def facts(self, data: Data) -> dict[str, Any]:
         queries = [example.query for example in data.examples]
-        return facts_of(data.videos, queries, self.numbers.words) | {"two_levels": self.two_levels}
+        return facts_of(data.videos, queries, self.options.words) | {"two_levels": self.two_levels}
 
     def lesson(self, data: Data) -> Lesson:
         check_validation(data)
-        pairs, options = Pairs(data, self.numbers), self.numbers
+        pairs, options = Pairs(data, self.options), self.options
         return lambda network, step: loss_of(network, pairs, step, options)
 
     def index(self, videos: Videos, report: Report = silent) -> None:
         self.keep_card()
-        width = 2 * len(self.network.features) * self.numbers.hidden
+        width = 2 * len(self.network.features) * self.options.hidden
         store(self.folder, videos, self.rows(videos, report), width)
         report(Progress(1, 1, f"{len(videos):,} videos are indexed"))
 
@@ -85,9 +82,9 @@ class TwoStreams(Learned):
         for start in range(0, len(queries), QUERIES_AT_A_TIME):
             query_vectors = self.ask(queries[start : start + QUERIES_AT_A_TIME])
             for scores, of_moments in zip(self.of_videos(index, query_vectors), query_vectors.of_moments, strict=True):
-                numbers = best_videos(scores, self.numbers.candidates)
+                numbers = best_videos(scores, self.options.candidates)
                 found = self.moments(index, of_moments, numbers)
-                closeness = self.numbers.closeness * scores[numbers]
+                closeness = self.options.closeness * scores[numbers]
                 yield best_moments(index, numbers, found, closeness, self.options, depth)
 
     def ask(self, queries: Sequence[Query]) -> QueryVectors:

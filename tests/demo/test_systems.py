@@ -11,7 +11,8 @@ import pytest
 from demo.films.files import write_tables
 from demo.films.grades import QUERIES
 from demo.films.scripts import films
-from demo.judged import DEPTH, SEEDS, SYSTEMS, Grades, System, run_of, true_grades
+from demo.judged import DEPTH, SEEDS, SYSTEMS, System, run_of
+from demo.simulated_annotators import Grades, true_grades
 from metrics import calc_aggregate, run_from_dict
 
 MEASURE = "nDCG_IoU(iou=0.5)@10"

@@ -31,7 +31,7 @@ from jobs.models import Job
 from metrics import Evaluator, Run, qrels_from_dict
 from runs.models import Score
 from runs.tables import read_table
-from demo.judged import true_grades
+from demo.simulated_annotators import true_grades
 from django.conf import settings
 campaign = Campaign.objects.get(name="{NAME}")
 rows = campaign.systems.select_related("run")

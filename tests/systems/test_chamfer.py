@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from systems.clips.chamfer import chamfer, mean, squared_distances
+from benchmarks.chamfer import chamfer, mean, squared_distances
 from systems.data import Rows
 
 

@@ -144,14 +144,14 @@ def test_the_systems_are_listed_with_their_options() -> None:
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_option_of_a_system_says_what_it_means(system: str) -> None:
     kind = SYSTEMS[system].options
-    meanings = kind.meanings()
+    meanings = kind.table("meaning")
     assert set(meanings) == {field.name for field in fields(kind)}
     assert all(re.fullmatch(r"[^`]+\.", meaning) for meaning in meanings.values()), meanings
 
 
 def test_a_system_that_gives_an_option_another_meaning_says_that_one() -> None:
-    assert SYSTEMS["xml"].options.meanings()["stride"] == "It has no meaning here."
-    assert SYSTEMS["mcn"].options.meanings()["stride"].startswith("Distance between")
+    assert SYSTEMS["xml"].options.table("meaning")["stride"] == "It has no meaning here."
+    assert SYSTEMS["mcn"].options.table("meaning")["stride"].startswith("Distance between")
 
 
 @pytest.mark.parametrize(

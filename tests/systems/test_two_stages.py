@@ -9,12 +9,12 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from benchmarks.chamfer import chamfer, chamfer_cost, squared_distances
 from metrics import Run
 from systems.clips import codes
 from systems.clips.building import plan_index, write_shard
-from systems.clips.chamfer import chamfer, squared_distances
 from systems.clips.index import ClipIndex
-from systems.clips.two_stage import Kept, TwoStages, chamfer_cost, keep_objects, rank_around, some, windows_around
+from systems.clips.two_stage import Kept, TwoStages, keep_objects, rank_around, some, windows_around
 from systems.data import Objects, Video, Videos
 from systems.errors import BadOption, SystemsError
 from systems.interface import system

@@ -56,13 +56,10 @@ class Command(ReeljudgeCommand):
         report = self._report(options["name"], source, options)
         self.stdout.write(_summary(options, report, time.monotonic() - began))
         if options["check_films"] and source.media:
-            self._tell_misfits(source.media, report)
-
-    def _tell_misfits(self, media: MediaFolder, report: Report) -> None:
-        found = list(misfits(report.lengths, media))
-        self.stdout.write(f"  films that do not fit: {len(found):,} of {len(report.lengths):,}")
-        for each in found[: BadLines.MOST_PROBLEMS]:
-            self.stdout.write(f"    {each}")
+            found = list(misfits(report.lengths, source.media))
+            self.stdout.write(f"  films that do not fit: {len(found):,} of {len(report.lengths):,}")
+            for each in found[: BadLines.MOST_PROBLEMS]:
+                self.stdout.write(f"    {each}")
 
     def _report(self, name: str, source: Source, options: dict[str, Any]) -> Report:
         if not options["dry_run"]:

@@ -60,14 +60,12 @@ class Command(ReeljudgeCommand):
             self.stdout.write("Drawing the demo's films …")
             _draw(folder)
         if not Campaign.objects.filter(name="demo").exists():
-            self.stdout.write("Rewording descriptions …")
-            self.stdout.flush()
+            self._tell("Rewording descriptions …")
             _make_captions(folder)
         campaign = _campaign(folder)
         preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
         if preparing.exists() or not Batch.objects.in_campaign(campaign).exists():
-            self.stdout.write("Ranking candidates and cutting clips …")
-            self.stdout.flush()
+            self._tell("Ranking candidates and cutting clips …")
             finish_jobs()
         self._make_judged(campaign, folder / "truth.csv")
         judged = Campaign.objects.filter(name=NAME).first()
@@ -77,14 +75,13 @@ class Command(ReeljudgeCommand):
 
     def _make_judged(self, campaign: Campaign, truth: Path) -> None:
         """Make the judged campaign, unless an earlier version made this demo, which had no researcher."""
-
-        def tell(what: str) -> None:
-            self.stdout.write(what)
-            self.stdout.flush()
-
         people = {each.user.username: each.user for each in campaign.memberships.select_related("user")}
         if RESEARCHER in people:
-            make_judged(campaign, truth, people[LEAD], people[RESEARCHER], tell)
+            make_judged(campaign, truth, people[LEAD], people[RESEARCHER], self._tell)
+
+    def _tell(self, what: str) -> None:
+        self.stdout.write(what)
+        self.stdout.flush()
 
 
 def _not_here() -> str:
@@ -133,16 +130,11 @@ def _campaign(folder: Path) -> Campaign:
     for username in ACCOUNTS:
         user = User.objects.create_user(username, password=PASSWORD)
         campaign.add_member(user, ROLES.get(username, Membership.Role.ANNOTATOR))
-    _teach(campaign)
-    return campaign
-
-
-def _teach(campaign: Campaign) -> None:
-    """Add two worked examples of each grade."""
     lead = campaign.memberships.select_related("campaign").get(role=Membership.Role.LEAD)
     for each in EXAMPLES:
         moment = Moment.objects.get(video__corpus=campaign.corpus, description=each.description)
         add_own_example(lead, each.query, moment, each.grade, each.why)
+    return campaign
 
 
 def _accounts(address: str) -> str:

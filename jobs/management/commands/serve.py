@@ -55,8 +55,9 @@ class Command(ReeljudgeCommand):
         processes = 1 if on_sqlite else options["processes"]
         is_local = is_on_this_machine(options["bind"])
         _refuse_what_would_fail(options["bind"], is_local)
-        if not is_local or not _has_local_names_only():
-            self._warn()
+        if not is_local or not _has_local_names_only():  # then others can reach it
+            for found in run_checks(tags=[REACHABLE], include_deployment_checks=True, databases=["default"]):
+                self.stderr.write(f"WARNING: {found.msg}")
         words = _words(_address_of_this_site(options["bind"], is_local))
         worker = None if settings.REDIS_URL else EmbeddedWorker()
         self.stdout.write(f"Reeljudge is at http://{options['bind']}/ (Ctrl-C ends it)")
@@ -69,11 +70,6 @@ class Command(ReeljudgeCommand):
         finally:
             if worker and os.getpid() == me:  # The server's child processes come here too when they end.
                 worker.stop()
-
-    def _warn(self) -> None:
-        """Print what apps find wrong with an installation that others can reach (checks with the tag `reachable`)."""
-        for found in run_checks(tags=[REACHABLE], include_deployment_checks=True, databases=["default"]):
-            self.stderr.write(f"WARNING: {found.msg}")
 
 
 def _words(address: str) -> list[str]:

@@ -74,7 +74,11 @@ def _create(options: dict[str, Any]) -> list[str]:
     settings = {name: options[name] for name in ("title", "order_seed") if options[name] is not None}
     built = build(Plan(options["name"], settings, existing, selection, file, split=options["split"]), corpus, _part)
     rank_candidates.ask(built.campaign)
-    return [*(_words_of(selection, built) if selection else []), *(_words_of_file(built) if file else [])]
+    lines = _words_of(selection, built) if selection else []
+    if file:
+        name = built.campaign.name
+        lines.append(f"{name}: {built.added:,} queries added, {built.merged:,} merged with a query of the same text.")
+    return lines
 
 
 @contextmanager
@@ -115,8 +119,3 @@ def _words_of(selection: Selection, built: Built) -> list[str]:
             for each in selection.strata
         ]
     return lines
-
-
-def _words_of_file(built: Built) -> list[str]:
-    name = built.campaign.name
-    return [f"{name}: {built.added:,} queries added, {built.merged:,} merged with a query of the same text."]

@@ -1,15 +1,15 @@
 """manage.py import_ratings: import finished ratings as a campaign, and count the defects of their process."""
 
-import csv
 import time
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from base.commands import ReeljudgeCommand, written
+from base.text import csv_lines
 from judging.importing import import_ratings
 from judging.models import Candidate
-from judging.ratings import Settled, read, read_pairs, settle
+from judging.ratings import read, read_pairs, settle
 
 
 class Command(ReeljudgeCommand):
@@ -36,8 +36,10 @@ class Command(ReeljudgeCommand):
         result = settle(ratings)
         pairs = read_pairs(options["pairs"])
         if options["defects"]:
-            with written("--defects", options["defects"]):
-                _write(result, options["defects"])
+            rows = ((pair, defect) for defect, found in result.defects.items() for pair in found)
+            file = options["defects"]
+            with written("--defects", file), file.open("w", encoding="utf-8", newline="") as out:
+                out.writelines(csv_lines(["pair_id", "defect"], rows))
         campaign = import_ratings(options["campaign"], ratings, pairs, options["title"])
         stored = Candidate.objects.in_pool(campaign)
         settled, all_ = stored.settled().count(), stored.count()
@@ -49,10 +51,3 @@ class Command(ReeljudgeCommand):
         for defect, found in result.defects.items():
             self.stdout.write(f"  {defect}: {len(found):,}")
         self.stdout.write(f"{time.monotonic() - began:.0f} s")
-
-
-def _write(result: Settled, file: Path) -> None:
-    with file.open("w", encoding="utf-8", newline="") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["pair_id", "defect"])
-        writer.writerows((pair, defect) for defect, pairs in result.defects.items() for pair in pairs)

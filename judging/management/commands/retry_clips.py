@@ -28,7 +28,8 @@ class Command(ReeljudgeCommand):
     def handle(self, **options: Any) -> None:
         campaign = Campaign.objects.named(options["campaign"]) if options["campaign"] else None
         if options["lost"]:
-            self._forget_lost(campaign, checksums=options["checksums"])
+            found = audit_media(campaign.name if campaign else "", checksums=options["checksums"])
+            self.stdout.write(f"{forget_lost(found):,} clips are lost or damaged")
         batches = Batch.objects.select_related("query__campaign").order_by("pk")
         examples = Example.objects.filter(clip__isnull=False).select_related("clip__video")
         if campaign:
@@ -38,7 +39,3 @@ class Command(ReeljudgeCommand):
         line = f"{retried.clips:,} clips of {retried.batches:,} batches"
         more = f", and {of_examples:,} of examples," if of_examples else ""
         self.stdout.write(f"{line}{more} are asked for again")
-
-    def _forget_lost(self, campaign: Campaign | None, *, checksums: bool) -> None:
-        lost = forget_lost(audit_media(campaign.name if campaign else "", checksums=checksums))
-        self.stdout.write(f"{lost:,} clips are lost or damaged")

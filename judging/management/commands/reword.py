@@ -35,7 +35,11 @@ class Command(ReeljudgeCommand):
         corpus = Corpus.objects.named(options["corpus"])
         if options["estimate"]:
             return self._estimate(corpus, options["again"])
-        self._take_cast(corpus, options)
+        if options["cast"]:
+            store_cast(corpus, read_cast(options["cast"]))
+        if options["confirm"]:
+            drafted = CastName.objects.filter(corpus=corpus, confirmed=False).exclude(phrase="", stays=False)
+            self.stdout.write(f"{corpus}: {drafted.update(confirmed=True):,} drafted names confirmed")
         if options["chat"]:
             self._estimate(corpus, options["again"])
         job = ask_for_rewording(corpus, By.CHAT if options["chat"] else By.CAST, again=options["again"])
@@ -43,13 +47,6 @@ class Command(ReeljudgeCommand):
             return self.stdout.write(f"{job}: {job.state}; a worker does the rest (manage.py worker)")
         self._work(job)
         return self._tell(corpus)
-
-    def _take_cast(self, corpus: Corpus, options: dict[str, Any]) -> None:
-        if options["cast"]:
-            store_cast(corpus, read_cast(options["cast"]))
-        if options["confirm"]:
-            drafted = CastName.objects.filter(corpus=corpus, confirmed=False).exclude(phrase="", stays=False)
-            self.stdout.write(f"{corpus}: {drafted.update(confirmed=True):,} drafted names confirmed")
 
     def _estimate(self, corpus: Corpus, again: bool) -> None:
         found = estimate(corpus, again)

@@ -1,12 +1,12 @@
 """manage.py settle_ratings: settle a file of raw ratings, and count the defects of their process."""
 
-import csv
 import time
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from base.commands import ReeljudgeCommand, written
+from base.text import csv_lines
 from judging.consensus import RULE
 from judging.ratings import Settled, read, settle
 
@@ -23,17 +23,13 @@ class Command(ReeljudgeCommand):
     def handle(self, **options: Any) -> None:
         began = time.monotonic()
         result = settle(read(options["file"]))
-        with written("--out", options["out"]):
-            _write(result, options["out"])
+        rows = (
+            (pair, number, "" if outcome.grade is None else outcome.grade)
+            for pair, (number, outcome) in result.pairs.items()
+        )
+        with written("--out", options["out"]), options["out"].open("w", encoding="utf-8", newline="") as out:
+            out.writelines(csv_lines(["pair_id", "n_ratings", "final_score"], rows))
         self.stdout.write(_summary(result, time.monotonic() - began))
-
-
-def _write(result: Settled, file: Path) -> None:
-    with file.open("w", encoding="utf-8", newline="") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["pair_id", "n_ratings", "final_score"])
-        for pair, (number, outcome) in result.pairs.items():
-            writer.writerow([pair, number, "" if outcome.grade is None else outcome.grade])
 
 
 def _summary(result: Settled, took: float) -> str:
