@@ -323,13 +323,13 @@ def _upgrade(place: Place, part: str, people: list[Annotator]) -> None:
 
 def _only_one_machine_has_the_new_files(place: Place) -> None:
     """The control: without the proxy's second try the pages of one machine would lack the other's files."""
-    page = place.at["web-1"].run(
-        "curl -s -H 'Host: judge.example.org' -H 'X-Forwarded-Proto: https' http://127.0.0.1:8000/sign-in/"
-    )
+    first, second = (f"http://{place.at[name].address}:8000" for name in ("web-1", "web-2"))
+    ask = "curl -s -H 'Host: judge.example.org' -H 'X-Forwarded-Proto: https'"  # which is believed of the proxy alone
+    page = place.at["proxy"].run(f"{ask} {first}/sign-in/")
     script = re.findall(r'"(/static/scrolling[^"]+)"', page)[0]
-    ask = "curl -s -o /dev/null -w '%{http_code}' -H 'Host: judge.example.org' -H 'X-Forwarded-Proto: https'"
-    assert place.at["web-1"].run(f"{ask} http://127.0.0.1:8000{script}") == "200"
-    assert place.at["web-2"].run(f"{ask} http://127.0.0.1:8000{script}") == "404"
+    ask += " -o /dev/null -w '%{http_code}'"
+    assert place.at["proxy"].run(f"{ask} {first}{script}") == "200"
+    assert place.at["proxy"].run(f"{ask} {second}{script}") == "404"
 
 
 def _versions(place: Place) -> set[str]:
