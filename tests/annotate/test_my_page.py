@@ -177,7 +177,6 @@ def test_a_message_is_read_once(campaign: Campaign, ada: Membership, bob: Member
     assert "Well done" in page(ada)
 
 
-@pytest.mark.any_database
 def test_unread_messages_come_first(campaign: Campaign, ada: Membership, leo: Membership) -> None:
     for text in ("first words", "second words"):
         sent(leo, to=str(ada.worker), text=text)

@@ -99,7 +99,6 @@ def test_honest_time_is_kept_whole_in_whatever_order_it_arrives(
         assert dict(kept) == {held.candidate_at(position): pytest.approx(seconds) for position, seconds in places}
 
 
-@pytest.mark.any_database
 def test_what_the_clock_does_not_allow_is_cut_not_refused(held: Assignment) -> None:
     began(held, 10_000)
     for position, seconds in ((1, 7000.0), (2, 7000.0), (3, 7000.0)):
@@ -110,7 +109,6 @@ def test_what_the_clock_does_not_allow_is_cut_not_refused(held: Assignment) -> N
     assert third == pytest.approx(0, abs=SLACK)
 
 
-@pytest.mark.any_database
 def test_what_was_not_measured_stays_unknown(held: Assignment) -> None:
     began(held, 100)
     say(held, 1, "grade", None, uuid4())
@@ -132,7 +130,6 @@ def test_going_back_adds_the_new_visits_seconds(held: Assignment) -> None:
     assert list(Revision.objects.values_list("number", "seconds")) == [(1, 10.0), (2, 3.0)]
 
 
-@pytest.mark.any_database
 def test_the_seconds_of_a_flag_stay_with_it(held: Assignment, ada: Membership) -> None:
     """What was done on an approved day must not come back on a later one."""
     began(held, 100)
@@ -146,7 +143,6 @@ def test_the_seconds_of_a_flag_stay_with_it(held: Assignment, ada: Membership) -
     assert total(worked_by_day(ada, *EVER).values()).seconds == 17
 
 
-@pytest.mark.any_database
 def test_the_same_flag_again_adds_the_new_visits_seconds(held: Assignment) -> None:
     began(held, 100)
     for seconds in (10.0, 3.0):
@@ -246,7 +242,6 @@ def test_claims_do_not_keep_a_lease_alive(batch: Batch, ada: Membership) -> None
     assert recorded(ada) == pytest.approx(3 * 3.25 + 60)
 
 
-@pytest.mark.any_database
 def test_two_campaigns_do_not_share_the_same_hour(campaign: Campaign, held: Assignment, ada: Membership) -> None:
     """A day has no more seconds for somebody who judges in two campaigns at once."""
     other = Campaign.objects.create(name="other", corpus=campaign.corpus, order_seed=8)

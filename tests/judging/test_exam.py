@@ -145,7 +145,6 @@ def test_who_has_handed_in_waits_for_the_others(exam: Campaign, ada: Membership)
     assert "You get the result when the others have finished" in browser(ada).get(reverse("work")).content.decode()
 
 
-@pytest.mark.any_database
 def test_a_half_median_is_exact(exam: Campaign, member: Callable[..., Membership]) -> None:
     grades = dict(zip("defg", (1, 2, 3, 4), strict=True))
     for name, grade in grades.items():
@@ -437,7 +436,6 @@ def test_first_grades_are_those_at_the_end_of_round_one(
     assert result.missed == pytest.approx(100 * 6 / 18)
 
 
-@pytest.mark.any_database
 def test_kappa_is_that_with_the_truth_before_and_after(exam: Campaign, ada: Membership) -> None:
     for batch in exam_batches(exam):
         set_truth(batch, {1: (0, ""), 2: (2, ""), 3: (4, "")})

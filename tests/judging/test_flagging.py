@@ -49,7 +49,6 @@ def test_a_flag_that_is_taken_back_lets_the_grade_count_again(held: Assignment) 
     assert counted(held) == set(held.places)
 
 
-@pytest.mark.any_database
 def test_another_reason_replaces_the_first(held: Assignment) -> None:
     grading.flag(held, 1, "clip", "", fence=held.fence, key=uuid4())
     assert Flag.objects.get().reason == "clip"
@@ -108,7 +107,6 @@ def test_taking_a_flag_back_is_answered_again_after_submission(held: Assignment)
     assert (answer.status_code, answer.json()) == (200, {"position": 1, "reason": None})
 
 
-@pytest.mark.any_database
 def test_only_its_annotator_takes_a_flag_back(held: Assignment, bob: Membership) -> None:
     address, body = reverse("flag", args=[held.token, 1]), {"fence": held.fence, "key": str(uuid4())}
     assert browser(bob).delete(address, body, content_type="application/json").status_code == 404
@@ -118,7 +116,6 @@ def test_only_its_annotator_takes_a_flag_back(held: Assignment, bob: Membership)
     assert not held.flags.exists()
 
 
-@pytest.mark.any_database
 def test_a_flag_comes_back_with_its_comment_to_its_own_annotator(held: Assignment) -> None:
     answer = browser(held.annotator).post(reverse("claim", args=["films"]), headers={"accept": "application/json"})
     places = answer.json()["assignment"]["places"]

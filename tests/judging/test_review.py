@@ -36,7 +36,6 @@ def sound(campaign: Campaign) -> bool:
     return not any(audit(campaign).values())
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("last", "verdict", "reason"),
     [
@@ -53,7 +52,6 @@ def test_the_last_five_recommend_with_a_reason(
     assert (advice.verdict, advice.reason, advice.possible) == (verdict, reason, ("second", "close"))
 
 
-@pytest.mark.any_database
 def test_the_threshold_is_the_campaigns(settled: Batch, campaign: Campaign) -> None:
     Campaign.objects.filter(pk=campaign.pk).update(second_from=0.75)
     assert recommendation(Batch.objects.get()).reason == "last five mean 1.0 ≥ 0.75: open the second batch"

@@ -193,7 +193,6 @@ def test_a_verdict_cannot_be_turned(batch: Batch, ada: Membership, bob: Membersh
         review(batch, leo, Review.Verdict.SECOND)
 
 
-@pytest.mark.any_database
 def test_the_recommendation_follows_the_last_five(batch: Batch, ada: Membership, bob: Membership) -> None:
     settle_round_one(batch, ada, bob)
     assert recommendation(batch) == Recommendation(

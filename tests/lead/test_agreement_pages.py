@@ -113,7 +113,6 @@ def test_a_week_is_from_monday_to_sunday(contested: Batch, leo: Membership, ada:
     assert listed(browser(leo), worker=ada.worker, week="2026-W01") == []
 
 
-@pytest.mark.any_database
 def test_fifty_judgements_are_a_page(contested: Batch, leo: Membership, ada: Membership) -> None:
     lead = browser(leo)
     assert len(listed(lead)) == 46

@@ -40,7 +40,6 @@ def handle(leo: Membership, flag: Flag, action: str) -> int:
     return browser(leo).post(reverse("handle-flag", args=["films", flag.pk]), {"action": action}).status_code
 
 
-@pytest.mark.any_database
 def test_the_page_lists_flags_with_who_and_why(flag: Flag, leo: Membership) -> None:
     page = listed(leo)
     for words in ("The clip is missing or broken", "“black from the start”", "worker 1 (ada)", "flagged"):

@@ -100,7 +100,6 @@ def test_jsonl_has_the_fields_of_tvr_ranking(judged: Batch) -> None:
     assert [record["relevance"] for record in records] == list(settled(judged).values())
 
 
-@pytest.mark.any_database
 def test_query_ids_that_look_alike_stay_apart(campaign: Campaign) -> None:
     for query_id in ("7", "007", "٧", "+7", "a7"):
         make_query(campaign, query_id, f"Query {query_id}.")

@@ -96,7 +96,6 @@ def test_a_rate_that_changed_within_the_period_is_kept_for_its_days(worked: Batc
     assert facts(lines(leo, MAY)) == before
 
 
-@pytest.mark.any_database
 def test_approving_twice_does_nothing_and_days_are_approved_once(worked: Batch, leo: Membership) -> None:
     assert approve(leo, MAY) == approve(leo, MAY)
     with pytest.raises(WrongState, match="from 1 May 2024 to 31 May 2024 are approved already"):
