@@ -18,7 +18,11 @@ listens 5432 || [ -n "$(postgres_bin)" ] || wanted="$wanted postgresql"
 listens 6379 || have redis-server || wanted="$wanted redis-server"
 if [ -n "$wanted" ] && [ "$(id -u)" = 0 ] && have apt-get; then
   echo "Installing for the tests:$wanted"
-  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $wanted >/dev/null
+  apt-get update -qq
+  if apt-cache show chromium-headless-shell >/dev/null 2>&1; then
+    wanted=$(echo "$wanted" | sed 's/chromium/chromium-headless-shell/')
+  fi
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $wanted >/dev/null
 fi
 
 stop() {
