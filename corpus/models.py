@@ -79,14 +79,20 @@ class Video(models.Model):
         return self.name
 
 
+class ClipState(models.TextChoices):
+    WAITING = "waiting"
+    READY = "ready"
+    MISSING = "missing"  # the corpus has no media for this video
+    FAILED = "failed"
+
+
+TO_COME = (ClipState.WAITING, ClipState.FAILED)  # the clip is not there, although its video has media
+
+
 class Clip(models.Model):
     """A file that shows a video from one time to another. Its token, which addresses contain, says nothing about it."""
 
-    class State(models.TextChoices):
-        WAITING = "waiting"
-        READY = "ready"
-        MISSING = "missing"  # the corpus has no media for this video
-        FAILED = "failed"
+    State = ClipState
 
     video = models.ForeignKey(Video, models.CASCADE, related_name="clips")
     audience = models.CharField(
@@ -108,6 +114,8 @@ class Clip(models.Model):
                 fields=["video", "start", "end", "sound", "audience"], name="one_clip_per_stretch_and_audience"
             )
         ]
+        # Few clips are in these states at a time, and they are counted whenever somebody watches.
+        indexes = [models.Index(fields=["state"], condition=Q(state__in=TO_COME), name="clips_to_come")]
 
     def __str__(self) -> str:
         return self.token
@@ -122,8 +130,7 @@ class Clip(models.Model):
 
     @property
     def is_to_come(self) -> bool:
-        """Whether the clip is not there, although its video has media."""
-        return self.state in (Clip.State.WAITING, Clip.State.FAILED)
+        return self.state in TO_COME
 
 
 class DescribedMoments(models.Manager["Moment"]):

@@ -48,7 +48,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         left_by_others = ~Q(left_by="") & ~Q(left_by__contains=f"|{machine}|")
         waiting = Q(state=JobState.WAITING) & (Q(due__lte=Now()) | left_by_others)
         abandoned = Q(state=JobState.RUNNING, lease__lt=Now())
-        return self.filter(waiting | abandoned)
+        return self.unfinished().filter(waiting | abandoned)
 
     def unfinished(self) -> JobQuerySet:
         return self.filter(state__in=[JobState.WAITING, JobState.RUNNING])
@@ -61,7 +61,7 @@ class JobQuerySet(models.QuerySet["Job"]):
 
     def not_done(self) -> JobQuerySet:
         """Return the jobs that are waited for, and those that failed and can be tried again."""
-        return self.exclude(state=JobState.DONE)
+        return self.filter(state__in=[JobState.WAITING, JobState.RUNNING, JobState.FAILED])
 
     def current(self) -> JobQuerySet:
         """Return the jobs that are not done, and those that were done this week."""

@@ -6,11 +6,14 @@ A save is a request to the address `judge`, and a claim is one to the address `c
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
+from django.db import DatabaseError, InterfaceError
 from django.db.models import Count
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
@@ -19,7 +22,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from corpus.models import Clip
+from corpus.models import TO_COME, Clip
 from jobs.models import Job, Sign
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -55,26 +58,58 @@ def figures() -> bytes:
     else:
         registry.register(REGISTRY)
     registry.register(_Rows())
+    registry.register(_Disks())
     return generate_latest(registry)
 
 
 class _Rows(Collector):
-    """What rows say, the same on every machine."""
+    """What rows say, the same on every machine. What has ended well is not counted: there is ever more of it."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        jobs = GaugeMetricFamily("reeljudge_jobs", "Jobs by kind and state", labels=["kind", "state"])
-        for kind, state, count in Job.objects.values_list("kind", "state").annotate(Count("pk")).order_by():
+        began = time.perf_counter()
+        try:
+            found = list(self._rows())
+        except (InterfaceError, DatabaseError):  # requests are counted all the same
+            yield GaugeMetricFamily("reeljudge_database_up", "Whether the database answers", value=0)
+            return
+        yield GaugeMetricFamily("reeljudge_database_up", "Whether the database answers", value=1)
+        seconds = time.perf_counter() - began
+        yield GaugeMetricFamily(
+            "reeljudge_database_seconds", "How long the figures of the database take", value=seconds
+        )
+        yield from found
+
+    def _rows(self) -> Iterator[GaugeMetricFamily]:
+        jobs = GaugeMetricFamily(
+            "reeljudge_jobs", "Jobs that are not done, by kind and state", labels=["kind", "state"]
+        )
+        not_done = Job.objects.not_done().order_by()
+        for kind, state, count in not_done.values_list("kind", "state").annotate(Count("pk")):
             jobs.add_metric([kind, state], count)
         yield jobs
         yield GaugeMetricFamily("reeljudge_jobs_lag_seconds", "How long a job has been due", value=_lag())
-        clips = GaugeMetricFamily("reeljudge_clips", "Clips by state", labels=["state"])
-        for state, count in Clip.objects.values_list("state").annotate(Count("pk")).order_by():
+        clips = GaugeMetricFamily("reeljudge_clips", "Clips that are still to be cut, by state", labels=["state"])
+        to_come = Clip.objects.filter(state__in=TO_COME).order_by()
+        counts = dict.fromkeys(TO_COME, 0) | dict(to_come.values_list("state").annotate(Count("pk")))
+        for state, count in counts.items():
             clips.add_metric([state], count)
         yield clips
         workers = GaugeMetricFamily("reeljudge_worker_sign_seconds", "Time since a sign of life", labels=["worker"])
         for worker, at, now in Sign.objects.annotate(now=Now()).values_list("worker", "at", "now"):
             workers.add_metric([worker], (now - at).total_seconds())
         yield workers
+
+
+class _Disks(Collector):
+    """What is free where this machine writes. A folder that is not there yet has its parent's disk."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        free = GaugeMetricFamily("reeljudge_disk_free_bytes", "Bytes free for files", labels=["folder"])
+        for name in ("HOME", "MEDIA_ROOT", "UPLOAD_ROOT"):
+            folder = Path(getattr(settings, name))
+            there = next(each for each in (folder, *folder.parents) if each.exists())
+            free.add_metric([name.removesuffix("_ROOT").lower()], shutil.disk_usage(there).free)
+        yield free
 
 
 def _lag() -> float:

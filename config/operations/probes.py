@@ -1,4 +1,4 @@
-"""Answers to machines that watch this one: /healthz, /readyz and /metrics.
+"""Answers to machines that watch this one: /healthz, /readyz, /statusz and /metrics.
 
 They come before everything else, because a probe has no host name, speaks plain HTTP, and signs in nowhere.
 """
@@ -6,7 +6,7 @@ They come before everything else, because a probe has no host name, speaks plain
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseNotFound, JsonResponse
@@ -52,15 +52,22 @@ def alive(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
-    """Whether this machine can do its work; what it lacks is told to watchers only."""
-    checks = readiness.state()
+    """Whether this machine can answer requests, for a balancer; what it lacks is shown to watchers only."""
+    return _report(readiness.TO_ANSWER, is_watcher(request))
+
+
+@require_safe
+def status(request: HttpRequest) -> HttpResponse:
+    """Everything that the work needs, also where requests can be answered without it."""
+    return _report(readiness.CHECKS, True) if is_watcher(request) else HttpResponseNotFound()
+
+
+def _report(names: Iterable[str], in_full: bool) -> HttpResponse:
+    checks = readiness.state(names)
     is_ready = all(found == readiness.OK for found in checks.values())
     if not is_ready:
         log.warning("not ready: %s", ", ".join(f"{name}: {found}" for name, found in checks.items()))
-    payload: dict[str, object] = {"ready": is_ready}
-    if is_watcher(request):
-        payload["checks"] = checks
-    return JsonResponse(payload, status=200 if is_ready else 503)
+    return JsonResponse({"ready": is_ready} | ({"checks": checks} if in_full else {}), status=200 if is_ready else 503)
 
 
 @require_safe
@@ -70,4 +77,9 @@ def figures(request: HttpRequest) -> HttpResponse:
     return HttpResponse(metrics.figures(), content_type=CONTENT_TYPE_LATEST)
 
 
-PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {"/healthz": alive, "/readyz": ready, "/metrics": figures}
+PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {
+    "/healthz": alive,
+    "/readyz": ready,
+    "/statusz": status,
+    "/metrics": figures,
+}

@@ -1,11 +1,11 @@
-"""Whether this machine can do its work: the database, its migrations, the store of clips, and somebody who works."""
+"""Whether this machine can answer requests (the database and its migrations), and what else work needs."""
 
 from __future__ import annotations
 
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswer
 from datetime import timedelta
@@ -27,10 +27,10 @@ SECONDS_KEPT = 2.0  # during which an outcome is given again, so that asking oft
 SECONDS_SINCE_A_SIGN = 120  # a sweeper leaves one every 30 seconds, an embedded worker every 20
 
 
-def state() -> dict[str, str]:
-    """Return for each check `ok`, or in a few words what is wrong."""
+def state(names: Iterable[str]) -> dict[str, str]:
+    """Return for each of these checks `ok`, or in a few words what is wrong."""
     end = time.monotonic() + SECONDS_OF_PATIENCE
-    looks = {name: _look(name) for name in CHECKS}
+    looks = {name: _look(name) for name in names}
     return {name: _outcome(look, end) for name, look in looks.items()}
 
 
@@ -105,3 +105,6 @@ CHECKS: dict[str, Callable[[], str]] = {
     "media": _media,
     "workers": _workers,
 }
+# Without these no request can be answered. What else fails is the same for all machines, so that a balancer which left
+# a machine out for it would leave out all of them.
+TO_ANSWER = ("database", "migrations")
