@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.backends.base.operations import BaseDatabaseOperations
 from playwright.sync_api import Browser
 
 from base import translations
@@ -24,7 +23,6 @@ from judging.models import Batch
 from tests import browsing, emptying, made_once
 from tests.cast import make_query, settle
 from tests.installation import Installation, installation
-from tests.tampering import tampering
 
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", Path(__file__).parent.parent.parent / "shared")) / "data"
 SERVERS = {"browser", "place", "server", "servers"}  # fixtures
@@ -34,6 +32,7 @@ running = ExitStack()  # servers, and the browser
 
 
 def pytest_configure() -> None:
+    gc.disable()  # until all is imported
     made_once.folder()  # before there are other processes, so that it is one for all
 
 
@@ -58,8 +57,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """What is imported stays: collecting garbage looks through what tests make only, and less often."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, 20, 20)
 
 
@@ -90,7 +89,6 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
         for each in file.parent.glob(f"{file.name}*"):  # and its write-ahead log
             each.unlink()
         return
-    emptying.delete_instead_of_truncate()
     server, name = os.environ["DATABASE_URL"], test["NAME"] or f"test_{connection.settings_dict['NAME']}"
     made_once.migrated_postgres(server, name)
     yield
@@ -104,17 +102,10 @@ def django_db_keepdb() -> bool:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _emptied_in_spite_of_triggers() -> Iterator[None]:
-    """After a test with transactions, Django empties the database: on SQLite by DELETE, which triggers would refuse."""
-    empty = BaseDatabaseOperations.execute_sql_flush
-
-    def without_triggers(operations: BaseDatabaseOperations, statements: list[str]) -> None:
-        with tampering():
-            empty(operations, statements)
-
-    with pytest.MonkeyPatch.context() as patch:
-        if connection.vendor == "sqlite":
-            patch.setattr(BaseDatabaseOperations, "execute_sql_flush", without_triggers)
+def _emptied() -> Iterator[None]:
+    with ExitStack() as patches:
+        for each in emptying.emptying():
+            patches.enter_context(each)
         yield
 
 

@@ -25,9 +25,11 @@ trap '"$PYTHON" -m tests.made_once' EXIT
 beside="" failed=0
 trap '[ -z "$beside" ] || kill "$beside"; exit 130' INT TERM
 if [ -n "${TEST_POSTGRES_URL:-}" ]; then
+  # The libraries know no database, and need not be imported to find that out.
   again="database and both_databases and not any_database and not long" workers=1
   [ "${1:-}" != everything ] || { again="database and not long" workers="$processes"; }
-  env -u REDIS_URL DATABASE_URL="$TEST_POSTGRES_URL" "$PYTHON" -m pytest -q -n "$workers" $together -m "$again" >"$REELJUDGE_MADE_ONCE/log" 2>&1 &
+  env -u REDIS_URL DATABASE_URL="$TEST_POSTGRES_URL" "$PYTHON" -m pytest -q -n "$workers" $together \
+    --ignore tests/metrics --ignore tests/systems -m "$again" >"$REELJUDGE_MADE_ONCE/log" 2>&1 &
   beside=$!
 fi
 echo "— all tests, on SQLite; with servers on both databases, and browsers"
