@@ -101,7 +101,7 @@ def _columns() -> dict[str, set[str]]:
 
 
 def _our_apps() -> set[str]:
-    return {app.label for app in apps.get_app_configs() if Path(app.path).parent == settings.BASE_DIR}
+    return {app.label for app in apps.get_app_configs() if Path(app.path).resolve().parent == settings.BASE_DIR}
 
 
 def _some(found: list[str]) -> str:

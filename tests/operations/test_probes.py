@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -21,8 +23,9 @@ from config.operations import metrics, readiness
 from jobs.models import Job, Sign
 from jobs.running import sweep
 from judging.models import Batch
+from metrics import __version__
 from tests.cast import browser, claim
-from tests.installation import Installation
+from tests.installation import ROOT, Installation
 
 WATCHER = {"authorization": "Bearer let-me-see"}
 
@@ -57,6 +60,17 @@ def test_alive_needs_no_database_no_name_and_no_https(settings: Any) -> None:
     assert (answer.status_code, answer.content) == (200, b"alive\n")
     assert answer["Cache-Control"] == "no-store"
     assert Client(SERVER_NAME="10.0.0.7").get("/sign-in/").status_code == 400  # the control
+
+
+@pytest.mark.django_db
+def test_which_version_runs_is_for_watchers_leads_and_the_terminal(ada: Membership, leo: Membership) -> None:
+    assert Client().get("/healthz", headers=WATCHER).content == f"alive {__version__}\n".encode()
+    assert f'reeljudge_build_info{{version="{__version__}"}} 1.0' in metrics.figures().decode()
+    line = f"Reeljudge {__version__}"
+    assert line in browser(leo).get(reverse("campaign", args=[leo.campaign])).content.decode()
+    assert line not in browser(ada).get(reverse("work")).content.decode()
+    done = subprocess.run([sys.executable, "manage.py", "--version"], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == f"{line}\n"
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
