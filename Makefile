@@ -4,7 +4,7 @@ BIN = .venv/bin
 ADDRESS ?= 127.0.0.1:8000
 SITE ?= var/site
 
-.PHONY: run test test-changed test-everything faults guide check setup bench screenshots requirements docs clean
+.PHONY: release run test test-changed test-everything faults guide check setup bench screenshots requirements docs clean
 
 run: setup
 	@$(BIN)/python manage.py demo --address http://$(ADDRESS)/
@@ -64,6 +64,9 @@ docs: .venv/dev
 requirements: .venv/dev
 	$(BIN)/uv pip compile -q --no-header --no-emit-find-links --python-version 3.11 requirements.in | sed 's/+cpu$$//' > requirements.txt
 	$(BIN)/uv pip compile -q --no-header --no-emit-find-links --python-version 3.11 requirements-dev.in | sed 's/+cpu$$//' > requirements-dev.txt
+
+release: .venv/dev
+	@$(BIN)/python -m tests.release
 
 clean:
 	rm -rf .venv var

@@ -10,6 +10,11 @@ from django.db import OperationalError, ProgrammingError
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    if sys.argv[1:] == ["--version"]:
+        from metrics import __version__
+
+        print(f"Reeljudge {__version__}")
+        return
     try:
         execute_from_command_line(sys.argv)
     except (OperationalError, ProgrammingError) as fault:

@@ -10,8 +10,10 @@ from django.core.exceptions import ImproperlyConfigured
 from pythonjsonlogger.core import RESERVED_ATTRS
 
 from config import media_store, single_sign_on
+from metrics import __version__
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+VERSION = __version__
 env = environ.Env()
 
 # The folder of everything that this installation makes: database, clips, secret key, collected static files. Only its
@@ -67,6 +69,7 @@ INSTALLED_APPS = [
     "runs",
     "api",
     "demo",
+    "config.operations",
 ]
 
 MIDDLEWARE = [

@@ -50,7 +50,7 @@ if TYPE_CHECKING:  # isort: off
     from .measures.measure import Measure as Measure
     from .measures.results import QueryValue as QueryValue, Scores as Scores
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES = {
     ".analysis.agreement": ("alpha", "kappa"),

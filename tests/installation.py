@@ -119,10 +119,14 @@ class Installation:
 
         wait_until(answers, lambda: f"the server starts:\n{(self.home / 'log').read_text()}")
 
-    def stop(self) -> None:
+    def end_commands(self) -> None:
+        """End the process that is kept warm for commands; the next command starts another."""
         if self.warm:
             self.warm.communicate()
             self.warm = None
+
+    def stop(self) -> None:
+        self.end_commands()
         for process in self.processes:
             os.killpg(process.pid, signal.SIGTERM)
         for process in self.processes:

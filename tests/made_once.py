@@ -77,6 +77,12 @@ def migrated_postgres(url: str, name: str) -> str:
     return _at(url, name)
 
 
+def empty_postgres(url: str, name: str) -> str:
+    """Create an empty database of that name on the server of a URL; returns the new database's URL."""
+    _sql(url, f'CREATE DATABASE "{name}"')
+    return _at(url, name)
+
+
 def collected_static() -> Path:
     """The folder of the collected static files."""
     return once("static", lambda place: manage({"REELJUDGE_HOME": str(place)}, "collectstatic", "-v0")) / "static"

@@ -11,16 +11,48 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ('campaigns', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
+            name='Webhook',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('address', models.CharField(max_length=500)),
+                ('events', models.JSONField(default=list, help_text='names of the events that are sent')),
+                ('secret', models.TextField(help_text='signs what is sent; encrypted by SECRET_KEY')),
+                ('made', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('enabled', models.BooleanField(default=True, help_text='whether it is told anything')),
+                ('by', models.ForeignKey(help_text='empty if it was made in the terminal', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhooks', to='campaigns.campaign')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Delivery',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('event', models.CharField(help_text='what happened, or a test', max_length=20)),
+                ('body', models.TextField(help_text='JSON as it is sent and signed')),
+                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), db_index=True)),
+                ('tries', models.PositiveSmallIntegerField(default=0)),
+                ('status', models.PositiveSmallIntegerField(help_text='of the last answer', null=True)),
+                ('error', models.CharField(blank=True, help_text='why the last attempt came to nothing', max_length=300)),
+                ('delivered', models.DateTimeField(null=True)),
+                ('webhook', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='api.webhook')),
+            ],
+            options={
+                'verbose_name_plural': 'deliveries',
+                'ordering': ['-pk'],
+            },
+        ),
+        migrations.CreateModel(
             name='StoredAnswer',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('key', models.CharField(max_length=100)),
-                ('fingerprint', models.CharField(help_text='SHA-256 of the request', max_length=64)),
+                ('asked', models.CharField(help_text='SHA-256 of the request', max_length=64)),
                 ('answer', models.TextField(help_text='status, content and headers, encrypted by SECRET_KEY')),
                 ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), db_index=True)),
                 ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),

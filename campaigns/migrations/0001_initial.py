@@ -61,8 +61,6 @@ class Migration(migrations.Migration):
                 ('check_pause', models.FloatField(default=0.4, help_text='share of missed pairs that leads to a pause')),
                 ('hourly_rate', models.DecimalField(blank=True, decimal_places=2, max_digits=8, null=True)),
                 ('currency', models.CharField(blank=True, max_length=3)),
-                ('paid_plays', models.PositiveSmallIntegerField(default=3, help_text='plays of the clip that one press may count')),
-                ('paid_beyond', models.PositiveSmallIntegerField(default=60, help_text='seconds beyond these plays that one press may count')),
                 ('second_from', models.FloatField(default=2.0, help_text='mean grade of the last five that opens the second batch')),
                 ('auto_second_from', models.FloatField(blank=True, help_text='mean from which the policy opens the second batch', null=True)),
                 ('auto_close_below', models.FloatField(blank=True, help_text='mean below which the policy closes the query', null=True)),
@@ -184,10 +182,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='campaign',
-            constraint=models.CheckConstraint(condition=models.Q(('paid_beyond__lte', 120), ('paid_plays__gte', 1), ('paid_plays__lte', 20)), name='a_press_counts_minutes_at_most'),
-        ),
-        migrations.AddConstraint(
-            model_name='campaign',
             constraint=models.CheckConstraint(condition=models.Q(('exam_rounds__gte', 1)), name='exam_has_a_round'),
         ),
         migrations.AddConstraint(
@@ -287,37 +281,6 @@ class Migration(migrations.Migration):
                 ('used', models.DateTimeField(help_text='about when it was last used', null=True)),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to=settings.AUTH_USER_MODEL)),
             ],
-        ),
-        migrations.CreateModel(
-            name='Webhook',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('address', models.CharField(max_length=500)),
-                ('events', models.JSONField(default=list, help_text='names of the events that are sent')),
-                ('secret', models.TextField(help_text='signs what is sent; encrypted by SECRET_KEY')),
-                ('made', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('enabled', models.BooleanField(default=True, help_text='whether it is told anything')),
-                ('by', models.ForeignKey(help_text='empty if it was made in the terminal', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhooks', to='campaigns.campaign')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Delivery',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('event', models.CharField(help_text='what happened, or a test', max_length=20)),
-                ('body', models.TextField(help_text='JSON as it is sent and signed')),
-                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), db_index=True)),
-                ('tries', models.PositiveSmallIntegerField(default=0)),
-                ('status', models.PositiveSmallIntegerField(help_text='of the last answer', null=True)),
-                ('error', models.CharField(blank=True, help_text='why the last attempt came to nothing', max_length=300)),
-                ('delivered', models.DateTimeField(null=True)),
-                ('webhook', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='campaigns.webhook')),
-            ],
-            options={
-                'verbose_name_plural': 'deliveries',
-                'ordering': ['-pk'],
-            },
         ),
         refuse('campaigns_event', UPDATE, DELETE),
         refuse('campaigns_guideline', UPDATE, DELETE),

@@ -98,6 +98,9 @@ class _Rows(Collector):
         for worker, at, now in Sign.objects.annotate(now=Now()).values_list("worker", "at", "now"):
             workers.add_metric([worker], (now - at).total_seconds())
         yield workers
+        build = GaugeMetricFamily("reeljudge_build_info", "The version that runs", labels=["version"])
+        build.add_metric([settings.VERSION], 1)
+        yield build
 
 
 class _Disks(Collector):

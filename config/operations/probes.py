@@ -46,8 +46,12 @@ def is_watcher(request: HttpRequest) -> bool:
 
 @require_safe
 def alive(request: HttpRequest) -> HttpResponse:
-    """This process answers. Nothing else is asked, so that no database takes all machines out of service."""
-    return HttpResponse("alive\n", content_type="text/plain")
+    """This process answers. Nothing else is asked, so that no database takes all machines out of service.
+
+    Watchers read which version answers; strangers do not.
+    """
+    version = f" {settings.VERSION}" if is_watcher(request) else ""
+    return HttpResponse(f"alive{version}\n", content_type="text/plain")
 
 
 @require_safe

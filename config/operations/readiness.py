@@ -10,14 +10,14 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswer
 from datetime import timedelta
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import InterfaceError, OperationalError, connection, connections
-from django.db.migrations.executor import MigrationExecutor
 from django.db.models.functions import Now
 
+from config.operations import schema
 from jobs.models import Job, Sign
 
 log = logging.getLogger(__name__)
@@ -78,9 +78,30 @@ def _database() -> str:
 
 
 def _migrations() -> str:
-    executor = MigrationExecutor(connection)
-    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    return f"{len(missing)} not applied" if missing else OK
+    """Whether the database has this program's tables. Their columns are compared until once all were there."""
+    if number := schema.unapplied():
+        return f"{number} not applied"
+    return _columns()
+
+
+def _columns() -> str:
+    if not _compared.is_set():
+        if missing := schema.missing():
+            return missing
+        _compared.set()
+    return OK
+
+
+_compared = Event()
+
+
+def _release() -> str:
+    """Whether the database is of this release, and of no later one. In an upgrade without a pause it is, for a while."""
+    try:
+        schema.must_not_be_newer()
+    except schema.OtherDatabase as refusal:
+        return str(refusal)
+    return OK
 
 
 def _media() -> str:
@@ -102,6 +123,7 @@ def _workers() -> str:
 CHECKS: dict[str, Callable[[], str]] = {
     "database": _database,
     "migrations": _migrations,
+    "release": _release,
     "media": _media,
     "workers": _workers,
 }

@@ -43,5 +43,5 @@ def page_version() -> str:
 
 
 def version(request: HttpRequest) -> dict[str, str]:
-    """Tell templates the version of the pages (a context processor)."""
-    return {"page_version": page_version()}
+    """Tell templates the version of the pages, and the release that serves them (a context processor)."""
+    return {"page_version": page_version(), "release_version": settings.VERSION}

@@ -183,7 +183,6 @@ class Migration(migrations.Migration):
                 ('clip_seconds', models.FloatField()),
                 ('depth', models.PositiveSmallIntegerField(help_text='N, the moments of each query that it learns from')),
                 ('encoder', models.CharField(blank=True, help_text='whose token vectors it has for words; empty: it learns vectors', max_length=200)),
-                ('notice', models.TextField(blank=True, help_text='what its features lack, in words')),
                 ('token', models.CharField(default=campaigns.models.draft.token, help_text='names its folder', max_length=32, unique=True)),
                 ('measure', models.CharField(blank=True, help_text='that the validation computes', max_length=80)),
                 ('losses', models.JSONField(default=list, help_text='pairs of a step and the mean loss before it')),
@@ -205,7 +204,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('text', models.CharField(max_length=500)),
                 ('moments', models.JSONField(help_text='[video, start, end, score] of each, best first; null until they are found', null=True)),
-                ('made', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('asked', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('system', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='searches', to='runs.trainedsystem')),
             ],
             options={

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -24,8 +26,9 @@ from corpus.models import Clip, Corpus, Video
 from jobs.models import Job, Sign
 from jobs.running import sweep
 from judging.models import Batch
+from metrics import __version__
 from tests.cast import browser, claim
-from tests.installation import Installation
+from tests.installation import ROOT, Installation
 
 WATCHER = {"authorization": "Bearer let-me-see"}
 
@@ -62,6 +65,17 @@ def test_alive_needs_no_database_no_name_and_no_https(settings: Any) -> None:
     assert Client(SERVER_NAME="10.0.0.7").get("/sign-in/").status_code == 400  # the control
 
 
+@pytest.mark.django_db
+def test_which_version_runs_is_for_watchers_leads_and_the_terminal(ada: Membership, leo: Membership) -> None:
+    assert Client().get("/healthz", headers=WATCHER).content == f"alive {__version__}\n".encode()
+    assert f'reeljudge_build_info{{version="{__version__}"}} 1.0' in metrics.figures().decode()
+    line = f"Reeljudge {__version__}"
+    assert line in browser(leo).get(reverse("campaign", args=[leo.campaign])).content.decode()
+    assert line not in browser(ada).get(reverse("work")).content.decode()
+    done = subprocess.run([sys.executable, "manage.py", "--version"], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == f"{line}\n"
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/statusz", "/metrics"])
 def test_probes_only_read(path: str, db: None) -> None:
     for method in ("post", "put", "delete", "patch"):
@@ -81,7 +95,7 @@ def test_ready_names_each_check_to_watchers_only(settings: Any) -> None:
 @pytest.mark.django_db
 def test_the_status_has_every_check_and_is_for_watchers() -> None:
     Sign.leave("here:1")
-    checks = dict.fromkeys(["database", "migrations", "media", "workers"], "ok")
+    checks = dict.fromkeys(["database", "migrations", "release", "media", "workers"], "ok")
     assert probe("/statusz", **WATCHER) == (200, {"ready": True, "checks": checks})
     assert Client().get("/statusz").status_code == 404
 

@@ -1,0 +1,109 @@
+"""Whether the database is the one that this program knows: its migrations, and the columns of its tables."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from django.apps import apps
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import Model
+
+from base.errors import ReeljudgeError
+from jobs.registry import at_start
+
+MOST_NAMED = 3  # differences in one message
+COLUMNS = {
+    "postgresql": "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema",
+    "sqlite": "SELECT t.name, c.name FROM sqlite_master AS t, PRAGMA_TABLE_XINFO(t.name) AS c WHERE t.type = 'table'",
+}
+
+
+class OtherDatabase(ReeljudgeError):
+    """The database was made by a version that this one does not know, or that it cannot upgrade."""
+
+
+def unapplied() -> int:
+    """Return how many migrations of this program the database does not have yet."""
+    executor = MigrationExecutor(connection)
+    return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+def must_not_be_newer(loader: MigrationLoader | None = None) -> None:
+    """Raise OtherDatabase if the database has migrations of our apps that this program does not have."""
+    loader = loader or MigrationLoader(connection)
+    ours = _our_apps() & loader.migrated_apps
+    unknown = sorted(set(loader.applied_migrations) - set(loader.disk_migrations))
+    if newer := [f"{app}.{name}" for app, name in unknown if app in ours]:
+        raise OtherDatabase(
+            f"The database was upgraded by a newer version of Reeljudge: it has {_some(newer)}, which version "
+            f"{settings.VERSION} does not know. Run that version, or restore a backup from before the upgrade."
+        )
+
+
+def must_be_upgradable() -> None:
+    """Raise OtherDatabase if the tables are not those that the applied migrations make.
+
+    Between releases, migrations were once edited in place: such databases have other tables, under the same names of
+    migrations.
+    """
+    loader = MigrationLoader(connection)
+    must_not_be_newer(loader)
+    applied = [node for node in loader.applied_migrations if node in loader.graph.nodes]
+    models = loader.project_state(applied).apps.get_models(include_auto_created=True)
+    if found := differences(each for each in models if each._meta.app_label in _our_apps()):
+        raise OtherDatabase(
+            "The database was made by a version of Reeljudge that was never released, and cannot be upgraded: "
+            f"{_some(found)}. Freeze releases with the version that made it, and begin with an empty database. Nothing "
+            "was changed."
+        )
+
+
+def differences(models: Iterable[type[Model]], *, also_more: bool = True) -> list[str]:
+    """Return in words which columns of the models the database lacks, and (`also_more`) which it has beside them."""
+    columns = _columns()
+    found = []
+    for model in models:
+        table, there = model._meta.db_table, columns[model._meta.db_table]
+        wanted = {field.column for field in model._meta.local_concrete_fields}
+        if not there:
+            found.append(f"table {table} is missing")
+            continue
+        found += [f"column {table}.{name} is missing" for name in sorted(wanted - there)]
+        if also_more:
+            found += [f"column {table}.{name} is of no release" for name in sorted(there - wanted)]
+    return sorted(found)
+
+
+def missing() -> str:
+    """Return in words which columns of this program's models the database lacks; empty if it lacks none."""
+    return _some(differences(apps.get_models(include_auto_created=True), also_more=False))
+
+
+@at_start
+def refuse_a_newer_database(address: str) -> list[str]:
+    """Let `serve` end with one line where each page would fail."""
+    must_not_be_newer()
+    return []
+
+
+def _columns() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    with connection.cursor() as cursor:
+        cursor.execute(COLUMNS[connection.vendor])
+        for table, column in cursor.fetchall():
+            found[table].add(column)
+    return found
+
+
+def _our_apps() -> set[str]:
+    return {app.label for app in apps.get_app_configs() if Path(app.path).resolve().parent == settings.BASE_DIR}
+
+
+def _some(found: list[str]) -> str:
+    more = len(found) - MOST_NAMED
+    return ", ".join(found[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
