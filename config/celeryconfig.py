@@ -1,4 +1,7 @@
-"""Celery's settings: late acknowledgement, one job at a time, and no job lost when a worker dies."""
+"""Celery's settings: late acknowledgement, one job at a time, and no job lost when a worker dies.
+
+There is no limit of time: a job's lease is the only one, and every report renews it.
+"""
 
 from django.conf import settings
 
@@ -6,7 +9,8 @@ from jobs.queue import SECONDS_BETWEEN_UPKEEP
 
 broker_url = settings.REDIS_URL or "memory://"
 broker_transport_options = {
-    "visibility_timeout": 2 * 3600 + 600,  # above the hard time limit, so that a running job is never given out twice
+    # A message that comes again while its job runs does no harm: nobody can take a job with a lease.
+    "visibility_timeout": 3600,
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
     # Without these, whoever waits for a Redis that has vanished waits for ever.
@@ -21,8 +25,6 @@ broker_connection_max_retries = None
 task_ignore_result = True
 task_acks_late = True
 task_reject_on_worker_lost = True
-task_soft_time_limit = 2 * 3600 - 60
-task_time_limit = 2 * 3600
 worker_prefetch_multiplier = 1
 worker_hijack_root_logger = False
 # Whoever reaches Redis could stop workers, or have them tell what they hold.

@@ -212,6 +212,7 @@ class Job(models.Model):
     def release(self) -> None:
         """Give the job back, because the worker was told to stop. The attempt does not count."""
         self._mine(state=Job.State.WAITING, due=Now(), lease=None, attempts=F("attempts") - 1)
+        transaction.on_commit(lambda: send(self.pk))
 
     def _end(self, **changes: Any) -> None:
         """Store the outcome, and queue the job once more if somebody asked for it while it ran."""

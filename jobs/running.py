@@ -7,15 +7,17 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from mmap import mmap
 from typing import TextIO
 
 from celery import shared_task
+from celery.signals import worker_shutting_down
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.utils.timezone import localtime
 
 from base.errors import Busy, ReeljudgeError
 from base.text import printable
-from jobs.errors import JobError, JobLeft, JobLost, JobPostponed
+from jobs.errors import JobError, JobLeft, JobLost, JobPostponed, Stopped
 from jobs.models import Job, Sign
 from jobs.queue import TASK, send
 from jobs.registry import KINDS, Report, do_upkeep
@@ -26,7 +28,20 @@ SECONDS_BETWEEN_LINES = 10  # of a log
 # Faults of what surrounds the work, whatever it is: a disk, the network, the database.
 SURROUNDINGS = (OSError, OperationalError, InterfaceError)
 
+# A byte that a worker shares with the processes that Celery forks: 1 after it was told to stop.
+STOPPING = mmap(-1, 1)
+
 Watch = Callable[[Job], None]
+
+
+@worker_shutting_down.connect  # type: ignore[untyped-decorator]
+def stop(*_: object, **__: object) -> None:
+    """Have the job that this worker runs given back at its next report."""
+    STOPPING[0] = 1
+
+
+def is_stopping() -> bool:
+    return STOPPING[0] == 1
 
 
 def worker_name() -> str:
@@ -79,6 +94,8 @@ def _reporter(job: Job, watch: Watch | None) -> Report:
 
     def report(done: int, total: int, message: str = "") -> None:
         nonlocal last
+        if is_stopping():
+            raise Stopped
         now = time.monotonic()
         if now - last < SECONDS_BETWEEN_REPORTS and done < total:
             return
@@ -177,8 +194,9 @@ def outcome(job: Job) -> str:
 
 @shared_task(name=TASK)  # type: ignore[untyped-decorator]
 def run_job(pk: int) -> None:
-    if job := Job.objects.take(worker_name(), pk):
-        run(job)
+    with suppress(Stopped):
+        if not is_stopping() and (job := Job.objects.take(worker_name(), pk)):
+            run(job)
 
 
 @shared_task(name="jobs.upkeep")  # type: ignore[untyped-decorator]

@@ -6,9 +6,13 @@ import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import celery
 import pytest
 
+from config import celeryconfig
+from jobs import queue
 from jobs.registry import KINDS, Kind, Report
+from tests.redis_servers import RedisServer, own_redis
 
 Work = Callable[[dict[str, Any], Report], None]
 Register = Callable[[Work], None]
@@ -33,3 +37,20 @@ def own_signals() -> Iterator[None]:
     before = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture
+def redis() -> Iterator[RedisServer]:
+    with own_redis() as server:
+        yield server
+
+
+@pytest.fixture
+def app(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, settings: Any) -> celery.Celery:
+    """Celery as it is configured, on the Redis of this test."""
+    app = celery.Celery(set_as_current=False)
+    app.config_from_object(celeryconfig)
+    app.conf.broker_url = settings.REDIS_URL = redis.url
+    monkeypatch.setattr(celery, "current_app", app)
+    monkeypatch.setattr(queue, "publisher", queue.Publisher())
+    return app

@@ -12,7 +12,6 @@ from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import celery
 import pytest
@@ -23,30 +22,13 @@ from kombu.exceptions import OperationalError
 from config import celeryconfig
 from jobs import queue
 from jobs.models import Job
-from jobs.queue import DEADLINE, TASK, Publisher
+from jobs.queue import DEADLINE, TASK
 from tests.installation import ROOT, Installation, sql
-from tests.redis_servers import RedisServer, own_redis
+from tests.redis_servers import RedisServer
 from tests.waiting import a_while, wait_until
 
 PATIENCE = DEADLINE + 0.5  # seconds, on a busy machine
 SECONDS_AWAY = 30  # longer than any of the worker's limits of waiting
-
-
-@pytest.fixture
-def redis() -> Iterator[RedisServer]:
-    with own_redis() as server:
-        yield server
-
-
-@pytest.fixture
-def app(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, settings: Any) -> celery.Celery:
-    """Celery as it is configured, on the Redis of this test."""
-    app = celery.Celery(set_as_current=False)
-    app.config_from_object(celeryconfig)
-    app.conf.broker_url = settings.REDIS_URL = redis.url
-    monkeypatch.setattr(celery, "current_app", app)
-    monkeypatch.setattr(queue, "publisher", Publisher())
-    return app
 
 
 def waiting(app: celery.Celery) -> int:

@@ -5,7 +5,6 @@ import signal
 import sys
 import time
 from argparse import ArgumentParser
-from types import FrameType
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -13,10 +12,11 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from base.errors import Busy
 from base.text import printable
+from jobs.errors import Stopped
 from jobs.models import Job, Sign
 from jobs.queue import SECONDS_BETWEEN_UPKEEP
 from jobs.registry import do_upkeep
-from jobs.running import run_in_log, work_off, worker_name
+from jobs.running import is_stopping, run_in_log, stop, work_off, worker_name
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--until-idle", action="store_true", help="end when no job is due")
 
     def handle(self, **options: Any) -> None:
-        signal.signal(signal.SIGTERM, _stop)
+        signal.signal(signal.SIGTERM, stop)
         try:
             if options["until_idle"]:
                 if failed := work_off():
@@ -38,13 +38,13 @@ class Command(BaseCommand):
                     raise CommandError(f"{len(failed)} job(s) are not done; the last: {last}")
             else:
                 _work_for_ever()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Stopped):
             sys.exit(0)
 
 
 def _work_for_ever() -> None:
     next_upkeep = next_sign = time.monotonic()
-    while True:
+    while not is_stopping():
         close_old_connections()
         try:
             if time.monotonic() >= next_upkeep:
@@ -59,7 +59,3 @@ def _work_for_ever() -> None:
         except (InterfaceError, DatabaseError, Busy) as fault:
             log.warning("the database is busy or restarting; looking again", exc_info=fault)
         time.sleep(SECONDS_BETWEEN_LOOKS)
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
