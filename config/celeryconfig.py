@@ -5,7 +5,7 @@ There is no limit of time: a job's lease is the only one, and every report renew
 
 from django.conf import settings
 
-from jobs.queue import SECONDS_BETWEEN_UPKEEP
+from jobs.queue import SECONDS_BETWEEN_UPKEEP, Lane
 
 broker_url = settings.REDIS_URL or "memory://"
 broker_transport_options = {
@@ -19,6 +19,9 @@ broker_transport_options = {
     "socket_keepalive": True,
     "health_check_interval": 10,
 }
+# A queue for each lane, which needs no binding: a Redis that was emptied would have forgotten it.
+task_queues = {lane: {"exchange": "", "routing_key": lane} for lane in Lane.values}
+task_default_queue = Lane.QUICK.value
 broker_connection_retry_on_startup = True
 # With a number, a worker would give up after it, and end as if all were well.
 broker_connection_max_retries = None
@@ -36,7 +39,7 @@ beat_schedule = {
     "upkeep": {
         "task": "jobs.upkeep",
         "schedule": SECONDS_BETWEEN_UPKEEP,
-        "options": {"expires": SECONDS_BETWEEN_UPKEEP},
+        "options": {"expires": SECONDS_BETWEEN_UPKEEP, "queue": Lane.LONG.value},
     },
 }
 beat_schedule_filename = str(settings.HOME / "celery-beat")

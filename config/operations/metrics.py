@@ -66,7 +66,10 @@ class _Rows(Collector):
         for kind, state, count in Job.objects.values_list("kind", "state").annotate(Count("pk")).order_by():
             jobs.add_metric([kind, state], count)
         yield jobs
-        yield GaugeMetricFamily("reeljudge_jobs_lag_seconds", "How long a job has been due", value=_lag())
+        waits = GaugeMetricFamily("reeljudge_jobs_lag_seconds", "How long a job has been due", labels=["lane"])
+        for lane, seconds in Job.objects.waits().items():
+            waits.add_metric([lane], seconds)
+        yield waits
         clips = GaugeMetricFamily("reeljudge_clips", "Clips by state", labels=["state"])
         for state, count in Clip.objects.values_list("state").annotate(Count("pk")).order_by():
             clips.add_metric([state], count)
@@ -75,9 +78,3 @@ class _Rows(Collector):
         for worker, at, now in Sign.objects.annotate(now=Now()).values_list("worker", "at", "now"):
             workers.add_metric([worker], (now - at).total_seconds())
         yield workers
-
-
-def _lag() -> float:
-    """Return for how many seconds the job that has been due longest waits for a worker."""
-    first = Job.objects.due().order_by("due").annotate(now=Now()).values_list("now", "due").first()
-    return (first[0] - first[1]).total_seconds() if first else 0.0

@@ -12,6 +12,7 @@ import pytest
 from config import celeryconfig
 from jobs import queue
 from jobs.registry import KINDS, Kind, Report
+from jobs.running import STOPPING
 from tests.redis_servers import RedisServer, own_redis
 
 Work = Callable[[dict[str, Any], Report], None]
@@ -33,10 +34,11 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Register:
 
 @pytest.fixture
 def own_signals() -> Iterator[None]:
-    """The test runner's way to end stays its own, though the worker sets another."""
+    """The test runner's way to end stays its own, though the worker sets another; and it is not told to stop."""
     before = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, before)
+    STOPPING[0] = 0
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ from base.errors import Busy
 from config import celeryconfig
 from jobs.errors import JobError, JobLost
 from jobs.models import Job
+from jobs.queue import Lane
 from jobs.registry import Report, do_upkeep
 from jobs.running import run, run_job, sweep, upkeep, work_off
 from judging.models import Batch
@@ -119,7 +120,7 @@ def test_a_job_in_one_workers_hands_is_not_taken_by_another() -> None:
     job = ask()
     assert take().worker == "wanda"
     assert Job.objects.take("willy") is None
-    assert Job.objects.take("willy", job.pk) is None
+    assert Job.objects.take("willy", pk=job.pk) is None
 
 
 def test_reporting_keeps_the_lease() -> None:
@@ -283,9 +284,8 @@ def test_delivering_a_job_twice_runs_it_once(work: Register) -> None:
     seen = []
     work(lambda arguments, report: seen.append(arguments))
     job = ask()
-    run_job(job.pk)
-    run_job(job.pk)
-    run_job(job.pk + 1)
+    run_job(job.lane)
+    run_job(job.lane)
     assert len(seen) == 1
 
 
@@ -378,11 +378,11 @@ def test_a_message_that_comes_again_while_its_job_runs_does_no_harm(work: Regist
 
     def longer_than_any_patience(arguments: dict[str, Any], report: Report) -> None:
         seen.append(arguments)
-        run_job(job.pk)
+        run_job(job.lane)
 
     work(longer_than_any_patience)
     job = ask()
-    run_job(job.pk)
+    run_job(job.lane)
     job.refresh_from_db()
     assert (len(seen), job.state, job.attempts) == (1, Job.State.DONE, 1)
 
@@ -456,7 +456,7 @@ def test_the_embedded_worker_clears_sessions(
     monkeypatch.setattr("time.sleep", stop)
     monkeypatch.setattr("jobs.management.commands.worker.close_old_connections", lambda: None)
     with pytest.raises(SystemExit):
-        call_command("worker")
+        call_command("worker", lane=[Lane.LONG])
 
 
 @pytest.mark.any_database
