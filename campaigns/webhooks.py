@@ -34,6 +34,7 @@ from campaigns.events import About, Happened, listens
 from campaigns.models import Campaign, Delivery, Membership, Webhook
 from jobs.errors import JobError, JobPostponed
 from jobs.models import Job
+from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
 
 LONGEST = 500  # characters
@@ -233,6 +234,7 @@ def deliver(webhook: Webhook, event: str, about: About) -> Delivery:
 @kind(
     "tell-webhook",
     "Tell a webhook",
+    lane=Lane.QUICK,
     of=Delivery,
     owner="webhook.campaign",
     subject="{0.event} to {0.webhook}",

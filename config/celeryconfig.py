@@ -1,12 +1,16 @@
-"""Celery's settings: late acknowledgement, one job at a time, and no job lost when a worker dies."""
+"""Celery's settings: late acknowledgement, one job at a time, and no job lost when a worker dies.
+
+There is no limit of time: a job's lease is the only one, and every report renews it.
+"""
 
 from django.conf import settings
 
-from jobs.queue import SECONDS_BETWEEN_UPKEEP
+from jobs.queue import SECONDS_BETWEEN_UPKEEP, Lane
 
 broker_url = settings.REDIS_URL or "memory://"
 broker_transport_options = {
-    "visibility_timeout": 2 * 3600 + 600,  # above the hard time limit, so that a running job is never given out twice
+    # A message that comes again while its job runs does no harm: nobody can take a job with a lease.
+    "visibility_timeout": 3600,
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
     # Without these, whoever waits for a Redis that has vanished waits for ever.
@@ -15,14 +19,15 @@ broker_transport_options = {
     "socket_keepalive": True,
     "health_check_interval": 10,
 }
+# A queue for each lane, which needs no binding: a Redis that was emptied would have forgotten it.
+task_queues = {lane: {"exchange": "", "routing_key": lane} for lane in Lane.values}
+task_default_queue = Lane.QUICK.value
 broker_connection_retry_on_startup = True
 # With a number, a worker would give up after it, and end as if all were well.
 broker_connection_max_retries = None
 task_ignore_result = True
 task_acks_late = True
 task_reject_on_worker_lost = True
-task_soft_time_limit = 2 * 3600 - 60
-task_time_limit = 2 * 3600
 worker_prefetch_multiplier = 1
 worker_hijack_root_logger = False
 # Whoever reaches Redis could stop workers, or have them tell what they hold.
@@ -34,7 +39,7 @@ beat_schedule = {
     "upkeep": {
         "task": "jobs.upkeep",
         "schedule": SECONDS_BETWEEN_UPKEEP,
-        "options": {"expires": SECONDS_BETWEEN_UPKEEP},
+        "options": {"expires": SECONDS_BETWEEN_UPKEEP, "queue": Lane.LONG.value},
     },
 }
 beat_schedule_filename = str(settings.HOME / "celery-beat")

@@ -13,5 +13,9 @@ class JobLeft(JobPostponed):
     """This machine lacks what the job needs, such as a film. Workers on other machines may take the job at once."""
 
 
+class Stopped(BaseException):
+    """The worker was told to stop. It gives its job back, which uses up no attempt."""
+
+
 class JobLost(Exception):
     """Another worker has taken the job over, because this worker's lease had run out."""

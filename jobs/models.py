@@ -13,12 +13,17 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from jobs.errors import JobLost
-from jobs.queue import JobQuerySet, JobState, machine_of, send
+from jobs.queue import JobQuerySet, JobState, Lane, machine_of, send
 
 # Seconds until a postponed job is tried again; each wait is twice the one before.
 FIRST_WAIT, LONGEST_WAIT = 30, 3600
 LEAST_TO_ESTIMATE = 2.0  # seconds of a stage before its pace tells how long it takes
 SPREAD = 0.25  # of each wait, by chance, so that jobs that were postponed together do not come back together
+
+
+def in_words(seconds: float) -> str:
+    """Return a time roughly: `89 s`, `2 min`."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 def stage(message: str) -> str:
@@ -46,6 +51,8 @@ class Job(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+", help_text="whom alone it is for"
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
+    lane = models.CharField(max_length=10, choices=Lane.choices, default=Lane.LONG, db_default=Lane.LONG)
+    urgent = models.BooleanField(default=False, db_default=False, help_text="whether somebody waits for it now")
     due = models.DateTimeField()
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
@@ -87,9 +94,7 @@ class Job(models.Model):
             return ""
         took = (timezone.now() - self.stage_began).total_seconds()
         left = took * (self.total - self.done) / self.done
-        if took < LEAST_TO_ESTIMATE or left < 1:
-            return ""
-        return f"about {left:.0f} s" if left < 90 else f"about {left / 60:.0f} min"
+        return "" if took < LEAST_TO_ESTIMATE or left < 1 else f"about {in_words(left)}"
 
     @property
     def is_running(self) -> bool:
@@ -137,6 +142,7 @@ class Job(models.Model):
         self.arguments, self.state, self.due = arguments, Job.State.WAITING, Now()
         self.attempts = self.waits = self.done = self.total = 0
         self.message = self.error = self.left_by = ""
+        self.urgent = False
         self.save()
 
     def start(self, worker: str) -> None:
@@ -188,7 +194,7 @@ class Job(models.Model):
         machine = machine_of(self.worker)
         known = f"|{machine}|" in self.left_by
         self._postpone(error, self.left_by if known else f"{self.left_by or '|'}{machine}|")
-        transaction.on_commit(lambda: send(self.pk))
+        transaction.on_commit(lambda: send(self.lane))
 
     def _postpone(self, error: str, left_by: str) -> None:
         wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(self.waits, 10))
@@ -212,6 +218,7 @@ class Job(models.Model):
     def release(self) -> None:
         """Give the job back, because the worker was told to stop. The attempt does not count."""
         self._mine(state=Job.State.WAITING, due=Now(), lease=None, attempts=F("attempts") - 1)
+        transaction.on_commit(lambda: send(self.lane))
 
     def _end(self, **changes: Any) -> None:
         """Store the outcome, and queue the job once more if somebody asked for it while it ran."""
@@ -219,7 +226,7 @@ class Job(models.Model):
             self._mine(lease=None, ended=Now(), **changes)
             rows = Job.objects.filter(pk=self.pk, again=True)
             if rows.update(again=False, state=Job.State.WAITING, due=Now(), attempts=0, waits=0, left_by=""):
-                transaction.on_commit(lambda: send(self.pk))
+                transaction.on_commit(lambda: send(self.lane))
 
     def _mine(self, **changes: Any) -> None:
         # The worker and the number of attempts are the fence: a worker that takes the job over changes them.

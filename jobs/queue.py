@@ -1,12 +1,14 @@
 """The queue of jobs: asking for one, taking one, choosing among them, and waking workers up.
 
-Celery wakes them up if there is Redis. Without it the embedded worker looks at the table itself.
+Celery wakes them up if there is Redis. Without it the embedded worker looks at the table itself. A message names a
+lane, never a job: whoever gets it takes the job of the lane that is wanted most.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import cache
 from importlib import import_module
@@ -15,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Case, Count, F, Q, When
-from django.db.models.functions import Now
+from django.db.models import Case, Count, DurationField, ExpressionWrapper, F, Min, Q, When
+from django.db.models.functions import Coalesce, Now
 
 from base.transactions import all_or_nothing
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from jobs.models import Job
 
 log = logging.getLogger(__name__)
-TASK = "jobs.run"  # the name of the Celery task that runs a job
+TASK = "jobs.take"  # the name of the Celery task that runs a job of a lane
 SECONDS_BETWEEN_UPKEEP = 3600.0
 DEADLINE = 1.0  # seconds that whoever asks for a job waits for Redis, whatever is wrong with it
 REST = 15.0  # seconds without messages after one that was not published
@@ -36,6 +38,14 @@ class JobState(models.TextChoices):
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
+
+
+class Lane(models.TextChoices):
+    """What a job waits behind: the kinds that take about as long. The most urgent lane comes first."""
+
+    QUICK = "quick"
+    JUDGING = "judging"
+    LONG = "long"
 
 
 class JobQuerySet(models.QuerySet["Job"]):
@@ -95,14 +105,25 @@ class JobQuerySet(models.QuerySet["Job"]):
             )
             if not made:
                 job.ask_again(arguments, about)
-        transaction.on_commit(lambda: send(job.pk))
+        transaction.on_commit(lambda: send(job.lane))
         return job
 
-    def take(self, worker: str, pk: int | None = None) -> Job | None:
-        """Lease a due job to the worker: the one that has been due longest, or the one with this primary key.
+    def waits(self) -> dict[str, float]:
+        """Return for each lane the seconds for which a job has been due and waits for a worker."""
+        wait = ExpressionWrapper(Now() - Min(Coalesce("lease", "due")), DurationField())
+        longest = dict(self.due().order_by().values("lane").annotate(wait=wait).values_list("lane", "wait"))
+        return {lane: max(0.0, longest[lane].total_seconds()) if lane in longest else 0.0 for lane in Lane.values}
 
-        Return None if no job is due, for which nobody has to wait. A job whose workers die again and again fails
-        instead.
+    def hurry(self) -> int:
+        """Have those of the jobs that wait done before others of their lane, because somebody waits for them now."""
+        return self.filter(state=JobState.WAITING, urgent=False).update(urgent=True)
+
+    def take(self, worker: str, lanes: Sequence[str] = (), pk: int | None = None) -> Job | None:
+        """Lease a due job to the worker: of these lanes or of any, or the one with this primary key.
+
+        A job of an urgent lane comes before others, then one that somebody waits for, then the one that has been due
+        longest. Return None if no job is due, for which nobody has to wait. A job whose workers die again and again
+        fails instead.
 
         Raises
         ------
@@ -110,13 +131,15 @@ class JobQuerySet(models.QuerySet["Job"]):
             If others were in the way three times.
         """
         due = self.due(machine_of(worker))
+        due = due.filter(lane__in=lanes) if lanes else due
         due = due if pk is None else due.filter(pk=pk)
         return _take(due, worker) if due.exists() else None
 
 
 @all_or_nothing
 def _take(due: JobQuerySet, worker: str) -> Job | None:
-    jobs = due.select_for_update(skip_locked=True).order_by("due", "pk")
+    lane = Case(*(When(lane=lane, then=number) for number, lane in enumerate(Lane)))
+    jobs = due.select_for_update(skip_locked=True).order_by(lane, "-urgent", "due", "pk")
     while (job := jobs.first()) and job.is_worn_out:
         job.fail(f"its worker died without a report, {job.attempts} times; the last was {job.worker}")
     if job:
@@ -145,30 +168,40 @@ class Publisher:
     def __init__(self) -> None:
         self.resting_until = 0.0
 
-    def publish(self, pk: int) -> bool:
+    def publish(self, lane: str) -> bool:
         """Return whether Redis has taken the message within the deadline."""
         if time.monotonic() < self.resting_until:
             return False
         faults: list[str] = []
         _get_ready()
-        thread = Thread(target=_send_task, args=(pk, faults), daemon=True)
+        thread = Thread(target=_send_task, args=(lane, faults), daemon=True)
         thread.start()
         thread.join(DEADLINE)
         if thread.is_alive():
             faults.append(f"no answer in {DEADLINE:g} s")
         if faults:
             self.resting_until = time.monotonic() + REST
-            log.warning("Redis does not answer (%s); the sweeper will send job %s later", faults[0], pk)
+            log.warning("Redis does not answer (%s); the sweeper will wake workers of lane %s up", faults[0], lane)
         return not faults
 
 
 publisher = Publisher()
 
 
-def send(pk: int) -> None:
-    """Send a message that wakes up a worker for the job. If it is lost, the sweeper sends it again."""
+def send(lane: str) -> None:
+    """Send a message that wakes up a worker of the lane. If it is lost, the sweeper sends another."""
     if settings.REDIS_URL:
-        publisher.publish(pk)
+        publisher.publish(lane)
+
+
+def messages(lane: str) -> int:
+    """Return how many messages of the lane wait for a worker."""
+    from celery import current_app
+
+    if not settings.REDIS_URL:
+        return 0
+    with current_app.connection_for_read() as connection:
+        return int(connection.default_channel.queue_declare(lane).message_count)
 
 
 @cache
@@ -182,11 +215,11 @@ def _get_ready() -> None:
         _ = current_app.amqp, connection.transport
 
 
-def _send_task(pk: int, faults: list[str]) -> None:
+def _send_task(lane: str, faults: list[str]) -> None:
     from celery import current_app
     from kombu.exceptions import OperationalError
 
     try:
-        current_app.send_task(TASK, [pk], retry=False)
+        current_app.send_task(TASK, [lane], queue=lane, retry=False)
     except (OperationalError, OSError) as fault:
         faults.append(str(fault))

@@ -16,7 +16,7 @@ from django.db.models import Model, QuerySet
 from django.urls import reverse
 
 from jobs.models import Job
-from jobs.queue import JobQuerySet, key_of
+from jobs.queue import JobQuerySet, Lane, key_of
 
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -40,6 +40,7 @@ class Kind(Generic[P]):
     code: str  # its name for programs, such as `score-runs`
     label: str  # and for people
     work: Callable[P, None]
+    lane: str = Lane.LONG  # quick work takes seconds, and judging makes what annotators wait for
     of: type[Model] | str | None = None  # the model of the rows that its jobs are about, or the model's name
     # The path from the row to the campaign or corpus that the job belongs to, such as `query.campaign`, or `self`;
     # None if that is the site.
@@ -58,7 +59,7 @@ class Kind(Generic[P]):
     def ask(self, row: Model | None = None, key: str = "", **arguments: Any) -> Job:
         """Return the job about this row, as `Job.objects.ask`. The key tells several jobs about one row apart."""
         about = self._about_row(row) if row else {"subject": key[:200]}
-        about |= {"label": self.label, "for_leads": self.for_leads, "by_members": self.by_members}
+        about |= {"label": self.label, "for_leads": self.for_leads, "by_members": self.by_members, "lane": self.lane}
         return Job.objects.ask(self.code, key, row.pk if row else 0, about, **arguments)
 
     def _about_row(self, row: Model) -> dict[str, Any]:

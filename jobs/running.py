@@ -7,26 +7,43 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from mmap import mmap
 from typing import TextIO
 
 from celery import shared_task
+from celery.signals import worker_shutting_down
 from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db.models import Count
 from django.utils.timezone import localtime
 
 from base.errors import Busy, ReeljudgeError
 from base.text import printable
-from jobs.errors import JobError, JobLeft, JobLost, JobPostponed
+from jobs.errors import JobError, JobLeft, JobLost, JobPostponed, Stopped
 from jobs.models import Job, Sign
-from jobs.queue import TASK, send
+from jobs.queue import TASK, messages, send
 from jobs.registry import KINDS, Report, do_upkeep
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_REPORTS = 0.5
 SECONDS_BETWEEN_LINES = 10  # of a log
+MOST_SENT = 1000  # messages for a lane, by the sweeper at a time
 # Faults of what surrounds the work, whatever it is: a disk, the network, the database.
 SURROUNDINGS = (OSError, OperationalError, InterfaceError)
 
+# A byte that a worker shares with the processes that Celery forks: 1 after it was told to stop.
+STOPPING = mmap(-1, 1)
+
 Watch = Callable[[Job], None]
+
+
+@worker_shutting_down.connect  # type: ignore[untyped-decorator]
+def stop(*_: object, **__: object) -> None:
+    """Have the job that this worker runs given back at its next report."""
+    STOPPING[0] = 1
+
+
+def is_stopping() -> bool:
+    return STOPPING[0] == 1
 
 
 def worker_name() -> str:
@@ -79,6 +96,8 @@ def _reporter(job: Job, watch: Watch | None) -> Report:
 
     def report(done: int, total: int, message: str = "") -> None:
         nonlocal last
+        if is_stopping():
+            raise Stopped
         now = time.monotonic()
         if now - last < SECONDS_BETWEEN_REPORTS and done < total:
             return
@@ -103,7 +122,7 @@ def work_off(out: TextIO = sys.stdout) -> list[Job]:
 
 def work_off_one(job: Job, out: TextIO = sys.stdout) -> bool:
     """Run one job if it is due, and no worker has it. Return whether it was this call that ran it."""
-    taken = Job.objects.take(worker_name(), job.pk)
+    taken = Job.objects.take(worker_name(), pk=job.pk)
     if taken:
         run(taken, progress_on(out))
         taken.refresh_from_db()
@@ -176,9 +195,11 @@ def outcome(job: Job) -> str:
 
 
 @shared_task(name=TASK)  # type: ignore[untyped-decorator]
-def run_job(pk: int) -> None:
-    if job := Job.objects.take(worker_name(), pk):
-        run(job)
+def run_job(lane: str) -> None:
+    """Run the job of a lane that is wanted most, if there is one."""
+    with suppress(Stopped):
+        if not is_stopping() and (job := Job.objects.take(worker_name(), [lane])):
+            run(job)
 
 
 @shared_task(name="jobs.upkeep")  # type: ignore[untyped-decorator]
@@ -188,9 +209,15 @@ def upkeep() -> None:
 
 @shared_task(name="jobs.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> int:
-    """Send messages that may be lost again, and return how many."""
+    """Send as many messages for each lane as it lacks, and return how many.
+
+    A lane whose workers are busy for hours gets no more of them than it has jobs.
+    """
     Sign.leave(worker_name())
-    due = list(Job.objects.due().order_by("due").values_list("pk", flat=True)[:1000])
-    for pk in due:
-        send(pk)
-    return len(due)
+    sent = 0
+    for lane, due in Job.objects.due().order_by().values_list("lane").annotate(Count("pk")):
+        lacking = min(due - messages(lane), MOST_SENT)
+        for _ in range(lacking):
+            send(lane)
+        sent += max(0, lacking)
+    return sent

@@ -26,6 +26,7 @@ from corpus.models import Video
 from corpus.stored_files import store
 from jobs.errors import JobLeft
 from jobs.models import Job
+from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
 from metrics import MeasureError, MeasureWarning
 from metrics.formats import RUN_FORMATS, TASKS
@@ -118,6 +119,7 @@ def submit(submission: Submission) -> Job:
 @kind(
     "receive-run",
     "Receive a run",
+    lane=Lane.QUICK,
     of=Submission,
     owner="by.campaign",
     person="by.user",

@@ -19,7 +19,7 @@ from base.errors import BadValue
 from base.transactions import all_or_nothing, locked
 from campaigns.events import About, Happened, listens, tell
 from campaigns.models import Campaign
-from jobs.queue import JobQuerySet
+from jobs.queue import JobQuerySet, Lane
 from jobs.registry import Report, kind
 from metrics import CONVENTIONS, Evaluator, Measure, MeasureError, Qrels, parse_measures
 from metrics import Run as Predictions
@@ -99,6 +99,7 @@ def ask_for_measure(release: Release, measure: Measure) -> None:
 @kind(
     "score-runs",
     "Score runs",
+    lane=Lane.QUICK,
     of=Release,
     owner="campaign",
     subject="release {0.version}",

@@ -16,9 +16,10 @@ from jobs.queue import JobQuerySet
 
 
 class JobShape(Shape):
-    of = Job, "id kind label subject address state done total message error due created ended"
+    of = Job, "id kind lane label subject address state done total message error due created ended"
     helps = {
         "kind": "such as score-runs",
+        "lane": "what it waits behind: quick, judging or long work",
         "label": "the kind in words",
         "subject": "what it is about, in words",
         "address": "of the page about that; empty if there is none",

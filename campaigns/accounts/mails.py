@@ -25,6 +25,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.models import Invitation, Membership
 from jobs.errors import JobError
+from jobs.queue import Lane
 from jobs.registry import SELF, Kind, Report, kind
 
 
@@ -37,6 +38,7 @@ def ask_for(mail: Kind[...], row: Model, request: HttpRequest, language: str = "
 @kind(
     "mail-invitation",
     "Send an invitation",
+    lane=Lane.QUICK,
     of=Invitation,
     owner="campaign",
     subject="{0.address}",
@@ -51,7 +53,7 @@ def mail_invitation(invitation: Invitation, report: Report, site: str, language:
         Invitation.objects.filter(pk=invitation.pk).update(sent=Now())
 
 
-@kind("mail-new-password", "Send the link for a new password", of=User, person=SELF)
+@kind("mail-new-password", "Send the link for a new password", lane=Lane.QUICK, of=User, person=SELF)
 def mail_new_password(user: User, report: Report, site: str, language: str) -> None:
     address = EmailAddress.objects.get_verified(user) if user.is_active else None
     if address:
@@ -59,7 +61,14 @@ def mail_new_password(user: User, report: Report, site: str, language: str) -> N
             _send(address.email, *_new_password(user, site))
 
 
-@kind("mail-confirmation", "Send the link that confirms an address", of=EmailAddress, person="user", subject="{0.user}")
+@kind(
+    "mail-confirmation",
+    "Send the link that confirms an address",
+    lane=Lane.QUICK,
+    of=EmailAddress,
+    person="user",
+    subject="{0.user}",
+)
 def mail_confirmation(address: EmailAddress, report: Report, site: str, language: str) -> None:
     if not address.verified:
         with translation.override(language):

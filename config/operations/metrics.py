@@ -87,7 +87,10 @@ class _Rows(Collector):
         for kind, state, count in not_done.values_list("kind", "state").annotate(Count("pk")):
             jobs.add_metric([kind, state], count)
         yield jobs
-        yield GaugeMetricFamily("reeljudge_jobs_lag_seconds", "How long a job has been due", value=_lag())
+        waits = GaugeMetricFamily("reeljudge_jobs_lag_seconds", "How long a job has been due", labels=["lane"])
+        for lane, seconds in Job.objects.waits().items():
+            waits.add_metric([lane], seconds)
+        yield waits
         clips = GaugeMetricFamily("reeljudge_clips", "Clips that are still to be cut, by state", labels=["state"])
         to_come = Clip.objects.filter(state__in=TO_COME).order_by()
         counts = dict.fromkeys(TO_COME, 0) | dict(to_come.values_list("state").annotate(Count("pk")))
@@ -113,9 +116,3 @@ class _Disks(Collector):
             there = next(each for each in (folder, *folder.parents) if each.exists())
             free.add_metric([name.removesuffix("_ROOT").lower()], shutil.disk_usage(there).free)
         yield free
-
-
-def _lag() -> float:
-    """Return for how many seconds the job that has been due longest waits for a worker."""
-    first = Job.objects.due().order_by("due").annotate(now=Now()).values_list("now", "due").first()
-    return (first[0] - first[1]).total_seconds() if first else 0.0

@@ -24,6 +24,7 @@ from corpus.errors import BadLines, CorpusError
 from corpus.importers.load import Report as Imported
 from corpus.importers.load import forget, preview, reveal, unfinished
 from corpus.models import Corpus
+from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
 from judging.drafts.sources import (
     corpus_of,
@@ -65,7 +66,15 @@ class Findings:
         }
 
 
-@kind("check-draft", "Check a draft", of=Draft, person="owner", page=("draft-check", "token"), refusals=(CorpusError,))
+@kind(
+    "check-draft",
+    "Check a draft",
+    lane=Lane.QUICK,
+    of=Draft,
+    person="owner",
+    page=("draft-check", "token"),
+    refusals=(CorpusError,),
+)
 def check_draft(draft: Draft, report: Report) -> None:
     """Find out whether the campaign can be made, store nothing of it, and store with the draft what was found."""
     must_be_here(draft)

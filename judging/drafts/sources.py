@@ -30,6 +30,7 @@ from corpus.importers.load import first_look, reveal, staged
 from corpus.importers.rows import Row
 from corpus.models import Corpus
 from jobs.errors import JobLeft
+from jobs.queue import Lane
 from jobs.registry import Report, kind
 from judging.pool.selection import Counts, Selection, select
 from retrieval.models import Rewording
@@ -295,7 +296,7 @@ def captions_of(corpus: Corpus) -> dict[str, Any]:
     return {"begun": rows.exists(), "settled": rows.settled().count(), "queued": rows.queued().count()}
 
 
-@kind("draw-queries", "Draw queries", of=Draft, person="owner", page=("draft-queries", "token"))
+@kind("draw-queries", "Draw queries", lane=Lane.QUICK, of=Draft, person="owner", page=("draft-queries", "token"))
 def draw_queries(draft: Draft, report: Report) -> None:
     """Draw, and store with the draft what was drawn and of what, or why it cannot be drawn."""
     report(0, 0, "drawing queries")

@@ -16,6 +16,8 @@ from corpus.clips import clips_of, cutter, make, widened
 from corpus.errors import FilmAway
 from corpus.models import Clip, Moment
 from jobs.errors import JobError
+from jobs.models import Job
+from jobs.queue import Lane
 from jobs.registry import SELF, Report, kind
 from judging.models.pool import Batch
 
@@ -41,7 +43,14 @@ def open_when_cut(batch: Batch) -> list[Clip]:
     return to_come
 
 
-@kind("cut-clips", "Cut clips", of=Batch, owner="query.campaign", page=("batch", "query.campaign.name", "pk"))
+@kind(
+    "cut-clips",
+    "Cut clips",
+    lane=Lane.JUDGING,
+    of=Batch,
+    owner="query.campaign",
+    page=("batch", "query.campaign.name", "pk"),
+)
 def cut_clips(batch: Batch, report: Report) -> None:
     """Cut the clips of a batch, and open it. Without a clip that cannot be cut the batch waits for the lead's word."""
     away = _cut_what_is_to_come(batch, report)
@@ -51,6 +60,14 @@ def cut_clips(batch: Batch, report: Report) -> None:
         raise away
     if Batch.objects.filter(pk=batch.pk, state=Batch.State.PREPARING).exists():
         raise JobError(f"{_outcome(clips)}. Try again, or open the batch without these clips")
+
+
+def hurry(campaign: Campaign) -> None:
+    """Have the clips of the campaign's next batch cut before those of other campaigns: an annotator waits for it."""
+    preparing = Batch.objects.filter(campaign=campaign, state=Batch.State.PREPARING)
+    jobs = cut_clips.jobs(preparing)
+    if next_one := jobs.filter(state=Job.State.WAITING).order_by("-urgent", "due", "pk").first():
+        jobs.filter(pk=next_one.pk).hurry()
 
 
 def _cut_what_is_to_come(batch: Batch, report: Report) -> FilmAway | None:
@@ -85,7 +102,7 @@ def _outcome(clips: list[Clip]) -> str:
     return outcome
 
 
-@kind("cut-clips-anew", "Cut clips anew", of=Campaign, owner=SELF, page=("campaign", "name"))
+@kind("cut-clips-anew", "Cut clips anew", lane=Lane.JUDGING, of=Campaign, owner=SELF, page=("campaign", "name"))
 def cut_clips_anew(campaign: Campaign, report: Report) -> None:
     """Ask for the clips of every batch that was closed because the settings of clips have changed."""
     batches = Batch.objects.filter(campaign=campaign, state=Batch.State.PREPARING)
@@ -99,6 +116,7 @@ def cut_clips_anew(campaign: Campaign, report: Report) -> None:
 @kind(
     "cut-clip",
     "Cut a clip",
+    lane=Lane.JUDGING,
     of=Clip,
     owner="video.corpus",
     subject="{0.video} from {0.start:.1f} to {0.end:.1f} s",

@@ -18,6 +18,7 @@ from django.db.models import F, Q
 from base.errors import WrongState
 from base.transactions import all_or_nothing
 from campaigns.models.membership import Membership
+from jobs.queue import Lane
 from jobs.registry import Report, kind
 from judging.models.assignment import Assignment, AssignmentQuerySet
 from judging.models.judgement import Flag, Judgement
@@ -124,7 +125,14 @@ def reopen_all_of(lead: Membership, annotator: Membership, reason: str) -> Reope
     return record
 
 
-@kind("reopen-work", "Reopen work", of=Reopening, owner="campaign", page=("reopenings", "campaign.name"))
+@kind(
+    "reopen-work",
+    "Reopen work",
+    lane=Lane.JUDGING,
+    of=Reopening,
+    owner="campaign",
+    page=("reopenings", "campaign.name"),
+)
 def reopen_work(record: Reopening, report: Report) -> None:
     """Reopen all work of the record's annotator. Run again, it goes on with the queries that are left."""
     assert record.annotator

@@ -22,6 +22,7 @@ from corpus.models import Clip
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind
 from judging.models.pool import ANNOTATORS, BatchQuerySet, CandidateQuerySet
 from judging.models.states import AssignmentState
+from judging.pool.clips import hurry
 from judging.quality import checks, exam
 
 STUCK_AFTER = timedelta(days=1)  # that a contested batch finds nobody, or an exam is not marked
@@ -43,7 +44,10 @@ def claim(annotator: Membership) -> Assignment | None:
         return exam.next_batch(annotator)
     if check := checks.due(annotator):
         return check.lend_to(annotator)
-    return _free_batch_for(annotator)
+    if batch := _free_batch_for(annotator):
+        return batch
+    hurry(annotator.campaign)
+    return None
 
 
 def _held_by(annotator: Membership) -> Assignment | None:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from campaigns import access
 from campaigns.pages import campaign_page
-from jobs.models import Job
+from jobs.models import Job, in_words
 from jobs.queue import JobQuerySet
 
 ON_A_PAGE = 25
@@ -79,6 +79,7 @@ def _listed(request: HttpRequest, jobs: JobQuerySet) -> dict[str, Any]:
         "tabs": [
             (state, words, numbers.get(state, sum(numbers.values())), state == chosen) for state, words in TABS.items()
         ],
+        "waits": [(lane, in_words(seconds)) for lane, seconds in Job.objects.waits().items() if seconds >= 1],
         "is_working": bool(numbers[Job.State.RUNNING] or numbers[Job.State.WAITING]),
         "to_try_again": set(access.jobs_to_try_again(request).filter(pk__in=keys).values_list("pk", flat=True)),
         "to_cancel": set(access.jobs_to_change(request).filter(pk__in=keys).values_list("pk", flat=True)),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from corpus.errors import CorpusError, Unavailable
 from corpus.models import Corpus, Moment
 from jobs.models import Job
+from jobs.queue import Lane
 from jobs.registry import SELF, Report, each_hour, kind
 from retrieval.embedding import Vectors, embed
 from retrieval.encoders import model_key
@@ -111,7 +112,15 @@ def ask_for_indexes_that_are_out_of_date() -> None:
                 job_of_index(index.corpus)
 
 
-@kind("encode-query", "Encode a query", of=Corpus, owner=SELF, page=("corpus", "name"), refusals=(CorpusError,))
+@kind(
+    "encode-query",
+    "Encode a query",
+    lane=Lane.QUICK,
+    of=Corpus,
+    owner=SELF,
+    page=("corpus", "name"),
+    refusals=(CorpusError,),
+)
 def encode_query(corpus: Corpus, report: Report, text: str) -> None:
     embed([text])
 

@@ -18,6 +18,7 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
 from corpus.cutting import LONGEST
 from corpus.models import DIGITS, Video, moments_at
+from jobs.queue import Lane
 from jobs.registry import Report, kind
 from judging.models import Candidate, Query
 from judging.pool.opening import open_further
@@ -205,6 +206,7 @@ def ask_to_open(enlargement: Enlargement, lead: Membership, taken: int, near: st
 @kind(
     "open-further-batches",
     "Open further batches",
+    lane=Lane.JUDGING,
     of=Enlargement,
     owner="campaign",
     page=("pool", "campaign.name", "number"),

@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 from celery import Celery
 
-from jobs.queue import TASK
+from jobs.queue import TASK, Lane
 from tests import browsing
 from tests.faults.account import Account, check
 from tests.faults.conftest import Note
@@ -143,9 +143,9 @@ def test_a_message_that_comes_twenty_times_runs_the_job_once(
     ((job,),) = sql(place, "SELECT id FROM jobs_job WHERE state = 'waiting'")
     sender = Celery(broker=queue.url)
     for _ in range(MESSAGES):
-        sender.send_task(TASK, [job])
+        sender.send_task(TASK, [Lane.LONG], queue=Lane.LONG)
     sender.close()
-    assert queue.client().llen("celery") == MESSAGES
+    assert queue.client().llen(Lane.LONG) == MESSAGES
     start_celery(place)
     start_celery(place, SWEEPER)
     served(queue)
@@ -197,7 +197,7 @@ def start_celery(place: Installation, *options: str) -> None:
 
 def served(queue: RedisServer) -> None:
     """Wait until the workers have taken what is in the queue, and have had time to act on it."""
-    wait_until(lambda: not queue.client().llen("celery"), lambda: "the queue is empty")
+    wait_until(lambda: not queue.client().exists(*Lane.values), lambda: "the queue is empty")
     a_while(8)
 
 

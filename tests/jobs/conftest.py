@@ -6,9 +6,14 @@ import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import celery
 import pytest
 
+from config import celeryconfig
+from jobs import queue
 from jobs.registry import KINDS, Kind, Report
+from jobs.running import STOPPING
+from tests.redis_servers import RedisServer, own_redis
 
 Work = Callable[[dict[str, Any], Report], None]
 Register = Callable[[Work], None]
@@ -29,7 +34,25 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Register:
 
 @pytest.fixture
 def own_signals() -> Iterator[None]:
-    """The test runner's way to end stays its own, though the worker sets another."""
+    """The test runner's way to end stays its own, though the worker sets another; and it is not told to stop."""
     before = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, before)
+    STOPPING[0] = 0
+
+
+@pytest.fixture
+def redis() -> Iterator[RedisServer]:
+    with own_redis() as server:
+        yield server
+
+
+@pytest.fixture
+def app(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, settings: Any) -> celery.Celery:
+    """Celery as it is configured, on the Redis of this test."""
+    app = celery.Celery(set_as_current=False)
+    app.config_from_object(celeryconfig)
+    app.conf.broker_url = settings.REDIS_URL = redis.url
+    monkeypatch.setattr(celery, "current_app", app)
+    monkeypatch.setattr(queue, "publisher", queue.Publisher())
+    return app

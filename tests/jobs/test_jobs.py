@@ -13,6 +13,7 @@ from io import StringIO
 from threading import Barrier, Thread
 from typing import Any
 
+import celery
 import pytest
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
@@ -25,11 +26,13 @@ from base.errors import Busy
 from config import celeryconfig
 from jobs.errors import JobError, JobLost
 from jobs.models import Job
+from jobs.queue import Lane
 from jobs.registry import Report, do_upkeep
 from jobs.running import run, run_job, sweep, upkeep, work_off
 from judging.models import Batch
 from judging.pool.clips import cut_clips
 from tests.jobs.conftest import Register
+from tests.redis_servers import RedisServer
 from tests.terminal import ROOT, environment
 from tests.waiting import wait_until
 
@@ -117,7 +120,7 @@ def test_a_job_in_one_workers_hands_is_not_taken_by_another() -> None:
     job = ask()
     assert take().worker == "wanda"
     assert Job.objects.take("willy") is None
-    assert Job.objects.take("willy", job.pk) is None
+    assert Job.objects.take("willy", pk=job.pk) is None
 
 
 def test_reporting_keeps_the_lease() -> None:
@@ -281,9 +284,8 @@ def test_delivering_a_job_twice_runs_it_once(work: Register) -> None:
     seen = []
     work(lambda arguments, report: seen.append(arguments))
     job = ask()
-    run_job(job.pk)
-    run_job(job.pk)
-    run_job(job.pk + 1)
+    run_job(job.lane)
+    run_job(job.lane)
     assert len(seen) == 1
 
 
@@ -371,6 +373,24 @@ def ends(worker: subprocess.Popen[str]) -> tuple[int, str]:
     return worker.returncode, errors
 
 
+def test_a_message_that_comes_again_while_its_job_runs_does_no_harm(work: Register) -> None:
+    seen = []
+
+    def longer_than_any_patience(arguments: dict[str, Any], report: Report) -> None:
+        seen.append(arguments)
+        run_job(job.lane)
+
+    work(longer_than_any_patience)
+    job = ask()
+    run_job(job.lane)
+    job.refresh_from_db()
+    assert (len(seen), job.state, job.attempts) == (1, Job.State.DONE, 1)
+
+
+def test_nothing_but_the_lease_ends_a_job_that_goes_forward() -> None:
+    assert not {"task_time_limit", "task_soft_time_limit"} & {*vars(celeryconfig)}
+
+
 @pytest.mark.django_db(transaction=True)
 def test_the_embedded_worker_works_jobs_off_and_ends_when_it_is_told(batch: Batch) -> None:
     job = cut_clips.ask(batch)
@@ -385,26 +405,29 @@ def test_the_embedded_worker_works_jobs_off_and_ends_when_it_is_told(batch: Batc
 
 
 ENDLESS = """
-import signal, django
+import threading, django
 django.setup()
 from django.core.management import call_command
+from config.celery import app
 from jobs.registry import kind
 
 @kind("count", "Count")
 def count(report):
     while True:
         report(1, 2)
-        signal.pause()
+        threading.Event().wait(0.1)
 
-call_command("worker")
 """
+EMBEDDED = "call_command('worker')"
+CELERY = "app.worker_main(['worker', '--concurrency', '1', '--loglevel', 'error'])"
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_embedded_worker_gives_a_job_back_when_it_is_told_to_end() -> None:
+@pytest.mark.parametrize("start", [EMBEDDED, CELERY], ids=["embedded", "celery"])
+def test_a_worker_gives_a_job_back_when_it_is_told_to_end(app: celery.Celery, redis: RedisServer, start: str) -> None:
     job = ask()
-    command = [sys.executable, "-c", ENDLESS]
-    settings = environment() | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    command = [sys.executable, "-c", ENDLESS + start]
+    settings = environment() | {"DJANGO_SETTINGS_MODULE": "config.settings", "REDIS_URL": redis.url}
     worker = subprocess.Popen(command, cwd=ROOT, env=settings, stderr=subprocess.PIPE, text=True)
     try:
         wait_for(job, Job.State.RUNNING)
@@ -433,7 +456,7 @@ def test_the_embedded_worker_clears_sessions(
     monkeypatch.setattr("time.sleep", stop)
     monkeypatch.setattr("jobs.management.commands.worker.close_old_connections", lambda: None)
     with pytest.raises(SystemExit):
-        call_command("worker")
+        call_command("worker", lane=[Lane.LONG])
 
 
 @pytest.mark.any_database

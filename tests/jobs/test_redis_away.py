@@ -12,7 +12,6 @@ from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import celery
 import pytest
@@ -23,36 +22,19 @@ from kombu.exceptions import OperationalError
 from config import celeryconfig
 from jobs import queue
 from jobs.models import Job
-from jobs.queue import DEADLINE, TASK, Publisher
+from jobs.queue import DEADLINE, TASK, Lane
 from tests.installation import ROOT, Installation, sql
-from tests.redis_servers import RedisServer, own_redis
+from tests.redis_servers import RedisServer
 from tests.waiting import a_while, wait_until
 
 PATIENCE = DEADLINE + 0.5  # seconds, on a busy machine
 SECONDS_AWAY = 30  # longer than any of the worker's limits of waiting
 
 
-@pytest.fixture
-def redis() -> Iterator[RedisServer]:
-    with own_redis() as server:
-        yield server
-
-
-@pytest.fixture
-def app(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, settings: Any) -> celery.Celery:
-    """Celery as it is configured, on the Redis of this test."""
-    app = celery.Celery(set_as_current=False)
-    app.config_from_object(celeryconfig)
-    app.conf.broker_url = settings.REDIS_URL = redis.url
-    monkeypatch.setattr(celery, "current_app", app)
-    monkeypatch.setattr(queue, "publisher", Publisher())
-    return app
-
-
 def waiting(app: celery.Celery) -> int:
     """How many messages Redis holds."""
     with app.connection_for_read() as connection:
-        return int(connection.default_channel.client.llen("celery"))
+        return int(connection.default_channel.client.llen(Lane.LONG))
 
 
 def seconds_to_ask(key: str) -> float:
@@ -88,7 +70,7 @@ def test_what_was_not_sent_is_logged_once(
         seconds_to_ask(f"sheep {number}")
     assert len(caplog.messages) == 1
     assert caplog.messages[0].startswith("Redis does not answer (")
-    assert "the sweeper will send job" in caplog.messages[0]
+    assert "the sweeper will wake workers of lane long up" in caplog.messages[0]
 
 
 NOT_IMPORTED_YET = """
@@ -102,7 +84,7 @@ def send_task(*arguments):
     send(*arguments)
     late.extend({*sys.modules} - before)
 queue._send_task = send_task
-print(queue.publisher.publish(1), sorted(late))
+print(queue.publisher.publish('long'), sorted(late))
 """
 
 
@@ -120,7 +102,7 @@ def test_messages_of_the_schedule_end_when_the_next_one_comes(app: celery.Celery
     for name in ("sweep", "upkeep"):
         scheduler.apply_entry(scheduler.schedule[name])
     with closing(redis.client()) as client:
-        messages = [json.loads(each) for each in client.lrange("celery", 0, -1)]
+        messages = [json.loads(each) for lane in Lane.values for each in client.lrange(lane, 0, -1)]
     assert len(messages) == 2
     for message in messages:
         name = message["headers"]["task"].removeprefix("jobs.")
@@ -139,7 +121,7 @@ def test_the_deadline_is_needed(app: celery.Celery, redis: RedisServer) -> None:
 
     def send() -> None:
         with suppress(OperationalError):
-            app.send_task(TASK, [1], retry=False)
+            app.send_task(TASK, [Lane.LONG], retry=False)
 
     thread = Thread(target=send, daemon=True)
     thread.start()

@@ -20,6 +20,7 @@ from django.test import override_settings
 from django.test.testcases import QuietWSGIRequestHandler
 
 from config import settings as ours
+from jobs.queue import Lane
 from tests import made_once, nginx
 from tests.installation import ROOT
 from tests.waiting import wait_until
@@ -180,7 +181,7 @@ def test_settings_named_in_deploy_exist(file: str) -> None:
     if file.endswith("yaml"):
         read = yaml.safe_load(text)
         named = set(read["services"]["web"]["environment"])
-        assert {"web", "worker", "sweeper", "database", "queue", "prepare"} == set(read["services"])
+        assert {"web", *Lane.values, "sweeper", "database", "queue", "prepare"} == set(read["services"])
     else:
         named = set(re.findall(r"^([A-Z_0-9]+)=", text, re.M))
     known = set(re.findall(r'env\.\w+\(\s*"([A-Z_0-9]+)"', Path(ours.__file__).read_text()))

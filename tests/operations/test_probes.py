@@ -210,7 +210,7 @@ def test_figures_count_saves_claims_jobs_and_clips(counted: None, batch: Batch, 
     assert 'reeljudge_requests_total{address="claim",method="POST",status="302"} 1.0' in page
     assert 'reeljudge_request_seconds_count{address="judge"} 2.0' in page
     assert re.search(r'reeljudge_jobs\{kind="rank",state="waiting"\} \d', page)
-    assert float(re.findall(r"^reeljudge_jobs_lag_seconds (\S+)", page, re.M)[0]) >= 90
+    assert float(re.findall(r'^reeljudge_jobs_lag_seconds\{lane="long"\} (\S+)', page, re.M)[0]) >= 90
     assert 'reeljudge_worker_sign_seconds{worker="here:1"}' in page
     assert re.search(r'reeljudge_clips\{state="failed"\} \d', page)
     assert "reeljudge_database_up 1.0" in page

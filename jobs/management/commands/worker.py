@@ -5,22 +5,26 @@ import signal
 import sys
 import time
 from argparse import ArgumentParser
-from types import FrameType
+from collections.abc import Sequence
+from threading import Thread
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError, InterfaceError, close_old_connections
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 
 from base.errors import Busy
 from base.text import printable
+from jobs.errors import Stopped
 from jobs.models import Job, Sign
-from jobs.queue import SECONDS_BETWEEN_UPKEEP
+from jobs.queue import SECONDS_BETWEEN_UPKEEP, Lane
 from jobs.registry import do_upkeep
-from jobs.running import run_in_log, work_off, worker_name
+from jobs.running import is_stopping, run_in_log, stop, work_off, worker_name
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_BETWEEN_SIGNS = 20
+# What a worker does side by side if no lane is named: a mail waits for no clip, and a clip for no training.
+SLOTS = [[Lane.QUICK], [Lane.JUDGING], []]
 
 
 class Command(BaseCommand):
@@ -28,38 +32,62 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--until-idle", action="store_true", help="end when no job is due")
+        parser.add_argument(
+            "--lane", action="append", choices=Lane.values, help="take jobs of this lane only; may be repeated"
+        )
 
     def handle(self, **options: Any) -> None:
-        signal.signal(signal.SIGTERM, _stop)
+        signal.signal(signal.SIGTERM, stop)
         try:
             if options["until_idle"]:
                 if failed := work_off():
                     last = printable(f"{failed[-1]}: {failed[-1].error}")
                     raise CommandError(f"{len(failed)} job(s) are not done; the last: {last}")
             else:
-                _work_for_ever()
-        except KeyboardInterrupt:
+                _work_side_by_side([options["lane"]] if options["lane"] else SLOTS)
+        except (KeyboardInterrupt, Stopped):
             sys.exit(0)
 
 
-def _work_for_ever() -> None:
+def _work_side_by_side(slots: Sequence[Sequence[str]]) -> None:
+    """Work in the lanes of each slot: those of the last in this thread, and of the others in threads of their own."""
+    *others, mine = slots
+    threads = [Thread(target=_work_in_thread, args=(lanes,)) for lanes in others]
+    for thread in threads:
+        thread.start()
+    try:
+        _work_for_ever(mine)
+    finally:
+        stop()
+        for thread in threads:
+            thread.join()
+
+
+def _work_in_thread(lanes: Sequence[str]) -> None:
+    try:
+        _work_for_ever(lanes, looks_after=False)
+    except Stopped:
+        pass
+    finally:
+        stop()  # whatever ended this thread: without its lane, the worker is better started again
+        connection.close()
+
+
+def _work_for_ever(lanes: Sequence[str], looks_after: bool = True) -> None:
+    """Run the jobs of these lanes, or of all. `looks_after` says whether this is the slot that does upkeep too."""
     next_upkeep = next_sign = time.monotonic()
-    while True:
+    while not is_stopping():
         close_old_connections()
         try:
-            if time.monotonic() >= next_upkeep:
+            if looks_after and time.monotonic() >= next_upkeep:
                 next_upkeep = time.monotonic() + SECONDS_BETWEEN_UPKEEP
                 do_upkeep()
-            if time.monotonic() >= next_sign:
+            if looks_after and time.monotonic() >= next_sign:
                 next_sign = time.monotonic() + SECONDS_BETWEEN_SIGNS
                 Sign.leave(worker_name())
-            if job := Job.objects.take(worker_name()):
+            if job := Job.objects.take(worker_name(), lanes):
                 run_in_log(job, sys.stdout)
                 continue
         except (InterfaceError, DatabaseError, Busy) as fault:
             log.warning("the database is busy or restarting; looking again", exc_info=fault)
         time.sleep(SECONDS_BETWEEN_LOOKS)
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

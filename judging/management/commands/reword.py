@@ -59,7 +59,7 @@ class Command(ReeljudgeCommand):
         """Do the job here, or follow it if a worker was faster."""
         show = progress_on(sys.stdout)
         while True:
-            if mine := Job.objects.take(worker_name(), job.pk):
+            if mine := Job.objects.take(worker_name(), pk=job.pk):
                 run(mine, show)
             job.refresh_from_db()
             if job.state == Job.State.DONE:

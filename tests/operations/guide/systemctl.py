@@ -87,8 +87,10 @@ def stop(name: str) -> None:
 
 
 def described(name: str) -> dict[str, str]:
-    file = next(file for each in FOLDERS if (file := Path(each) / f"{name}.service").exists())
-    lines = [line.partition("=") for line in file.read_text().splitlines() if "=" in line]
+    template, at, instance = name.partition("@")
+    file = next(file for each in FOLDERS if (file := Path(each) / f"{template}{at}.service").exists())
+    unit = file.read_text().replace("%i", instance).replace("%%", "%")
+    lines = [line.partition("=") for line in unit.splitlines() if "=" in line]
     return {key: value for key, _, value in lines if not key.startswith("#")}
 
 
