@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from random import SystemRandom
 from typing import Any
@@ -18,6 +19,7 @@ from jobs.queue import JobQuerySet, JobState, Lane, machine_of, send
 # Seconds until a postponed job is tried again; each wait is twice the one before.
 FIRST_WAIT, LONGEST_WAIT = 30, 3600
 LEAST_TO_ESTIMATE = 2.0  # seconds of a stage before its pace tells how long it takes
+SIGN_HOLDS = timedelta(seconds=90)  # a sign of life
 SPREAD = 0.25  # of each wait, by chance, so that jobs that were postponed together do not come back together
 
 
@@ -235,17 +237,34 @@ class Job(models.Model):
             raise JobLost(f"{self} is in the hands of another worker")
 
 
-class Sign(models.Model):
-    """A worker's sign of life. One that is busy leaves none, but its job has a lease then."""
+class SignQuerySet(models.QuerySet["Sign"]):
+    def recent(self) -> SignQuerySet:
+        """Return the signs of processes that live."""
+        return self.filter(at__gt=Now() - SIGN_HOLDS)
 
-    worker = models.CharField(max_length=100, unique=True)
+
+class Sign(models.Model):
+    """A sign of life of a process that takes the jobs of a lane. It leaves one every 20 seconds, whatever it does."""
+
+    worker = models.CharField(max_length=100)
+    lane = models.CharField(max_length=10, choices=Lane.choices)
     at = models.DateTimeField()
 
-    def __str__(self) -> str:
-        return f"{self.worker} at {self.at:%H:%M:%S}"
+    objects = SignQuerySet.as_manager()
 
-    @classmethod
-    def leave(cls, worker: str) -> None:
-        """Store that the worker looks for jobs, and forget workers that did so more than a day ago."""
-        cls.objects.update_or_create(worker=worker, defaults={"at": Now()})
-        cls.objects.filter(at__lt=Now() - timedelta(days=1)).delete()
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["worker", "lane"], name="one_sign_per_worker_and_lane")]
+
+    def __str__(self) -> str:
+        return f"{self.worker} ({self.lane}) at {self.at:%H:%M:%S}"
+
+    @staticmethod
+    def leave(worker: str, lanes: Iterable[str]) -> None:
+        """Store that the worker takes the jobs of these lanes, and forget workers that ended without a word."""
+        signs = [Sign(worker=worker, lane=lane, at=Now()) for lane in lanes]
+        Sign.objects.bulk_create(signs, update_conflicts=True, unique_fields=["worker", "lane"], update_fields=["at"])
+        Sign.objects.filter(at__lt=Now() - SIGN_HOLDS).delete()
+
+    @staticmethod
+    def forget(worker: str) -> None:
+        Sign.objects.filter(worker=worker).delete()

@@ -5,14 +5,15 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from mmap import mmap
-from typing import TextIO
+from threading import Event, Thread
+from typing import Any, TextIO
 
 from celery import shared_task
-from celery.signals import worker_shutting_down
-from django.db import DatabaseError, InterfaceError, OperationalError
+from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.db.models import Count
 from django.utils.timezone import localtime
 
@@ -25,6 +26,7 @@ from jobs.registry import KINDS, Report, do_upkeep
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_REPORTS = 0.5
+SECONDS_BETWEEN_SIGNS = 20
 SECONDS_BETWEEN_LINES = 10  # of a log
 MOST_SENT = 1000  # messages for a lane, by the sweeper at a time
 # Faults of what surrounds the work, whatever it is: a disk, the network, the database.
@@ -48,6 +50,43 @@ def is_stopping() -> bool:
 
 def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
+
+
+@contextmanager
+def signs_of_life(lanes: Iterable[str]) -> Iterator[None]:
+    """Leave a sign for each of the lanes while the block runs, from a thread, so that no long job delays it."""
+    ended = Event()
+    thread = Thread(target=_leave_signs, args=(worker_name(), list(lanes), ended), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(SECONDS_BETWEEN_SIGNS)
+
+
+def _leave_signs(worker: str, lanes: list[str], ended: Event) -> None:
+    while not ended.is_set():
+        with suppress(InterfaceError, DatabaseError):  # the next sign may find the database again
+            Sign.leave(worker, lanes)
+        connection.close()  # Celery forks its processes from this one
+        ended.wait(SECONDS_BETWEEN_SIGNS)
+    with suppress(InterfaceError, DatabaseError):
+        Sign.forget(worker)
+    connection.close()
+
+
+SIGNS = ExitStack()  # of a worker of Celery
+
+
+@worker_ready.connect  # type: ignore[untyped-decorator]
+def begin_signs(sender: Any, **_: object) -> None:
+    SIGNS.enter_context(signs_of_life(sender.app.amqp.queues.consume_from))
+
+
+@worker_shutdown.connect  # type: ignore[untyped-decorator]
+def end_signs(**_: object) -> None:
+    SIGNS.close()
 
 
 def run(job: Job, watch: Watch | None = None) -> None:
@@ -213,7 +252,6 @@ def sweep() -> int:
 
     A lane whose workers are busy for hours gets no more of them than it has jobs.
     """
-    Sign.leave(worker_name())
     sent = 0
     for lane, due in Job.objects.due().order_by().values_list("lane").annotate(Count("pk")):
         lacking = min(due - messages(lane), MOST_SENT)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections import Counter as Counts
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,7 +16,6 @@ from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
 from django.db import DatabaseError, InterfaceError
 from django.db.models import Count
-from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -24,6 +24,7 @@ from prometheus_client.registry import Collector
 
 from corpus.models import TO_COME, Clip
 from jobs.models import Job, Sign
+from jobs.queue import Lane, machine_of
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 REQUESTS = Counter("reeljudge_requests", "Requests by address, method and status", ["address", "method", "status"])
@@ -97,9 +98,13 @@ class _Rows(Collector):
         for state, count in counts.items():
             clips.add_metric([state], count)
         yield clips
-        workers = GaugeMetricFamily("reeljudge_worker_sign_seconds", "Time since a sign of life", labels=["worker"])
-        for worker, at, now in Sign.objects.annotate(now=Now()).values_list("worker", "at", "now"):
-            workers.add_metric([worker], (now - at).total_seconds())
+        workers = GaugeMetricFamily("reeljudge_workers", "Processes that take jobs", labels=["machine", "lane"])
+        seen = Counts(
+            (machine_of(worker), lane) for worker, lane in Sign.objects.recent().values_list("worker", "lane")
+        )
+        for machine in {machine for machine, _ in seen} or {"none"}:
+            for lane in Lane.values:
+                workers.add_metric([machine, lane], seen[machine, lane])
         yield workers
         build = GaugeMetricFamily("reeljudge_build_info", "The version that runs", labels=["version"])
         build.add_metric([settings.VERSION], 1)

@@ -8,23 +8,21 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswer
-from datetime import timedelta
 from pathlib import Path
 from threading import Event, Lock, Thread
 
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import InterfaceError, OperationalError, connection, connections
-from django.db.models.functions import Now
 
 from config.operations import schema
-from jobs.models import Job, Sign
+from jobs.models import Sign
+from jobs.queue import Lane
 
 log = logging.getLogger(__name__)
 OK = "ok"
 SECONDS_OF_PATIENCE = 3.0  # for all checks together
 SECONDS_KEPT = 2.0  # during which an outcome is given again, so that asking often costs nothing
-SECONDS_SINCE_A_SIGN = 120  # a sweeper leaves one every 30 seconds, an embedded worker every 20
 
 
 def state(names: Iterable[str]) -> dict[str, str]:
@@ -96,7 +94,7 @@ _compared = Event()
 
 
 def _release() -> str:
-    """Whether the database is of this release, and of no later one. In an upgrade without a pause it is, for a while."""
+    """Whether the database is of no later release. During an upgrade without a pause it is, for a while."""
     try:
         schema.must_not_be_newer()
     except schema.OtherDatabase as refusal:
@@ -114,10 +112,9 @@ def _media() -> str:
 
 
 def _workers() -> str:
-    lately = Now() - timedelta(seconds=SECONDS_SINCE_A_SIGN)
-    seen = Sign.objects.filter(at__gt=lately).exists()
-    busy = Job.objects.filter(state=Job.State.RUNNING, lease__gt=Now()).exists()
-    return OK if seen or busy else f"none seen for {SECONDS_SINCE_A_SIGN} seconds"
+    served = set(Sign.objects.recent().values_list("lane", flat=True))
+    idle = [lane for lane in Lane.values if lane not in served]
+    return f"nobody takes jobs of the lane {', '.join(idle)}" if idle else OK
 
 
 CHECKS: dict[str, Callable[[], str]] = {

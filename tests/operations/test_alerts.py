@@ -14,6 +14,7 @@ import yaml
 from django.test import Client
 
 from jobs.models import Job, Sign
+from jobs.queue import Lane
 from tests.installation import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -35,7 +36,7 @@ def expressions() -> list[str]:
 @pytest.mark.django_db
 def test_every_figure_that_is_watched_exists(settings: Any) -> None:
     settings.MONITORING_TOKEN = "let-me-see"
-    Sign.leave("here:1")
+    Sign.leave("here:1", Lane.values)
     Job.objects.ask("rank")
     Client().get("/sign-in/")
     page = Client().get("/metrics", headers={"authorization": "Bearer let-me-see"}).content.decode()

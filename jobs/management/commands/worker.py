@@ -15,14 +15,13 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, conn
 from base.errors import Busy
 from base.text import printable
 from jobs.errors import Stopped
-from jobs.models import Job, Sign
+from jobs.models import Job
 from jobs.queue import SECONDS_BETWEEN_UPKEEP, Lane
 from jobs.registry import do_upkeep
-from jobs.running import is_stopping, run_in_log, stop, work_off, worker_name
+from jobs.running import is_stopping, run_in_log, signs_of_life, stop, work_off, worker_name
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.5
-SECONDS_BETWEEN_SIGNS = 20
 # What a worker does side by side if no lane is named: a mail waits for no clip, and a clip for no training.
 SLOTS = [[Lane.QUICK], [Lane.JUDGING], []]
 
@@ -44,7 +43,8 @@ class Command(BaseCommand):
                     last = printable(f"{failed[-1]}: {failed[-1].error}")
                     raise CommandError(f"{len(failed)} job(s) are not done; the last: {last}")
             else:
-                _work_side_by_side([options["lane"]] if options["lane"] else SLOTS)
+                with signs_of_life(options["lane"] or Lane.values):
+                    _work_side_by_side([options["lane"]] if options["lane"] else SLOTS)
         except (KeyboardInterrupt, Stopped):
             sys.exit(0)
 
@@ -75,16 +75,13 @@ def _work_in_thread(lanes: Sequence[str]) -> None:
 
 def _work_for_ever(lanes: Sequence[str], looks_after: bool = True) -> None:
     """Run the jobs of these lanes, or of all. `looks_after` says whether this is the slot that does upkeep too."""
-    next_upkeep = next_sign = time.monotonic()
+    next_upkeep = time.monotonic()
     while not is_stopping():
         close_old_connections()
         try:
             if looks_after and time.monotonic() >= next_upkeep:
                 next_upkeep = time.monotonic() + SECONDS_BETWEEN_UPKEEP
                 do_upkeep()
-            if looks_after and time.monotonic() >= next_sign:
-                next_sign = time.monotonic() + SECONDS_BETWEEN_SIGNS
-                Sign.leave(worker_name())
             if job := Job.objects.take(worker_name(), lanes):
                 run_in_log(job, sys.stdout)
                 continue
