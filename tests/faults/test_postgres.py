@@ -12,15 +12,18 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from config.operations.logs import SECONDS_BETWEEN_LINES
 from tests.faults.account import account, check
 from tests.faults.conftest import Note
 from tests.faults.crowd import at_work, make_campaign
 from tests.faults.servers import Postgres, postgres, running
+from tests.installation import Installation
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 STOPS, BETWEEN = 4, 150
 CONNECTIONS = 40
+PROCESSES = 5  # two of the web server, its parent, and the worker and its child
 
 
 def test_no_acknowledged_grade_is_lost_when_postgres_stops_at_once(tmp_path: Path, note: Note) -> None:
@@ -73,6 +76,27 @@ def test_no_grade_is_lost_when_all_connections_are_taken(tmp_path: Path, note: N
             crowd.more(BETWEEN)
         done = check(place, annotators)
     note("connections exhausted", "postgres", done, seconds)
+
+
+def test_an_outage_is_a_few_lines_of_the_log(tmp_path: Path, note: Note) -> None:
+    """A line in 15 seconds of each process, whatever is refused meanwhile: a full disk would be the next outage."""
+    with postgres() as server, running(tmp_path / "home", server.url) as place:
+        annotators = make_campaign(place, "away", batches=20)
+        with at_work(annotators) as crowd:
+            crowd.reach(20)
+            before, stopped = lines_of(place), time.monotonic()
+            server.stop("immediate")
+            wait_until(lambda: crowd.refused[503] > 110, lambda: f"it is felt: {crowd.refused}")
+            server.start()
+            seconds = crowd.recovers(stopped)
+        written, refused = lines_of(place) - before, crowd.refused[503]
+        done = check(place, annotators)
+    assert written <= PROCESSES * (1 + (time.monotonic() - stopped) / SECONDS_BETWEEN_LINES)
+    note(f"PostgreSQL away, {refused} requests refused, {written} lines of the log", "postgres", done, seconds)
+
+
+def lines_of(place: Installation) -> int:
+    return len((place.home / "log").read_text().splitlines())
 
 
 def take_all(server: Postgres, taken: contextlib.ExitStack) -> None:
