@@ -69,7 +69,7 @@ def differences(models: Iterable[type[Model]], *, also_more: bool = True) -> lis
     found = []
     for model in models:
         table, there = model._meta.db_table, columns[model._meta.db_table]
-        wanted = {field.column for field in model._meta.local_concrete_fields}
+        wanted = {str(field.column) for field in model._meta.local_concrete_fields}
         if not there:
             found.append(f"table {table} is missing")
             continue
