@@ -26,6 +26,20 @@ SESSIONS_OF_NOW = "UPDATE django_session SET expire_date = '2999-01-01'"
 def restored(home: Path, kind: str, version: str = "0.1.0") -> Iterator[Installation]:
     """An installation, not started, with the database of a release as it was dumped: of kind `sqlite` or `postgres`."""
     script = gzip.decompress((DUMPS / f"{version}.{kind}.sql.gz").read_bytes()).decode()
+    with empty(home, kind) as made:
+        if kind == "postgres":
+            with psycopg.connect(made.env["DATABASE_URL"]) as postgres:
+                postgres.execute(script.encode())
+                postgres.execute("SET search_path TO public; " + SESSIONS_OF_NOW)
+        else:
+            with closing(sqlite3.connect(home / "reeljudge.sqlite3")) as lite:
+                lite.executescript(script + SESSIONS_OF_NOW)
+        yield made
+
+
+@contextmanager
+def empty(home: Path, kind: str) -> Iterator[Installation]:
+    """An installation, not started, whose database has no tables."""
     home.mkdir(exist_ok=True)
     server, name = os.environ.get("TEST_POSTGRES_URL", ""), f"reeljudge_{uuid4().hex[:12]}"
     url = ""
@@ -33,12 +47,6 @@ def restored(home: Path, kind: str, version: str = "0.1.0") -> Iterator[Installa
         if not server:
             pytest.skip("PostgreSQL is not here (TEST_POSTGRES_URL)")
         url = made_once.empty_postgres(server, name)
-        with psycopg.connect(url) as postgres:
-            postgres.execute(script.encode())
-            postgres.execute("SET search_path TO public; " + SESSIONS_OF_NOW)
-    else:
-        with closing(sqlite3.connect(home / "reeljudge.sqlite3")) as lite:
-            lite.executescript(script + SESSIONS_OF_NOW)
     made = Installation(home, url)
     made.env["SECRET_KEY"] = SECRET_KEY
     (home / "static").symlink_to(made_once.collected_static())

@@ -27,6 +27,7 @@ from tests.waiting import wait_until
 
 DEPLOY = ROOT / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+TIMERS = sorted((DEPLOY / "systemd").glob("*.timer"))
 MOST_EXPOSED = 3.5  # systemd's measure of a unit, from 0 (locked up) to 10
 SECRET = "a-canary-that-only-one-person-may-know"
 STATIC = {
@@ -136,13 +137,13 @@ def test_the_units_of_systemd(tmp_path: Path) -> None:
     for name in ("python", "celery"):
         (tmp_path / ".venv" / "bin" / name).symlink_to(shutil.which("true") or "/bin/true")
     units = []
-    for each in UNITS:
+    for each in (*UNITS, *TIMERS):
         units.append(str(tmp_path / each.name))
         Path(units[-1]).write_text(each.read_text().replace("/opt/reeljudge/current", str(tmp_path)))
     verified = analyzed("verify", "--man=no", *units)
     assert (verified.returncode, verified.stderr) == (0, "")
     security = ["security", "--offline=true", f"--threshold={MOST_EXPOSED * 10:.0f}"]
-    for unit in units:
+    for unit in units[: len(UNITS)]:
         found = analyzed(*security, unit)
         assert found.returncode == 0, f"{found.stdout}\n{found.stderr}"
     control = tmp_path / "control.service"
@@ -158,7 +159,7 @@ def analyzed(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_units_options_are_those_of_the_commands() -> None:
-    assert len(UNITS) == 3
+    assert len(UNITS) == 4
     for unit in UNITS:
         command = re.search(r"^ExecStart=/opt/reeljudge/current/\.venv/bin/(.*)$", unit.read_text(), re.M)
         assert command

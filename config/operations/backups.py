@@ -1,0 +1,186 @@
+"""Backups: a copy of the database as of one instant, beside a list of the stored files that it names.
+
+A backup is a folder in a target, named by its time. It is written under another name, verified, and only then renamed.
+The files themselves are copied afterwards, with the tools of their store (docs/backup.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.apps import apps
+from django.conf import settings
+from django.core.cache import cache
+from django.core.files.storage import default_storage
+from django.db import connection
+
+from base.errors import ReeljudgeError
+
+NAME = re.compile(r"reeljudge-\d{8}T\d{6}Z")
+DATABASE, FILES, SUMMARY = "database", "files.jsonl", "backup.json"
+NEWEST = "newest-backup"  # the key of the cache under which all machines find when it was made
+WITH_FILES = {"file", "size", "sha256"}  # the columns of models whose rows name a stored file
+
+
+class BackupRefused(ReeljudgeError):
+    """A backup cannot be made, or is not one that can be restored here."""
+
+
+def back_up(target: Path, keep: int | None = None) -> Path:
+    """Back the database up into a new folder of the target, while others write, and return that folder.
+
+    With `keep`, all but so many of the newest backups of the target are deleted afterwards.
+
+    Raise BackupRefused if something cannot be written, or does not read as what was copied.
+    """
+    now = datetime.now(UTC).replace(microsecond=0)
+    made = target / f"reeljudge-{now:%Y%m%dT%H%M%SZ}"
+    unfinished = target / f".{made.name}.unfinished"
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        unfinished.mkdir(0o700)
+        copy = unfinished / DATABASE
+        _dump(copy)
+        number = _list_files(unfinished / FILES)
+        summary = {
+            "version": settings.VERSION,
+            "at": now.isoformat(),
+            "kind": connection.vendor,
+            "size": copy.stat().st_size,
+            "sha256": _sha256(copy),
+            "files": number,
+        }
+        (unfinished / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n")
+        _verify(unfinished)
+        unfinished.rename(made)
+    except OSError as fault:
+        raise BackupRefused(f"{target}: cannot be written ({fault.strerror}); the backup was not made") from fault
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    cache.set(NEWEST, now.isoformat(), None)
+    for old in finished(target)[:-keep] if keep else []:
+        shutil.rmtree(old)
+    return made
+
+
+def finished(target: Path) -> list[Path]:
+    """Return the backups of a target, the oldest first."""
+    return sorted(each for each in target.iterdir() if NAME.fullmatch(each.name) and (each / SUMMARY).is_file())
+
+
+def newest() -> datetime | None:
+    """Return when the newest backup of this database was made on any machine, or None if nobody knows of one."""
+    at = cache.get(NEWEST)
+    return datetime.fromisoformat(at) if at else None
+
+
+def restore(source: Path) -> list[str]:
+    """Restore a backup into the empty database of the settings. Return the stored files that are missing or differ.
+
+    Raise BackupRefused if the backup is damaged or of another kind of database, or the database is not empty.
+    """
+    _verify(source)
+    if tables := connection.introspection.table_names():
+        raise BackupRefused(
+            f"DATABASE_URL: its database has {len(tables)} tables; expected an empty one. Nothing was changed."
+        )
+    connection.close()
+    if connection.vendor == "sqlite":
+        _put_sqlite(source / DATABASE, Path(settings.DATABASES["default"]["NAME"]))
+    else:
+        name = settings.DATABASES["default"]["NAME"]
+        _run_postgres("pg_restore", "--single-transaction", "--no-owner", f"--dbname={name}", source / DATABASE)
+    return [name for name, size in _files(source) if not _is_there(name, size)]
+
+
+def _dump(copy: Path) -> None:
+    if connection.vendor == "sqlite":
+        # SQLite's backup begins again whenever somebody writes, and may never end; this reads one state.
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM INTO %s", [str(copy)])
+    else:
+        _run_postgres("pg_dump", "--format=custom", f"--file={copy}")
+
+
+def _verify(folder: Path) -> None:
+    """Read a backup. Raise BackupRefused if its parts are not as they were written, or of another kind of database."""
+    try:
+        summary, copy = json.loads((folder / SUMMARY).read_text()), folder / DATABASE
+        if summary["kind"] != connection.vendor:
+            names = f"DATABASE_URL names a database of {connection.vendor}"
+            raise BackupRefused(f"{folder}: is of {summary['kind']}; {names}")
+        if copy.stat().st_size != summary["size"] or _sha256(copy) != summary["sha256"]:
+            raise BackupRefused(f"{copy}: is not as it was written; expected another backup")
+        if sum(1 for _ in _files(folder)) != summary["files"]:
+            raise BackupRefused(f"{folder / FILES}: is not as it was written; expected {summary['files']} lines")
+        if connection.vendor == "sqlite":
+            with closing(sqlite3.connect(f"file:{copy}?mode=ro&immutable=1", uri=True)) as lite:
+                found = lite.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if found != "ok":
+                raise BackupRefused(f"{copy}: {found}; the database that was copied is damaged")
+        else:
+            _run_postgres("pg_restore", "--list", copy)
+    except (OSError, ValueError, KeyError, sqlite3.DatabaseError) as fault:
+        raise BackupRefused(f"{folder}: is no backup ({fault}); expected a folder that `backup` has made") from fault
+
+
+def _list_files(file: Path) -> int:
+    """Write a line for each stored file that the database names, and return their number."""
+    number = 0
+    with file.open("w", encoding="utf-8") as out:
+        for model in apps.get_models():
+            if {field.name for field in model._meta.fields} >= WITH_FILES:
+                rows = model._base_manager.exclude(file="").order_by("pk").values("file", "size", "sha256")
+                for row in rows.iterator():
+                    out.write(json.dumps(row) + "\n")
+                    number += 1
+    return number
+
+
+def _files(folder: Path) -> Iterator[tuple[str, int]]:
+    with (folder / FILES).open(encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            yield row["file"], row["size"]
+
+
+def _is_there(name: str, size: int) -> bool:
+    return default_storage.exists(name) and default_storage.size(name) == size
+
+
+def _put_sqlite(copy: Path, database: Path) -> None:
+    new = database.with_name(f"{database.name}.unfinished")
+    shutil.copyfile(copy, new)
+    for rest in ("-wal", "-shm"):
+        database.with_name(database.name + rest).unlink(missing_ok=True)
+    new.replace(database)
+
+
+def _run_postgres(command: str, *arguments: object) -> None:
+    """Run a tool of PostgreSQL on the database of the settings, whose password no list of processes shows."""
+    database = settings.DATABASES["default"]
+    names = {"HOST": "PGHOST", "PORT": "PGPORT", "USER": "PGUSER", "PASSWORD": "PGPASSWORD", "NAME": "PGDATABASE"}
+    env = os.environ | {variable: str(database[name]) for name, variable in names.items() if database.get(name)}
+    line = [command, *map(str, arguments)]
+    try:
+        done = subprocess.run(line, env=env, capture_output=True, text=True, check=False)  # noqa: S603 - our arguments
+    except FileNotFoundError as fault:
+        raise BackupRefused(f"{command}: is not installed; expected PostgreSQL's client programs") from fault
+    if done.returncode:
+        words = done.stderr.strip().splitlines() or ["no reason"]
+        raise BackupRefused(f"{command}: {words[-1]}")
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
