@@ -134,7 +134,7 @@ def jobs_of_corpus(request: HttpRequest, corpus: Corpus) -> JobQuerySet:
 def jobs_of_site(request: HttpRequest) -> JobQuerySet:
     """Return all jobs to those who run the site, and to everybody else those that are for this person alone."""
     user = signed_in(request)
-    return Job.objects.all() if user.is_superuser else Job.objects.filter(person=user)
+    return Job.objects.whole() if user.is_superuser else Job.objects.filter(person=user)
 
 
 def _seen(jobs: JobQuerySet, user: int, manages: bool) -> JobQuerySet:

@@ -55,6 +55,7 @@ class Job(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     lane = models.CharField(max_length=10, choices=Lane.choices, default=Lane.LONG, db_default=Lane.LONG)
     urgent = models.BooleanField(default=False, db_default=False, help_text="whether somebody waits for it now")
+    is_part = models.BooleanField(default=False, db_default=False, help_text="of another job; then no list shows it")
     due = models.DateTimeField()
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)

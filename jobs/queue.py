@@ -60,6 +60,10 @@ class JobQuerySet(models.QuerySet["Job"]):
         abandoned = Q(state=JobState.RUNNING, lease__lt=Now())
         return self.unfinished().filter(waiting | abandoned)
 
+    def whole(self) -> JobQuerySet:
+        """Return the jobs without those that are parts of others."""
+        return self.filter(is_part=False)
+
     def unfinished(self) -> JobQuerySet:
         return self.filter(state__in=[JobState.WAITING, JobState.RUNNING])
 

@@ -50,6 +50,7 @@ class Kind(Generic[P]):
     page: tuple[str, ...] = ()  # the name of the address about it, and the paths from the row to its parameters
     for_leads: bool = False  # whether only those who may change the owner see its jobs
     by_members: bool = False  # whether everybody who sees a job may have it tried again: everybody may ask for it
+    is_part: bool = False  # whether its jobs are parts of others (`jobs.parts`), which no list shows
     # Errors whose message says why the work cannot be done, so that trying again by itself is of no use.
     refusals: tuple[type[Exception], ...] = ()
 
@@ -59,7 +60,8 @@ class Kind(Generic[P]):
     def ask(self, row: Model | None = None, key: str = "", **arguments: Any) -> Job:
         """Return the job about this row, as `Job.objects.ask`. The key tells several jobs about one row apart."""
         about = self._about_row(row) if row else {"subject": key[:200]}
-        about |= {"label": self.label, "for_leads": self.for_leads, "by_members": self.by_members, "lane": self.lane}
+        about |= {"label": self.label, "for_leads": self.for_leads, "by_members": self.by_members}
+        about |= {"lane": self.lane, "is_part": self.is_part}
         return Job.objects.ask(self.code, key, row.pk if row else 0, about, **arguments)
 
     def _about_row(self, row: Model) -> dict[str, Any]:

@@ -68,6 +68,25 @@ def nearest(
     return Nearest(indices, similarities)
 
 
+def merged(one: Nearest, other: Nearest, labels: Indices, k: int) -> Nearest:
+    """Return the k nearest of two answers to the same queries, as `nearest_distinct` finds them among all captions.
+
+    Both point into one list of captions, for which the labels are.
+
+    >>> import numpy as np
+    >>> one = Nearest(np.array([[0, 2]]), np.array([[0.9, 0.7]]))
+    >>> other = Nearest(np.array([[1, 3]]), np.array([[0.8, 0.7]]))
+    >>> merged(one, other, np.array([5, 5, 6, 7]), 2).indices.tolist()
+    [[0, 2]]
+    """
+    indices = np.hstack([one.indices, other.indices])
+    similarities = np.hstack([one.similarities, other.similarities])
+    order = np.lexsort((indices, -similarities), axis=-1)
+    ranked = Nearest(np.take_along_axis(indices, order, 1), np.take_along_axis(similarities, order, 1))
+    is_first = _first_of_label(labels[ranked.indices])
+    return _of_places(ranked, is_first, min(k, int(is_first.sum(axis=1).min(initial=k))))
+
+
 def nearest_distinct(queries: Floats, captions: Floats, labels: Indices, k: int) -> Nearest:
     """Return for each query the k nearest captions of which no two have the same label: of equal labels, the nearest.
 
@@ -87,8 +106,7 @@ def nearest_distinct(queries: Floats, captions: Floats, labels: Indices, k: int)
         return nearest(queries, captions, k)
     deep = nearest(queries, captions, k + SPARE)
     is_first = _first_of_label(labels[deep.indices])
-    places = np.argsort(~is_first, axis=1, kind="stable")[:, :k]  # the first of each label, in their order
-    found = Nearest(np.take_along_axis(deep.indices, places, 1), np.take_along_axis(deep.similarities, places, 1))
+    found = _of_places(deep, is_first, k)
     for row in np.flatnonzero(is_first.sum(axis=1) < k):
         found.indices[row], found.similarities[row] = _one_distinct(queries[row], captions, labels, k)
     return found
@@ -103,6 +121,12 @@ def _one_distinct(query: Floats, captions: Floats, labels: Indices, k: int) -> t
         first = np.flatnonzero(_first_of_label(labels[found.indices])[0])[:k]
         if len(first) == k:
             return found.indices[0, first], found.similarities[0, first]
+
+
+def _of_places(found: Nearest, wanted: NDArray[np.bool_], k: int) -> Nearest:
+    """Return the first k that are wanted of each row, in their order."""
+    places = np.argsort(~wanted, axis=1, kind="stable")[:, :k]
+    return Nearest(np.take_along_axis(found.indices, places, 1), np.take_along_axis(found.similarities, places, 1))
 
 
 def _first_of_label(labels: Indices) -> NDArray[np.bool_]:

@@ -17,11 +17,13 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.db import DatabaseError, InterfaceError
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from config.operations import backups
 from corpus.models import TO_COME, Clip
 from jobs.models import Job, Sign
 from jobs.queue import Lane, machine_of
@@ -106,6 +108,9 @@ class _Rows(Collector):
             for lane in Lane.values:
                 workers.add_metric([machine, lane], seen[machine, lane])
         yield workers
+        if made := backups.newest():
+            age = (timezone.now() - made).total_seconds()
+            yield GaugeMetricFamily("reeljudge_backup_age_seconds", "Age of the newest backup", value=age)
         build = GaugeMetricFamily("reeljudge_build_info", "The version that runs", labels=["version"])
         build.add_metric([settings.VERSION], 1)
         yield build

@@ -7,7 +7,7 @@ LANES = [('quick', 'Quick'), ('judging', 'Judging'), ('long', 'Long')]
 
 class Migration(migrations.Migration):
 
-    dependencies = [('jobs', '0003_lanes')]
+    dependencies = [('jobs', '0003_lanes_and_parts')]
 
     operations = [
         migrations.RunSQL('DELETE FROM jobs_sign', migrations.RunSQL.noop),

@@ -7,8 +7,7 @@ at random from the rest.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from random import Random
 from typing import NamedTuple
@@ -26,10 +25,10 @@ from judging.models import Batch, Candidate, Kind, Query
 from judging.pool import opening
 from judging.pool.clips import prepare
 from judging.pool.queries import wording
+from retrieval.captions import Found, Row, encode_captions, nearest_moments
 from retrieval.embedding import embed, model_name
 from retrieval.encoders import same_model
 from retrieval.models import is_under_way
-from retrieval.nearest import Nearest, nearest
 
 QUERIES_AT_A_TIME = 50
 MOST_QUERIES, MOST_CANDIDATES = 100, 1000  # of a study
@@ -44,15 +43,13 @@ def rank_candidates(campaign: Campaign, report: Report) -> None:
     check_encoder(campaign)
     if is_under_way(campaign.corpus):
         raise JobPostponed(f"corpus {campaign.corpus} is being reworded, and candidates are ranked by its captions")
-    moments = moments_of(campaign)
-    depth = campaign.depth * max(Counter(map(str, moments)).values())
-    found, own = compare(queries, moments, depth, report), own_moments(moments)
+    found = compare(campaign, queries, campaign.depth, report)
     Campaign.objects.filter(pk=campaign.pk).update(encoder=model_name())
     for start in range(0, len(queries), QUERIES_AT_A_TIME):
         report(start, len(queries), f"storing candidates: {start:,} of {len(queries):,} queries")
         with transaction.atomic():
             for number, query in enumerate(queries[start : start + QUERIES_AT_A_TIME], start):
-                ranked = in_order(moments, found, number, own[wording(query.text)])
+                ranked = in_order(found, number, query)
                 _store(query, list(islice(ranked, campaign.depth)))
     report(len(queries), len(queries))
 
@@ -65,53 +62,50 @@ def check_encoder(campaign: Campaign) -> None:
         )
 
 
-def moments_of(campaign: Campaign) -> list[Moment]:
-    """Return the corpus's moments in the order of their ids, which is the order that breaks ties."""
-    moments = list(Moment.objects.filter(video__corpus=campaign.corpus).select_related("video"))
-    if not moments:
+class Compared(NamedTuple):
+    """What was found for queries, and the moments with the wording of each: those that a query was made from."""
+
+    found: Found
+    own: dict[str, list[Row]]
+
+
+def compare(campaign: Campaign, queries: list[Query], depth: int, report: Report) -> Compared:
+    """Return the moments with the captions nearest to each query."""
+    report(0, len(queries), "loading the model")
+    encode_captions(campaign.corpus, report)
+    texts = [query.text for query in queries]
+    vectors = embed(texts, lambda done, total: report(done, total, f"encoding queries: {done:,} of {total:,}"))
+    own: dict[str, list[Row]] = {wording(text): [] for text in texts}
+
+    def look(rows: list[Row]) -> None:
+        for row in rows:
+            own.get(wording(row.caption), []).append(row)
+
+    found = nearest_moments(campaign.corpus, vectors.reshape(len(queries), -1), depth, report, look)
+    if not found.rows:
         raise ReeljudgeError(f"corpus {campaign.corpus} holds no moments; import it first")
-    return sorted(moments, key=lambda moment: (str(moment), moment.description))
+    return Compared(found, own)
 
 
-def compare(queries: list[Query], moments: list[Moment], depth: int, report: Report) -> Nearest:
-    """The moments with the captions nearest to each query."""
-
-    def saying(message: str) -> Callable[[int, int], None]:
-        return lambda done, total: report(done, total, f"{message}: {done:,} of {total:,}")
-
-    report(0, len(moments), "loading the model")
-    captions = embed([moment.caption for moment in moments], saying("encoding captions"))
-    texts = embed([query.text for query in queries], saying("encoding queries"))
-    return nearest(texts.reshape(len(queries), -1), captions, depth, report=saying("comparing"))
-
-
-def own_moments(moments: list[Moment]) -> defaultdict[str, list[Moment]]:
-    """Return the moments with each caption, by its wording: those that a query of this text was made from."""
-    own = defaultdict[str, list[Moment]](list)
-    for moment in moments:
-        own[wording(moment.caption)].append(moment)
-    return own
-
-
-def _store(query: Query, ranked: list[tuple[Moment, float]]) -> None:
+def _store(query: Query, ranked: list[tuple[Row, float]]) -> None:
     Candidate.objects.bulk_create(
-        Candidate(query=query, moment=moment, rank=rank, similarity=similarity)
-        for rank, (moment, similarity) in enumerate(ranked, 1)
+        Candidate(query=query, moment_id=row.pk, rank=rank, similarity=similarity)
+        for rank, (row, similarity) in enumerate(ranked, 1)
     )
     opening.open_batch(query, 1)
 
 
-def in_order(moments: list[Moment], found: Nearest, number: int, own: list[Moment]) -> Iterable[tuple[Moment, float]]:
+def in_order(compared: Compared, number: int, query: Query) -> Iterable[tuple[Row, float]]:
     """What was found for a query, no moment id twice: two descriptions of one stretch of film show the same clip.
 
     A query's own moments come first, with similarity 1: rounding would put captions beside them that differ in case.
     """
-    seen: dict[str, tuple[Moment, float]] = {}
-    for moment in own:
-        seen.setdefault(str(moment), (moment, 1.0))
-    for index, similarity in zip(found.indices[number], found.similarities[number], strict=True):
-        moment = moments[index]
-        seen.setdefault(str(moment), (moment, float(similarity)))
+    rows, nearest = compared.found
+    seen: dict[str, tuple[Row, float]] = {}
+    for row in sorted(compared.own[wording(query.text)]):
+        seen.setdefault(row.id, (row, 1.0))
+    for index, similarity in zip(nearest.indices[number], nearest.similarities[number], strict=True):
+        seen.setdefault(rows[index].id, (rows[index], float(similarity)))
     return seen.values()
 
 
@@ -151,16 +145,15 @@ def start_study(campaign: Campaign, report: Report, plan: Sequence[int]) -> None
     if not wanted:
         return
     check_encoder(campaign)
-    moments = moments_of(campaign)
-    found, own = compare(wanted, moments, len(moments), report), own_moments(moments)
+    found = compare(campaign, wanted, Moment.objects.filter(video__corpus=campaign.corpus).count(), report)
     for number, query in enumerate(wanted):
         report(number, len(wanted), "storing candidates")
-        _store_copy(query, list(in_order(moments, found, number, own[wording(query.text)])), wants)
+        _store_copy(query, list(in_order(found, number, query)), wants)
     report(len(wanted), len(wanted))
 
 
 @transaction.atomic
-def _store_copy(query: Query, ranked: list[tuple[Moment, float]], plan: Plan) -> None:
+def _store_copy(query: Query, ranked: list[tuple[Row, float]], plan: Plan) -> None:
     """Store a copy of the query with its candidates. They keep the ranks that they have among all moments."""
     copy = Query.objects.create(
         campaign=query.campaign, kind=Kind.STUDY, query_id=_name(query), text=query.text, split=query.split
@@ -176,9 +169,9 @@ def _store_copy(query: Query, ranked: list[tuple[Moment, float]], plan: Plan) ->
         batch.save()
         some = sorted(places[first : first + size])
         Candidate.objects.bulk_create(
-            Candidate(query=copy, batch=batch, moment=moment, rank=place + 1, similarity=similarity)
+            Candidate(query=copy, batch=batch, moment_id=row.pk, rank=place + 1, similarity=similarity)
             for place in some
-            for moment, similarity in [ranked[place]]
+            for row, similarity in [ranked[place]]
         )
         prepare(batch)
 

@@ -29,6 +29,7 @@ from corpus.models import Corpus, Moment
 from corpus.stored_files import STORE_FAULTS, store
 from jobs.registry import SELF, Report, kind
 from metrics.formats.moment_ids import moment_id
+from retrieval.captions import encode_captions
 from retrieval.embedding import Vectors, embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex
@@ -78,6 +79,7 @@ def lacks_approximate(index: SearchIndex) -> bool:
 def index_captions(corpus: Corpus, report: Report) -> None:
     """Encode the captions that are new, and write the index. Raises CorpusError if the corpus holds no moments."""
     changes = changes_of(corpus)  # before the moments are read
+    encode_captions(corpus, report)
     fields = ("video__name", "start", "end", "description", "pk", "caption")
     listed = Moment.objects.filter(video__corpus=corpus).values_list(*fields).iterator(chunk_size=5000)
     ordered = sorted((moment_id(*row[:3]), row[3], *row[4:]) for row in listed)

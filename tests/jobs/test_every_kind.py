@@ -90,6 +90,8 @@ def each_kind(rows: Rows, leo: Membership, case: Case) -> EachKind:
     def look_at_each(look: Look) -> None:
         root = User.objects.create(username="root", is_superuser=True)
         for name, kind in sorted(KINDS.items()):
+            if kind.is_part:  # the job that it is a part of fails with its error
+                continue
             with case(name):
                 job = failed(kind, Rows(*rows.known.values()))
                 look(job, leo.user if job.owner or job.person_id == leo.user.pk else root)

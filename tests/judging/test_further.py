@@ -13,9 +13,9 @@ from corpus.models import Corpus, Moment, Video, moments_at
 from judging.audit import audit
 from judging.models import Batch, Candidate, Query, Review
 from judging.pool.opening import open_batch, open_further
-from judging.pool.ranking import moments_of
 from judging.review.reopening import reopen, scope_of_batch
 from judging.review.reviewing import CLOSE, recommendation, review, review_in_force, undo
+from retrieval.captions import blocks
 from tests.cast import claim, judge_all, settle
 
 pytestmark = pytest.mark.both_databases
@@ -165,7 +165,7 @@ def test_predicted_moments_are_no_part_of_the_corpus(corpus: Corpus, campaign: C
     described = Moment.objects.filter(video__name="secret-video-5").earliest("start")
     assert moments_at(corpus, [span_of(described)]) == [described]
     assert made not in Moment.objects.all()
-    assert made not in moments_of(campaign)
+    assert made.pk not in {row.pk for rows in blocks(corpus) for row in rows}
     with pytest.raises(Video.DoesNotExist):
         moments_at(corpus, [("another", 1.0, 2.0)])
 

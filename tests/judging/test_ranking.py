@@ -126,8 +126,9 @@ def test_ranking_says_what_it_is_doing(
     monkeypatch.setattr(Job, "report", reported)
     assert work_off(out) == []
     doing = [f"encoding captions: {done} of 6" for done in (0, 2, 4)]
-    assert stored[:5] == ["loading the model", *doing, "encoding queries: 0 of 1"]
-    for line in stored[:5]:
+    doing = ["loading the model", "looking for captions to encode", "encoding queries: 0 of 1", *doing]
+    assert stored[:6] == doing
+    for line in doing:
         assert f" %: {line}" in out.getvalue()
 
 

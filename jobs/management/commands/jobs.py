@@ -48,6 +48,7 @@ class Command(ReeljudgeCommand):
         if state:
             jobs = jobs.filter(state=state)
         if not numbers:
+            jobs = jobs if kind else jobs.whole()
             return jobs if state else jobs.exclude(state=Job.State.DONE)
         there = set(Job.objects.filter(pk__in=numbers).values_list("pk", flat=True))
         if unknown := sorted(set(numbers) - there):
