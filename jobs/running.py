@@ -54,6 +54,8 @@ def _run(job: Job, watch: Watch | None) -> None:
         raise
     except JobLeft as fault:
         job.leave(str(fault))
+    except ModuleNotFoundError as fault:
+        job.leave(f"{fault.name} is not installed on {socket.gethostname()}: pip install 'reeljudge[worker]'")
     except (JobPostponed, Busy) as fault:
         _postpone(job, str(fault))
     except refusals as fault:
