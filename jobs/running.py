@@ -17,7 +17,7 @@ from base.errors import Busy, ReeljudgeError
 from base.text import printable
 from jobs.errors import JobError, JobLeft, JobLost, JobPostponed
 from jobs.models import Job, Sign
-from jobs.queue import TASK, send
+from jobs.queue import TASK, machine_of, send
 from jobs.registry import KINDS, Report, do_upkeep
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ def _run(job: Job, watch: Watch | None) -> None:
     except JobLeft as fault:
         job.leave(str(fault))
     except ModuleNotFoundError as fault:
-        job.leave(f"{fault.name} is not installed on {socket.gethostname()}: pip install 'reeljudge[worker]'")
+        job.leave(f"{fault.name} is not installed on {machine_of(job.worker)}: pip install 'reeljudge[worker]'")
     except (JobPostponed, Busy) as fault:
         _postpone(job, str(fault))
     except refusals as fault:

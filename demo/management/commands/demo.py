@@ -77,7 +77,6 @@ class Command(ReeljudgeCommand):
             _draw(folder)
         if not Campaign.objects.filter(name="demo").exists():
             self._tell("Rewording descriptions …")
-            vectors.store()
             _make_captions(folder)
         campaign = _campaign(folder)
         preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
@@ -133,6 +132,7 @@ def _draw(folder: Path) -> None:
 
 def _make_captions(folder: Path) -> None:
     """Import the corpus, and make captions of its descriptions: the queries are captions of moments."""
+    vectors.store()
     with transaction.atomic():
         load("demo", Source(folder / "moments.jsonl", "tvr", kind="v", media=media_at(str(folder / "films"))))
         corpus = Corpus.objects.get(name="demo")
