@@ -53,11 +53,12 @@ class Command(ReeljudgeCommand):
         if not options["only_make"]:
             call_command("migrate", verbosity=0)
             call_command("collectstatic", verbosity=0, interactive=False)
-        self._make_or_say(**options)
+        self._make_or_refuse(**options)
+        self.stdout.flush()
         if not options["only_make"]:  # by a process that has none of this one's memory
             os.execv(sys.executable, [sys.executable, sys.argv[0], "serve", "--bind", options["bind"]])  # noqa: S606
 
-    def _make_or_say(self, **options: Any) -> None:
+    def _make_or_refuse(self, **options: Any) -> None:
         # So that drawing processes end as well.
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
@@ -88,15 +89,13 @@ class Command(ReeljudgeCommand):
         self.stdout.write(_accounts(f"http://{options['bind']}/"))
         if not judged or options["untrained"]:
             return
-        if find_spec("torch"):
-            ask_for_systems(judged.memberships.get(user__username=RESEARCHER))
-            training = (
-                f"In its first {MINUTES} minutes the demo trains systems on its films; see Runs, Systems there.\n"
-            )
-        else:
-            training = "It trains no systems, because this needs torch: pip install 'reeljudge[worker]'\n"
-        self.stdout.write(training)
-        self.stdout.flush()
+        if not find_spec("torch"):
+            self.stdout.write("It trains no systems, because this needs torch: pip install 'reeljudge[worker]'")
+            return
+        ask_for_systems(judged.memberships.get(user__username=RESEARCHER))
+        self.stdout.write(
+            f"In its first {MINUTES} minutes the demo trains systems on its films; see Runs, Systems there.\n"
+        )
 
     def _make_judged(self, campaign: Campaign, truth: Path) -> None:
         """Make the judged campaign, unless an earlier version made this demo, which had no researcher."""
