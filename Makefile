@@ -1,14 +1,15 @@
 # Everything sets itself up: `make run` and `make test` are enough on a machine with Python 3.11, git and make.
 PYTHON ?= python3
 BIN = .venv/bin
+COMPILE = $(BIN)/uv pip compile -q --no-header --no-emit-find-links --python-version 3.11
 ADDRESS ?= 127.0.0.1:8000
 SITE ?= var/site
 
 .PHONY: release run test test-changed test-everything faults guide check setup bench screenshots requirements docs clean
 
-run: setup
-	@$(BIN)/python manage.py demo --address http://$(ADDRESS)/
-	@exec $(BIN)/python manage.py serve --bind $(ADDRESS)
+run: .venv/ready
+	@$(BIN)/python manage.py words -v0
+	@exec $(BIN)/python manage.py demo --bind $(ADDRESS)
 
 test: setup .venv/dev
 	@PYTHON=$(BIN)/python sh tests/run.sh
@@ -61,9 +62,13 @@ docs: .venv/dev
 	@$(BIN)/python -m sphinx -q -W --keep-going -c docs/site . $(SITE)
 	@echo "The documents are in $(SITE)/index.html."
 
+# What is pinned for a checkout, for its tests, and with hashes for what is installed from a wheel. torch has no hash: its
+# builds for processors and for graphics cards have the same version.
 requirements: .venv/dev
-	$(BIN)/uv pip compile -q --no-header --no-emit-find-links --python-version 3.11 requirements.in | sed 's/+cpu$$//' > requirements.txt
-	$(BIN)/uv pip compile -q --no-header --no-emit-find-links --python-version 3.11 requirements-dev.in | sed 's/+cpu$$//' > requirements-dev.txt
+	$(COMPILE) --extra worker pyproject.toml | sed 's/+cpu$$//' > requirements.txt
+	$(COMPILE) requirements-dev.in | sed 's/+cpu$$//' > requirements-dev.txt
+	$(COMPILE) --no-annotate --universal --generate-hashes --extra server -c requirements.txt pyproject.toml > deploy/requirements/server.txt
+	$(COMPILE) --no-annotate --no-deps --generate-hashes --no-emit-package torch requirements.txt > deploy/requirements/worker.txt
 
 release: .venv/dev
 	@$(BIN)/python -m tests.release

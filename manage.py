@@ -1,14 +1,13 @@
 #!/usr/bin/env python
-"""Reeljudge's commands: `python manage.py help`."""
+"""Reeljudge's commands: `python manage.py help`, or `reeljudge-server help` where Reeljudge is installed."""
 
 import os
 import sys
-
-from django.core.management import execute_from_command_line
-from django.db import OperationalError, ProgrammingError
+from pathlib import Path
 
 
 def main() -> None:
+    sys.path.insert(0, str(Path(__file__).parent))  # where the apps are, also in a wheel
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     if sys.argv[1:] == ["--version"]:
         from metrics import __version__
@@ -16,11 +15,18 @@ def main() -> None:
         print(f"Reeljudge {__version__}")
         return
     try:
+        from django.conf import settings
+        from django.core.management import execute_from_command_line
+        from django.db import OperationalError, ProgrammingError
+    except ModuleNotFoundError as fault:
+        print(f"{fault.name} is not installed: pip install 'reeljudge[server]'", file=sys.stderr)
+        sys.exit(2)
+    try:
         execute_from_command_line(sys.argv)
     except (OperationalError, ProgrammingError) as fault:
         print(
             f"The database cannot do this: {str(fault).strip()}\n"
-            "If it is new, or the program is, run `python manage.py migrate` first.",
+            f"If it is new, or the program is, run `{settings.COMMAND} migrate` first.",
             file=sys.stderr,
         )
         sys.exit(2)

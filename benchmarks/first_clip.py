@@ -47,7 +47,7 @@ def figures() -> Iterator[str]:
         yield "skipped, Chromium is not here"
         return
     with tempfile.TemporaryDirectory() as home, installation(Path(home), "sqlite") as place:
-        place.manage("demo", "--untrained")
+        place.manage("demo", "--only-make", "--untrained")
         size = _make_heavy(place)
         with browsing.chromium() as chromium:
             rounds = [_round(place, chromium) for _ in range(ROUNDS)]

@@ -53,7 +53,7 @@ def figures() -> Iterator[str]:
 
 def _latency(place: Installation, chromium: Browser) -> Iterator[str]:
     """Let one annotator judge the demo's clips, batch after batch."""
-    place.manage("demo", "--untrained")
+    place.manage("demo", "--only-make", "--untrained")
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
     context.add_init_script(WATCH)
     person = Person(place, context, "asha", PASSWORD)

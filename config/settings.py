@@ -16,9 +16,14 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = __version__
 env = environ.Env()
 
+IS_CHECKOUT = (BASE_DIR / "pyproject.toml").exists()  # else the program is installed, and writes nothing beside itself
+COMMAND = "python manage.py" if IS_CHECKOUT else "reeljudge-server"  # what people type
+DATA_HOME = Path(env.str("XDG_DATA_HOME", default="~/.local/share")).expanduser()
+
 # The folder of everything that this installation makes: database, clips, secret key, collected static files. Only its
 # owner can look into it.
-HOME = Path(env.str("REELJUDGE_HOME", default=str(BASE_DIR / "var"))).resolve()
+DEFAULT_HOME = BASE_DIR / "var" if IS_CHECKOUT else DATA_HOME / "reeljudge"
+HOME = Path(env.str("REELJUDGE_HOME", default=str(DEFAULT_HOME))).resolve()
 HOME.mkdir(0o700, parents=True, exist_ok=True)
 
 

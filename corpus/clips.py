@@ -32,7 +32,7 @@ class Cutter(Confined):
     """Cuts clips one after the other. The process reads no files but those beside the film."""
 
     module = "corpus.cutting"
-    packages = ("base", "corpus", "jobs", "systems")
+    packages = ("base", "corpus", "jobs")
     doing = "cutting"
     largest = 2**30
     kinds = {kind.__name__: kind for kind in (CorpusError, FilmAway, Unavailable)}

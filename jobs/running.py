@@ -21,7 +21,7 @@ from base.errors import Busy, ReeljudgeError
 from base.text import printable
 from jobs.errors import JobError, JobLeft, JobLost, JobPostponed, Stopped
 from jobs.models import Job, Sign
-from jobs.queue import TASK, messages, send
+from jobs.queue import TASK, machine_of, messages, send
 from jobs.registry import KINDS, Report, do_upkeep
 
 log = logging.getLogger(__name__)
@@ -110,6 +110,8 @@ def _run(job: Job, watch: Watch | None) -> None:
         raise
     except JobLeft as fault:
         job.leave(str(fault))
+    except ModuleNotFoundError as fault:
+        job.leave(f"{fault.name} is not installed on {machine_of(job.worker)}: pip install 'reeljudge[worker]'")
     except (JobPostponed, Busy) as fault:
         _postpone(job, str(fault))
     except refusals as fault:

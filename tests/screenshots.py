@@ -54,7 +54,7 @@ def main(pictures: Path) -> None:
     all_of_them = ROOT / "var" / "screenshots"
     all_of_them.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home, installation(Path(home), "sqlite") as place:
-        place.manage("demo")
+        place.manage("demo", "--only-make")
         with sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=FLAGS)
             looks = [(scheme, size) for scheme in ("light", "dark") for size in SIZES]

@@ -53,7 +53,7 @@ def set_exam(
     if not fresh:
         raise WrongState(
             "An exam is made of queries that nobody has begun to judge, and this campaign has none left. Add queries to"
-            " it (manage.py create_campaign), or let annotators work without an exam (Settings)."
+            " it (the command create_campaign), or let annotators work without an exam (Settings)."
         )
     if len(fresh) < queries:
         raise BadValue("queries", str(queries), f"at most {len(fresh)}: the judging of all others has begun")

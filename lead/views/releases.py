@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
@@ -38,6 +39,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         "early": EARLY if any(each.is_early for each in releases) else "",
         "licences": LICENCES.items(),
         "chosen": releases[0].licence if releases else USUAL_LICENCE,
+        "command": settings.COMMAND,
     }
     if request.headers.get("hx-request"):
         return campaign_page(request, member, "lead/_releases.html", **context)

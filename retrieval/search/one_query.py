@@ -47,7 +47,10 @@ def _libraries() -> ThreadpoolController:
 
 @cache
 def _model(name: str) -> SmallModel | None:
-    folder = bundled_folder() if name == BUNDLED else folder_of(name)
+    try:
+        folder = bundled_folder() if name == BUNDLED else folder_of(name)
+    except ModuleNotFoundError:  # only workers need the package
+        return None
     if folder is None or not all((folder / file).exists() for file in ("config.json", "tokenizer.json")):
         return None
     weights, pooling = folder / "model.safetensors", _pooling(name, folder)

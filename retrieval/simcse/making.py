@@ -60,7 +60,7 @@ def ask_for_training(plan: Plan) -> Job:
     if unfinished and unfinished.arguments != asdict(plan):
         raise ReeljudgeError(
             f"--name {plan.name}: is being trained with other options (job {unfinished.pk}); "
-            f"wait for it, end it (manage.py jobs {unfinished.pk} --end), or choose another name"
+            f"wait for it, end it (the command jobs {unfinished.pk} --end), or choose another name"
         )
     if unfinished and unfinished.is_running:
         return unfinished

@@ -30,7 +30,7 @@ from typing import IO, Any, ClassVar, Self, cast
 
 SECONDS_BETWEEN_SIGNS = 5.0
 PACKAGE = __package__ or ""
-# The folder that Python finds this package in: the checkout, or that of installed packages.
+# The folder that Python finds this library in: the checkout, or that of installed packages.
 ROOT = Path(__file__).parents[PACKAGE.count(".") + 1]
 # As when the machine stops; no file sends these.
 FROM_OUTSIDE = {SIGHUP.name, SIGINT.name, SIGKILL.name, SIGTERM.name}
@@ -61,7 +61,7 @@ class Confined:
     writable: TemporaryDirectory[str] = field(init=False)
 
     module: ClassVar[str]  # has `work`, which the process calls, and `FAULTS`, the errors that it may raise
-    packages: ClassVar[tuple[str, ...]]  # whose modules the process imports
+    packages: ClassVar[tuple[str, ...]] = ()  # beside this library, whose modules the process imports
     doing: ClassVar[str]  # what the work is, for messages
     largest: ClassVar[int]  # bytes of a file that the process writes
     # Of the errors that come back; the first is for a process that fails.
@@ -112,11 +112,18 @@ class Confined:
             [sys.executable, "-m", f"{PACKAGE}.confinement", *orders, str(readable), self.writable.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            cwd=ROOT,
+            cwd=self._root(),
             # An arena or a buffer for each thread would use up the address space.
-            env={"MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"},
+            env={"PYTHONPATH": str(ROOT), "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"},
             process_group=0,  # Ctrl-C reaches the parent only, which then ends this process
         )
+
+    def _root(self) -> Path:
+        """Return the folder that Python finds this class's package in; the server's apps are not beside the library
+        where both are installed.
+        """
+        name = type(self).__module__
+        return Path(str(sys.modules[name].__file__)).parents[name.count(".")]
 
     def _answer(self, pipe: int, sign: Callable[[], None]) -> bytes | None:
         """Return the line that comes back: empty if the process has ended, None if it is late."""
@@ -155,7 +162,7 @@ def _write(pipe: int, line: bytes) -> None:
 
 def main(module: str, packages: str, seconds: float, memory: int, largest: int, readable: Path, writable: Path) -> None:
     """Run the child process: do what each line orders, and answer with the outcome and the error, or null."""
-    code = [ROOT.joinpath(*package.split(".")) for package in packages.split(",")]
+    code = [Path(__file__).parents[1], *map(Path, filter(None, packages.split(",")))]
     confine([readable, *code], writable)
     worker = import_module(module)  # after that, because libraries start threads
     if sys.platform == "linux":

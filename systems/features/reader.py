@@ -28,7 +28,6 @@ class Reader(Confined):
     """Reads a feature file, some videos at a time. The process reads no files but those beside it, or in its folder."""
 
     module = sources.__name__
-    packages = (__name__.partition(".features")[0],)
     doing = "reading"
     largest = 2**33
     kinds = {kind.__name__: kind for kind in (SystemsError, Unavailable)}

@@ -23,14 +23,14 @@ def home(settings: Any, tmp_path: Path) -> None:
 
 def test_an_account_with_the_name_of_one_of_the_demos_keeps_its_password(db: None) -> None:
     own = User.objects.create_user("asha", password="a-long-word-7")
-    assert "there are accounts with the names of the demo's (asha)" in printed("demo")
+    assert "there are accounts with the names of the demo's (asha)" in printed("demo", "--only-make")
     own.refresh_from_db()
     assert own.check_password("a-long-word-7")
     assert not Campaign.objects.exists()
 
 
 def test_the_demo_is_not_made_beside_another_campaign(campaign: Campaign, tmp_path: Path) -> None:
-    assert "this installation has campaigns of its own (films)" in printed("demo")
+    assert "this installation has campaigns of its own (films)" in printed("demo", "--only-make")
     assert (Campaign.objects.count(), list(tmp_path.iterdir())) == (1, [])
     assert not User.objects.filter(username__in=ACCOUNTS).exists()
 
@@ -42,7 +42,7 @@ def test_making_it_again_changes_no_password(db: None, monkeypatch: pytest.Monke
     lead = User.objects.create_user("lead", password="a-long-word-7")
     campaign.add_member(lead, Membership.Role.LEAD)
     monkeypatch.setattr("demo.management.commands.demo._draw", lambda folder: None)
-    printed("demo")
+    printed("demo", "--only-make")
     lead.refresh_from_db()
     assert lead.check_password("a-long-word-7")
 

@@ -40,7 +40,7 @@ print(json.dumps({{
 
 def test_another_system_leads_once_what_the_runs_found_is_judged(tmp_path: Path, chromium: Browser) -> None:
     with installation(tmp_path, "sqlite") as place:
-        printed = place.manage("demo", "--untrained")
+        printed = place.manage("demo", "--only-make", "--untrained")
         assert "runs of four systems" in printed
 
         def state() -> Any:

@@ -107,7 +107,7 @@ def test_nothing_to_judge_is_told(campaign: Campaign) -> None:
 def test_who_ends_the_demo_ends_the_drawing_too(tmp_path: Path) -> None:
     place = Installation(tmp_path / "home")
     place.create()
-    command = [sys.executable, "manage.py", "demo"]
+    command = [sys.executable, "manage.py", "demo", "--only-make"]
     demo = subprocess.Popen(command, cwd=ROOT, env=place.env, start_new_session=True, stderr=subprocess.PIPE, text=True)
     try:
         wait_until(lambda: len(session(demo.pid)) > 2, lambda: "processes draw")

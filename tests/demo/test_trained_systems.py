@@ -55,7 +55,7 @@ print(json.dumps({{
 
 def test_the_demo_trains_its_systems_and_the_leaderboard_orders_them(tmp_path: Path, chromium: Browser) -> None:
     with installation(tmp_path, "sqlite") as place:
-        place.manage("demo")
+        place.manage("demo", "--only-make")
 
         def state() -> Any:
             return json.loads(place.shell(STATE))

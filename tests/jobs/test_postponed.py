@@ -108,6 +108,15 @@ def test_a_job_that_a_machine_leaves_is_taken_by_another_at_once(work: Register)
     assert ask().left_by == ""
 
 
+def test_a_job_that_needs_a_package_is_left_to_machines_that_have_it(work: Register) -> None:
+    work(raise_(ModuleNotFoundError("No module named 'torch'", name="torch")))
+    job = ask()
+    run(take("here:1"))
+    job.refresh_from_db()
+    assert (job.left_by, job.attempts) == ("|here|", 0)
+    assert job.error == "torch is not installed on here: pip install 'reeljudge[worker]'"
+
+
 def test_the_machine_that_left_a_job_tries_again_when_it_is_due(work: Register) -> None:
     work(raise_(JobLeft("the film is not here")))
     job = ask()

@@ -25,10 +25,15 @@ from jobs.models import Job
 from jobs.queue import DEADLINE, TASK, Lane
 from tests.installation import ROOT, Installation, sql
 from tests.redis_servers import RedisServer
+from tests.terminal import refused
 from tests.waiting import a_while, wait_until
 
 PATIENCE = DEADLINE + 0.5  # seconds, on a busy machine
 SECONDS_AWAY = 30  # longer than any of the worker's limits of waiting
+
+
+def test_celery_without_the_setting_is_refused() -> None:
+    assert refused("celery", "worker").startswith("REDIS_URL: is not set; expected redis://")
 
 
 def waiting(app: celery.Celery) -> int:

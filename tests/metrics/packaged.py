@@ -4,13 +4,16 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
 from importlib.metadata import distribution
 from pathlib import Path
 
 from tests.metrics.shared import ROOT
 
-SOURCES = ("metrics", "systems", "pyproject.toml", "LICENSE", "docs/measures.md")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+FILES = ("pyproject.toml", "setup.py", "manage.py", "LICENSE", "docs/measures.md")
+SOURCES = (*PROJECT["tool"]["importlinter"]["root_packages"], "locale", "static", "templates", *FILES)
 
 
 def run(*command: object, folder: Path, **more: str) -> str:

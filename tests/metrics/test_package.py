@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.metrics import documented
-from tests.metrics.packaged import make_environment, make_wheel, run
+from tests.metrics.packaged import PROJECT, make_environment, make_wheel, run
 from tests.metrics.shared import ROOT
 
 
@@ -33,6 +33,8 @@ def test_it_asks_for_numpy_and_scipy_alone(place: Path, tmp_path: Path) -> None:
         '"fast"',
         '"client"',
         '"systems"',
+        '"server"',
+        '"worker"',
     }
 
 
@@ -40,9 +42,17 @@ def test_it_holds_every_module_and_its_types(place: Path) -> None:
     installed = next(place.glob("lib/python*/site-packages/reeljudge"))
     wanted = {path.relative_to(ROOT / "metrics") for path in (ROOT / "metrics").rglob("*.py")}
     wanted |= {path.relative_to(ROOT) for path in (ROOT / "systems").rglob("*.py")}
-    assert {path.relative_to(installed) for path in installed.rglob("*.py")} == wanted
+    there = {path.relative_to(installed) for path in installed.rglob("*.py")}
+    assert {path for path in there if path.parts[0] != "_server"} == wanted
     assert (installed / "py.typed").exists()
-    assert not any((installed.parent / name).is_dir() for name in ("metrics", "systems"))
+    assert (
+        sorted(
+            each.name
+            for each in installed.parent.glob("*")
+            if each.name in PROJECT["tool"]["importlinter"]["root_packages"]
+        )
+        == []
+    )
 
 
 def test_the_example_in_python_runs(place: Path, folder: Path) -> None:
@@ -76,6 +86,12 @@ def test_a_figure_without_the_extra_is_an_error_that_names_it(place: Path, folde
     )
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "pip install 'reeljudge[figures]'" in done.stderr
+
+
+def test_the_server_without_its_extra_is_an_error_that_names_it(place: Path, tmp_path: Path) -> None:
+    program = place / "bin" / "reeljudge-server"
+    done = subprocess.run([program, "demo"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "django is not installed: pip install 'reeljudge[server]'\n")
 
 
 def test_a_server_without_the_extra_is_an_error_that_names_it(place: Path, tmp_path: Path) -> None:

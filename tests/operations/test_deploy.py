@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
+import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,6 +18,7 @@ import httpx
 import pytest
 import yaml
 from django.core.handlers.wsgi import WSGIHandler
+from django.core.management import get_commands
 from django.core.servers.basehttp import ThreadedWSGIServer
 from django.test import override_settings
 from django.test.testcases import QuietWSGIRequestHandler
@@ -189,10 +193,40 @@ def test_settings_named_in_deploy_exist(file: str) -> None:
     assert named <= known | {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION", "DATABASE_URL"}
 
 
-def test_the_container_copies_what_there_is() -> None:
-    """All that can be said without an engine: its files exist, and its last words are a command of ours."""
+def test_the_container_holds_what_there_is() -> None:
+    """All that can be said without an engine: its files and its stages exist, and its words are commands of ours."""
     text = (DEPLOY / "container" / "Containerfile").read_text()
-    for copied in re.findall(r"^COPY (\S+) ", text, re.M):
-        assert (ROOT / copied).exists()
-    assert 'ENTRYPOINT ["python", "manage.py"]\nCMD ["serve"' in text
-    assert text.startswith("# Untried:")
+    assert text.startswith("# Never built:")
+    assert [name for name in re.findall(r"^COPY (?!--from)(\S+) ", text, re.M) if not (ROOT / name).exists()] == []
+    stages = re.findall(r"^FROM \S+ AS (\w+)$", text, re.M)
+    assert set(re.findall(r"^COPY --from=(\w+)", text, re.M)) <= {*stages}
+    assert re.findall(r"^ENTRYPOINT (.*)$", text, re.M) == ['["reeljudge-server"]']
+    services = yaml.safe_load((DEPLOY / "container" / "compose.yaml").read_text())["services"]
+    ours = {name: each for name, each in services.items() if "build" in each}
+    assert ours.keys() == {"web", "quick", "judging", "long", "sweeper", "prepare"}
+    assert {each["build"]["target"] for each in ours.values()} <= {*stages}
+    assert all(each["pids_limit"] and each["mem_limit"] for each in ours.values())
+    words = [json.loads(found) for found in re.findall(r"^CMD (.*)$", text, re.M)]
+    words += [each["command"] for each in ours.values() if "command" in each]
+    words += [each.split() for each in ours["prepare"]["entrypoint"][2].replace("reeljudge-server ", "").split(" && ")]
+    assert {each[0] for each in words} == {"serve", "celery", "migrate", "collectstatic"} <= get_commands().keys()
+
+
+@pytest.mark.parametrize(("service", "file"), [("worker", "celery-worker-{host}"), ("sweeper", "celery-beat.dat")])
+def test_a_container_is_healthy_while_its_file_is_written(service: str, file: str, tmp_path: Path) -> None:
+    if service == "worker":
+        text = (DEPLOY / "container" / "Containerfile").read_text()
+        check = json.loads(re.findall(r"^    CMD (\[.*\])$", text, re.M)[-1])
+    else:
+        read = yaml.safe_load((DEPLOY / "container" / "compose.yaml").read_text())
+        check = read["services"][service]["healthcheck"]["test"][1:]
+    place = tmp_path / file.format(host=socket.gethostname())
+
+    def code() -> int:
+        return subprocess.run([sys.executable, *check[1:]], cwd=tmp_path, capture_output=True, check=False).returncode
+
+    assert code() == 1
+    place.touch()
+    assert code() == 0
+    os.utime(place, (1, 1))
+    assert code() == 1

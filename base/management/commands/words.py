@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 
 from base import translations
 from base.commands import ReeljudgeCommand
+from base.errors import ReeljudgeError
 
 
 class Command(ReeljudgeCommand):
@@ -17,6 +19,8 @@ class Command(ReeljudgeCommand):
         parser.add_argument("--update", action="store_true", help="rewrite locale/*/LC_MESSAGES/django.po")
 
     def handle(self, *, update: bool, verbosity: int, **options: Any) -> None:
+        if not settings.IS_CHECKOUT:
+            raise ReeljudgeError("words: the translations of a wheel are compiled already; expected a checkout")
         for language in translations.languages():
             catalog = translations.update(language) if update else translations.translated(language)
             done = sum(bool(message.id and all(_strings(message.string))) for message in catalog)

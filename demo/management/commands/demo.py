@@ -1,13 +1,17 @@
-"""manage.py demo: make the demo, which has drawn films, a campaign over them, and accounts."""
+"""manage.py demo: make the demo, which has drawn films, a campaign over them, and accounts; and serve it."""
 
+import os
 import shutil
 import signal
+import sys
 from argparse import ArgumentParser
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import transaction
 
@@ -16,6 +20,7 @@ from campaigns.models import Campaign, Membership
 from corpus.films import media_at
 from corpus.importers.load import Source, load
 from corpus.models import Corpus, Moment
+from demo import vectors
 from demo.accounts import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD, RESEARCHER
 from demo.films.files import CAST_FILE, write_demo
 from demo.films.grades import EXAMPLES, QUERIES
@@ -33,15 +38,27 @@ ROLES = {LEAD: Membership.Role.LEAD, RESEARCHER: Membership.Role.RESEARCHER}
 
 
 class Command(ReeljudgeCommand):
-    help = "Make the demo, unless it exists: films, a campaign to judge, a judged one with runs, and accounts."
+    help = (
+        "Make the demo, unless it exists, and serve it: films, a campaign to judge, a judged one with runs, accounts."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--address", default="http://127.0.0.1:8000/", help="printed with the accounts")
+        parser.add_argument("--bind", default="127.0.0.1:8000", help="where it is served")
+        parser.add_argument("--only-make", action="store_true", help="in a database with all tables, and do not serve")
         parser.add_argument(
             "--untrained", action="store_true", help="without the systems that are trained while the demo runs"
         )
 
     def handle(self, **options: Any) -> None:
+        if not options["only_make"]:
+            call_command("migrate", verbosity=0)
+            call_command("collectstatic", verbosity=0, interactive=False)
+        self._make_or_refuse(**options)
+        self.stdout.flush()
+        if not options["only_make"]:  # by a process that has none of this one's memory
+            os.execv(sys.executable, [sys.executable, sys.argv[0], "serve", "--bind", options["bind"]])  # noqa: S606
+
+    def _make_or_refuse(self, **options: Any) -> None:
         # So that drawing processes end as well.
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
@@ -69,9 +86,16 @@ class Command(ReeljudgeCommand):
             finish_jobs()
         self._make_judged(campaign, folder / "truth.csv")
         judged = Campaign.objects.filter(name=NAME).first()
-        if judged and not options["untrained"]:
-            ask_for_systems(judged.memberships.get(user__username=RESEARCHER))
-        self.stdout.write(_accounts(options["address"]))
+        self.stdout.write(_accounts(f"http://{options['bind']}/"))
+        if not judged or options["untrained"]:
+            return
+        if not find_spec("torch"):
+            self.stdout.write("It trains no systems, because this needs torch: pip install 'reeljudge[worker]'")
+            return
+        ask_for_systems(judged.memberships.get(user__username=RESEARCHER))
+        self.stdout.write(
+            f"In its first {MINUTES} minutes the demo trains systems on its films; see Runs, Systems there.\n"
+        )
 
     def _make_judged(self, campaign: Campaign, truth: Path) -> None:
         """Make the judged campaign, unless an earlier version made this demo, which had no researcher."""
@@ -107,6 +131,7 @@ def _draw(folder: Path) -> None:
 
 def _make_captions(folder: Path) -> None:
     """Import the corpus, and make captions of its descriptions: the queries are captions of moments."""
+    vectors.store()
     with transaction.atomic():
         load("demo", Source(folder / "moments.jsonl", "tvr", kind="v", media=media_at(str(folder / "films"))))
         corpus = Corpus.objects.get(name="demo")
@@ -145,5 +170,4 @@ def _accounts(address: str) -> str:
         f"  annotators  {', '.join(ANNOTATORS)}\n"
         f"Open {address} and sign in as {ANNOTATORS[0]} to judge a batch.\n"
         f"As {LEAD} or {RESEARCHER} you find runs of four systems in “{TITLE}”.\n"
-        f"In its first {MINUTES} minutes the demo trains systems on its films; see Runs, Systems there.\n"
     )

@@ -79,7 +79,7 @@ def _words(address: str) -> list[str]:
     except (InterfaceError, DatabaseError) as fault:
         return [
             f"The database is not ready: {str(fault).strip()}",
-            "If it is new, or the program is, run `python manage.py migrate`.",
+            f"If it is new, or the program is, run `{settings.COMMAND} migrate`.",
         ]
     finally:
         connections.close_all()  # else the processes of the server would share this connection
@@ -100,7 +100,7 @@ def _refuse_what_would_fail(bind: str, is_local: bool) -> None:
     if missing := uncollected():
         raise ReeljudgeError(
             f"{settings.STATIC_ROOT}: {missing} is missing or not that of this program. "
-            "Run `python manage.py collectstatic --noinput` first"
+            f"Run `{settings.COMMAND} collectstatic --noinput` first"
         )
 
 

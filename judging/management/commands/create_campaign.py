@@ -51,8 +51,7 @@ class Command(ReeljudgeCommand):
     def handle(self, **options: Any) -> None:
         lines = _create(options)
         self.stdout.write(
-            "\n".join(lines)
-            + "\nA worker ranks the candidates: `make run` starts one, and so does `manage.py worker --until-idle`."
+            "\n".join(lines) + "\nA worker ranks the candidates: `serve` starts one, and so does `worker --until-idle`."
         )
 
 

@@ -44,7 +44,7 @@ class Command(ReeljudgeCommand):
             self._estimate(corpus, options["again"])
         job = ask_for_rewording(corpus, By.CHAT if options["chat"] else By.CAST, again=options["again"])
         if options["later"]:
-            return self.stdout.write(f"{job}: {job.state}; a worker does the rest (manage.py worker)")
+            return self.stdout.write(f"{job}: {job.state}; a worker does the rest (the command worker)")
         self._work(job)
         return self._tell(corpus)
 

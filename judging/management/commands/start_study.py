@@ -26,4 +26,4 @@ class Command(ReeljudgeCommand):
         campaign = Campaign.objects.named(options["campaign"])
         plan = Plan(**{field: options[field] for field in Plan._fields})
         job = ask_for_study(campaign, plan)
-        self.stdout.write(f"{job}: {job.state}; a worker does the rest (manage.py worker)")
+        self.stdout.write(f"{job}: {job.state}; a worker does the rest (the command worker)")

@@ -39,11 +39,11 @@ class Command(ReeljudgeCommand):
         plan = _plan(options)
         job = ask_for_training(plan)
         if not options["now"]:
-            self.stdout.write(f"{job}: {job.state}; a worker does the rest (manage.py worker)")
+            self.stdout.write(f"{job}: {job.state}; a worker does the rest (the command worker)")
         elif work_off_one(job):
             self._tell(job, plan)
         else:
-            self.stdout.write(f"{job}: a worker has it already (manage.py jobs {job.pk})")
+            self.stdout.write(f"{job}: a worker has it already (the command jobs {job.pk})")
 
     def _tell(self, job: Job, plan: Plan) -> None:
         """Print the report, or end with the job's error."""
