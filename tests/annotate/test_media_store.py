@@ -25,6 +25,7 @@ from scipy.stats import kendalltau
 
 from campaigns.models import Membership
 from config import media_store
+from config.operations import doctor
 from corpus.media_audit import audit_media
 from corpus.models import Clip, Moment
 from jobs.models import Job
@@ -339,3 +340,19 @@ def test_pages_may_show_and_fetch_what_the_store_sends(tmp_path: Path) -> None:
     assert place.run("manage.py", "shell", "--no-imports", "-c", policy).count("'https://s3.example.org'") == 2
     rules = used.CONTENT_SECURITY_POLICY["DIRECTIVES"]
     assert (rules["media-src"], rules["connect-src"]) == (["'self'", "blob:"], ["'self'"])
+
+
+@pytest.mark.django_db
+def test_doctor_compares_the_buckets_rule_with_the_sites_names(bucket: Any, settings: Any) -> None:
+    settings.MEDIA_ADDRESSES, settings.ALLOWED_HOSTS = media_store.PRESIGNED, ["judge.example.org", "other.example.org"]
+    rule = {"AllowedOrigins": ["https://judge.example.org"], "AllowedMethods": ["GET"]}
+    bucket.Cors().put(CORSConfiguration={"CORSRules": [rule]})
+    found = [(each.level, each.words) for each in doctor.look() if each.check == "store"]
+    assert found == [
+        ("ok", "keeps what is written"),
+        (
+            "error",
+            "the bucket's CORS rule does not allow GET from other.example.org; expected https://other.example.org",
+        ),
+    ]
+    assert not list(bucket.objects.all())

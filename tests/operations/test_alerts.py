@@ -31,8 +31,8 @@ def alerts() -> list[dict[str, Any]]:
 
 def expressions() -> list[str]:
     panels = json.loads((DEPLOY / "grafana" / "reeljudge.json").read_text())["panels"]
-    shown = [target["expr"] for panel in panels for target in panel["targets"]]
-    return [each["expr"] for each in alerts()] + [each.replace("$__rate_interval", "5m") for each in shown]
+    drawn = [target["expr"] for panel in panels for target in panel["targets"]]
+    return [each["expr"] for each in alerts()] + [each.replace("$__rate_interval", "5m") for each in drawn]
 
 
 @pytest.mark.django_db

@@ -1,0 +1,190 @@
+"""What `doctor` looks at: each check says in a line what it found, and what would be right where that is wrong."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.core.checks import ERROR as SERIOUS
+from django.core.checks import run_checks
+from django.core.files.base import ContentFile
+from django.core.files.storage import FileSystemStorage, default_storage
+from django.core.mail import get_connection
+from django.db import connection
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from config.media_store import PRESIGNED
+from config.operations import backups, readiness
+from jobs.management.commands.serve import uncollected
+from jobs.models import Sign
+from jobs.queue import machine_of
+
+OK, WARNING, ERROR = "ok", "warning", "error"
+GIB = 1 << 30
+LEAST_FREE, FEW_FREE = 1 * GIB, 5 * GIB  # bytes of a disk
+MOST_APART = 2.0  # seconds between the clocks of the database and of this machine
+OLDEST_BACKUP = timedelta(days=2)
+
+
+class Finding(NamedTuple):
+    check: str
+    level: str
+    words: str
+
+
+def look() -> Iterator[Finding]:
+    """Do all checks, one after the other. What a check meets unexpectedly is its finding."""
+    for name, check in CHECKS.items():
+        try:
+            yield from (Finding(name, level, words) for level, words in check())
+        except Exception as fault:  # noqa: BLE001 - whatever it is, the operator wants to know of it, and of the rest
+            words = " ".join(str(fault).split()) or "no reason"
+            yield Finding(name, ERROR, f"{type(fault).__name__}: {words}")
+
+
+Found = Iterator[tuple[str, str]]
+
+
+def _settings() -> Found:
+    """Django's own checks; those of a site that others reach, if a proxy is named."""
+    found = run_checks(include_deployment_checks=bool(settings.TRUSTED_PROXIES), databases=["default"])
+    for each in found:
+        yield ERROR if each.level >= SERIOUS else WARNING, f"{each.msg} {each.hint or ''}".strip()
+    if not found:
+        yield OK, f"version {settings.VERSION}, home {settings.HOME}"
+
+
+def _static() -> Found:
+    if missing := uncollected():
+        yield ERROR, f"{missing} in {settings.STATIC_ROOT} is missing or of another version; run `collectstatic`"
+    else:
+        yield OK, "all collected"
+
+
+def _database() -> Found:
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("SELECT sqlite_version()")
+            yield OK, f"SQLite {cursor.fetchone()[0]}, for one machine"
+            return
+        for name in ("fsync", "synchronous_commit"):
+            cursor.execute(f"SHOW {name}")
+            if (value := cursor.fetchone()[0]) == "off":
+                yield ERROR, f"{name} is {value}: acknowledged grades can be lost; expected on"
+        cursor.execute("SHOW server_version")
+        yield OK, f"PostgreSQL {cursor.fetchone()[0]}"
+
+
+def _tables() -> Found:
+    found = readiness.CHECKS["migrations"]()
+    yield (OK, "as this version knows them") if found == readiness.OK else (ERROR, f"migrations: {found}")
+
+
+def _clock() -> Found:
+    if connection.vendor == "sqlite":
+        yield OK, "that of the database is this machine's"
+        return
+    before = timezone.now()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT CLOCK_TIMESTAMP()")
+        there = cursor.fetchone()[0]
+    apart = abs((there - before - (timezone.now() - before) / 2).total_seconds())
+    words = f"{apart:.1f} s apart from the database's"
+    yield (OK, words) if apart <= MOST_APART else (ERROR, f"{words}; let NTP set the clocks of all machines")
+
+
+def _redis() -> Found:
+    if not settings.REDIS_URL:
+        yield OK, "none: jobs are run by the embedded worker of `serve`, or by `worker`"
+        return
+    import redis
+
+    server = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=5, socket_connect_timeout=5)
+    found = server.info()
+    policy = found.get("maxmemory_policy", "noeviction")
+    if policy != "noeviction":
+        yield WARNING, f"maxmemory-policy is {policy}: messages can be lost; expected noeviction"
+    yield OK, f"Redis {found['redis_version']}"
+
+
+def _store() -> Found:
+    """Write, read and remove a small file; a store that browsers reach must also allow this site's scripts."""
+    content = secrets.token_bytes(16)
+    name = default_storage.save(f"doctor-{secrets.token_hex(8)}", ContentFile(content))
+    try:
+        with default_storage.open(name) as file:
+            is_same = file.read() == content
+    finally:
+        default_storage.delete(name)
+    yield (OK, "keeps what is written") if is_same else (ERROR, "gives back other bytes than were written")
+    if settings.MEDIA_ADDRESSES == PRESIGNED:
+        yield from _origins()
+
+
+def _origins() -> Found:
+    store: Any = default_storage
+    rules = store.bucket.Cors().cors_rules
+    allowed = {origin for rule in rules if "GET" in rule["AllowedMethods"] for origin in rule["AllowedOrigins"]}
+    for host in settings.ALLOWED_HOSTS:
+        if not allowed & {f"https://{host}", f"http://{host}", "*"}:
+            yield ERROR, f"the bucket's CORS rule does not allow GET from {host}; expected https://{host}"
+
+
+def _disk() -> Found:
+    folders = [Path(settings.HOME)]
+    if isinstance(default_storage, FileSystemStorage):
+        folders.append(Path(settings.MEDIA_ROOT))
+    for folder in folders:
+        there = next(each for each in (folder, *folder.parents) if each.exists())
+        free = shutil.disk_usage(there).free
+        words = f"{free / GIB:.1f} GiB free in {folder}"
+        level = ERROR if free < LEAST_FREE else WARNING if free < FEW_FREE else OK
+        yield level, words if level == OK else f"{words}; expected {FEW_FREE / GIB:.0f} GiB or more"
+
+
+def _mail() -> Found:
+    if not settings.MAILS:
+        yield OK, "no server is set (EMAIL_URL): links are handed over by people"
+        return
+    with get_connection():
+        yield OK, "the server answers"
+
+
+def _workers() -> Found:
+    recent = Now() - timedelta(seconds=readiness.SECONDS_SINCE_A_SIGN)
+    machines = {machine_of(name) for name in Sign.objects.filter(at__gt=recent).values_list("worker", flat=True)}
+    if machines:
+        yield OK, f"signs of life from {', '.join(sorted(machines))}"
+    else:
+        yield WARNING, f"none seen for {readiness.SECONDS_SINCE_A_SIGN} seconds; expected one, unless one is busy"
+
+
+def _backup() -> Found:
+    at = backups.newest()
+    if at is None:
+        yield WARNING, "none is known; run `backup` each night"
+    elif timezone.now() - at > OLDEST_BACKUP:
+        yield WARNING, f"the newest is of {at:%Y-%m-%d %H:%M} UTC; run `backup` each night"
+    else:
+        yield OK, f"the newest is of {at:%Y-%m-%d %H:%M} UTC"
+
+
+CHECKS: dict[str, Callable[[], Found]] = {
+    "settings": _settings,
+    "static files": _static,
+    "database": _database,
+    "tables": _tables,
+    "clock": _clock,
+    "redis": _redis,
+    "store": _store,
+    "disk": _disk,
+    "mail": _mail,
+    "workers": _workers,
+    "backup": _backup,
+}
