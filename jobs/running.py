@@ -111,7 +111,9 @@ def _run(job: Job, watch: Watch | None) -> None:
     except JobLeft as fault:
         job.leave(str(fault))
     except ModuleNotFoundError as fault:
-        job.leave(f"{fault.name} is not installed on {machine_of(job.worker)}: pip install 'reeljudge[worker]'")
+        reason = f"{fault.name} is not installed on {machine_of(job.worker)}: pip install 'reeljudge[worker]'"
+        log.warning("%s is left to other machines: %s", job, reason)
+        job.leave(reason)
     except (JobPostponed, Busy) as fault:
         _postpone(job, str(fault))
     except refusals as fault:

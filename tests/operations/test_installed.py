@@ -23,6 +23,11 @@ from tests.waiting import wait_until
 VERSIONS = ("3.11", "3.12", "3.13")
 APPS = set(PROJECT["tool"]["importlinter"]["root_packages"])
 INSTALLING = (ROOT / "docs" / "installing.md").read_text()
+ONE_LIBRARY = """
+import sys, reeljudge
+from demo.judged import Client
+print(Client is reeljudge.Client, {"metrics", "systems"} & {*sys.modules})
+"""
 # What the command prints one after the other, each within the patience of a test.
 STAGES = ("Drawing", "Rewording", "Ranking", "Freezing", "Submitting", "Reeljudge is at")
 
@@ -143,6 +148,7 @@ def test_two_lines_lead_to_a_judged_batch(place: Path, served: Served) -> None:
     assert "BROKEN" not in served.printed("audit", "--media")
     assert (served.home / ".local" / "share" / "reeljudge" / "reeljudge.sqlite3").exists()
     assert list(served.elsewhere.iterdir()) == []
+    assert served.printed("shell", "--no-imports", "-c", ONE_LIBRARY) == "True set()\n"
     served.printed("train_system", "demo-judged", "mcn", "--by", "researcher")
     wait_until(lambda: "torch is not installed on" in served.printed("jobs"), lambda: served.printed("jobs"))
 
