@@ -16,7 +16,6 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.core.mail import get_connection
 from django.db import connection
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from config.media_store import PRESIGNED
@@ -82,8 +81,8 @@ def _database() -> Found:
 
 
 def _tables() -> Found:
-    found = readiness.CHECKS["migrations"]()
-    yield (OK, "as this version knows them") if found == readiness.OK else (ERROR, f"migrations: {found}")
+    faults = [each for each in (readiness.CHECKS[name]() for name in ("migrations", "release")) if each != readiness.OK]
+    yield (ERROR, faults[0]) if faults else (OK, "as this version knows them")
 
 
 def _clock() -> Found:
@@ -157,12 +156,9 @@ def _mail() -> Found:
 
 
 def _workers() -> Found:
-    recent = Now() - timedelta(seconds=readiness.SECONDS_SINCE_A_SIGN)
-    machines = {machine_of(name) for name in Sign.objects.filter(at__gt=recent).values_list("worker", flat=True)}
-    if machines:
-        yield OK, f"signs of life from {', '.join(sorted(machines))}"
-    else:
-        yield WARNING, f"none seen for {readiness.SECONDS_SINCE_A_SIGN} seconds; expected one, unless one is busy"
+    found = readiness.CHECKS["workers"]()
+    machines = sorted({machine_of(worker) for worker in Sign.objects.recent().values_list("worker", flat=True)})
+    yield (OK, f"signs of life from {', '.join(machines)}") if found == readiness.OK else (WARNING, found)
 
 
 def _backup() -> Found:

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from config.operations import backups, doctor, readiness
 from jobs.models import Sign
+from jobs.queue import Lane
 from tests import made_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -39,7 +40,7 @@ def found() -> dict[str, str]:
 def healthy(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.STATIC_ROOT = made_once.collected_static()
     monkeypatch.setattr(readiness, "_compared", Event())
-    Sign.leave("here:1")
+    Sign.leave("here:1", Lane.values)
     cache.set(backups.NEWEST, timezone.now().isoformat(), None)
 
 
@@ -95,7 +96,7 @@ def test_what_is_well_is_ok() -> None:
         (no_redis, "redis", "error", "ConnectionError"),
         (no_column, "tables", "error", "column corpus_clip.sha256 is missing"),
         (no_static_files, "static files", "error", "run `collectstatic`"),
-        (no_workers, "workers", "warning", "none seen for 120 seconds"),
+        (no_workers, "workers", "warning", "nobody takes jobs of the lane quick, judging, long"),
         (old_backup, "backup", "warning", "run `backup` each night"),
         (no_backup, "backup", "warning", "none is known"),
     ],

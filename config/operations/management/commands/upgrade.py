@@ -50,7 +50,7 @@ def _drain(seconds: float) -> None:
     while worker := Job.objects.running().filter(lease__gt=Now()).values_list("worker", flat=True).first():
         if time.monotonic() > end:
             raise WrongState(
-                f"Worker {worker} is still busy. Stop the workers on all machines (systemctl stop reeljudge-worker "
+                f"Worker {worker} is still busy. Stop the workers on all machines (systemctl stop 'reeljudge-worker@*' "
                 "reeljudge-sweeper); they give their jobs back. Nothing was changed."
             )
         time.sleep(SECONDS_BETWEEN_LOOKS)
