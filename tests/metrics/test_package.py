@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from metrics import __version__
 from tests.metrics import documented
 from tests.metrics.packaged import PROJECT, make_environment, make_wheel, run
 from tests.metrics.shared import ROOT
@@ -69,7 +70,7 @@ def test_the_examples_for_a_shell_run(place: Path, folder: Path) -> None:
 
 def test_every_command_says_what_it_takes(place: Path, tmp_path: Path) -> None:
     program = place / "bin" / "reeljudge"
-    assert run(program, "--version", folder=tmp_path) == "reeljudge 0.1.0\n"
+    assert run(program, "--version", folder=tmp_path) == f"reeljudge {__version__}\n"
     listed = run(program, "--help", folder=tmp_path)
     commands = listed.partition("COMMAND\n")[2].split("\n\n")[0].splitlines()
     names = [line.split()[0] for line in commands if line.startswith("    ") and line[4] != " "]
