@@ -8,6 +8,8 @@ import time
 
 MODULES = [
     "ranking",
+    "streaming",
+    "parts",
     "training_sets",
     "searching",
     "approximate",

@@ -42,11 +42,12 @@ def share(kind: Kind[...], row: Any, parts: Sequence[dict[str, Any]], report: Re
     def progress(done: int) -> None:
         report(done, len(by_key), f"{doing}: {done:,} of {len(by_key):,} parts")
 
-    for key, arguments in by_key.items():
+    under_way = set(mine.unfinished().values_list("key", flat=True))
+    for key in [key for key in by_key if key not in under_way]:
         progress(0)
-        kind.ask(row, key, **arguments)
+        kind.ask(row, key, **by_key[key])
     try:
-        while (done := _done(mine, by_key.keys())) < len(by_key):
+        while (done := _done(mine, len(by_key))) < len(by_key):
             progress(done)
             if part := mine.take(worker_name()):
                 run(part, lambda _, done=done: progress(done))  # type: ignore[misc]
@@ -61,12 +62,12 @@ def _key(arguments: dict[str, Any]) -> str:
     return " ".join(map(str, arguments.values()))
 
 
-def _done(mine: JobQuerySet, wanted: Any) -> int:
+def _done(mine: JobQuerySet, wanted: int) -> int:
     """Return how many of the parts are done."""
     numbers = mine.numbers()
     if failed := mine.failed().first():
         raise JobError(failed.error)
-    if sum(numbers.values()) < len(wanted):
+    if sum(numbers.values()) < wanted:
         raise JobPostponed("parts of this work were cancelled; it begins again")
     return numbers[Job.State.DONE]
 

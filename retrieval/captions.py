@@ -20,7 +20,7 @@ from retrieval.embedding import Vectors, embed, lacking
 from retrieval.encoders import model_key
 from retrieval.nearest import Nearest, merged, nearest
 
-CAPTIONS_OF_A_PART = 2048
+CAPTIONS_OF_A_PART = 1024
 CAPTIONS_OF_A_BLOCK = 32_768
 
 

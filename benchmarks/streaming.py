@@ -1,0 +1,87 @@
+"""Ranking a million captions: the time, and the memory of the process. The vectors are random, and stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import numpy as np
+from django.core.management import call_command
+from django.db import connection
+
+from corpus.models import Corpus, Moment, Video
+from retrieval.captions import CAPTIONS_OF_A_BLOCK, encode_captions, nearest_moments
+from retrieval.embedding import Vectors, embed
+from retrieval.encoders import model_key
+from retrieval.models import Vector
+
+CAPTIONS = int(os.environ.get("STREAMING_CAPTIONS", "1000000"))
+QUERIES, DEPTH, AT_A_TIME, NAME = 500, 40, 5000, "streaming"
+ALONE = """
+import json, sys, django
+django.setup()
+from benchmarks.streaming import measured
+json.dump(measured(), sys.stdout)
+"""
+
+
+def figures() -> Iterator[str]:
+    call_command("migrate", verbosity=0)
+    _store()
+    done = subprocess.run([sys.executable, "-c", ALONE], stdout=subprocess.PIPE, text=True, check=True)
+    found = json.loads(done.stdout)
+    of = f"{CAPTIONS:,} captions, {QUERIES} queries, top {DEPTH}, {connection.vendor}"
+    yield f"ranked in blocks of {CAPTIONS_OF_A_BLOCK:,}: {found['seconds']:.0f} s; {of}"
+    yield f"of which looking for captions without a vector: {found['looking']:.0f} s"
+    yield f"resident memory of the process at most: {found['memory'] / 2**20:.0f} MiB (promised: at most 1,024)"
+    yield f"of which before the first block, with the model: {found['before'] / 2**20:.0f} MiB"
+
+
+def measured() -> dict[str, float]:
+    """Rank in this process, which does nothing else, as the job does."""
+    corpus = Corpus.objects.get(name=NAME)
+    queries = embed([f"somebody opens door number {number}" for number in range(QUERIES)])
+    before, began = _memory(), time.perf_counter()
+    encode_captions(corpus, _silent)
+    looking = time.perf_counter() - began
+    found = nearest_moments(corpus, queries, DEPTH, _silent, lambda rows: None)
+    assert found.nearest.indices.shape == (QUERIES, DEPTH)
+    return {"seconds": time.perf_counter() - began, "looking": looking, "memory": _memory(), "before": before}
+
+
+def _silent(done: int, total: int, message: str = "") -> None:
+    pass
+
+
+def _memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _store() -> None:
+    """Store the corpus with a vector for each caption, unless they are there from the run before."""
+    corpus = Corpus.objects.get_or_create(name=NAME, format="tvr")[0]
+    film = Video.objects.get_or_create(corpus=corpus, name="film", duration=1e9)[0]
+    random, key = np.random.default_rng(1), model_key()
+    for start in range(Moment.objects.filter(video=film).count(), CAPTIONS, AT_A_TIME):
+        texts = [f"Person {number} does what nobody else does." for number in range(start, start + AT_A_TIME)]
+        vectors = _unit(random.standard_normal((AT_A_TIME, 384), np.float32))
+        hashes = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+        rows = zip(hashes, vectors, strict=True)
+        Vector.objects.bulk_create(
+            [Vector(model=key, hash=hash, values=vector.tobytes()) for hash, vector in rows], ignore_conflicts=True
+        )
+        Moment.objects.bulk_create(
+            Moment(video=film, start=number, end=number + 1, description=text, caption=text)
+            for number, text in enumerate(texts, start)
+        )
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    normalised: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return normalised
