@@ -27,6 +27,7 @@ from jobs.registry import KINDS, Report, do_upkeep
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_REPORTS = 0.5
 SECONDS_BETWEEN_SIGNS = 20
+SECONDS_TO_END = 5  # for the last sign, also where the database is away
 SECONDS_BETWEEN_LINES = 10  # of a log
 MOST_SENT = 1000  # messages for a lane, by the sweeper at a time
 # Faults of what surrounds the work, whatever it is: a disk, the network, the database.
@@ -62,7 +63,7 @@ def signs_of_life(lanes: Iterable[str]) -> Iterator[None]:
         yield
     finally:
         ended.set()
-        thread.join(SECONDS_BETWEEN_SIGNS)
+        thread.join(SECONDS_TO_END)
 
 
 def _leave_signs(worker: str, lanes: list[str], ended: Event) -> None:

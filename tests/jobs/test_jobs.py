@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from functools import partial
 from io import StringIO
@@ -25,7 +25,7 @@ from django.utils import timezone
 from base.errors import Busy
 from config import celeryconfig
 from jobs.errors import JobError, JobLost
-from jobs.models import Job
+from jobs.models import Job, Sign
 from jobs.queue import Lane
 from jobs.registry import Report, do_upkeep
 from jobs.running import run, run_job, sweep, upkeep, work_off
@@ -399,7 +399,9 @@ def test_the_embedded_worker_works_jobs_off_and_ends_when_it_is_told(batch: Batc
     try:
         wait_for(job, Job.State.DONE)
         wait_for(cut_clips.ask(batch), Job.State.DONE)
+        assert set(Sign.objects.values_list("lane", flat=True)) == {*Lane.values}
         assert ends(worker) == (0, "")
+        assert not Sign.objects.exists()
     finally:
         worker.kill()
 
@@ -455,6 +457,7 @@ def test_the_embedded_worker_clears_sessions(
 
     monkeypatch.setattr("time.sleep", stop)
     monkeypatch.setattr("jobs.management.commands.worker.close_old_connections", lambda: None)
+    monkeypatch.setattr("jobs.management.commands.worker.signs_of_life", lambda lanes: nullcontext())  # a thread's
     with pytest.raises(SystemExit):
         call_command("worker", lane=[Lane.LONG])
 
