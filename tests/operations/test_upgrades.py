@@ -105,10 +105,10 @@ def triggers_of_migrations() -> set[str]:
 
 def test_the_first_release_is_upgraded_with_all_that_it_holds(place: Installation) -> None:
     before = sql(place, KEPT)
-    sql(place, "UPDATE jobs_job SET lease = '2999-01-01' WHERE state = 'running'")
+    sql(place, "UPDATE jobs_job SET lease = '2999-01-01 00:00:00' WHERE state = 'running'")
     with pytest.raises(AssertionError, match=r"Worker gone:1 is still busy\. Stop the workers .* Nothing was changed"):
         place.manage("upgrade", "--backup", str(place.home / "backups"), "--wait", "0")
-    sql(place, "UPDATE jobs_job SET lease = '2000-01-01' WHERE state = 'running'")
+    sql(place, "UPDATE jobs_job SET lease = '2000-01-01 00:00:00' WHERE state = 'running'")
     printed = place.manage("upgrade", "--backup", str(place.home / "backups"))
     assert "backed up: " in printed
     assert "BROKEN" not in printed

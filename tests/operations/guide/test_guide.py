@@ -54,7 +54,7 @@ NEW_MIGRATION = """from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("jobs", "0001_initial")]
+    dependencies = [("jobs", "LAST")]
     operations = [migrations.RunSQL("CREATE TABLE later (id integer)", "DROP TABLE later")]
 """
 
@@ -150,7 +150,9 @@ def _releases(folder: Path) -> None:
         (copy / name).write_text(f"{(copy / name).read_text()}\n/* the second release */\n")
     for name in ("static/annotate/outbox.js", "static/annotate/workplace.js", "static/scrolling.js"):
         (copy / name).write_text(f"{(copy / name).read_text()}\n// the second release\n")
-    (copy / "jobs" / "migrations" / "0002_later.py").write_text(NEW_MIGRATION)
+    migrations = copy / "jobs" / "migrations"
+    last = max(migrations.glob("0*.py")).stem
+    (migrations / "9999_later.py").write_text(NEW_MIGRATION.replace("LAST", last))
     git("-C", str(copy), "add", "--all")
     person = ("-c", "user.name=t", "-c", "user.email=t@example.org")
     git("-C", str(copy), *person, "commit", "--quiet", "--message", "jobs: Do something later.")
@@ -344,8 +346,10 @@ def _figures_are_counted(place: Place) -> None:
     saved = re.search(r'reeljudge_requests_total{address="judge",method="PUT",status="200"} (\d+)', figures)
     assert saved, figures
     assert int(saved[1]) > 0
-    assert 'reeljudge_clips{state="ready"}' in figures
-    assert '"workers": "ok"' in place.at["web-1"].run("curl -s http://127.0.0.1:8000/readyz")
+    assert 'reeljudge_clips{state="failed"} 0' in figures
+    for lane in ("quick", "judging", "long"):
+        assert re.search(rf'reeljudge_workers\{{lane="{lane}",machine="\S+"\}} [12]', figures)
+    assert '"workers": "ok"' in place.at["web-1"].run("curl -s http://127.0.0.1:8000/statusz")
 
 
 def _restore(place: Place, part: str, people: list[Annotator]) -> int:
