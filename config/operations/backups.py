@@ -6,7 +6,6 @@ The files themselves are copied afterwards, with the tools of their store (docs/
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -25,6 +24,7 @@ from django.core.files.storage import default_storage
 from django.db import connection
 
 from base.errors import ReeljudgeError
+from systems.storage import digest
 
 NAME = re.compile(r"reeljudge-\d{8}T\d{6}Z")
 DATABASE, FILES, SUMMARY = "database", "files.jsonl", "backup.json"
@@ -57,7 +57,7 @@ def back_up(target: Path, keep: int | None = None) -> Path:
             "at": now.isoformat(),
             "kind": connection.vendor,
             "size": copy.stat().st_size,
-            "sha256": _sha256(copy),
+            "sha256": digest(copy),
             "files": number,
         }
         (unfinished / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n")
@@ -119,7 +119,7 @@ def _verify(folder: Path) -> None:
         if summary["kind"] != connection.vendor:
             names = f"DATABASE_URL names a database of {connection.vendor}"
             raise BackupRefused(f"{folder}: is of {summary['kind']}; {names}")
-        if copy.stat().st_size != summary["size"] or _sha256(copy) != summary["sha256"]:
+        if copy.stat().st_size != summary["size"] or digest(copy) != summary["sha256"]:
             raise BackupRefused(f"{copy}: is not as it was written; expected another backup")
         if sum(1 for _ in _files(folder)) != summary["files"]:
             raise BackupRefused(f"{folder / FILES}: is not as it was written; expected {summary['files']} lines")
@@ -179,8 +179,3 @@ def _run_postgres(command: str, *arguments: object) -> None:
     if done.returncode:
         words = done.stderr.strip().splitlines() or ["no reason"]
         raise BackupRefused(f"{command}: {words[-1]}")
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -140,8 +139,7 @@ def _disk() -> Found:
     if isinstance(default_storage, FileSystemStorage):
         folders.append(Path(settings.MEDIA_ROOT))
     for folder in folders:
-        there = next(each for each in (folder, *folder.parents) if each.exists())
-        free = shutil.disk_usage(there).free
+        free = readiness.free_bytes(folder)
         words = f"{free / GIB:.1f} GiB free in {folder}"
         level = ERROR if free < LEAST_FREE else WARNING if free < FEW_FREE else OK
         yield level, words if level == OK else f"{words}; expected {FEW_FREE / GIB:.0f} GiB or more"

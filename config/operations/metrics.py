@@ -6,11 +6,9 @@ A save is a request to the address `judge`, and a claim is one to the address `c
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections import Counter as Counts
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
@@ -24,6 +22,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from config.operations import backups
+from config.operations.readiness import free_bytes
 from corpus.models import TO_COME, Clip
 from jobs.models import Job, Sign
 from jobs.queue import Lane, machine_of
@@ -117,12 +116,10 @@ class _Rows(Collector):
 
 
 class _Disks(Collector):
-    """What is free where this machine writes. A folder that is not there yet has its parent's disk."""
+    """What is free where this machine writes."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         free = GaugeMetricFamily("reeljudge_disk_free_bytes", "Bytes free for files", labels=["folder"])
         for name in ("HOME", "MEDIA_ROOT", "UPLOAD_ROOT"):
-            folder = Path(getattr(settings, name))
-            there = next(each for each in (folder, *folder.parents) if each.exists())
-            free.add_metric([name.removesuffix("_ROOT").lower()], shutil.disk_usage(there).free)
+            free.add_metric([name.removesuffix("_ROOT").lower()], free_bytes(getattr(settings, name)))
         yield free

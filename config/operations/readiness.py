@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
@@ -109,6 +110,12 @@ def _media() -> str:
         return OK if os.access(folder if folder.exists() else folder.parent, os.R_OK | os.X_OK) else "failed"
     default_storage.exists("readyz")  # asks the store, whatever it answers
     return OK
+
+
+def free_bytes(folder: Path) -> int:
+    """Return how much the disk of a folder can still hold. A folder that is not there yet has its parent's disk."""
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    return shutil.disk_usage(there).free
 
 
 def _workers() -> str:
