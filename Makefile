@@ -11,21 +11,21 @@ run: .venv/ready
 	@$(BIN)/python manage.py words -v0
 	@exec $(BIN)/python manage.py demo --bind $(ADDRESS)
 
-test: setup .venv/dev
+test: .venv/dev
 	@PYTHON=$(BIN)/python sh tests/run.sh
 
 # What the changes since BASE (main) concern, nearest first: an answer in seconds, and no substitute for `make test`.
-test-changed: setup .venv/dev
+test-changed: .venv/dev
 	@files=$$($(BIN)/python -m tests.changed) && [ -n "$$files" ] || { echo "No test imports what changed."; exit 0; } && \
 	  REELJUDGE_HOME=$(CURDIR)/var/test PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m pytest -q -x $$files
 
-test-everything: setup .venv/dev
+test-everything: .venv/dev
 	@PYTHON=$(BIN)/python sh tests/run.sh everything
 
-faults: setup .venv/dev
+faults: .venv/dev
 	@REELJUDGE_HOME=$(CURDIR)/var/test PYTHON=$(BIN)/python sh tests/services.sh env -u DATABASE_URL -u REDIS_URL $(BIN)/python -m pytest -q -m "long or fault"
 
-guide: setup .venv/dev
+guide: .venv/dev
 	@REELJUDGE_HOME=var/test PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m pytest -q -m long tests/operations/guide
 
 check: setup .venv/dev

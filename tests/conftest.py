@@ -20,7 +20,7 @@ from base import translations
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
 from judging.models import Batch
-from tests import browsing, emptying, made_once
+from tests import browsing, emptying, forks, made_once
 from tests.cast import make_query, settle
 from tests.installation import Installation, installation
 
@@ -51,6 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("both_databases")
         if not SERVERS.isdisjoint(_fixtures(item)):
             with_servers.add(item.path)
+            item.stash[forks.needs_server] = True
     tests = Counter(item.path for item in items if item.path not in with_servers)
     items.sort(key=lambda item: (item.path not in with_servers, -tests[item.path]))
 

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import psycopg
 
-from tests import made_once
+from tests import forks, made_once
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parent.parent
@@ -168,8 +168,7 @@ def sql(place: Installation, *statements: str) -> list[tuple[Any, ...]]:
 def _redis_of_this_process() -> str:
     """A database of the Redis server for each process of tests: else one's worker takes another's jobs."""
     server, _, number = os.environ["TEST_REDIS_URL"].rpartition("/")
-    process = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
-    return f"{server}/{int(number) + int(process)}"
+    return f"{server}/{int(number) + int(os.environ.get(forks.NUMBER, 0))}"
 
 
 @contextmanager

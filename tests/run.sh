@@ -9,12 +9,9 @@ export REELJUDGE_HOME="$(pwd)/var/test"
 if [ -z "${TEST_POSTGRES_URL:-}" ] || [ -z "${TEST_REDIS_URL:-}" ] || [ -z "${CHROMIUM:-}" ]; then
   [ -z "${REQUIRE_SERVICES:-}" ] || { echo "REQUIRE_SERVICES is set, and a service is missing." >&2; exit 1; }
 fi
-# A file's tests stay in one process, which has one database, one server and one browser for all of them.
-# Files go in the order of the collection: those that take longest begin.
 # One process more than there are cores, since some wait for servers and browsers.
-# When a process dies, the run fails and names its test: with another in its place, pytest-xdist 3.8 may wait for ever.
-processes="${TEST_PROCESSES:-$(($("$PYTHON" -c "import os; print(os.cpu_count())") + 1))}"
-together="--maxprocesses 4 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --durations 25"
+processes="${TEST_PROCESSES:-$(($("$PYTHON" -c "import os; print(min(os.cpu_count(), 3))") + 1))}"
+together="-p tests.forks --durations 25"
 # The many processes that are started read what the first of them compiled.
 unset PYTHONDONTWRITEBYTECODE
 # Each process computes in one thread: more would wait for each other, and take many times as long.
@@ -25,15 +22,15 @@ trap '"$PYTHON" -m tests.made_once' EXIT
 beside="" failed=0
 trap '[ -z "$beside" ] || kill "$beside"; exit 130' INT TERM
 if [ -n "${TEST_POSTGRES_URL:-}" ]; then
-  # The libraries know no database, and need not be imported to find that out.
-  again="database and both_databases and not any_database and not long" workers=1
-  [ "${1:-}" != everything ] || { again="database and not long" workers="$processes"; }
-  env -u REDIS_URL DATABASE_URL="$TEST_POSTGRES_URL" "$PYTHON" -m pytest -q -n "$workers" $together \
-    --ignore tests/metrics --ignore tests/systems -m "$again" >"$REELJUDGE_MADE_ONCE/log" 2>&1 &
+  again="database and both_databases and not any_database and not long" forks=""
+  files=$(grep -rlE "both_databases|transaction=True" --include "test_*.py" tests)  # the others need not be imported
+  [ "${1:-}" != everything ] || { again="database and not long" forks="--forks $processes" files=tests; }
+  env -u REDIS_URL DATABASE_URL="$TEST_POSTGRES_URL" REELJUDGE_TEST_PROCESS=5 \
+    "$PYTHON" -m pytest -q $together $forks -m "$again" $files >"$REELJUDGE_MADE_ONCE/log" 2>&1 &
   beside=$!
 fi
 echo "— all tests, on SQLite; with servers on both databases, and browsers"
-env -u DATABASE_URL -u REDIS_URL "$PYTHON" -m pytest -q -n "$processes" $together || failed=$?
+env -u DATABASE_URL -u REDIS_URL "$PYTHON" -m pytest -q $together --forks "$processes" || failed=$?
 if [ -n "$beside" ]; then
   echo "— on PostgreSQL, in a process beside them ($again)"
   wait "$beside" || failed=$?
