@@ -1,7 +1,8 @@
 """All settings, driven by the environment; docs/settings.md says what each variable means."""
 
-import os
 import secrets
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,13 @@ def secret_key() -> str:
     if key := env.str("SECRET_KEY", default=""):
         return str(key)
     file = HOME / "secret_key"
-    try:
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return file.read_text().strip()
-    with os.fdopen(handle, "w") as out:
-        out.write(key := secrets.token_urlsafe(60))
-    return key
+    if not file.exists():
+        with tempfile.NamedTemporaryFile("w", dir=HOME) as written:
+            written.write(secrets.token_urlsafe(60))
+            written.flush()
+            with suppress(FileExistsError):  # Another process was first.
+                file.hardlink_to(written.name)
+    return file.read_text().strip()
 
 
 SECRET_KEY = secret_key()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from config import settings
 from tests.installation import ROOT
 
 
@@ -40,6 +42,24 @@ def test_nobody_else_can_look_into_the_home(tmp_path: Path) -> None:
     modes = dict(each.split(":") for each in done.stdout.split())
     assert {"reeljudge.sqlite3", "reeljudge.sqlite3-wal", "secret_key"} <= modes.keys()
     assert set(modes.values()) == {"600"}
+
+
+def test_processes_that_start_at_once_have_one_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    monkeypatch.setattr(settings, "HOME", tmp_path)
+    make = secrets.token_urlsafe
+
+    def slow(length: int) -> str:
+        """As when another process starts while this one makes its key."""
+        monkeypatch.setattr(secrets, "token_urlsafe", make)
+        keys.append(settings.secret_key())
+        return make(length)
+
+    monkeypatch.setattr(secrets, "token_urlsafe", slow)
+    keys: list[str] = []
+    keys.append(settings.secret_key())
+    assert keys[0] == keys[1] != ""
+    assert [each.name for each in tmp_path.iterdir()] == ["secret_key"]
 
 
 @pytest.mark.parametrize(
