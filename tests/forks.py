@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from itertools import chain, groupby
 from multiprocessing.connection import wait
@@ -108,9 +109,7 @@ def _work(session: pytest.Session, number: int, queues: list[Queue], reports: An
     config.workerinput = {"workerid": name}  # type: ignore[attr-defined]  # pytest-django names the database by it
     plugins = config.pluginmanager
     plugins.unregister(name="terminalreporter")
-    capture: Any = plugins.getplugin("capturemanager")
-    capture.stop_global_capturing()  # a file that all forks would write to
-    capture.start_global_capturing()
+    _capture_alone(plugins.getplugin("capturemanager"))
     factory: Any = config._tmp_path_factory  # type: ignore[attr-defined]
     factory._basetemp = factory.mktemp(name, numbered=False)
     plugins.register(Reporter(config, reports))
@@ -121,6 +120,15 @@ def _work(session: pytest.Session, number: int, queues: list[Queue], reports: An
             config.hook.pytest_runtest_protocol(item=before, nextitem=test)
         before = test
     reports.send((None, None))
+
+
+def _capture_alone(capture: Any) -> None:
+    """Print into new files, not into those of all forks. They get the old ones' numbers, which streams hold on to."""
+    for each in (capture._global_capturing.out, capture._global_capturing.err):
+        with tempfile.TemporaryFile() as new:
+            os.dup2(new.fileno(), each.tmpfile.fileno())
+    capture.suspend_global_capture()
+    capture.resume_global_capture()
 
 
 class Reporter:
