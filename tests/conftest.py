@@ -23,6 +23,7 @@ from judging.models import Batch
 from tests import browsing, emptying, forks, made_once
 from tests.cast import make_query, settle
 from tests.installation import Installation, installation
+from tests.remembered import beginning, remembered
 
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", Path(__file__).parent.parent.parent / "shared")) / "data"
 SERVERS = {"browser", "place", "server", "servers"}  # fixtures
@@ -65,6 +66,11 @@ def pytest_collection_finish() -> None:
 
 def _fixtures(item: pytest.Item) -> list[str]:
     return getattr(item, "fixturenames", [])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    beginning.start()
 
 
 @pytest.hookimpl(trylast=True)
@@ -183,6 +189,7 @@ def shared() -> Path:
 
 
 @pytest.fixture
+@remembered
 def corpus(db: None) -> Corpus:
     """Sixty moments in six films, without media."""
     corpus = Corpus.objects.create(name="films", format="tvr")
@@ -202,6 +209,7 @@ def corpus(db: None) -> Corpus:
 
 
 @pytest.fixture
+@remembered
 def campaign(corpus: Corpus) -> Campaign:
     """One query with forty ranked candidates; its first batch of twenty is open."""
     campaign = Campaign.objects.create(name="films", corpus=corpus, order_seed=7)
@@ -215,6 +223,7 @@ def batch(campaign: Campaign) -> Batch:
 
 
 @pytest.fixture
+@remembered
 def settled(batch: Batch, ada: Membership, bob: Membership) -> Batch:
     """Its last five all have grade 1."""
     settle(batch, ada, bob)
@@ -225,6 +234,7 @@ def settled(batch: Batch, ada: Membership, bob: Membership) -> Batch:
 def member(campaign: Campaign) -> Callable[..., Membership]:
     """Makes somebody a member: member("ada") is an annotator, member("leo", "lead") a lead."""
 
+    @remembered
     def make(username: str, role: str = "annotator") -> Membership:
         user, _ = User.objects.get_or_create(username=username)
         return campaign.add_member(user, role)
@@ -258,5 +268,6 @@ def leo(member: Callable[..., Membership]) -> Membership:
 
 
 @pytest.fixture
+@remembered
 def outsider(db: None) -> User:
     return User.objects.create(username="oda")

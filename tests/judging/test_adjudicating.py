@@ -25,12 +25,14 @@ from reports.statistics.arrays import read
 from reports.statistics.collection import collection
 from reports.statistics.progress import progress
 from tests.cast import browser, claim, judge_all, settle_round_one
+from tests.remembered import remembered
 from tests.tampering import forget
 
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
 
 
 @pytest.fixture
+@remembered
 def judged(batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership) -> Batch:
     """Ranks 1 and 2 are discarded, the others settled."""
     settle_round_one(batch, ada, bob, apart=2)

@@ -20,12 +20,14 @@ from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Revisi
 from judging.work import grading
 from tests.cast import claim, judge_all, make_query, settle_round_one
 from tests.conftest import Case
+from tests.remembered import remembered
 from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about constraints
 
 
 @pytest.fixture
+@remembered
 def sound(
     campaign: Campaign, batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership
 ) -> Campaign:

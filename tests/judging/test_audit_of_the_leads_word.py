@@ -17,12 +17,14 @@ from judging.review.reviewing import review, undo
 from judging.work import claiming
 from tests.cast import claim, judge_all, make_query, settle_round_one
 from tests.conftest import Case
+from tests.remembered import remembered
 from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about constraints
 
 
 @pytest.fixture
+@remembered
 def righted(
     campaign: Campaign,
     batch: Batch,

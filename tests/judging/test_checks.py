@@ -21,9 +21,11 @@ from judging.quality.checks import REMEMBERED, REPEAT_AFTER, draw_gold, gold, is
 from judging.work import claiming
 from releases.exports import FILES
 from tests.cast import by_rank, claim, expire, judge_all, settled_and_more, small_batches, work_until_check
+from tests.remembered import remembered
 
 
 @pytest.fixture
+@remembered
 def closed(campaign: Campaign, bob: Membership, cleo: Membership) -> Campaign:
     settled_and_more(campaign, bob, cleo)
     return campaign

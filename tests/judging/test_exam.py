@@ -22,6 +22,7 @@ from judging.work.claiming import assignment_data
 from releases.exports import FILES
 from reports.tables.examinees import overview
 from tests.cast import browser, claim, expire, judge_all, make_query
+from tests.remembered import remembered
 from tests.tampering import forget, tampering
 
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
@@ -30,6 +31,7 @@ Grade = Callable[[Candidate], int]
 
 
 @pytest.fixture
+@remembered
 def exam(campaign: Campaign) -> Campaign:
     """Two of four queries, the best three candidates of each."""
     for number in ("2", "3", "4"):

@@ -16,10 +16,12 @@ from judging.quality.check_results import Checked, Speed, check_pairs, check_tot
 from judging.quality.checks import draw_gold
 from judging.work import claiming, submitting
 from tests.cast import by_rank, claim, judge_all, settled_and_more, work_until_check
+from tests.remembered import remembered
 from tests.tampering import tampering
 
 
 @pytest.fixture
+@remembered
 def checked(campaign: Campaign, bob: Membership, cleo: Membership) -> Campaign:
     """Gold is ready for Ada, in checks of five to ten pairs; warnings from 20 % on, a pause from 50 %."""
     settled_and_more(campaign, bob, cleo, size=10)

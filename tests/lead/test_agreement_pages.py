@@ -20,11 +20,13 @@ from judging.review.decisions import withdraw
 from reports import summaries
 from reports.models import Summary
 from tests.cast import browser, claim, judge_all, settle_round_one, text_between_tags
+from tests.remembered import remembered
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
 
 @pytest.fixture
+@remembered
 def contested(batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership) -> Batch:
     """Ada and Bob are far apart on ranks 1-3, which Cleo and Dan judge again."""
     settle_round_one(batch, ada, bob, apart=3)

@@ -13,10 +13,12 @@ from judging.models import Candidate, Kind, Query, Revision
 from judging.quality.check_results import check_totals, recent_checks
 from judging.quality.checks import draw_gold, gold
 from tests.cast import browser, by_rank, judge_all, settled_and_more, work_until_check
+from tests.remembered import remembered
 from tests.tampering import tampering
 
 
 @pytest.fixture
+@remembered
 def checked(campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership) -> Campaign:
     """Ada judged a gold check, all of it off."""
     settled_and_more(campaign, bob, cleo)

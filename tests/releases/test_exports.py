@@ -22,6 +22,7 @@ from judging.models import Assignment, Batch, Candidate
 from judging.work import grading, submitting
 from releases.exports import FILES
 from tests.cast import claim, judge_all, make_query, settle_round_one
+from tests.remembered import remembered
 from tests.terminal import ROOT, printed, refused
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
@@ -41,6 +42,7 @@ def named(member: Callable[..., Membership]) -> list[Membership]:
 
 
 @pytest.fixture
+@remembered
 def judged(batch: Batch, named: list[Membership]) -> Batch:
     """Three contested after round one; of these rank 1 settled, 2 and 3 discarded. Rank 20 was flagged."""
     Video.objects.filter(name="secret-video-0").update(name=ODD)

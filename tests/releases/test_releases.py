@@ -39,6 +39,7 @@ from releases.freezing import freeze, freeze_release
 from releases.models import Release
 from releases.verifying import CHECKS, verify
 from tests.cast import browser, claim, content_of, judge_all, make_query, settle_round_one
+from tests.remembered import remembered
 from tests.terminal import manage, printed, refused
 from tests.together import at_once
 
@@ -47,6 +48,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
+@remembered
 def judged(
     batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership, leo: Membership
 ) -> Campaign:

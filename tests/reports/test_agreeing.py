@@ -22,6 +22,7 @@ from reports.statistics.agreement import agreement, by_query
 from reports.statistics.arrays import CANDIDATE, JUDGEMENT, Read, joined, read
 from reports.statistics.collection import by_rank, by_similarity, collection, spread
 from tests.cast import claim, judge_all, make_query
+from tests.remembered import remembered
 from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
@@ -41,6 +42,7 @@ def four(campaign: Campaign) -> Campaign:
 
 
 @pytest.fixture
+@remembered
 def judged(four: Campaign, ada: Membership, bob: Membership, cleo: Membership, dan: Membership) -> Campaign:
     """Round one in the second and third week of 2026, round two in the third."""
     judge_all(claim(ada), lambda candidate: ADA[candidate.rank - 1])

@@ -19,6 +19,7 @@ from reports.hours import Rates, Worked
 from reports.models import ApprovedDay, ApprovedPeriod
 from reports.pay import PayRow, Period, approve, pay_of, sum_of
 from tests.cast import browser, settle_round_one
+from tests.remembered import remembered
 from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about a verb, which locks rows, and about triggers
@@ -29,6 +30,7 @@ PAGE = "/campaigns/films/hours/"
 
 
 @pytest.fixture
+@remembered
 def worked(batch: Batch, member: Callable[..., Membership]) -> Batch:
     """Two people judged twenty pairs each in May 2024, on the 10th and on the 20th, 100 of 120 seconds a pair."""
     people = member("one"), member("two")

@@ -24,6 +24,7 @@ from reports.hours import total
 from reports.pay import Period, worked_in
 from reports.summaries import store_summaries
 from tests.cast import browser, content_of, settle_round_one
+from tests.remembered import remembered
 from tests.tampering import tampering
 from tests.terminal import printed
 from tests.test_access import MATRIX
@@ -44,6 +45,7 @@ def named(member: Callable[..., Membership]) -> list[Membership]:
 
 
 @pytest.fixture
+@remembered
 def worked(batch: Batch, named: list[Membership]) -> Batch:
     """Two people judged twenty pairs each in May 2024: the first 90 seconds a pair, the second 45."""
     first, second = named

@@ -21,6 +21,7 @@ from reports.pay import Period
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 from tests.cast import browser, settle_round_one
 from tests.lead.test_campaign_settings import SENT
+from tests.remembered import remembered
 from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
@@ -30,6 +31,7 @@ TODAY = timezone.localdate
 
 
 @pytest.fixture
+@remembered
 def paid(batch: Batch, ada: Membership, bob: Membership) -> Campaign:
     """Ada judged for an hour four days ago and for half an hour today, Bob for an hour today."""
     settle_round_one(batch, ada, bob)

@@ -15,6 +15,7 @@ from releases.freezing import freeze
 from releases.models import Release
 from runs.models import Run
 from tests.cast import claim, judge_all, make_query, small_batches
+from tests.remembered import remembered
 from tests.runs.uploading import Predictions, uploaded
 
 QUERIES = 6
@@ -32,6 +33,7 @@ def rio(campaign: Campaign, member: Callable[..., Membership]) -> Membership:
 
 
 @pytest.fixture
+@remembered
 def judged(campaign: Campaign, member: Callable[..., Membership]) -> Campaign:
     """Each query has four candidates, of which the first is perfect; some pairs go to four annotators."""
     small_batches(campaign, 0)
