@@ -9,7 +9,7 @@ export REELJUDGE_HOME="$(pwd)/var/test"
 if [ -z "${TEST_POSTGRES_URL:-}" ] || [ -z "${TEST_REDIS_URL:-}" ] || [ -z "${CHROMIUM:-}" ]; then
   [ -z "${REQUIRE_SERVICES:-}" ] || { echo "REQUIRE_SERVICES is set, and a service is missing." >&2; exit 1; }
 fi
-# One process more than there are cores, since some wait for servers and browsers.
+# One process more than there are cores, since the first waits for servers and a browser.
 processes="${TEST_PROCESSES:-$(($("$PYTHON" -c "import os; print(min(os.cpu_count(), 3))") + 1))}"
 together="-p tests.forks --durations 25"
 # The many processes that are started read what the first of them compiled.
