@@ -35,7 +35,8 @@ NAMES: dict[str, Callable[[Campaign, Callable[[], Read]], Any]] = {
     DAYS: lambda campaign, pool: days_over(campaign),
 }
 AT_ONCE = 5000  # candidates or moments; a campaign with more is summarized by a job
-FRESH = timedelta(minutes=1)  # a stored summary is not replaced before this age
+FRESH = timedelta(minutes=1)  # a stored summary is not replaced before this age,
+PAUSE = 10  # nor before so many times as long as its counting took
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,16 @@ def current_summaries(campaign: Campaign, *names: str) -> dict[str, CurrentSumma
     summaries = {summary.name: summary for summary in rows}
     made = min((each.made for each in summaries.values()), default=None) if len(summaries) == len(names) else None
     waiting = job is not None and job.state != Job.State.DONE  # only a person starts a failed job again
-    is_old = made is None or (newest is not None and newest > made and timezone.now() > made + FRESH)
+    is_old = made is None or (newest is not None and newest > made and timezone.now() > made + _fresh(job))
     if not waiting and is_old:
         job = count_agreement.ask(campaign)
     return {name: CurrentSummary(summaries[name].counts if name in summaries else None, made, job) for name in names}
+
+
+def _fresh(job: Job | None) -> timedelta:
+    """Return for how long summaries are not counted anew, so that the largest campaign uses a tenth of a worker."""
+    took = job.ended - job.started if job and job.started and job.ended else timedelta()
+    return max(FRESH, PAUSE * took)
 
 
 def last_summary(campaign: Campaign, name: str) -> Any:

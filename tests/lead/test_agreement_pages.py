@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -168,6 +169,19 @@ def test_newer_submissions_are_asked_for_after_a_minute(contested: Batch, campai
     Assignment.objects.update(submitted=timezone.now())
     assert summaries.current_summary(campaign, "agreement").job is None  # not worth it yet
     Summary.objects.update(made=timezone.now() - timedelta(minutes=2))
+    assert summaries.current_summary(campaign, "agreement").counting
+
+
+def test_what_takes_long_to_count_is_not_counted_all_the_time(
+    contested: Batch, campaign: Campaign, large: None
+) -> None:
+    summaries.count_agreement.ask(campaign)
+    assert work_off() == []
+    Job.objects.update(started=F("ended") - timedelta(minutes=10))
+    Assignment.objects.update(submitted=timezone.now())
+    Summary.objects.update(made=timezone.now() - timedelta(minutes=90))
+    assert not summaries.current_summary(campaign, "agreement").counting
+    Summary.objects.update(made=timezone.now() - timedelta(minutes=110))
     assert summaries.current_summary(campaign, "agreement").counting
 
 
