@@ -36,7 +36,7 @@ def share(kind: Kind[...], row: Any, parts: Sequence[dict[str, Any]], report: Re
     JobError
         If a part has failed.
     JobPostponed
-        If what a part needs is not there now.
+        If what a part needs is not there now. Parts that nobody has tried are taken back, here as after a failure.
     """
     by_key = {_key(arguments): arguments for arguments in parts}
     mine = kind.jobs(row).filter(key__in=list(by_key))
@@ -58,6 +58,9 @@ def share(kind: Kind[...], row: Any, parts: Sequence[dict[str, Any]], report: Re
                 _wait_for(mine)
     except JobLost:
         mine.filter(state=Job.State.WAITING).delete()  # nobody waits for them, or whoever does asks again
+        raise
+    except (JobError, JobPostponed):
+        mine.filter(state=Job.State.WAITING, error="").delete()  # the others would come to no more
         raise
     return _results(mine)
 
@@ -81,16 +84,21 @@ def _done(mine: JobQuerySet, wanted: int) -> int:
     numbers = mine.numbers()
     if failed := mine.failed().first():
         raise JobError(failed.error)
+    if (delayed := _delayed(mine)) and not delayed.left_by:
+        raise JobPostponed(delayed.error)
     if sum(numbers.values()) < wanted:
         raise JobPostponed("parts of this work were cancelled; it begins again")
     return numbers[Job.State.DONE]
 
 
+def _delayed(mine: JobQuerySet) -> Job | None:
+    return mine.exclude(error="").filter(state=Job.State.WAITING, due__gt=Now()).first()
+
+
 def _wait_for(mine: JobQuerySet) -> None:
-    """Wait a moment for those who work on the other parts. If nobody does, what a part needs is not there."""
-    unfinished = mine.unfinished()
-    if not mine.running().exists() and (part := unfinished.exclude(error="").filter(due__gt=Now()).first()):
-        raise JobPostponed(part.error)
+    """Wait a moment for those who work on the other parts. If nobody does, no machine has what a part needs."""
+    if not mine.running().exists() and (delayed := _delayed(mine)):
+        raise JobPostponed(delayed.error)
     time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
