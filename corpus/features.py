@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,11 +16,15 @@ from django.conf import settings
 
 from base.errors import BadValue
 from base.text import abbreviated
-from corpus.errors import FilmAway
+from corpus.errors import CorpusError, FilmAway
 from corpus.films import film_at
 from corpus.models import Corpus, Video
+from jobs.errors import JobPostponed
+from jobs.parts import share
+from jobs.registry import Report, kind
 from systems.data import Rows, Videos
-from systems.errors import SystemsError
+from systems.errors import FULL, SystemsError
+from systems.errors import Unavailable as OutOfRoom
 from systems.features.reader import read_objects, read_videos
 from systems.features.sources import HDF5
 
@@ -53,8 +58,8 @@ def must_be_a_set(corpus: Corpus, name: str) -> None:
 def videos_of(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Videos:
     """Return the videos of a corpus with a set of features, which is computed first if it comes from the films.
 
-    Raises SystemsError naming the video whose features are missing or do not fit, or whose film cannot be read. Raises
-    CorpusError if this machine does not have a film, or a store does not answer.
+    Raises SystemsError naming the video whose features are missing or do not fit. Raises JobError naming one whose film
+    cannot be read, and JobPostponed if no machine has a film, or a store does not answer.
     """
     rows = Video.objects.filter(corpus=corpus).order_by("name")
     durations = dict(rows.values_list("name", "duration"))
@@ -103,26 +108,45 @@ def _computed(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Path:
     model = str(settings.VISION_MODEL) if name == VISION else ""
     made_by = f"{name}-{hashlib.sha256(model.encode()).hexdigest()[:8]}" if model else name
     folder = Path(settings.FEATURES_ROOT) / COMPUTED / f"{corpus.pk}-{made_by}-{clip_seconds:g}s"
-    rows = list(Video.objects.filter(corpus=corpus).select_related("corpus").order_by("name"))
+    rows = list(Video.objects.filter(corpus=corpus).order_by("name"))
     if lacking := [each.name for each in rows if not each.media]:
         raise SystemsError(
             f"video {lacking[0]!r}: the corpus has no film of it ({len(lacking):,} of {len(rows):,} lack one); "
             f"expected films, or features in {_folder(corpus)}"
         )
-    for number, row in enumerate(rows):
-        sign = partial(say, number, len(rows), f"computing features: {number:,} of {len(rows):,} videos")
-        sign()
-        if not (folder / f"{row.name}.npy").exists():
-            _compute(row, clip_seconds, model, folder, sign)
+    say(0, 1, "looking for videos without features")
+    parts = [
+        {"folder": folder.name, "video": row.pk, "clip_seconds": clip_seconds, "model": model}
+        for row in rows
+        if not (folder / f"{row.name}.npy").exists()
+    ]
+    share(compute_features, corpus, parts, say, "computing features")
     return folder
 
 
-def _compute(row: Video, clip_seconds: float, model: str, folder: Path, sign: Callable[[], None]) -> None:
+@contextmanager
+def full_disks_pass(*others: type[Exception]) -> Iterator[None]:
+    """Postpone the job if a disk is full, as these errors say too: there may be room later."""
+    full: tuple[type[Exception], ...] = (OutOfRoom, *others)
+    try:
+        yield
+    except full as fault:
+        raise JobPostponed(str(fault)) from fault
+    except SystemsError as fault:
+        if getattr(fault.__cause__, "errno", None) in FULL:
+            raise JobPostponed(str(fault)) from fault
+        raise
+
+
+@kind("compute-features", "Compute features", of=Corpus, is_part=True, refusals=(SystemsError, CorpusError))
+@full_disks_pass()
+def compute_features(corpus: Corpus, report: Report, folder: str, video: int, clip_seconds: float, model: str) -> None:
+    """Store the features of one film in the folder that all machines share, unless they are there."""
     from systems.features.media import compute, extractor
 
-    corpus = row.corpus
-    made_by = extractor(clip_seconds, model, corpus.frame_rate or 0.0)
-    with film_at(corpus.media_folder, row.media, sign) as film:
+    row = corpus.videos.get(pk=video)
+    with film_at(corpus.media_folder, row.media, partial(report, 0, 1)) as film:
         if not os.access(film, os.R_OK):
             raise FilmAway(f"{row.name}: its film is not in {corpus.media_folder} on {socket.gethostname()}")
-        compute({row.name: (film, row.duration)}, made_by, folder)
+        made_by = extractor(clip_seconds, model, corpus.frame_rate or 0.0)
+        compute({row.name: (film, row.duration)}, made_by, Path(settings.FEATURES_ROOT) / COMPUTED / folder)

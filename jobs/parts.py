@@ -7,7 +7,7 @@ taken yet; so parts are done where only one worker is, and two jobs that need th
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -17,14 +17,15 @@ from django.db.models.functions import Now
 from jobs.errors import JobError, JobLost, JobPostponed
 from jobs.models import Job
 from jobs.queue import JobQuerySet
-from jobs.registry import Kind, Report, each_hour
+from jobs.registry import Kind, each_hour
 from jobs.running import run, worker_name
 
 SECONDS_BETWEEN_LOOKS = 0.2
 KEPT = timedelta(days=1)
+Say = Callable[[int, int, str], None]
 
 
-def share(kind: Kind[...], row: Any, parts: Sequence[dict[str, Any]], report: Report, doing: str) -> Iterator[bytes]:
+def share(kind: Kind[...], row: Any, parts: Sequence[dict[str, Any]], report: Say, doing: str) -> Iterator[bytes]:
     """Have all parts done. Then return an iterator of their results, which reads one at a time.
 
     Each part is given by its arguments, which tell it from the others. A part that returns something is not done again

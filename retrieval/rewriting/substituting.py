@@ -20,6 +20,7 @@ from base.transactions import ROWS_AT_A_TIME
 from corpus.models import Corpus, Moment
 from jobs.parts import share
 from jobs.registry import Report, kind
+from retrieval.captions import encode_captions
 from retrieval.embedding import model_name
 from retrieval.models import CastName, Rewording, RewordingQuerySet, Substitution
 from retrieval.rewriting.by_cast import CastSubstituter
@@ -68,6 +69,7 @@ def carry_out(order: Substitution, report: Report, substituter: Substituter | No
     work.list_descriptions()
     work.apply_settled()
     work.check_all(Rewording.objects.filter(corpus=order.corpus, state=State.PROPOSED))
+    encode_captions(order.corpus, report)  # nearly all are needed for checks or for a ranking, and parts are shared
     in_parts = substituter is None and order.by == Substitution.By.CHAT
     for attempt, state in ((1, State.OPEN), (2, State.AGAIN)):
         while rows := list(work.rows(state)[: AT_ONCE if in_parts else work.substituter.at_a_time]):

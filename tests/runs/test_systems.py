@@ -430,7 +430,8 @@ def test_features_are_computed_from_films_once(rio: Membership, settings: Any, t
     videos = videos_of(corpus, "descriptor", 2.0, lambda done, total, text: messages.append(text))
     assert videos.clips.shape == (6 * 22, 358)
     assert videos.clips.mean() == pytest.approx(0, abs=1e-4)
-    assert messages[-1] == "computing features: 5 of 6 videos"
+    assert messages[-1] == "computing features: 5 of 6 parts"
+    assert Job.objects.filter(kind="compute-features", is_part=True, state=Job.State.DONE).count() == 6
     files = sorted((tmp_path / "features" / "computed").rglob("*.npy"))
     before = [file.stat().st_mtime_ns for file in files]
     assert np.array_equal(videos_of(corpus, "descriptor", 2.0, lambda *message: None).clips, videos.clips)
