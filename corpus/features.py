@@ -105,9 +105,7 @@ def _file(corpus: Corpus, name: str) -> Path | None:
 
 def _computed(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Path:
     """Compute the features of each film that has none yet, and return the folder with all of them."""
-    model = str(settings.VISION_MODEL) if name == VISION else ""
-    made_by = f"{name}-{hashlib.sha256(model.encode()).hexdigest()[:8]}" if model else name
-    folder = Path(settings.FEATURES_ROOT) / COMPUTED / f"{corpus.pk}-{made_by}-{clip_seconds:g}s"
+    folder = _folder_of_computed(corpus, name, clip_seconds)
     rows = list(Video.objects.filter(corpus=corpus).order_by("name"))
     if lacking := [each.name for each in rows if not each.media]:
         raise SystemsError(
@@ -115,13 +113,20 @@ def _computed(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Path:
             f"expected films, or features in {_folder(corpus)}"
         )
     say(0, 1, "looking for videos without features")
-    parts = [
-        {"folder": folder.name, "video": row.pk, "clip_seconds": clip_seconds, "model": model}
-        for row in rows
-        if not (folder / f"{row.name}.npy").exists()
-    ]
+    without = [row.pk for row in rows if not (folder / f"{row.name}.npy").exists()]
+    parts = [{"name": name, "clip_seconds": clip_seconds, "video": video} for video in without]
     share(compute_features, corpus, parts, say, "computing features")
     return folder
+
+
+def _folder_of_computed(corpus: Corpus, name: str, clip_seconds: float) -> Path:
+    model = _model(name)
+    made_by = f"{name}-{hashlib.sha256(model.encode()).hexdigest()[:8]}" if model else name
+    return Path(settings.FEATURES_ROOT) / COMPUTED / f"{corpus.pk}-{made_by}-{clip_seconds:g}s"
+
+
+def _model(name: str) -> str:
+    return str(settings.VISION_MODEL) if name == VISION else ""
 
 
 @contextmanager
@@ -140,13 +145,14 @@ def full_disks_pass(*others: type[Exception]) -> Iterator[None]:
 
 @kind("compute-features", "Compute features", of=Corpus, is_part=True, refusals=(SystemsError, CorpusError))
 @full_disks_pass()
-def compute_features(corpus: Corpus, report: Report, folder: str, video: int, clip_seconds: float, model: str) -> None:
+def compute_features(corpus: Corpus, report: Report, name: str, clip_seconds: float, video: int) -> None:
     """Store the features of one film in the folder that all machines share, unless they are there."""
     from systems.features.media import compute, extractor
 
-    row = corpus.videos.get(pk=video)
-    with film_at(corpus.media_folder, row.media, partial(report, 0, 1)) as film:
+    row, folder = corpus.videos.get(pk=video), _folder_of_computed(corpus, name, clip_seconds)
+    sign = partial(report, 0, 1)
+    with film_at(corpus.media_folder, row.media, sign) as film:
         if not os.access(film, os.R_OK):
             raise FilmAway(f"{row.name}: its film is not in {corpus.media_folder} on {socket.gethostname()}")
-        made_by = extractor(clip_seconds, model, corpus.frame_rate or 0.0)
-        compute({row.name: (film, row.duration)}, made_by, Path(settings.FEATURES_ROOT) / COMPUTED / folder)
+        made_by = replace(extractor(clip_seconds, _model(name), corpus.frame_rate or 0.0), sign=sign)
+        compute({row.name: (film, row.duration)}, made_by, folder)
