@@ -1,4 +1,7 @@
-"""Ranking a million captions: the time, and the memory of the process. The vectors are random, and stored."""
+"""Ranking a million captions in parts by one worker, and writing their index: the time, and the memory of the process.
+
+The vectors are random, and stored.
+"""
 
 from __future__ import annotations
 
@@ -15,44 +18,69 @@ import numpy as np
 from django.core.management import call_command
 from django.db import connection
 
+from campaigns.models import Campaign
 from corpus.models import Corpus, Moment, Video
-from retrieval.captions import CAPTIONS_OF_A_BLOCK, encode_captions, nearest_moments
+from jobs.parts import forget
+from judging.pool.ranking import compare, compare_some
+from retrieval.captions import CAPTIONS_OF_A_BLOCK, encode_captions
 from retrieval.embedding import Vectors, embed
 from retrieval.encoders import model_key
 from retrieval.models import Vector
+from retrieval.search import approximate
+from retrieval.search.index import index_captions
 
 CAPTIONS = int(os.environ.get("STREAMING_CAPTIONS", "1000000"))
 QUERIES, DEPTH, AT_A_TIME, NAME = 500, 40, 5000, "streaming"
 ALONE = """
 import json, sys, django
 django.setup()
-from benchmarks.streaming import measured
-json.dump(measured(), sys.stdout)
+from benchmarks import streaming
+json.dump(streaming.{0}(), sys.stdout)
 """
 
 
 def figures() -> Iterator[str]:
     call_command("migrate", verbosity=0)
     _store()
-    done = subprocess.run([sys.executable, "-c", ALONE], stdout=subprocess.PIPE, text=True, check=True)
-    found = json.loads(done.stdout)
+    found = _alone("ranked")
     of = f"{CAPTIONS:,} captions, {QUERIES} queries, top {DEPTH}, {connection.vendor}"
     yield f"ranked in blocks of {CAPTIONS_OF_A_BLOCK:,}: {found['seconds']:.0f} s; {of}"
-    yield f"of which looking for captions without a vector: {found['looking']:.0f} s"
+    yield f"of which looking for captions without a vector, which is not shared: {found['looking']:.0f} s"
     yield f"resident memory of the process at most: {found['memory'] / 2**20:.0f} MiB (promised: at most 1,024)"
     yield f"of which before the first block, with the model: {found['before'] / 2**20:.0f} MiB"
+    found = _alone("indexed")
+    yield f"index written: {found['seconds']:.0f} s; resident at most {found['memory'] / 2**20:.0f} MiB"
 
 
-def measured() -> dict[str, float]:
-    """Rank in this process, which does nothing else, as the job does."""
-    corpus = Corpus.objects.get(name=NAME)
-    queries = embed([f"somebody opens door number {number}" for number in range(QUERIES)])
+def _alone(what: str) -> dict[str, float]:
+    """Return what a process measures that does nothing else."""
+    done = subprocess.run([sys.executable, "-c", ALONE.format(what)], stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def ranked() -> dict[str, float]:
+    """Rank as the job does."""
+    campaign = Campaign.objects.get_or_create(name=NAME, corpus=Corpus.objects.get(name=NAME))[0]
+    for number in range(QUERIES):
+        campaign.queries.get_or_create(query_id=f"{number}", text=f"somebody opens door number {number}")
+    queries = list(campaign.queries.order_by("pk"))
+    embed([query.text for query in queries])
+    forget(compare_some, campaign)
     before, began = _memory(), time.perf_counter()
-    encode_captions(corpus, _silent)
+    encode_captions(campaign.corpus, _silent)
     looking = time.perf_counter() - began
-    found = nearest_moments(corpus, queries, DEPTH, _silent, lambda rows: None)
+    found = compare(campaign, queries, DEPTH, _silent, in_parts=True).found
     assert found.nearest.indices.shape == (QUERIES, DEPTH)
-    return {"seconds": time.perf_counter() - began, "looking": looking, "memory": _memory(), "before": before}
+    return {"seconds": time.perf_counter() - began - looking, "looking": looking, "memory": _memory(), "before": before}
+
+
+def indexed() -> dict[str, float]:
+    """Write the index as the job does, without faiss."""
+    approximate.EXACT_UP_TO = 10 * CAPTIONS
+    began = time.perf_counter()
+    index_captions(Corpus.objects.get(name=NAME), _silent)
+    return {"seconds": time.perf_counter() - began, "memory": _memory()}
 
 
 def _silent(done: int, total: int, message: str = "") -> None:

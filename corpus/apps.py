@@ -5,4 +5,4 @@ class CorpusConfig(AppConfig):
     name = "corpus"
 
     def ready(self) -> None:
-        from corpus import counting  # noqa: F401 - registers the kind of job
+        from corpus import counting, features  # noqa: F401 - these register kinds of job

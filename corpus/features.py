@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,11 +16,15 @@ from django.conf import settings
 
 from base.errors import BadValue
 from base.text import abbreviated
-from corpus.errors import FilmAway
+from corpus.errors import CorpusError, FilmAway
 from corpus.films import film_at
 from corpus.models import Corpus, Video
+from jobs.errors import JobPostponed
+from jobs.parts import share
+from jobs.registry import Report, kind
 from systems.data import Rows, Videos
-from systems.errors import SystemsError
+from systems.errors import FULL, SystemsError
+from systems.errors import Unavailable as OutOfRoom
 from systems.features.reader import read_objects, read_videos
 from systems.features.sources import HDF5
 
@@ -53,8 +58,8 @@ def must_be_a_set(corpus: Corpus, name: str) -> None:
 def videos_of(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Videos:
     """Return the videos of a corpus with a set of features, which is computed first if it comes from the films.
 
-    Raises SystemsError naming the video whose features are missing or do not fit, or whose film cannot be read. Raises
-    CorpusError if this machine does not have a film, or a store does not answer.
+    Raises SystemsError naming the video whose features are missing or do not fit. Raises JobError naming one whose film
+    cannot be read, and JobPostponed if no machine has a film, or a store does not answer.
     """
     rows = Video.objects.filter(corpus=corpus).order_by("name")
     durations = dict(rows.values_list("name", "duration"))
@@ -100,29 +105,54 @@ def _file(corpus: Corpus, name: str) -> Path | None:
 
 def _computed(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Path:
     """Compute the features of each film that has none yet, and return the folder with all of them."""
-    model = str(settings.VISION_MODEL) if name == VISION else ""
-    made_by = f"{name}-{hashlib.sha256(model.encode()).hexdigest()[:8]}" if model else name
-    folder = Path(settings.FEATURES_ROOT) / COMPUTED / f"{corpus.pk}-{made_by}-{clip_seconds:g}s"
-    rows = list(Video.objects.filter(corpus=corpus).select_related("corpus").order_by("name"))
+    folder = _folder_of_computed(corpus, name, clip_seconds)
+    rows = list(Video.objects.filter(corpus=corpus).order_by("name"))
     if lacking := [each.name for each in rows if not each.media]:
         raise SystemsError(
             f"video {lacking[0]!r}: the corpus has no film of it ({len(lacking):,} of {len(rows):,} lack one); "
             f"expected films, or features in {_folder(corpus)}"
         )
-    for number, row in enumerate(rows):
-        sign = partial(say, number, len(rows), f"computing features: {number:,} of {len(rows):,} videos")
-        sign()
-        if not (folder / f"{row.name}.npy").exists():
-            _compute(row, clip_seconds, model, folder, sign)
+    say(0, 1, "looking for videos without features")
+    without = [row.pk for row in rows if not (folder / f"{row.name}.npy").exists()]
+    parts = [{"name": name, "clip_seconds": clip_seconds, "video": video} for video in without]
+    share(compute_features, corpus, parts, say, "computing features")
     return folder
 
 
-def _compute(row: Video, clip_seconds: float, model: str, folder: Path, sign: Callable[[], None]) -> None:
+def _folder_of_computed(corpus: Corpus, name: str, clip_seconds: float) -> Path:
+    model = _model(name)
+    made_by = f"{name}-{hashlib.sha256(model.encode()).hexdigest()[:8]}" if model else name
+    return Path(settings.FEATURES_ROOT) / COMPUTED / f"{corpus.pk}-{made_by}-{clip_seconds:g}s"
+
+
+def _model(name: str) -> str:
+    return str(settings.VISION_MODEL) if name == VISION else ""
+
+
+@contextmanager
+def full_disks_pass(*others: type[Exception]) -> Iterator[None]:
+    """Postpone the job if a disk is full, as these errors say too: there may be room later."""
+    full: tuple[type[Exception], ...] = (OutOfRoom, *others)
+    try:
+        yield
+    except full as fault:
+        raise JobPostponed(str(fault)) from fault
+    except SystemsError as fault:
+        if getattr(fault.__cause__, "errno", None) in FULL:
+            raise JobPostponed(str(fault)) from fault
+        raise
+
+
+@kind("compute-features", "Compute features", of=Corpus, is_part=True, refusals=(SystemsError, CorpusError))
+@full_disks_pass()
+def compute_features(corpus: Corpus, report: Report, name: str, clip_seconds: float, video: int) -> None:
+    """Store the features of one film in the folder that all machines share, unless they are there."""
     from systems.features.media import compute, extractor
 
-    corpus = row.corpus
-    made_by = extractor(clip_seconds, model, corpus.frame_rate or 0.0)
+    row, folder = corpus.videos.get(pk=video), _folder_of_computed(corpus, name, clip_seconds)
+    sign = partial(report, 0, 1)
     with film_at(corpus.media_folder, row.media, sign) as film:
         if not os.access(film, os.R_OK):
             raise FilmAway(f"{row.name}: its film is not in {corpus.media_folder} on {socket.gethostname()}")
+        made_by = replace(extractor(clip_seconds, _model(name), corpus.frame_rate or 0.0), sign=sign)
         compute({row.name: (film, row.duration)}, made_by, folder)

@@ -56,6 +56,7 @@ class Job(models.Model):
     lane = models.CharField(max_length=10, choices=Lane.choices, default=Lane.LONG, db_default=Lane.LONG)
     urgent = models.BooleanField(default=False, db_default=False, help_text="whether somebody waits for it now")
     is_part = models.BooleanField(default=False, db_default=False, help_text="of another job; then no list shows it")
+    result = models.BinaryField(null=True, help_text="what a part has returned, for those who share it")
     due = models.DateTimeField()
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
@@ -145,7 +146,7 @@ class Job(models.Model):
         self.arguments, self.state, self.due = arguments, Job.State.WAITING, Now()
         self.attempts = self.waits = self.done = self.total = 0
         self.message = self.error = self.left_by = ""
-        self.urgent = False
+        self.urgent, self.result = False, None
         self.save()
 
     def start(self, worker: str) -> None:
@@ -175,8 +176,8 @@ class Job(models.Model):
         )
         self.done, self.total, self.message = done, total, message[:200]
 
-    def finish(self) -> None:
-        self._end(state=Job.State.DONE, done=F("total"), error="")
+    def finish(self, result: bytes | None = None) -> None:
+        self._end(state=Job.State.DONE, done=F("total"), error="", result=result)
 
     def fail(self, error: str) -> None:
         self._end(state=Job.State.FAILED, error=error)

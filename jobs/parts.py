@@ -7,34 +7,37 @@ taken yet; so parts are done where only one worker is, and two jobs that need th
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from jobs.errors import JobError, JobLost, JobPostponed
 from jobs.models import Job
 from jobs.queue import JobQuerySet
-from jobs.registry import Kind, Report, each_hour
+from jobs.registry import Kind, each_hour
 from jobs.running import run, worker_name
 
 SECONDS_BETWEEN_LOOKS = 0.2
 KEPT = timedelta(days=1)
+Say = Callable[[int, int, str], None]
 
 
-def share(kind: Kind[...], row: Any, parts: Sequence[dict[str, Any]], report: Report, doing: str) -> None:
-    """Have all parts done, and return then. Each is given by its arguments, which tell it from the others.
+def share(kind: Kind[...], row: Any, parts: Sequence[dict[str, Any]], report: Say, doing: str) -> Iterator[bytes]:
+    """Have all parts done. Then return an iterator of their results, which reads one at a time.
 
-    A part stores its outcome itself. Name only those whose outcome is not there yet: so a job that begins again does
-    no part again.
+    Each part is given by its arguments, which tell it from the others. A part that returns something is not done again
+    until `forget` is called, or for a day: its arguments must name whatever the result depends on. Another stores its
+    outcome itself; name only those whose outcome is not there yet.
 
     Raises
     ------
     JobError
         If a part has failed.
     JobPostponed
-        If what a part needs is not there now.
+        If what a part needs is not there now. Parts that nobody has tried are taken back, here as after a failure.
     """
     by_key = {_key(arguments): arguments for arguments in parts}
     mine = kind.jobs(row).filter(key__in=list(by_key))
@@ -42,8 +45,9 @@ def share(kind: Kind[...], row: Any, parts: Sequence[dict[str, Any]], report: Re
     def progress(done: int) -> None:
         report(done, len(by_key), f"{doing}: {done:,} of {len(by_key):,} parts")
 
-    under_way = set(mine.unfinished().values_list("key", flat=True))
-    for key in [key for key in by_key if key not in under_way]:
+    not_to_ask_for = Q(state__in=[Job.State.WAITING, Job.State.RUNNING]) | Q(result__isnull=False)
+    known = set(mine.filter(not_to_ask_for).values_list("key", flat=True))
+    for key in [key for key in by_key if key not in known]:
         progress(0)
         kind.ask(row, key, **by_key[key])
     try:
@@ -56,6 +60,20 @@ def share(kind: Kind[...], row: Any, parts: Sequence[dict[str, Any]], report: Re
     except JobLost:
         mine.filter(state=Job.State.WAITING).delete()  # nobody waits for them, or whoever does asks again
         raise
+    except (JobError, JobPostponed):
+        mine.filter(state=Job.State.WAITING, error="").delete()  # the others would come to no more
+        raise
+    return _results(mine)
+
+
+def forget(kind: Kind[...], row: Any) -> None:
+    """Delete the parts that nobody works on. Whoever has used their results calls this."""
+    kind.jobs(row).exclude(state=Job.State.RUNNING).delete()
+
+
+def _results(mine: JobQuerySet) -> Iterator[bytes]:
+    for pk in list(mine.order_by("pk").values_list("pk", flat=True)):
+        yield bytes(mine.values_list("result", flat=True).get(pk=pk) or b"")
 
 
 def _key(arguments: dict[str, Any]) -> str:
@@ -67,16 +85,21 @@ def _done(mine: JobQuerySet, wanted: int) -> int:
     numbers = mine.numbers()
     if failed := mine.failed().first():
         raise JobError(failed.error)
+    if (delayed := _delayed(mine)) and not delayed.left_by:
+        raise JobPostponed(delayed.error)
     if sum(numbers.values()) < wanted:
         raise JobPostponed("parts of this work were cancelled; it begins again")
     return numbers[Job.State.DONE]
 
 
+def _delayed(mine: JobQuerySet) -> Job | None:
+    return mine.exclude(error="").filter(state=Job.State.WAITING, due__gt=Now()).first()
+
+
 def _wait_for(mine: JobQuerySet) -> None:
-    """Wait a moment for those who work on the other parts. If nobody does, what a part needs is not there."""
-    unfinished = mine.unfinished()
-    if not mine.running().exists() and (part := unfinished.exclude(error="").filter(due__gt=Now()).first()):
-        raise JobPostponed(part.error)
+    """Wait a moment for those who work on the other parts. If nobody does, no machine has what a part needs."""
+    if not mine.running().exists() and (delayed := _delayed(mine)):
+        raise JobPostponed(delayed.error)
     time.sleep(SECONDS_BETWEEN_LOOKS)
 
 

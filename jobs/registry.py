@@ -39,7 +39,7 @@ class Kind(Generic[P]):
 
     code: str  # its name for programs, such as `score-runs`
     label: str  # and for people
-    work: Callable[P, None]
+    work: Callable[P, bytes | None]  # only a part returns something
     lane: str = Lane.LONG  # quick work takes seconds, and judging makes what annotators wait for
     of: type[Model] | str | None = None  # the model of the rows that its jobs are about, or the model's name
     # The path from the row to the campaign or corpus that the job belongs to, such as `query.campaign`, or `self`;
@@ -54,8 +54,8 @@ class Kind(Generic[P]):
     # Errors whose message says why the work cannot be done, so that trying again by itself is of no use.
     refusals: tuple[type[Exception], ...] = ()
 
-    def __call__(self, *arguments: P.args, **options: P.kwargs) -> None:
-        self.work(*arguments, **options)
+    def __call__(self, *arguments: P.args, **options: P.kwargs) -> bytes | None:
+        return self.work(*arguments, **options)
 
     def ask(self, row: Model | None = None, key: str = "", **arguments: Any) -> Job:
         """Return the job about this row, as `Job.objects.ask`. The key tells several jobs about one row apart."""
@@ -83,13 +83,13 @@ class Kind(Generic[P]):
         keys: Any = rows.order_by().values("pk") if isinstance(rows, QuerySet) else [row.pk for row in rows]
         return jobs.filter(row__in=keys)
 
-    def run(self, job: Job, report: Report) -> None:
-        """Do the work of a job. If the row that it is about is gone, nothing is left to do."""
-        work: Callable[..., None] = self.work
+    def run(self, job: Job, report: Report) -> bytes | None:
+        """Do the work of a job, and return its result. If the row that it is about is gone, nothing is left to do."""
+        work: Callable[..., bytes | None] = self.work
         if self.of is None:
-            work(report, **job.arguments)
-        elif row := self.rows().filter(pk=job.row).first():
-            work(row, report, **job.arguments)
+            return work(report, **job.arguments)
+        row = self.rows().filter(pk=job.row).first()
+        return work(row, report, **job.arguments) if row else None
 
     def rows(self) -> QuerySet[Any]:
         """Return the rows that its jobs can be about."""
@@ -102,10 +102,10 @@ class Kind(Generic[P]):
 KINDS: dict[str, Kind[...]] = {}
 
 
-def kind(code: str, label: str, **about: Any) -> Callable[[Callable[P, None]], Kind[P]]:
+def kind(code: str, label: str, **about: Any) -> Callable[[Callable[P, bytes | None]], Kind[P]]:
     """Register the decorated function as the work of a kind of job; `Kind` has the rest. It must be idempotent."""
 
-    def register(work: Callable[P, None]) -> Kind[P]:
+    def register(work: Callable[P, bytes | None]) -> Kind[P]:
         made = Kind(code, label, work, **about)
         KINDS[code] = made
         return made

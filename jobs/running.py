@@ -105,8 +105,7 @@ def _run(job: Job, watch: Watch | None) -> None:
         return
     refusals: tuple[type[Exception], ...] = (JobError, ReeljudgeError, *kind.refusals)
     try:
-        kind.run(job, _reporter(job, watch))
-        job.finish()
+        job.finish(kind.run(job, _reporter(job, watch)))
     except JobLost:
         raise
     except JobLeft as fault:

@@ -6,6 +6,6 @@ class RetrievalConfig(AppConfig):
 
     def ready(self) -> None:
         # These register kinds of job, and upkeep.
-        from retrieval.rewriting import cast_file, counting  # noqa: F401
+        from retrieval.rewriting import cast_file, counting, substituting  # noqa: F401
         from retrieval.search import searching  # noqa: F401
         from retrieval.simcse import making  # noqa: F401

@@ -32,6 +32,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='job',
+            name='result',
+            field=models.BinaryField(help_text='what a part has returned, for those who share it', null=True),
+        ),
+        migrations.AddField(
+            model_name='job',
             name='lane',
             field=models.CharField(choices=[('quick', 'Quick'), ('judging', 'Judging'), ('long', 'Long')], db_default='long', default='long', max_length=10),
         ),

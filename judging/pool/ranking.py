@@ -7,6 +7,8 @@ at random from the rest.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from random import Random
@@ -20,15 +22,28 @@ from corpus.errors import CorpusError
 from corpus.models import Moment
 from jobs.errors import JobPostponed
 from jobs.models import Job
+from jobs.parts import forget, share
 from jobs.registry import SELF, Report, kind
 from judging.models import Batch, Candidate, Kind, Query
 from judging.pool import opening
 from judging.pool.clips import prepare
 from judging.pool.queries import wording
-from retrieval.captions import Found, Row, encode_captions, nearest_moments
-from retrieval.embedding import embed, model_name
-from retrieval.encoders import same_model
+from retrieval.captions import (
+    CAPTIONS_OF_A_BLOCK,
+    Found,
+    Row,
+    encode_captions,
+    nearest_in,
+    nearest_moments,
+    nothing,
+    packed,
+    ranges,
+    with_packed,
+)
+from retrieval.embedding import Vectors, embed, model_name
+from retrieval.encoders import model_key, same_model
 from retrieval.models import is_under_way
+from retrieval.rewriting.counting import mark_of
 
 QUERIES_AT_A_TIME = 50
 MOST_QUERIES, MOST_CANDIDATES = 100, 1000  # of a study
@@ -37,13 +52,13 @@ MOST_QUERIES, MOST_CANDIDATES = 100, 1000  # of a study
 @kind("rank-candidates", "Rank candidates", of=Campaign, owner=SELF, page=("campaign", "name"), refusals=(CorpusError,))
 def rank_candidates(campaign: Campaign, report: Report) -> None:
     """Store candidates for every query that has none, and open its first batch. Running it again adds nothing."""
-    queries = list(campaign.queries.filter(candidates__isnull=True).order_by("pk"))
+    queries = _unranked(campaign)
     if not queries:
         return
     check_encoder(campaign)
     if is_under_way(campaign.corpus):
         raise JobPostponed(f"corpus {campaign.corpus} is being reworded, and candidates are ranked by its captions")
-    found = compare(campaign, queries, campaign.depth, report)
+    found = compare(campaign, queries, campaign.depth, report, in_parts=True)
     Campaign.objects.filter(pk=campaign.pk).update(encoder=model_name())
     for start in range(0, len(queries), QUERIES_AT_A_TIME):
         report(start, len(queries), f"storing candidates: {start:,} of {len(queries):,} queries")
@@ -51,7 +66,12 @@ def rank_candidates(campaign: Campaign, report: Report) -> None:
             for number, query in enumerate(queries[start : start + QUERIES_AT_A_TIME], start):
                 ranked = in_order(found, number, query)
                 _store(query, list(islice(ranked, campaign.depth)))
+    forget(compare_some, campaign)
     report(len(queries), len(queries))
+
+
+def _unranked(campaign: Campaign) -> list[Query]:
+    return list(campaign.queries.filter(candidates__isnull=True).order_by("pk"))
 
 
 def check_encoder(campaign: Campaign) -> None:
@@ -69,22 +89,66 @@ class Compared(NamedTuple):
     own: dict[str, list[Row]]
 
 
-def compare(campaign: Campaign, queries: list[Query], depth: int, report: Report) -> Compared:
-    """Return the moments with the captions nearest to each query."""
+def compare(campaign: Campaign, queries: list[Query], depth: int, report: Report, in_parts: bool = False) -> Compared:
+    """Return the moments with the captions nearest to each query.
+
+    in_parts: whether all free workers look for them, if there are many captions.
+    """
     report(0, len(queries), "loading the model")
-    encode_captions(campaign.corpus, report)
-    texts = [query.text for query in queries]
-    vectors = embed(texts, lambda done, total: report(done, total, f"encoding queries: {done:,} of {total:,}"))
-    own: dict[str, list[Row]] = {wording(text): [] for text in texts}
+    own: dict[str, list[Row]] = {wording(query.text): [] for query in queries}
 
     def look(rows: list[Row]) -> None:
         for row in rows:
             own.get(wording(row.caption), []).append(row)
 
-    found = nearest_moments(campaign.corpus, vectors.reshape(len(queries), -1), depth, report, look)
+    encode_captions(campaign.corpus, report, look)
+    vectors = _vectors(queries, report)
+    blocks = ranges(campaign.corpus, CAPTIONS_OF_A_BLOCK)
+    if in_parts and len(blocks) > 1:
+        found = _compared_in_parts(campaign, queries, blocks, report)
+    else:
+        found = nearest_moments(campaign.corpus, vectors, depth, report)
     if not found.rows:
         raise ReeljudgeError(f"corpus {campaign.corpus} holds no moments; import it first")
     return Compared(found, own)
+
+
+def _vectors(queries: list[Query], report: Report) -> Vectors:
+    texts = [query.text for query in queries]
+    found = embed(texts, lambda done, total: report(done, total, f"encoding queries: {done:,} of {total:,}"))
+    return found.reshape(len(queries), -1)
+
+
+def _compared_in_parts(
+    campaign: Campaign, queries: list[Query], blocks: list[tuple[int, int]], report: Report
+) -> Found:
+    state = _state(campaign, queries)
+    parts = [{"state": state, "first": first, "last": last} for first, last in blocks]
+    found = nothing(len(queries))
+    for content in share(compare_some, campaign, parts, report, "comparing"):
+        if not content:
+            forget(compare_some, campaign)
+            raise JobPostponed("queries or captions have changed while they were compared; it begins again")
+        found = with_packed(found, content, campaign.depth)
+    return found
+
+
+@kind("compare-some-captions", "Compare some captions", of=Campaign, is_part=True, refusals=(CorpusError,))
+def compare_some(campaign: Campaign, report: Report, state: str, first: int, last: int) -> bytes:
+    """Return what `nearest_in` finds among the captions of the moments with these primary keys; nothing if the state of
+    queries and captions is another by now, so that nobody waits for it.
+    """
+    queries = _unranked(campaign)
+    if _state(campaign, queries) != state:
+        return b""
+    return packed(nearest_in(campaign.corpus, first, last, _vectors(queries, report), campaign.depth, report))
+
+
+def _state(campaign: Campaign, queries: list[Query]) -> str:
+    """Return what changes whenever another comparison of queries and captions may find something else."""
+    texts = [[query.pk, query.text] for query in queries]
+    known = json.dumps([model_key(), campaign.depth, mark_of(campaign.corpus), texts])
+    return hashlib.sha256(known.encode()).hexdigest()[:16]
 
 
 def _store(query: Query, ranked: list[tuple[Row, float]]) -> None:

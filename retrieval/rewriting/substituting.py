@@ -18,6 +18,9 @@ from django.db.models.functions import Now
 from base.errors import ReeljudgeError
 from base.transactions import ROWS_AT_A_TIME
 from corpus.models import Corpus, Moment
+from jobs.parts import share
+from jobs.registry import Report, kind
+from retrieval.captions import encode_captions
 from retrieval.embedding import model_name
 from retrieval.models import CastName, Rewording, RewordingQuerySet, Substitution
 from retrieval.rewriting.by_cast import CastSubstituter
@@ -26,9 +29,10 @@ from retrieval.rewriting.cast import Cast, Entry, Lexicon
 from retrieval.rewriting.cast_file import descriptions_of
 from retrieval.rewriting.checks import Finder, Proposal, Substituter, check, finder
 
-Report = Callable[[int, int, str], None]
 State = Rewording.State
 SETTLED_AT_A_TIME = 500  # between two reports, each of which renews the lease
+OF_A_PART = 50  # descriptions, in some requests; an endpoint that talks rubbish is given up within one
+AT_ONCE = 32 * OF_A_PART  # that are checked and made captions when all of them are answered
 
 
 def cast_of(corpus: Corpus) -> Cast:
@@ -65,12 +69,59 @@ def carry_out(order: Substitution, report: Report, substituter: Substituter | No
     work.list_descriptions()
     work.apply_settled()
     work.check_all(Rewording.objects.filter(corpus=order.corpus, state=State.PROPOSED))
+    encode_captions(order.corpus, report)  # nearly all are needed for checks or for a ranking, and parts are shared
+    in_parts = substituter is None and order.by == Substitution.By.CHAT
     for attempt, state in ((1, State.OPEN), (2, State.AGAIN)):
-        while rows := list(work.rows(state)[: work.substituter.at_a_time]):
-            work.propose(rows, attempt)
+        while rows := list(work.rows(state)[: AT_ONCE if in_parts else work.substituter.at_a_time]):
+            if in_parts:
+                _share(order, rows, attempt, report)
+            else:
+                propose(order, work.substituter, rows, attempt, work.tell)
             work.check_all(Rewording.objects.filter(pk__in=[row.pk for row in rows]))
     Substitution.objects.filter(pk=order.pk).update(ended=Now())
     work.tell()
+
+
+def _share(order: Substitution, rows: list[Rewording], attempt: int, report: Report) -> None:
+    """Have every free worker ask the endpoint, which takes far longer to answer than the answers to be checked."""
+    some = [rows[start : start + OF_A_PART] for start in range(0, len(rows), OF_A_PART)]
+    parts = [{"attempt": attempt, "first": each[0].pk, "last": each[-1].pk} for each in some]
+    share(ask_endpoint, order, parts, report, "asking the chat endpoint")
+
+
+@kind("ask-endpoint", "Ask the chat endpoint", of=Substitution, is_part=True)
+def ask_endpoint(order: Substitution, report: Report, attempt: int, first: int, last: int) -> None:
+    """Store what the endpoint proposes for these descriptions, if nothing is proposed for them yet."""
+    state = State.OPEN if attempt == 1 else State.AGAIN
+    rows = Rewording.objects.filter(corpus=order.corpus, state=state, pk__range=(first, last)).order_by("pk")
+    substituter = ChatSubstituter(Endpoint.from_settings())
+    while some := list(rows[: substituter.at_a_time]):
+        propose(order, substituter, some, attempt, lambda: report(0, 1))
+
+
+def propose(
+    order: Substitution, substituter: Substituter, rows: list[Rewording], attempt: int, beat: Callable[[], None]
+) -> None:
+    """Store what the substituter proposes, answer by answer, and what it cost, whatever becomes of it."""
+    place = 0
+    try:
+        for proposals in substituter.propose([row.before for row in rows], attempt, beat):
+            _store(rows[place : place + len(proposals)], proposals, attempt)
+            place += len(proposals)
+    finally:
+        if isinstance(substituter, ChatSubstituter):
+            usage = substituter.endpoint.usage
+            fresh = {name: F(name) + count for name, count in vars(usage).items()}
+            Substitution.objects.filter(pk=order.pk).update(**fresh)
+            substituter.endpoint.usage = type(usage)()
+
+
+def _store(rows: list[Rewording], proposals: list[Proposal], attempt: int) -> None:
+    for row, proposal in zip(rows, proposals, strict=True):
+        row.after, row.replaced, row.why = proposal.after, proposal.replaced, proposal.why
+        row.state, row.attempts = State.PROPOSED, attempt
+    fields = ["after", "replaced", "why", "state", "attempts"]
+    Rewording.objects.bulk_update(rows, fields, batch_size=ROWS_AT_A_TIME // len(fields))
 
 
 class _Work:
@@ -142,27 +193,6 @@ class _Work:
                 for row in fitting[first : first + SETTLED_AT_A_TIME]:
                     self._set_caption(row, row.after)
             self.tell()
-
-    def propose(self, rows: list[Rewording], attempt: int) -> None:
-        """Store what the substituter proposes, answer by answer, and what it cost, whatever becomes of it."""
-        place = 0
-        try:
-            for proposals in self.substituter.propose([row.before for row in rows], attempt, self.tell):
-                self._store(rows[place : place + len(proposals)], proposals, attempt)
-                place += len(proposals)
-        finally:
-            if isinstance(self.substituter, ChatSubstituter):
-                endpoint = self.substituter.endpoint
-                fresh = {name: F(name) + count for name, count in vars(endpoint.usage).items()}
-                Substitution.objects.filter(pk=self.order.pk).update(**fresh)
-                endpoint.usage = type(endpoint.usage)()
-
-    def _store(self, rows: list[Rewording], proposals: list[Proposal], attempt: int) -> None:
-        for row, proposal in zip(rows, proposals, strict=True):
-            row.after, row.replaced, row.why = proposal.after, proposal.replaced, proposal.why
-            row.state, row.attempts = State.PROPOSED, attempt
-        fields = ["after", "replaced", "why", "state", "attempts"]
-        Rewording.objects.bulk_update(rows, fields, batch_size=ROWS_AT_A_TIME // len(fields))
 
     def check_all(self, proposals: RewordingQuerySet) -> None:
         """Check what is proposed, and set the captions of what passes."""

@@ -1,9 +1,10 @@
 """The index of a corpus: the vectors of its captions in one file, which web processes map into memory.
 
-A job writes the file into the media store. A machine that does not share a folder with the store fetches the file once.
-The file has two NumPy arrays, one behind the other, in the order of the moments' ids, which breaks ties: the vectors,
-and records of the moments. Vectors inside the records would triple the time of a search, as they would not be adjacent.
-Beyond a million captions a second file holds an approximate index, if faiss is installed.
+A job writes the file into the media store, a block of captions at a time. A machine that does not share a folder with
+the store fetches the file once. The file has two NumPy arrays, one behind the other, in the order in which moments were
+stored, which breaks ties: the vectors, and records of the moments. Vectors inside the records would triple the time of
+a search, as they would not be adjacent. Beyond a million captions a second file holds an approximate index, if faiss is
+installed.
 """
 
 from __future__ import annotations
@@ -13,23 +14,24 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import attrgetter
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db.models.functions import Now
+from numpy.lib.format import write_array_header_1_0
 from numpy.typing import NDArray
 
 from corpus.errors import CorpusError, Unavailable
 from corpus.models import Corpus, Moment
 from corpus.stored_files import STORE_FAULTS, store
 from jobs.registry import SELF, Report, kind
-from metrics.formats.moment_ids import moment_id
-from retrieval.captions import encode_captions
+from retrieval.captions import CAPTIONS_OF_A_BLOCK, Row, encode_captions, ranges, rows_in
 from retrieval.embedding import Vectors, embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex
@@ -64,10 +66,9 @@ def changes_of(corpus: Corpus) -> int:
 
 def holds_every_caption(index: SearchIndex) -> bool:
     """Return whether an index has exactly the captions that its corpus has now, by looking at all of them."""
-    listed = Moment.objects.filter(video__corpus=index.corpus_id).values_list("pk", "caption")
-    now = {pk: checksum(caption) for pk, caption in listed.iterator(chunk_size=5000)}
-    rows = opened(index)
-    return now == dict(rows.records.tolist())
+    listed = Moment.objects.filter(video__corpus=index.corpus_id).order_by("pk").values_list("pk", "caption")
+    now = ((pk, checksum(caption)) for pk, caption in listed.iterator(chunk_size=5000))
+    return np.array_equal(np.fromiter(now, RECORD), opened(index).records)
 
 
 def lacks_approximate(index: SearchIndex) -> bool:
@@ -80,27 +81,43 @@ def index_captions(corpus: Corpus, report: Report) -> None:
     """Encode the captions that are new, and write the index. Raises CorpusError if the corpus holds no moments."""
     changes = changes_of(corpus)  # before the moments are read
     encode_captions(corpus, report)
-    fields = ("video__name", "start", "end", "description", "pk", "caption")
-    listed = Moment.objects.filter(video__corpus=corpus).values_list(*fields).iterator(chunk_size=5000)
-    ordered = sorted((moment_id(*row[:3]), row[3], *row[4:]) for row in listed)
-    if not ordered:
-        raise CorpusError(f"corpus {corpus} holds no moments; import it first")
-
-    def encoding(done: int, total: int) -> None:
-        report(done, total, f"encoding captions: {done:,} of {total:,}")
-
-    vectors = embed([caption for *_, caption in ordered], encoding)
-    report(0, 1, "writing the index")
-    written = {"moments": len(ordered), "changes": changes, "at": Now()}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "index.npy"
-        with file.open("wb") as out:
-            np.save(out, vectors)
-            np.save(out, np.array([(pk, checksum(caption)) for *_, pk, caption in ordered], RECORD))
+        written = {"moments": _write(corpus, file, report), "changes": changes, "at": Now()}
+        if not written["moments"]:
+            raise CorpusError(f"corpus {corpus} holds no moments; import it first")
         written["file"], written["sha256"] = _stored(corpus, file)
-        written |= _approximate(corpus, vectors, Path(folder) / "index.ivf", report)
+        written |= _approximate(corpus, np.load(file, mmap_mode="r"), Path(folder) / "index.ivf", report)
     _publish(corpus, written)
     report(1, 1)
+
+
+def _write(corpus: Corpus, file: Path, report: Report) -> int:
+    """Write the vectors and the records of all captions, a block at a time, and return how many there are."""
+    records, width = np.empty(0, RECORD), 0
+    blocks = ranges(corpus, CAPTIONS_OF_A_BLOCK)
+    with file.open("wb") as out:
+        _write_head(out, 0, 0)
+        for number, block in enumerate(blocks):
+            rows = sorted(rows_in(corpus, *block), key=attrgetter("pk"))
+            vectors = _vectors(rows, partial(report, number, len(blocks), "writing the index"))
+            width = max(width, vectors.shape[1])
+            out.write(vectors.data)
+            records = np.append(records, np.array([(row.pk, checksum(row.caption)) for row in rows], RECORD))
+        np.save(out, records)
+        out.seek(0)
+        _write_head(out, len(records), width)
+    return len(records)
+
+
+def _write_head(out: BinaryIO, *shape: int) -> None:
+    """Write the head of an array as NumPy's files have it. It leaves room for any number of rows."""
+    write_array_header_1_0(out, {"descr": "<f4", "fortran_order": False, "shape": shape})
+
+
+def _vectors(rows: list[Row], tell: Callable[[], None]) -> Vectors:
+    tell()
+    return embed([row.caption for row in rows], lambda *_: tell())
 
 
 def _stored(corpus: Corpus, file: Path) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from base.text import abbreviated
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
 from corpus.errors import CorpusError
-from corpus.features import must_be_a_set
+from corpus.features import full_disks_pass, must_be_a_set
 from corpus.models import Clip, Moment, Video
 from jobs.models import Job
 from jobs.registry import Report, each_hour, kind
@@ -26,7 +26,7 @@ from judging.pool.clips import clips_found, cut_for_search
 from metrics import moment_id
 from releases.training import DEEPEST
 from runs.systems.models import SystemSearch, TrainedSystem
-from runs.systems.training import full_disks_pass, queries_as_read, train_system
+from runs.systems.training import queries_as_read, train_system
 from systems.data import Query
 from systems.errors import BadOption, SystemsError
 from systems.interface import System, entry

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +20,7 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign
 from campaigns.uploads import NoRoom, append
 from corpus.errors import CorpusError
-from corpus.features import videos_of
-from jobs.errors import JobPostponed
+from corpus.features import full_disks_pass, videos_of
 from jobs.registry import Report, each_hour, kind
 from metrics import Qrels, qrels_from_dict
 from metrics import Run as Predictions
@@ -37,8 +35,7 @@ from runs.tables import read_table
 from runs.yardsticks import yardstick_of
 from systems.data import Data, Example, Query, Rows, Validation, Videos
 from systems.encoders import Encode, by_encoder, data_with_tokens, videos_with_names, with_tokens
-from systems.errors import FULL, SystemsError
-from systems.errors import Unavailable as OutOfRoom
+from systems.errors import SystemsError
 from systems.examples import examples_from
 from systems.features.reader import notice_of
 from systems.interface import Progress, System
@@ -66,22 +63,9 @@ TEXTS_AT_A_TIME = 512  # that are encoded
     refusals=(CorpusError, SystemsError),
 )
 def train_system(row: TrainedSystem, report: Report) -> None:
-    with full_disks_pass():
+    with full_disks_pass(NoRoom):
         train(row, report)
     report(1, 1, "the run is submitted")
-
-
-@contextmanager
-def full_disks_pass() -> Iterator[None]:
-    """Postpone the job if a disk is full, on which there may be room later."""
-    try:
-        yield
-    except (NoRoom, OutOfRoom) as fault:
-        raise JobPostponed(str(fault)) from fault
-    except SystemsError as fault:
-        if getattr(fault.__cause__, "errno", None) in FULL:
-            raise JobPostponed(str(fault)) from fault
-        raise
 
 
 def train(row: TrainedSystem, say: Say) -> None:

@@ -77,6 +77,7 @@ class Extractor:
     side: pixels to which pictures are scaled in width and height.
     rate: pictures a second that are looked at, five by default (STAL, Section 4.1).
     frame_rate: pictures a second of videos that are folders.
+    sign: a function that is called for each picture and each clip: a film can take longer than a job's lease.
     """
 
     clip_seconds: float
@@ -84,6 +85,7 @@ class Extractor:
     side: int = SIDE
     rate: float = 5.0
     frame_rate: float = 0.0
+    sign: Callable[[], None] = lambda: None
 
     def features(self, name: str, file: Path, duration: float) -> Rows:
         """Return the features of a video's clips: shape (clips, d). Raises SystemsError if the film cannot be read."""
@@ -91,6 +93,7 @@ class Extractor:
         try:
             for time, picture in self.seen(file, duration):
                 clips[min(int(time / self.clip_seconds), len(clips) - 1)].append(picture)
+                self.sign()
         except (OSError, ValueError) as fault:
             raise SystemsError(f"video {name!r}: {file.name} cannot be read ({fault})") from fault
         if not clips[0]:
@@ -98,7 +101,11 @@ class Extractor:
         # A film may end a little before the duration that the corpus says.
         for number in range(1, len(clips)):
             clips[number] = clips[number] or clips[number - 1][-1:]
-        return np.stack([self.describe(clip) for clip in clips])
+        return np.stack([self._described(clip) for clip in clips])
+
+    def _described(self, clip: list[Rows]) -> Rows:
+        self.sign()
+        return self.describe(clip)
 
     def seen(self, file: Path, duration: float) -> Iterator[tuple[float, Rows]]:
         """Yield the pictures that are looked at, with their times in seconds."""

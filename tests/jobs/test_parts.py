@@ -134,12 +134,17 @@ def test_a_worker_that_is_told_to_stop_gives_both_back(whole: Callable[[Part], J
     ("fault", "state"), [(JobError("no sheep"), Job.State.FAILED), (JobPostponed("no sheep"), Job.State.WAITING)]
 )
 def test_the_whole_says_what_is_wrong_with_a_part(whole: Callable[[Part], Job], fault: Exception, state: str) -> None:
+    seen: list[int] = []
+
     def refuse(report: Report, first: int) -> None:
+        seen.append(first)
         raise fault
 
     whole(refuse)
     job = work()
     assert (job.state, job.error) == (state, "no sheep")
+    assert seen == [0]
+    assert Job.objects.get(is_part=True).key == "0"  # the others were taken back
 
 
 def test_what_was_cancelled_leaves_no_parts_to_be_done(

@@ -1,4 +1,4 @@
-"""Two machines with one worker each, of which one lacks the films: it leaves the jobs to the other, which does them."""
+"""Two machines with one worker each: one lacks the films, or is killed, and the other does what is left."""
 
 from __future__ import annotations
 
@@ -24,6 +24,18 @@ from campaigns.models import Campaign; from corpus.models import Corpus; from te
 campaign = Campaign.objects.create(name="films", corpus=Corpus.objects.get(), batch_size=3)
 make_query(campaign, "1", "A person sits down.")
 """
+PARTS, OF_A_PART = 6, 1024
+CAPTIONS = f"""
+from django.db.models import F; from corpus.models import Corpus, Moment, Video
+from retrieval.search.index import index_captions
+film = Video.objects.create(corpus=Corpus.objects.create(name="films", format="tvr"), name="film", duration=1e6)
+moments = [Moment(video=film, start=n, end=n + 1, description=f"Number {{n}}.") for n in range({PARTS * OF_A_PART})]
+Moment.objects.bulk_create(moments)
+Moment.objects.update(caption=F("description"))
+index_captions.ask(film.corpus)
+"""
+RUNNING = "SELECT worker FROM jobs_job WHERE state = 'running' AND kind = "
+DONE_PARTS = "SELECT id, attempts FROM jobs_job WHERE kind = 'encode-some-captions' AND state = 'done' ORDER BY id"
 STATE = "SELECT state, left_by, error, worker FROM jobs_job"
 
 
@@ -77,3 +89,33 @@ def test_the_machine_without_the_films_leaves_the_job_to_the_other(place: Instal
     assert sql(place, "SELECT state FROM judging_batch") == [("open",)]
     log = (place.home / f"log of {len(elsewhere)}").read_text()
     assert log.count("films are missing in") == 1
+
+
+def test_a_worker_that_is_killed_while_two_encode_leaves_the_rest_to_the_other(tmp_path: Path) -> None:
+    place = Installation(tmp_path / "home")
+    place.create()
+    place.shell(CAPTIONS)
+    workers = [start(place), start(place)]
+    try:
+        wait_until(lambda: both_encode(place), lambda: str(sql(place, STATE)))
+        ((whole,),) = sql(place, RUNNING + "'index-captions'")
+        before = sql(place, DONE_PARTS)
+        os.kill(int(whole.rpartition(":")[2]), signal.SIGKILL)
+        sql(place, f"UPDATE jobs_job SET lease = started WHERE state = 'running' AND worker = '{whole}'")  # time passes
+        wait_until(lambda: sql(place, STATE)[0][0] == "done", lambda: str(sql(place, STATE)))
+    finally:
+        for worker in workers:
+            end(worker)
+        place.stop()
+    assert sql(place, STATE)[0][3] not in ("", whole)
+    after = sql(place, DONE_PARTS)
+    assert len(after) == PARTS
+    assert set(before) <= set(after)  # what was done is not done again
+    assert {attempts for _, attempts in after} == {1, 2}
+    assert sql(place, "SELECT moments FROM retrieval_searchindex") == [(PARTS * OF_A_PART,)]
+    assert sql(place, "SELECT count(*) FROM retrieval_vector") == [(PARTS * OF_A_PART,)]
+
+
+def both_encode(place: Installation) -> bool:
+    """Return whether a part is done, and each worker has another."""
+    return bool(sql(place, DONE_PARTS)) and len(set(sql(place, RUNNING + "'encode-some-captions'"))) == 2

@@ -15,7 +15,7 @@ from judging.models import Batch, Candidate, Query, Review
 from judging.pool.opening import open_batch, open_further
 from judging.review.reopening import reopen, scope_of_batch
 from judging.review.reviewing import CLOSE, recommendation, review, review_in_force, undo
-from retrieval.captions import blocks
+from retrieval.captions import ranges, rows_in
 from tests.cast import claim, judge_all, settle
 
 pytestmark = pytest.mark.both_databases
@@ -165,7 +165,7 @@ def test_predicted_moments_are_no_part_of_the_corpus(corpus: Corpus, campaign: C
     described = Moment.objects.filter(video__name="secret-video-5").earliest("start")
     assert moments_at(corpus, [span_of(described)]) == [described]
     assert made not in Moment.objects.all()
-    assert made.pk not in {row.pk for rows in blocks(corpus) for row in rows}
+    assert made.pk not in {row.pk for span in ranges(corpus, 9) for row in rows_in(corpus, *span)}
     with pytest.raises(Video.DoesNotExist):
         moments_at(corpus, [("another", 1.0, 2.0)])
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from random import Random
@@ -10,15 +12,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.db.models.functions import Now
 
 from campaigns.models import Campaign
 from corpus.importers.rows import LONGEST_TEXT
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
-from jobs.running import work_off
+from jobs.running import run, work_off
 from judging.models import Batch, Candidate, Query
+from judging.pool import ranking
 from judging.review.reviewing import recommendation
 from metrics.formats.moment_ids import moment_id
+from retrieval.captions import Found, nearest_in
 from retrieval.embedding import embed, model_name
 from retrieval.models import Vector
 from tests.terminal import printed, refused
@@ -181,6 +186,59 @@ def test_a_run_from_scratch_gives_the_same(small: Campaign, tmp_path: Path) -> N
     printed(*creating(file))
     rank()
     assert ranked() == first
+
+
+def test_parts_find_what_one_job_finds_and_none_is_done_again(
+    small: Campaign, film: Video, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        moment(film, 10 * number, CAPTIONS[number], description=f"another {number}")
+    printed(*creating(queries(tmp_path, "Someone opens a door", "a person sits down on a chair.", "They wave")))
+    rank()
+    alone = ranked()
+    Batch.objects.all().delete()
+    Candidate.objects.all().delete()
+    monkeypatch.setattr(ranking, "CAPTIONS_OF_A_BLOCK", 3)
+    done: list[int] = []
+    compare_block = nearest_in
+
+    def dies_once(corpus: Corpus, first: int, *rest: Any) -> Found:
+        done.append(first)
+        if len(done) == 1:
+            other = Job.objects.filter(is_part=True).take("willy")
+            assert other
+            run(other)
+        if len(done) == 3:
+            raise SystemExit
+        return compare_block(corpus, first, *rest)
+
+    monkeypatch.setattr(ranking, "nearest_in", dies_once)
+    job = ranking.rank_candidates.ask(small)
+    with pytest.raises(SystemExit):
+        work_off(StringIO())
+    Job.objects.filter(pk=job.pk).update(lease=Now() - timedelta(seconds=1))
+    assert rank().state == Job.State.DONE
+    assert ranked() == alone
+    assert (len(done), len(set(done))) == (5, 4)
+    assert not Job.objects.filter(is_part=True).exists()
+
+
+def test_parts_of_queries_that_have_changed_are_not_used(small: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    small.queries.create(query_id="1", text="They wave")
+    monkeypatch.setattr(ranking, "CAPTIONS_OF_A_BLOCK", 3)
+    compare_block = nearest_in
+
+    def meanwhile_another(*arguments: Any) -> Found:
+        small.queries.get_or_create(query_id="2", text="They sit down")
+        return compare_block(*arguments)
+
+    monkeypatch.setattr(ranking, "nearest_in", meanwhile_another)
+    ranking.rank_candidates.ask(small)
+    assert rank().error == "queries or captions have changed while they were compared; it begins again"
+    assert not Candidate.objects.exists()
+    Job.objects.update(due=Now())
+    assert rank().state == Job.State.DONE
+    assert Counter(query for query, *_ in ranked()) == {"1": 4, "2": 4}
 
 
 def test_ranking_again_adds_nothing(small: Campaign, tmp_path: Path) -> None:

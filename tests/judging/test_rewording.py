@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -18,6 +19,9 @@ from judging.models import Candidate, Query
 from judging.pool.ranking import rank_candidates
 from judging.pool.rewording import By, accept_caption, ask_for_rewording
 from retrieval.models import CastName, Rewording, Substitution
+from retrieval.rewriting import substituting
+from retrieval.rewriting.checks import Substituter
+from retrieval.rewriting.substituting import propose
 from tests import chat_endpoint as stub
 from tests.chat_endpoint import KEY, ChatEndpoint
 from tests.terminal import printed, refused
@@ -133,10 +137,37 @@ def test_an_endpoint_that_is_away_is_waited_for(
     assert Rewording.objects.settled().count() == 3
 
 
+def test_the_endpoint_is_asked_in_parts_and_after_a_crash_for_nothing_twice(
+    films: Corpus, endpoint: ChatEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(substituting, "OF_A_PART", 1)
+    proposed: list[str] = []
+
+    def noted(order: Substitution, substituter: Substituter, rows: list[Rewording], *rest: Any) -> None:
+        proposed.append(rows[0].before)
+        if len(proposed) == 2:
+            raise SystemExit
+        propose(order, substituter, rows, *rest)
+
+    monkeypatch.setattr(substituting, "propose", noted)
+    ask_for_rewording(films, By.CHAT)
+    with pytest.raises(SystemExit):
+        work_off(StringIO())
+    assert len(endpoint.bodies) == 1
+    Job.objects.update(lease=LONG_AGO)
+    assert work_off(StringIO()) == []
+    assert len(endpoint.bodies) == len({str(body) for body in endpoint.bodies}) == 3
+    assert captions() == ["A woman opens the door.", "A man lifts a box.", "She looks at a girl."]
+    order = Substitution.objects.get()
+    assert (order.requests, order.input_tokens, order.descriptions) == (3, 300, 3)
+
+
 @pytest.mark.any_database
-def test_a_wrong_key_is_told_and_mended(films: Corpus, endpoint: ChatEndpoint) -> None:
+def test_a_wrong_key_is_told_and_mended(films: Corpus, endpoint: ChatEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(substituting, "OF_A_PART", 1)
     endpoint.faults = [stub.status(401)]
     assert "status 401" in refused("reword", "named", "--chat")
+    assert len(endpoint.bodies) == 1
     printed("reword", "named", "--chat")
     assert Substitution.objects.count() == 1  # the same one went on
     assert Rewording.objects.settled().count() == 3

@@ -12,7 +12,17 @@ from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
 from jobs.running import run, work_off
 from retrieval import captions, embedding
-from retrieval.captions import Row, blocks, encode_captions, nearest_moments
+from retrieval.captions import (
+    Row,
+    encode_captions,
+    nearest_in,
+    nearest_moments,
+    nothing,
+    packed,
+    ranges,
+    rows_in,
+    with_packed,
+)
 from retrieval.embedding import Vectors, embed, lacking
 from retrieval.models import Vector
 from retrieval.nearest import nearest_distinct
@@ -44,19 +54,20 @@ def corpus(db: None) -> Corpus:
 
 @pytest.mark.parametrize(("size", "depth"), [(3, 5), (7, 40), (40, 5), (1, 1)])
 def test_blocks_change_nothing(corpus: Corpus, monkeypatch: pytest.MonkeyPatch, size: int, depth: int) -> None:
-    rows = sorted(row for block in blocks(corpus) for row in block)
+    rows = rows_in(corpus, 1, 2**60)
     ids = sorted({row.id for row in rows})
     assert len(ids) < len(rows)
     queries = embed(["He sits down.", "She waves.", "Somebody opens a door.", "Person 1 runs."])
     labels = np.array([ids.index(row.id) for row in rows])
     wanted = nearest_distinct(queries, embed([row.caption for row in rows]), labels, depth)
-    seen: list[Row] = []
-    monkeypatch.setattr(captions.blocks, "__defaults__", (size,))
-    found = nearest_moments(corpus, queries, depth, silent, seen.extend)
-    assert sorted(seen) == rows
-    assert found.nearest.similarities.tobytes() == wanted.similarities.tobytes()
-    for ours, theirs in zip(found.nearest.indices, wanted.indices, strict=True):
-        assert [found.rows[place] for place in ours] == [rows[place] for place in theirs]
+    monkeypatch.setattr(captions, "CAPTIONS_OF_A_BLOCK", size)
+    in_parts = nothing(len(queries))
+    for span in reversed(ranges(corpus, size)):
+        in_parts = with_packed(in_parts, packed(nearest_in(corpus, *span, queries, depth, silent)), depth)
+    for found in (nearest_moments(corpus, queries, depth, silent), in_parts):
+        assert found.nearest.similarities.tobytes() == wanted.similarities.tobytes()
+        for ours, theirs in zip(found.nearest.indices, wanted.indices, strict=True):
+            assert [found.rows[place] for place in ours] == [rows[place] for place in theirs]
 
 
 @pytest.fixture
@@ -73,7 +84,9 @@ def test_captions_are_encoded_in_parts_once(corpus: Corpus, small_parts: None, m
         return encode(model, texts)
 
     monkeypatch.setattr(embedding, "encode", noted)
-    encode_captions(corpus, silent)
+    seen: list[Row] = []
+    encode_captions(corpus, silent, seen.extend)
+    assert sorted(seen) == rows_in(corpus, 1, 2**60)
     assert sorted(encoded) == sorted({*Moment.objects.values_list("caption", flat=True)})
     assert Job.objects.filter(kind="encode-some-captions", state=Job.State.DONE, is_part=True).count() == 5
     encode_captions(corpus, silent)

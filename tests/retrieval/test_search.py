@@ -17,6 +17,7 @@ from corpus.errors import Unavailable
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
 from jobs.running import work_off
+from retrieval.captions import ranges
 from retrieval.embedding import embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex, Vector
@@ -128,6 +129,20 @@ def test_a_moment_with_many_descriptions_is_one_hit(films: Corpus) -> None:
         describe(video, 0, f"Somebody opens the door, said {number}.")
     ready(films)
     assert len({str(hit.moment) for hit in search(films, "Somebody opens the door.", 10).hits}) == 10
+
+
+def test_blocks_change_nothing(films: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready(films)
+    whole = SearchIndex.objects.get().sha256
+    monkeypatch.setattr(module, "CAPTIONS_OF_A_BLOCK", 7)
+    gone = [(-9, -1)]  # the moments of a block can be deleted before it is read
+    monkeypatch.setattr(module, "ranges", lambda *some: [*gone, *ranges(*some), *gone])
+    index_captions.ask(films)
+    assert work_off() == []
+    index = SearchIndex.objects.get()
+    assert index.sha256 == whole
+    assert opened(index).vectors.shape == (61, 384)
+    assert opened(index).records["moment"].tolist() == sorted(Moment.objects.values_list("pk", flat=True))
 
 
 def test_a_new_moment_makes_the_index_anew(films: Corpus) -> None:
@@ -281,6 +296,7 @@ def test_the_recall_is_measured(
 ) -> None:
     pytest.importorskip("faiss", reason="faiss-cpu is not installed")
     monkeypatch.setattr(approximate, "GROUPS_LOOKED_AT", (1, looked_at))
+    monkeypatch.setattr(approximate, "ROWS_AT_A_TIME", 700)
     vectors = np.random.default_rng(5).standard_normal((2000, 32), np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     recall = approximate.write(vectors, tmp_path / "index.ivf")

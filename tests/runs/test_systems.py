@@ -416,7 +416,9 @@ def test_searches_are_made_once_and_forgotten(researcher: Membership) -> None:
     assert SystemSearch.objects.count() == 0
 
 
-def test_features_are_computed_from_films_once(rio: Membership, settings: Any, tmp_path: Path) -> None:
+def test_features_are_computed_from_films_once(
+    rio: Membership, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings.FEATURES_ROOT, settings.MODELS_ROOT = tmp_path / "features", tmp_path / "models"
     write_film(tmp_path / "films")
     corpus = rio.campaign.corpus
@@ -427,10 +429,13 @@ def test_features_are_computed_from_films_once(rio: Membership, settings: Any, t
     assert "video 'secret-video-0': the corpus has no film of it" in failed(row)
     corpus.videos.update(media="film.mp4", duration=44.0)
     messages: list[str] = []
+    monkeypatch.setattr("jobs.running.SECONDS_BETWEEN_REPORTS", 0)
     videos = videos_of(corpus, "descriptor", 2.0, lambda done, total, text: messages.append(text))
     assert videos.clips.shape == (6 * 22, 358)
     assert videos.clips.mean() == pytest.approx(0, abs=1e-4)
-    assert messages[-1] == "computing features: 5 of 6 videos"
+    assert messages[-1] == "computing features: 5 of 6 parts"
+    assert len(messages) > 6 * 22  # each clip renews the lease
+    assert Job.objects.filter(kind="compute-features", is_part=True, state=Job.State.DONE).count() == 6
     files = sorted((tmp_path / "features" / "computed").rglob("*.npy"))
     before = [file.stat().st_mtime_ns for file in files]
     assert np.array_equal(videos_of(corpus, "descriptor", 2.0, lambda *message: None).clips, videos.clips)
