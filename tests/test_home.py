@@ -105,5 +105,6 @@ def test_processes_that_draw_at_once_have_one_script(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(vl_convert, "javascript_bundle", slow)
     scripts.append(vega_script.VegaFinder().find(vega_script.NAME))
-    assert len(set(scripts)) == 1 and Path(scripts[0]).read_text() == bundle(vega_script.SNIPPET)
+    assert len(set(scripts)) == 1
+    assert Path(scripts[0]).read_text() == bundle(vega_script.SNIPPET)
     assert [each.name for each in Path(scripts[0]).parent.iterdir()] == [vega_script.NAME]
