@@ -1,0 +1,151 @@
+"""Pools: the candidates of every ranked query in the order of their caption ranks, and which queries are the sample."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .arrays import Bools, Ints
+from .dicts import qrels_from_dict
+from .errors import MeasureError, Place, show
+from .files import read_bytes, source_name
+from .json_files import json_lines, no_collecting
+from .moment_ids import parse_moment_id
+from .tables import Qrels, Table
+
+Moment = tuple[str, float, float]
+Candidates = list[Moment | None]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pool(Table):
+    """The candidates of all ranked queries, judged or not. A query's rows stand in the order of their ranks.
+
+    rank: caption rank of every row, from 0: int64 of shape (rows,).
+    sample: bool of shape (queries,): which queries were judged as part of the random sample; None where the pool does
+    not say, and all judged queries are taken to be the sample.
+    strata: name of each query's stratum; one empty name for all of them where there are none.
+    flaw: why the sample is not random; empty where it is.
+    """
+
+    rank: Ints
+    sample: Bools | None = None
+    strata: tuple[str, ...]
+    flaw: str = ""
+
+
+def as_pool(source: Any) -> Pool:
+    """A pool from a pool, a path, or a dict.
+
+    Parameters
+    ----------
+    source
+        A file as in `read_pool`, or ``{query: [candidate, …]}``, the best rank first. A candidate is a moment id or
+        ``(video, start, end)`` in seconds; None keeps a rank free.
+
+    Raises
+    ------
+    MeasureError
+        For a query without candidates, a candidate that stands twice, and anything that cannot be read.
+    """
+    if isinstance(source, Pool):
+        return source
+    if isinstance(source, str | Path):
+        return read_pool(source)
+    if not isinstance(source, Mapping):
+        raise MeasureError(f"pool: is {show(source)}; it must be a file or a dict from query to its candidates")
+    places = {str(query): Place("pool", f"query {str(query)!r}") for query in source}
+    return _pool("pool", {str(query): _candidates(places[str(query)], held) for query, held in source.items()})
+
+
+def read_pool(path: str | Path) -> Pool:
+    """A pool from a file of JSON lines, such as `pool.jsonl` of a release: an object for each ranked query.
+
+    Its fields are `query_id`, `candidates` (moment ids, the best rank first; null keeps a rank free), and, if there are
+    any, `sample` (whether the query belongs to the random sample) and `stratum`. A line without `query_id` may say, by `flaw`, why the sample
+    is not random.
+
+    Raises
+    ------
+    MeasureError
+        Naming the file, the line, and what would be right.
+    """
+    source, flaw = source_name(path), ""
+    moments, samples, strata = dict[str, Candidates](), dict[str, bool](), dict[str, str]()
+    with no_collecting():
+        for place, record in json_lines(read_bytes(path), source):
+            if isinstance(record, dict) and "query_id" not in record and "flaw" in record:
+                flaw = str(record["flaw"])
+                continue
+            query = place.query(place.need(record, "query_id"))
+            if query in moments:
+                raise place.fail(f"query {query!r} stands twice; each ranked query needs one line")
+            moments[query] = _candidates(place, place.need(record, "candidates"))
+            strata[query] = str(record.get("stratum") or "")
+            if "sample" in record:
+                samples[query] = _truth(place, record["sample"])
+    if samples and len(samples) < len(moments):
+        missing = next(query for query in moments if query not in samples)
+        raise MeasureError(f"{source}: query {missing!r} lacks the field sample; all queries have it, or none")
+    return _pool(source, moments, samples, strata, flaw)
+
+
+def _pool(
+    source: str,
+    moments: Mapping[str, Candidates],
+    samples: Mapping[str, bool] | None = None,
+    strata: Mapping[str, str] | None = None,
+    flaw: str = "",
+) -> Pool:
+    rows = {query: [(*moment, 0) for moment in held if moment] for query, held in moments.items()}
+    ranks = [rank for held in moments.values() for rank, moment in enumerate(held) if moment]
+    try:
+        table: Table = qrels_from_dict(rows)
+    except MeasureError as fault:
+        raise MeasureError(f"{source}: {str(fault).removeprefix('qrels: ')}") from None
+    shared = {each.name: getattr(table, each.name) for each in fields(Table)}
+    sample = np.array([samples[query] for query in moments]) if samples else None
+    names = tuple((strata or {}).get(query, "") for query in moments)
+    return Pool(**shared, rank=np.array(ranks, dtype=np.int64), sample=sample, strata=names, flaw=flaw)
+
+
+def _candidates(place: Place, held: Any) -> Candidates:
+    if isinstance(held, str) or not isinstance(held, Iterable):
+        raise place.fail(f"candidates are {show(held)}; they must be a list of moment ids")
+    found = [None if candidate is None else _moment(place, candidate) for candidate in held]
+    if not any(found):
+        raise place.fail("has no candidates; a ranked query has one or more")
+    return found
+
+
+def _moment(place: Place, candidate: Any) -> Moment:
+    if isinstance(candidate, str):
+        return parse_moment_id(candidate, str(place))
+    if isinstance(candidate, tuple | list) and len(candidate) == 3:
+        video, start, end = candidate
+        return video, start, end
+    raise place.fail(f"candidate {show(candidate)} is neither a moment id nor (video, start, end)")
+
+
+def _truth(place: Place, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise place.fail(f"sample is {show(value)}; it must be true or false")
+
+
+def look_up(pool: Pool, table: Table, values: Any, otherwise: Any) -> Any:
+    """For each of the pool's candidates its value in another table, whose array has one for each of its rows.
+
+    Moments are the same if video and times, in whole milliseconds, are. `otherwise` is the value of a candidate that
+    the table does not have.
+    """
+    known = dict(zip(_keys(table), values.tolist(), strict=True))
+    return np.array([known.get(key, otherwise) for key in _keys(pool)], dtype=values.dtype)
+
+
+def _keys(table: Table) -> Iterable[tuple[str, str, int, int]]:
+    times = (np.rint(each * 1000).astype(np.int64).tolist() for each in (table.start, table.end))
+    queries = [table.queries[number] for number in table.query_of_row().tolist()]
+    return zip(queries, table.videos, *times, strict=True)
