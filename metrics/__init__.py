@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # isort: off
     from .analysis.agreement import alpha as alpha, kappa as kappa
     from .analysis.compare import Comparison as Comparison, compare as compare
+    from .analysis.estimates import (
+        Estimator as Estimator,
+        estimate as estimate,
+        estimate_difference as estimate_difference,
+    )
     from .analysis.groups import grouped as grouped
     from .analysis.nms import temporal_nms as temporal_nms
+    from .analysis.planning import Spread as Spread, queries_to_judge as queries_to_judge
     from .analysis.project import project as project
+    from .analysis.sampling import Estimate as Estimate
     from .client.calls import RunRefused as RunRefused
     from .client.client import AsyncClient as AsyncClient, Client as Client
     from .client.requests import ApiError as ApiError
@@ -23,6 +30,7 @@ if TYPE_CHECKING:  # isort: off
     from .formats.dicts import qrels_from_dict as qrels_from_dict, run_from_dict as run_from_dict
     from .formats.errors import MeasureError as MeasureError, MeasureWarning as MeasureWarning
     from .formats.moment_ids import moment_id as moment_id, parse_moment_id as parse_moment_id
+    from .formats.pool import Pool as Pool, as_pool as as_pool, read_pool as read_pool
     from .formats.qrels import as_qrels as as_qrels, read_qrels as read_qrels
     from .formats.runs import as_run as as_run, read_run as read_run
     from .formats.tables import Qrels as Qrels, Run as Run
@@ -55,9 +63,12 @@ __version__ = "0.2.0"
 _NAMES = {
     ".analysis.agreement": ("alpha", "kappa"),
     ".analysis.compare": ("Comparison", "compare"),
+    ".analysis.estimates": ("Estimator", "estimate", "estimate_difference"),
     ".analysis.groups": ("grouped",),
     ".analysis.nms": ("temporal_nms",),
+    ".analysis.planning": ("Spread", "queries_to_judge"),
     ".analysis.project": ("project",),
+    ".analysis.sampling": ("Estimate",),
     ".client.client": ("AsyncClient", "Client"),
     ".client.calls": ("RunRefused",),
     ".client.requests": ("ApiError",),
@@ -65,6 +76,7 @@ _NAMES = {
     ".formats.dicts": ("qrels_from_dict", "run_from_dict"),
     ".formats.errors": ("MeasureError", "MeasureWarning"),
     ".formats.moment_ids": ("moment_id", "parse_moment_id"),
+    ".formats.pool": ("Pool", "as_pool", "read_pool"),
     ".formats.qrels": ("as_qrels", "read_qrels"),
     ".formats.runs": ("as_run", "read_run"),
     ".formats.tables": ("Qrels", "Run"),

@@ -125,7 +125,8 @@ def compare(
     MeasureError
         For fewer than two runs, two runs of one name, or an unknown baseline or test.
     """
-    names = _names(scores, baseline)
+    check_scores(scores)
+    names = names_of([score.run for score in scores], baseline)
     tables = dict(zip(names, (score.table() for score in scores), strict=True))
     pairs = [(n, baseline) for n in names if n != baseline] if baseline else list(combinations(names, 2))
     measures, coverage = scores[0].measures, 1 - level
@@ -145,11 +146,9 @@ def compare(
     return Comparison(convention, test, level, baseline, tuple(names), measures, intervals, tuple(differences))
 
 
-def _names(scores: Sequence[Scores], baseline: str | None) -> list[str]:
-    """Names of the runs; raises MeasureError for fewer than two, two of one name, or an unknown baseline."""
-    check_scores(scores)
-    names = [score.run for score in scores]
-    if len(scores) < 2:
+def names_of(names: list[str], baseline: str | None) -> list[str]:
+    """The names of the runs; raises MeasureError for fewer than two, two of one name, or an unknown baseline."""
+    if len(names) < 2:
         raise MeasureError("a comparison needs at least two runs")
     if len(set(names)) < len(names):
         raise MeasureError(f"two runs are called {next(n for n in names if names.count(n) > 1)!r}; names must differ")

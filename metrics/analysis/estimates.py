@@ -9,6 +9,7 @@ assumed.
 import warnings
 from dataclasses import replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ from ..measures.ground import Ground
 from ..measures.measure import Measure
 from ..measures.results import Scores, reported
 from ..measures.scores import gains
+from .compare import Comparison, Difference, Interval, effect_size, holm, names_of
+from .planning import Spread, spread_of
 from .sampling import FEWEST, Design, Estimate, Values
 
 RULE = "regression on caption rank, 1"
@@ -107,6 +110,36 @@ class Estimator:
         first, second = self._values(run, other)
         return {measure: self._estimate(first[measure].less(second[measure])) for measure in self.measures}
 
+    def spreads(self, run: Any, other: Any) -> dict[Measure, Spread]:
+        """How the difference of two runs varies between queries, for planning: see `queries_to_judge`."""
+        first, second = self._values(run, other)
+        return {measure: spread_of(self.design, first[measure].less(second[measure])) for measure in self.measures}
+
+    def compare(self, *runs: Any, baseline: str | None = None) -> Comparison:
+        """Compare runs by estimated differences: as `compare` does with scores of queries that are judged in full.
+
+        The p values are those of the estimates' t statistics. Parameters and errors: see `estimates` and `compare`.
+        """
+        sources = [run_source(run, self.convention.lenient) for run in runs]
+        values = dict(zip(names_of([source.name for source in sources], baseline), self._values(*sources), strict=True))
+        pairs = [(n, baseline) for n in values if n != baseline] if baseline else list(combinations(values, 2))
+        intervals, differences = {}, []
+        for measure in self.measures:
+            for name, of_run in values.items():
+                mean = self._estimate(of_run[measure])
+                intervals[name, measure] = Interval(mean.value, mean.low, mean.high)
+            found = [values[run][measure].less(values[other][measure]) for run, other in pairs]
+            estimates = [self._estimate(each) for each in found]
+            p = np.array([self.design.p_value(each) for each in estimates])
+            for pair, each, mean, single, corrected in zip(pairs, found, estimates, p, holm(p), strict=True):
+                effect = effect_size(each.residual + each.mean)
+                numbers = (mean.value, mean.low, mean.high, effect, float(single), float(corrected))
+                differences.append(Difference(measure, *pair, *numbers))
+        level, convention = 1 - self.confidence, self.convention.name
+        return Comparison(
+            convention, "estimated", level, baseline, tuple(values), self.measures, intervals, tuple(differences)
+        )
+
     def _estimate(self, values: Values) -> Estimate:
         return self.design.estimate(values, self.future, self.confidence, self.anytime)
 
@@ -149,7 +182,9 @@ class Estimator:
 
     def _evaluator(self, view: View, measures: list[Measure]) -> Evaluator:
         # Grades are whole numbers. So each predicted gain gets a grade of its own, and the measure a scale for them.
-        predicted = self.predictions.gains(view.name) if view.of == "gain" else self.predictions.relevant(int(view.name))
+        predicted = (
+            self.predictions.gains(view.name) if view.of == "gain" else self.predictions.relevant(int(view.name))
+        )
         scale, grades = np.unique(np.append(0.0, predicted), return_inverse=True)
         if view.of == "gain":
             measures = [_with_scale(measure, scale) for measure in measures]
@@ -201,7 +236,9 @@ class Predictions:
                 table = as_run(predictor)
             self.given = look_up(pool, table, table.scores, np.nan).clip(0, ANY_GRADE)
             if np.isnan(self.given).all():
-                raise MeasureError("the predictor has no candidate of the pool; do both use the same query and moment ids?")
+                raise MeasureError(
+                    "the predictor has no candidate of the pool; do both use the same query and moment ids?"
+                )
 
     def gains(self, gain: str) -> Floats:
         """Predicted gain of every candidate: floats of shape (rows of the pool,)."""
@@ -269,7 +306,7 @@ def estimate(
     >>> qrels = {str(n): [("a", n, n + 1, 4 - n), ("b", n, n + 1, 2)] for n in range(4)}
     >>> run = {str(n): [("a", n, n + 1, 1.0)] for n in range(6)}
     >>> print(estimate("nDCG_IoU(iou=0.5)@1", qrels, run, pool))
-    0.8750 [0.6041, 1.1459], estimated from 67% of the queries
+    0.8750 [0.4947, 1.2553], estimated from 67% of the queries
     """
     measure = parse_measure(measure)
     estimator = Estimator(

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
-from scipy.stats import norm, t as student
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from ..formats.arrays import Bools, Floats, Ints
 
@@ -124,7 +125,9 @@ class Design:
         residual = np.where(counts, scores - mean, 0.0) / total
         return Values(mean, residual, np.nan_to_num(predicted))
 
-    def estimate(self, values: Values, future: bool = False, confidence: float = 0.95, anytime: bool = False) -> Estimate:
+    def estimate(
+        self, values: Values, future: bool = False, confidence: float = 0.95, anytime: bool = False
+    ) -> Estimate:
         """Estimate a mean or a difference, and the interval around it. See `Estimate` for the parameters."""
         x = values.predicted[self.sample]
         weight = self._weight_of_squares(future)
@@ -154,6 +157,12 @@ class Design:
             future=future,
             anytime=anytime,
         )
+
+    def p_value(self, difference: Estimate) -> float:
+        """Return the probability of so large an estimate if the true difference were 0."""
+        if not difference.se:
+            return float(not difference.value)
+        return float(2 * student.sf(abs(difference.value) / difference.se, self.judged - self.strata - 1))
 
     def _within(self, values: Floats) -> Floats:
         """Values less the mean of their stratum."""
@@ -190,7 +199,9 @@ class Design:
 
 def _merged(sample: Bools, strata: Sequence[str]) -> Ints:
     """Number of each query's stratum, where small strata are one; all are, if they are too many for the sample."""
-    drawn = Counter(dict.fromkeys(strata, 0)) + Counter(name for name, is_in in zip(strata, sample, strict=True) if is_in)
+    drawn = Counter(dict.fromkeys(strata, 0)) + Counter(
+        name for name, is_in in zip(strata, sample, strict=True) if is_in
+    )
     by_size = sorted(set(strata), key=lambda name: (drawn[name], name))
     small = [name for name in by_size if drawn[name] < IN_A_STRATUM]
     if small and sum(drawn[name] for name in small) < IN_A_STRATUM:

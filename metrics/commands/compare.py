@@ -25,6 +25,7 @@ def add(commands: Any) -> None:
     inputs.add_run_options(parser)
     inputs.add_measures(parser)
     parser.add_argument("--baseline", metavar="NAME", help="run that the others are held against (default: all pairs)")
+    inputs.add_pool(parser, needed=False)
     parser.add_argument("--test", choices=("t", "wilcoxon", "randomisation"), default="t")
     parser.add_argument("--level", type=float, default=0.05, help="of significance (default 0.05)")
     inputs.add_seed(parser)
@@ -39,7 +40,12 @@ def run(args: argparse.Namespace) -> None:
 
     if not 0 < args.level < 1:
         raise MeasureError(f"--level is {args.level}; it must lie between 0 and 1")
-    found = compare(inputs.scores_of_runs(args), args.baseline, args.test, args.level, args.seed, args.resamples)
+    if args.pool:
+        found = inputs.estimator_of(args, 1 - args.level, future=True).compare(
+            *inputs.load_runs(args, args.runs), baseline=args.baseline
+        )
+    else:
+        found = compare(inputs.scores_of_runs(args), args.baseline, args.test, args.level, args.seed, args.resamples)
     PRINT[args.format](found)
 
 
@@ -69,10 +75,13 @@ def differences(found: "Comparison") -> "Cells":
 
 def caption(found: "Comparison") -> str:
     against = f"against {found.baseline}" if found.baseline else "all pairs"
+    test, interval = f"{found.test} test", "bootstrap interval"
+    if found.test == "estimated":
+        test, interval = "t test of the estimated differences", "interval for future queries, estimated"
     return (
         f"Convention {found.convention}. Letters: significantly better than that run "
-        f"({found.test} test, {against}, Holm, {found.level:g}). "
-        f"Brackets: {1 - found.level:.0%} bootstrap interval. Effect: Cohen's d of paired differences."
+        f"({test}, {against}, Holm, {found.level:g}). "
+        f"Brackets: {1 - found.level:.0%} {interval}. Effect: Cohen's d of paired differences."
     )
 
 

@@ -13,6 +13,7 @@ from ..formats.errors import MeasureError
 
 if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run, Scores
+    from ..analysis.estimates import Estimator
     from ..analysis.project import Projection
 
 MEASURES = {
@@ -132,6 +133,37 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
         "--unjudged",
         choices=("error", "skip"),
         help="a query of the run that nobody judged is an error, or is left out and counted",
+    )
+
+
+def add_pool(parser: argparse.ArgumentParser, needed: bool) -> None:
+    parser.add_argument(
+        "--pool",
+        required=needed,
+        metavar="FILE",
+        help="candidates of all ranked queries, judged or not, as pool.jsonl of a release: scores are estimated from "
+        "the judged queries, and corrected by all of them",
+    )
+    parser.add_argument(
+        "--predictor", metavar="FILE", help="with a pool: predicted grades, as a run (default: mean grade of the rank)"
+    )
+
+
+def estimator_of(args: argparse.Namespace, confidence: float, future: bool, anytime: bool = False) -> "Estimator":
+    """The estimator of the measures on the qrels and the pool."""
+    from ..analysis.estimates import Estimator
+
+    measures, convention = measures_of(args)
+    predictor = args.predictor and load_run(args, args.predictor)
+    return Estimator(
+        measures,
+        load_qrels(args),
+        args.pool,
+        convention=convention,
+        predictor=predictor,
+        future=future,
+        confidence=confidence,
+        anytime=anytime,
     )
 
 

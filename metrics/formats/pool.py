@@ -13,7 +13,7 @@ from .errors import MeasureError, Place, show
 from .files import read_bytes, source_name
 from .json_files import json_lines, no_collecting
 from .moment_ids import parse_moment_id
-from .tables import Qrels, Table
+from .tables import Table
 
 Moment = tuple[str, float, float]
 Candidates = list[Moment | None]
@@ -64,8 +64,8 @@ def read_pool(path: str | Path) -> Pool:
     """A pool from a file of JSON lines, such as `pool.jsonl` of a release: an object for each ranked query.
 
     Its fields are `query_id`, `candidates` (moment ids, the best rank first; null keeps a rank free), and, if there are
-    any, `sample` (whether the query belongs to the random sample) and `stratum`. A line without `query_id` may say, by `flaw`, why the sample
-    is not random.
+    any, `sample` (whether the query belongs to the random sample) and `stratum`. A line without `query_id` may say, by
+    `flaw`, why the sample is not random.
 
     Raises
     ------
