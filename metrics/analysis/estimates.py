@@ -7,41 +7,29 @@ assumed.
 """
 
 import warnings
-from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..formats import ANY_GRADE
 from ..formats.arrays import Bools, Floats, Ints
 from ..formats.dicts import IdRun
 from ..formats.errors import MeasureError, MeasureWarning
-from ..formats.pool import Pool, as_pool, look_up
+from ..formats.pool import Pool, as_pool
 from ..formats.qrels import qrels_source
-from ..formats.runs import as_run, run_source
-from ..formats.tables import Qrels, Run
+from ..formats.runs import run_source
+from ..formats.tables import Run
 from ..measures.conventions import Convention, convention_named
 from ..measures.definitions import Measures, parse_measure, parse_measures
 from ..measures.evaluate import Evaluator
-from ..measures.ground import Ground
 from ..measures.measure import Measure
-from ..measures.results import Scores, reported
-from ..measures.scores import gains
 from .compare import Comparison, Difference, Interval, effect_size, holm, names_of
 from .planning import Spread, spread_of
+from .predictions import PredictedScores, Predictions, columns, view_of
 from .sampling import FEWEST, Design, Estimate, Values
 
 RULE = "regression on caption rank, 1"
-ENOUGH = 30  # judged candidates; from fewer, a rank's mean is smoothed over the ranks around it
-
-
-class View(NamedTuple):
-    """What a measure asks of a moment: its gain, or whether it has at least a grade."""
-
-    of: Literal["gain", "grade"]
-    name: str  # of the gain, or the grade
 
 
 class Estimator:
@@ -82,13 +70,15 @@ class Estimator:
             raise MeasureError(f"confidence is {confidence}; it must lie between 0 and 1, such as 0.95")
         self.measures = tuple(parse_measures(measures))
         self.convention = convention_named(convention).but(unjudged="skip")  # most queries of a run are not judged
-        self.views = {measure: view_of(measure, self.convention) for measure in self.measures}
+        for measure in self.measures:
+            view_of(measure, self.convention)
         self.future, self.confidence, self.anytime = future, confidence, anytime
         self.pool = as_pool(pool)
         source = qrels_source(qrels, self.convention.lenient or None)
         self.evaluator = Evaluator(self.measures, source, self.convention)
         self.design = Design(sample_of(self.pool, self.evaluator.ground.queries), self.pool.strata)
-        self.predictions = Predictions(self.pool, self.evaluator.ground.qrels, self.design.sample, predictor)
+        predictions = Predictions(self.pool, self.evaluator.ground.qrels, self.design.sample, predictor)
+        self.predicted = PredictedScores(self.measures, predictions, self.convention)
 
     def estimates(self, *runs: Any) -> list[dict[Measure, Estimate]]:
         """Estimate the score of each run on each measure.
@@ -147,16 +137,13 @@ class Estimator:
         sources = [run_source(run, self.convention.lenient) for run in runs]
         for source in sources:
             self._check(source)
-        predicted: dict[Measure, list[Floats]] = {}
-        for evaluator, measures in self._predicted:
-            columns = zip(*map(_columns, evaluator.scores(*sources)), strict=True)
-            predicted |= {measure: list(column) for measure, column in zip(measures, columns, strict=True)}
+        found = zip(self.evaluator.scores(*sources), self.predicted.scores(*sources), strict=True)
         return [
             {
-                measure: self._made_ready(measure, column, predicted[measure][number])
-                for measure, column in zip(self.measures, _columns(scores), strict=True)
+                measure: self._made_ready(measure, values, predicted[measure])
+                for measure, values in zip(self.measures, columns(scores), strict=True)
             }
-            for number, scores in enumerate(self.evaluator.scores(*sources))
+            for scores, predicted in found
         ]
 
     def _made_ready(self, measure: Measure, scores: Floats, predicted: Floats) -> Values:
@@ -172,31 +159,6 @@ class Estimator:
         position = self.evaluator.ground.position
         return np.array([position.get(self.pool.queries[row], -1) for row in self.design.sample.tolist()])
 
-    @cached_property
-    def _predicted(self) -> list[tuple[Evaluator, list[Measure]]]:
-        """The pool as each view sees it with predicted grades, and the measures that have the view."""
-        of_view: dict[View, list[Measure]] = {}
-        for measure, view in self.views.items():
-            of_view.setdefault(view, []).append(measure)
-        return [(self._evaluator(view, measures), measures) for view, measures in of_view.items()]
-
-    def _evaluator(self, view: View, measures: list[Measure]) -> Evaluator:
-        # Grades are whole numbers. So each predicted gain gets a grade of its own, and the measure a scale for them.
-        predicted = (
-            self.predictions.gains(view.name) if view.of == "gain" else self.predictions.relevant(int(view.name))
-        )
-        scale, grades = np.unique(np.append(0.0, predicted), return_inverse=True)
-        if view.of == "gain":
-            measures = [_with_scale(measure, scale) for measure in measures]
-        else:
-            grades = grades * ANY_GRADE
-        pool = self.pool
-        table = Qrels(
-            **{name: getattr(pool, name) for name in ("queries", "offsets", "names", "video", "start", "end")},
-            grades=grades[1:].astype(np.int64),
-        )
-        return Evaluator(measures, Ground(table), self.convention)
-
     def _check(self, run: Run | IdRun) -> None:
         """Refuse a run that ranks moments for judged queries only, and warn if it lacks others."""
         sample = {self.pool.queries[row] for row in self.design.sample.tolist()}
@@ -210,71 +172,6 @@ class Estimator:
         if missing:
             message = f"run {run.name}: {len(missing):,} of the {len(others):,} queries that are not judged are missing"
             warnings.warn(f"{message}; they are predicted to score 0", MeasureWarning, stacklevel=4)
-
-
-class Predictions:
-    """What the judged candidates of the sample, or a predictor, say of all candidates of a pool.
-
-    Parameters
-    ----------
-    pool, qrels, predictor
-        See `Estimator`.
-    sample
-        The judged queries' numbers in the pool.
-    """
-
-    def __init__(self, pool: Pool, qrels: Qrels, sample: Ints, predictor: Any = None) -> None:
-        self.query, self.rank = pool.query_of_row(), pool.rank
-        self.first = pool.offsets[:-1]
-        grades = look_up(pool, qrels, qrels.grades, -1)
-        self.judged = np.flatnonzero((grades >= 0) & np.isin(self.query, sample))
-        self.grades = grades[self.judged]
-        self.given: Floats | None = None
-        if predictor is not None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", MeasureWarning)  # predicted grades need not fall
-                table = as_run(predictor)
-            self.given = look_up(pool, table, table.scores, np.nan).clip(0, ANY_GRADE)
-            if np.isnan(self.given).all():
-                raise MeasureError(
-                    "the predictor has no candidate of the pool; do both use the same query and moment ids?"
-                )
-
-    def gains(self, gain: str) -> Floats:
-        """Predicted gain of every candidate: floats of shape (rows of the pool,)."""
-        by_rank = self.mean_by_rank(gains(self.grades, gain))
-        if self.given is None:
-            return by_rank
-        grades = np.arange(ANY_GRADE + 1)
-        return np.where(np.isnan(self.given), by_rank, np.interp(self.given, grades, gains(grades, gain)))
-
-    def relevant(self, least: int) -> Bools:
-        """Whether every candidate is predicted to have at least a grade: bool of shape (rows of the pool,).
-
-        By rank, so many of a query's candidates are relevant as there are on average, and at least one: those at whose
-        ranks most are.
-        """
-        share = self.mean_by_rank((self.grades >= least).astype(np.float64))
-        order = np.lexsort((-share, self.query))
-        place = np.empty_like(order)
-        place[order] = np.arange(order.size) - self.first[self.query]
-        number = np.maximum(1, np.rint(np.add.reduceat(share, self.first)))
-        by_rank: Bools = place < number[self.query]
-        return by_rank if self.given is None else np.where(np.isnan(self.given), by_rank, self.given > least - 0.5)
-
-    def mean_by_rank(self, values: Floats) -> Floats:
-        """For every candidate the mean of the values that the judged candidates of its rank have.
-
-        Where fewer than 30 are judged, the neighbouring ranks are included, one more on each side at a time.
-        """
-        width = int(self.rank.max()) + 1
-        counts = (np.bincount(self.rank[self.judged], each, width) for each in (np.ones_like(values), values))
-        number, total = (np.append(0.0, np.cumsum(each)) for each in counts)
-        low, high = np.arange(width), np.arange(width) + 1
-        while (few := (number[high] - number[low] < ENOUGH) & (high - low < width)).any():
-            low, high = np.maximum(low - few, 0), np.minimum(high + few, width)
-        means: Floats = (total[high] - total[low]) / np.maximum(1, number[high] - number[low])
-        return means[self.rank]
 
 
 def estimate(
@@ -350,19 +247,6 @@ def estimate_difference(
     return estimator.differences(run, other)[measure]
 
 
-def view_of(measure: Measure, convention: Convention) -> View:
-    """What a measure asks of a moment; raises MeasureError for one whose mean over queries cannot be estimated."""
-    definition = measure.definition
-    if definition.aggregate != "mean":
-        what = {"median": "a median", "std": "a standard deviation"}[definition.aggregate]
-        raise MeasureError(f"{measure} is {what}, not a mean over queries, and cannot be estimated from part of them")
-    if definition.family == "highlight":
-        raise MeasureError(f"{measure} looks at saliency, which a pool of candidates says nothing about")
-    if definition.name in ("nDCG_IoU", "nDCG"):
-        return View("gain", measure.param("gain") or convention.options(definition.family).gain)
-    return View("grade", "0" if definition.name == "Judged" else str(measure.number("rel", 1)))
-
-
 def sample_of(pool: Pool, judged: tuple[str, ...]) -> Bools:
     """Which queries of the pool are the sample; raises MeasureError where there is no random sample."""
     if pool.flaw:
@@ -381,14 +265,3 @@ def sample_of(pool: Pool, judged: tuple[str, ...]) -> Bools:
     if sample.sum() < FEWEST:
         raise MeasureError(f"the sample holds {sample.sum()} queries; an estimate needs {FEWEST} or more")
     return sample
-
-
-def _columns(scores: Scores) -> list[Floats]:
-    """Values of each query on the scale of the aggregate, for each measure."""
-    return [reported(m, v, scores.convention) for m, v in zip(scores.measures, scores.values, strict=True)]
-
-
-def _with_scale(measure: Measure, scale: Floats) -> Measure:
-    """The measure with the gain that each grade has, from grade 0 up."""
-    params = dict(measure.params) | {"gain": "+".join(map(repr, scale.tolist()))}
-    return replace(measure, params=tuple(params.items()))

@@ -32,7 +32,7 @@ def write_files(folder: Path) -> None:
         for n, v in enumerate("abc", 1)
     ]
     write(folder / "qrels.jsonl", "\n".join(map(json.dumps, pairs)))
-    pool = [{"query_id": q, "candidates": [f"{v}@0-{n}0000" for n, v in enumerate("abc", 1)]} for q in range(12)]
+    pool = [{"query_id": q, "candidates": [f"{v}@0-{n}0000" for n, v in enumerate("abc", 1)]} for q in range(8)]
     write(folder / "pool.jsonl", "\n".join(map(json.dumps, pool)))
     for shift, name in enumerate(("run", "a", "b", "c")):
         found = {
@@ -40,7 +40,7 @@ def write_files(folder: Path) -> None:
                 {"video_name": v, "timestamp": [q % 3, 10 * n - shift * (q + n) % 5], "model_scores": 9 - n}
                 for n, v in enumerate("cab" if (q + shift) % 3 else "bca", 1)
             ]
-            for q in range(12)
+            for q in range(8)
         }
         write(folder / f"{name}.json", found)
     ratings = [f"{pair},{worker},{(pair + worker) % 5}" for pair in range(40) for worker in (1, 2)]
