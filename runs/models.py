@@ -147,6 +147,10 @@ class Yardstick(models.Model):
     table = models.FileField(help_text="the judged moments as arrays")
     queries = models.JSONField(help_text="[id, split, words, relevant moments] of each, in the order of scores")
     measures = models.JSONField(default=list, help_text="names of measures that somebody asked for beside the usual")
+    ranked = models.JSONField(
+        default=list, help_text="[place among the judged ones or null, in the sample, stratum] of each ranked query"
+    )
+    flaw = models.TextField(blank=True, default="", help_text="why the sample is not random")
 
     def __str__(self) -> str:
         return f"yardstick of {self.release}"
@@ -181,6 +185,7 @@ class Score(models.Model):
     high = models.FloatField(null=True, help_text="its upper end")
     spread = models.FloatField(null=True, help_text="half of the width of the interval over annotators, once resampled")
     values = models.BinaryField(help_text="of each query of the yardstick: float32, packed; NaN if it does not count")
+    predicted = models.BinaryField(null=True, help_text="of each ranked query by predicted grades: float32, packed")
 
     class Meta:
         constraints = [

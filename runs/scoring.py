@@ -22,20 +22,22 @@ from campaigns.models import Campaign
 from jobs.queue import JobQuerySet, Lane
 from jobs.registry import Report, kind
 from metrics import CONVENTIONS, Evaluator, Measure, MeasureError, Qrels, parse_measures
-from metrics import Run as Predictions
+from metrics import Run as Ranking
 from metrics.analysis.compare import bootstrap_columns
 from metrics.analysis.many_gradings import means_by_grading
 from metrics.analysis.other_judging import Judged, settled
+from metrics.analysis.predictions import PredictedScores, Predictions
 from metrics.measures.ground import Ground
 from metrics.measures.results import Scores, reported
 from metrics.measures.scene import Scene
 from releases.archive import ReleaseArchive
 from releases.models import Release
+from runs.estimates import Sample
 from runs.measures import NAMES, NDCG, further_of, measures_of
 from runs.models import Run, Score, Scoring, Yardstick
 from runs.pools.comparing import ask_to_compare
 from runs.tables import packed_values, read_table
-from runs.yardsticks import judged_in, yardstick_of
+from runs.yardsticks import judged_in, pool_of, yardstick_of
 
 MOST_FURTHER = 50  # measures
 GRADED = ("paper", "released", "spr")  # conventions that score NDCG
@@ -47,6 +49,7 @@ CASES = 1 + MOST_GRADES**2
 INTERVAL = (0.025, 0.975)
 Gradings = NDArray[np.int8]
 Ints = NDArray[np.int64]
+Predicted = dict[Measure, NDArray[np.float64]]
 
 
 def newest_release(campaign: Campaign) -> Release | None:
@@ -120,10 +123,11 @@ def _score_unscored(release: Release, report: Report) -> None:
     if not waiting:
         return
     ground = Ground(read_table(Qrels, yardstick.table))
+    predictions = _predictions(yardstick, ground)
     for number, run in enumerate(waiting):
         # Without the run's name: others read it too, and some runs are private.
         report(number, len(waiting), "scoring runs")
-        score(run, yardstick, ground)
+        score(run, yardstick, ground, predictions)
     report(len(waiting), len(waiting))
 
 
@@ -134,22 +138,42 @@ def _unscored(release: Release, yardstick: Yardstick) -> Iterator[Run]:
             yield run
 
 
-def score(run: Run, yardstick: Yardstick, ground: Ground) -> Scoring:
+def _predictions(yardstick: Yardstick, ground: Ground) -> Predictions | None:
+    """Return what the judged candidates of a random sample say of all candidates; None if there is none to estimate."""
+    sample = Sample(yardstick)
+    pool = pool_of(yardstick.release) if sample.is_part else None
+    return Predictions(pool, ground.qrels, sample.design.sample) if pool else None
+
+
+def score(run: Run, yardstick: Yardstick, ground: Ground, predictions: Predictions | None = None) -> Scoring:
     """Score a run under every convention by the measures that it was not scored by yet, and store the scores."""
     release, further = yardstick.release, list(yardstick.measures)
     scoring = Scoring.objects.filter(run=run, release=release).first() or Scoring(run=run, release=release)
     known = set(scoring.scores.values_list("convention", "measure")) if scoring.pk else set()
-    found = list(_scores(read_table(Predictions, run.table, name=run.name), ground, further, known, scoring))
+    table = read_table(Ranking, run.table, name=run.name)
+    found = list(_scores(table, ground, further, known, scoring))
     scoring.measures = further
-    return _store(scoring, found)
+    return _store(scoring, found, [_predicted(scores, table, predictions) for scores in found])
+
+
+def _predicted(scores: Scores, table: Ranking, predictions: Predictions | None) -> Predicted:
+    """Return what a run would score on each ranked query if its candidates had the predicted grades."""
+    if predictions is None or not predictions.unjudged.intersection(table.queries):
+        return {}  # a run of the judged queries alone says nothing of the others
+    measures = [measure for measure in scores.measures if measure.definition.aggregate == "mean"]
+    convention = CONVENTIONS[scores.convention.name].but(unjudged="skip")
+    try:
+        return PredictedScores(measures, predictions, convention).scores(table)[0]
+    except MeasureError:  # This convention wants all queries in a run, and some that nobody judged are missing.
+        return {}
 
 
 def _scores(
-    predictions: Predictions, ground: Ground, further: list[str], known: set[Any], scoring: Scoring
+    ranking: Ranking, ground: Ground, further: list[str], known: set[Any], scoring: Scoring
 ) -> Iterator[Scores]:
     """Yield the scores under each convention; what keeps one from scoring the run is noted with the scoring."""
     try:
-        scene = Scene(ground, [predictions], "skip")  # made once: all conventions look at the same pairs
+        scene = Scene(ground, [ranking], "skip")  # made once: all conventions look at the same pairs
     except MeasureError as fault:
         scoring.refusals = dict.fromkeys(NAMES, str(fault))
         return
@@ -166,17 +190,17 @@ def _scores(
 
 
 @all_or_nothing
-def _store(scoring: Scoring, found: list[Scores]) -> Scoring:
+def _store(scoring: Scoring, found: list[Scores], predicted: list[Predicted]) -> Scoring:
     is_first, run = scoring.pk is None, scoring.run
     scoring.save()
     if is_first and not run.is_private:
         tell(run.campaign_id, Happened.RUN_SCORED, run=run.number, release=scoring.release.version)
-    rows = [row for scores in found for row in _rows(scoring, scores)]
+    rows = [row for scores, of in zip(found, predicted, strict=True) for row in _rows(scoring, scores, of)]
     Score.objects.bulk_create(rows, ignore_conflicts=True)
     return scoring
 
 
-def _rows(scoring: Scoring, scores: Scores) -> Iterator[Score]:
+def _rows(scoring: Scoring, scores: Scores, predicted: Predicted) -> Iterator[Score]:
     convention = CONVENTIONS[scores.convention.name]
     values = [reported(m, v, convention) for m, v in zip(scores.measures, scores.values, strict=True)]
     low, high = bootstrap_columns(np.stack(values, axis=1))
@@ -190,6 +214,7 @@ def _rows(scoring: Scoring, scores: Scores) -> Iterator[Score]:
             low=float(low[n]) if is_mean else None,
             high=float(high[n]) if is_mean else None,
             values=packed_values(values[n]),
+            predicted=packed_values(predicted[measure]) if measure in predicted else None,
         )
 
 
@@ -243,7 +268,7 @@ def drawn_for(release: Release) -> tuple[Ground, Gradings]:
 def _spreads(ground: Ground, runs: list[Run], gradings: Gradings, convention: str) -> NDArray[np.float64]:
     """Return half the width of the interval of each run and measure: floats of shape (runs, measures)."""
     known = set(ground.queries)
-    read = [read_table(Predictions, run.table, name=run.name) for run in runs]
+    read = [read_table(Ranking, run.table, name=run.name) for run in runs]
     able = [n for n, run in enumerate(read) if known & set(run.queries)]
     spreads = np.full((len(runs), len(NDCG)), np.nan)
     if able:

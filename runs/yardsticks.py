@@ -5,19 +5,20 @@ from __future__ import annotations
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 
 from judging.models import Candidate
-from metrics import Qrels, qrels_from_dict, read_qrels
+from metrics import Pool, Qrels, qrels_from_dict, read_pool, read_qrels
 from metrics.analysis.other_judging import NO_GRADE, Judged, RawGrades
 from releases.archive import ReleaseArchive
 from releases.models import Release
 from runs.models import Yardstick
 from runs.tables import store_table
 
-QRELS = "qrels.jsonl"
+QRELS, POOL = "qrels.jsonl", "pool.jsonl"
 SPLITS, QUERIES = "splits/", ".queries.txt"
 Span = tuple[str, str, float, float]  # query, video, start and end in seconds
 
@@ -28,22 +29,47 @@ def yardstick_of(release: Release) -> Yardstick:
         return found
     with release.file.open("rb") as file:
         archive = ReleaseArchive(file)
-        qrels, split_of = _qrels(archive), _splits(archive)
+        qrels, split_of, pool = _qrels(archive), _splits(archive), _pool(archive)
     relevant = np.bincount(qrels.query_of_row(), qrels.grades > 0, minlength=len(qrels)).astype(int)
     queries = [
         [query, split_of.get(query, ""), len(qrels.texts.get(query, "").split()), count]
         for query, count in zip(qrels.queries, relevant.tolist(), strict=True)
     ]
     table = store_table(f"runs/{release.campaign.name}/release-{release.version}.npz", qrels)
-    fields = {"table": table, "queries": queries}
+    fields = {"table": table, "queries": queries} | (_sample(pool, qrels) if pool else {})
     return Yardstick.objects.get_or_create(release=release, defaults=fields)[0]
+
+
+def pool_of(release: Release) -> Pool | None:
+    """Return the candidates of all ranked queries; None if the release does not hold them."""
+    with release.file.open("rb") as file:
+        return _pool(ReleaseArchive(file))
 
 
 def _qrels(archive: ReleaseArchive) -> Qrels:
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / QRELS
-        file.write_bytes(archive.archive.read(QRELS))
-        return read_qrels(file, "jsonl", lenient=True)
+        return read_qrels(_unpacked(archive, QRELS, folder), "jsonl", lenient=True)
+
+
+def _pool(archive: ReleaseArchive) -> Pool | None:
+    if POOL not in archive.names:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        return read_pool(_unpacked(archive, POOL, folder))
+
+
+def _unpacked(archive: ReleaseArchive, name: str, folder: str) -> Path:
+    file = Path(folder) / name
+    file.write_bytes(archive.archive.read(name))
+    return file
+
+
+def _sample(pool: Pool, qrels: Qrels) -> dict[str, Any]:
+    """Return what a yardstick says of the ranked queries."""
+    place = {query: number for number, query in enumerate(qrels.queries)}
+    in_sample = [query in place for query in pool.queries] if pool.sample is None else pool.sample.tolist()
+    rows = zip(pool.queries, in_sample, pool.strata, strict=True)
+    return {"ranked": [[place.get(query), is_in, stratum] for query, is_in, stratum in rows], "flaw": pool.flaw}
 
 
 def _splits(archive: ReleaseArchive) -> dict[str, str]:

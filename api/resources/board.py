@@ -41,9 +41,16 @@ class BoardAsked(OfRelease):
     sort = Text(required=False, max_length=80, help_text="a measure, or `run`")
     baseline = serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text="a run's number")
     seeds = serializers.ChoiceField(["together"], required=False)
+    means = serializers.ChoiceField(["plain"], required=False, help_text="of the judged queries, instead of estimates")
     split = Text(required=False, max_length=100)
     length = serializers.ChoiceField(["short", "middle", "long"], required=False)
     relevant = serializers.ChoiceField(["few", "some", "many"], required=False)
+
+
+class SampleShape(Shape):
+    judged = serializers.IntegerField(help_text="queries of the random sample")
+    ranked = serializers.IntegerField(help_text="all queries; 0 if the release does not tell")
+    flaw = serializers.CharField(help_text="why the sample is not random; empty if it is")
 
 
 class BoardShape(Shape):
@@ -52,6 +59,10 @@ class BoardShape(Shape):
     sha256 = serializers.CharField()
     convention = serializers.CharField()
     queries = serializers.IntegerField()
+    sample = SampleShape()
+    estimated = serializers.BooleanField(
+        help_text="whether scores are of all ranked queries, estimated; `plain` is then their mean over the judged ones"
+    )
     baseline = serializers.CharField(allow_null=True)
     level = serializers.FloatField(help_text="of significance")
     rows = serializers.ListField(child=serializers.DictField(), help_text="runs with their scores by measure")

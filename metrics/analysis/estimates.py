@@ -77,8 +77,8 @@ class Estimator:
         source = qrels_source(qrels, self.convention.lenient or None)
         self.evaluator = Evaluator(self.measures, source, self.convention)
         self.design = Design(sample_of(self.pool, self.evaluator.ground.queries), self.pool.strata)
-        predictions = Predictions(self.pool, self.evaluator.ground.qrels, self.design.sample, predictor)
-        self.predicted = PredictedScores(self.measures, predictions, self.convention)
+        self.predictions = Predictions(self.pool, self.evaluator.ground.qrels, self.design.sample, predictor)
+        self.predicted = PredictedScores(self.measures, self.predictions, self.convention)
 
     def estimates(self, *runs: Any) -> list[dict[Measure, Estimate]]:
         """Estimate the score of each run on each measure.
@@ -161,8 +161,7 @@ class Estimator:
 
     def _check(self, run: Run | IdRun) -> None:
         """Refuse a run that ranks moments for judged queries only, and warn if it lacks others."""
-        sample = {self.pool.queries[row] for row in self.design.sample.tolist()}
-        others = set(self.pool.queries) - sample
+        others = self.predictions.unjudged
         missing = others.difference(run.queries)
         if others and missing == others:
             raise MeasureError(

@@ -42,6 +42,8 @@ class Predictions:
     """
 
     def __init__(self, pool: Pool, qrels: Qrels, sample: Ints, predictor: Any = None) -> None:
+        judged = set(sample.tolist())
+        self.unjudged = {query for number, query in enumerate(pool.queries) if number not in judged}
         self.pool, self.query, self.rank = pool, pool.query_of_row(), pool.rank
         self.first = pool.offsets[:-1]
         grades = look_up(pool, qrels, qrels.grades, -1)

@@ -33,6 +33,7 @@ class Choices:
     sort: Measure | None  # None: by the name of the run
     baseline: int | None  # the number of a run
     seeds: bool  # whether the runs of one system are shown as one row
+    plain: bool  # whether scores are means of the judged queries, although they could be estimated
 
     @property
     def judged(self) -> str:
@@ -70,7 +71,9 @@ def choices_of(params: QueryDict, yardstick: Yardstick) -> Choices:
     by = None if sort == "run" else _known(_parsed([sort])[0], known) if sort else measures[0]
     number = params.get("baseline", "")
     baseline = whole("baseline", number, "the number of a run") if number else None
-    return Choices(convention, measures, by if by in measures else None, baseline, params.get("seeds") == "together")
+    sort_by = by if by in measures else None
+    together, plain = params.get("seeds") == "together", params.get("means") == "plain"
+    return Choices(convention, measures, sort_by, baseline, together, plain)
 
 
 def known_measures(convention: str, yardstick: Yardstick) -> list[Measure]:

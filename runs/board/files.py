@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from base.text import csv_lines, harmless, with_minus
@@ -12,7 +12,7 @@ from runs.board.table import LEVEL, Board, Cell, Row
 LATEX = {sign: "\\" + sign for sign in "&%$#_{}"}
 LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 LATEX |= {"≥": r"$\geq$", "±": r"$\pm$", "−": "$-$", "▲": r"$^\triangle$", "▼": r"$^\triangledown$"}
-NUMBERS = ("value", "low", "high", "spread", "deviation", "difference", "p")
+NUMBERS = ("value", "low", "high", "spread", "deviation", "difference", "p", "plain")
 
 
 class File(NamedTuple):
@@ -62,6 +62,8 @@ def _about(board: Board) -> dict[str, Any]:
         "sha256": board.release.sha256,
         "convention": board.choices.convention.name,
         "queries": board.queries,
+        "sample": {"judged": board.sample.judged, "ranked": board.sample.ranked, "flaw": board.sample.flaw},
+        "estimated": board.is_estimated,
         "baseline": board.baseline.name if board.baseline else None,
         "level": LEVEL,
     }
@@ -122,7 +124,7 @@ def caption(board: Board) -> str:
     sentences = [
         f"{board.release.campaign}, release {board.release.version}, convention {board.choices.convention.name}, "
         f"{board.queries:,} queries{part}.",
-        "Brackets: 95 % bootstrap interval over queries.",
+        *_about_sample(board),
         "±: half the width of the 95 % bootstrap interval over annotators; with seeds, the standard deviation.",
     ]
     if board.baseline:
@@ -131,6 +133,24 @@ def caption(board: Board) -> str:
             f"(paired t-test, Holm, {LEVEL:g})."
         )
     return " ".join(sentences)
+
+
+def _about_sample(board: Board) -> Iterator[str]:
+    """Say what the scores are of: all ranked queries, judged or estimated, or those that are judged."""
+    sample = board.sample
+    if board.is_estimated:
+        yield (
+            f"Estimated from {sample.share:.0%} of the queries ({sample.judged:,} judged of {sample.ranked:,} ranked). "
+            "Brackets: 95 % interval of the estimate."
+        )
+        return
+    if sample.flaw:
+        yield f"Plain means: the judged queries are not a random sample, because {sample.flaw}."
+    elif sample.is_part:
+        yield f"Plain means of the judged queries; {sample.ranked:,} are ranked."
+    elif sample.ranked:
+        yield "Judged in full."
+    yield "Brackets: 95 % bootstrap interval over queries."
 
 
 FILES = {

@@ -17,6 +17,7 @@ from metrics.analysis.compare import bootstrap_columns, holm, p_value
 from metrics.measures.results import AGGREGATES
 from releases.models import Release
 from runs.board.choices import Choices
+from runs.estimates import Sample
 from runs.models import Run, Score, Scoring, Yardstick
 from runs.tables import unpacked_values
 
@@ -29,7 +30,7 @@ Mask = NDArray[np.bool_]
 @dataclass
 class Cell:
     """A measure of a run: the score with its interval over queries, half the width of that over annotators, and how
-    it compares with the baseline's.
+    it compares with the baseline's. If the score is estimated, `plain` is the mean of the judged queries.
     """
 
     value: float | None = None
@@ -39,6 +40,7 @@ class Cell:
     p: float | None = None  # corrected by Holm's method
     difference: float | None = None
     deviation: float | None = None  # of several seeds
+    plain: float | None = None
     is_best: bool = False
 
     @property
@@ -74,11 +76,17 @@ class Board:
     rows: list[Row]
     queries: int
     is_part: bool
+    sample: Sample
     refused: list[tuple[Run, str]] = field(default_factory=list)
 
     @property
     def columns(self) -> list[tuple[Measure, list[Cell]]]:
         return [(measure, [row.cells[n] for row in self.rows]) for n, measure in enumerate(self.choices.measures)]
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether a score of it is an estimate."""
+        return any(cell.plain is not None for row in self.rows for cell in row.cells)
 
     @property
     def baseline(self) -> Run | None:
@@ -90,18 +98,25 @@ def board(member: Membership, yardstick: Yardstick, choices: Choices, mask: Mask
     release, convention = yardstick.release, choices.convention.name
     scorings = Scoring.objects.filter(release=release, run__in=Run.objects.seen_by(member)).select_related("run")
     refused = [(each.run, each.refusals[convention]) for each in scorings if convention in each.refusals]
-    found = _found(list(scorings), choices, with_values=mask is not None or choices.baseline is not None)
+    sample = Sample(yardstick)
+    estimates = sample.is_part and mask is None and not choices.plain
+    with_values = estimates or mask is not None or choices.baseline is not None
+    found = _found(list(scorings), choices, with_values)
     rows = [Row(run.name, [run], [_cell(scores.get(str(m))) for m in choices.measures]) for run, scores in found]
     _count_judged(rows, found, choices, mask)
     if mask is not None:
         _score_part(rows, found, choices, mask)
+    if estimates:
+        _estimate(rows, found, choices, sample)
     if choices.baseline is not None:
         _compare(rows, found, choices, mask)
+        if estimates:
+            _compare_estimates(rows, found, choices, sample)
     if choices.seeds:
         rows = list(_by_system(rows))
     _mark_best(rows, choices)
     queries = int(mask.sum()) if mask is not None else len(yardstick.queries)
-    return Board(release, choices, _sorted(rows, choices), queries, mask is not None, refused)
+    return Board(release, choices, _sorted(rows, choices), queries, mask is not None, sample, refused)
 
 
 def _found(scorings: list[Scoring], choices: Choices, with_values: bool) -> list[tuple[Run, Found]]:
@@ -109,7 +124,7 @@ def _found(scorings: list[Scoring], choices: Choices, with_values: bool) -> list
     convention, names = choices.convention.name, [str(m) for m in choices.measures]
     wanted = Q(convention=convention, measure__in=names) | Q(convention=choices.judged_under, measure=choices.judged)
     rows = Score.objects.filter(wanted, scoring__in=[each.pk for each in scorings])
-    rows = rows if with_values else rows.defer("values")
+    rows = rows if with_values else rows.defer("values", "predicted")
     by_scoring: dict[int, Found] = defaultdict(dict)
     for score in rows:
         by_scoring[score.scoring_id][score.measure] = score
@@ -154,6 +169,31 @@ def _score_part(rows: list[Row], found: list[tuple[Run, Found]], choices: Choice
             row.cells[n] = Cell(float(AGGREGATES[kind](counted[:, None])[0])) if counted.size else Cell()
             if kind == "mean" and counted.size:
                 row.cells[n].low, row.cells[n].high = float(low[n, r]), float(high[n, r])
+
+
+def _estimate(rows: list[Row], found: list[tuple[Run, Found]], choices: Choices, sample: Sample) -> None:
+    """Put estimates over all ranked queries into the cells of runs that rank moments for these."""
+    for row, (_, scores) in zip(rows, found, strict=True):
+        for n, measure in enumerate(choices.measures):
+            score = scores.get(str(measure))
+            if score and (values := sample.values(score)):
+                mean, cell = sample.estimate(values), row.cells[n]
+                row.cells[n] = Cell(mean.value, mean.low, mean.high, cell.spread, plain=cell.value)
+
+
+def _compare_estimates(rows: list[Row], found: list[tuple[Run, Found]], choices: Choices, sample: Sample) -> None:
+    """Test estimated differences to the baseline where both are estimated; other cells stay as they are."""
+    place = next(n for n, row in enumerate(rows) if row.is_baseline)
+    for n, measure in enumerate(choices.measures):
+        scores = [of.get(str(measure)) for _, of in found]
+        values = [sample.values(score) if score else None for score in scores]
+        base = values.pop(place)
+        others = [row for row in rows if not row.is_baseline]
+        pairs = [(row, each.less(base)) for row, each in zip(others, values, strict=True) if base and each]
+        differences = [sample.estimate(each) for _, each in pairs]
+        p = holm(np.array([sample.design.p_value(each) for each in differences]))
+        for (row, _), difference, corrected in zip(pairs, differences, p.tolist(), strict=True):
+            row.cells[n].p, row.cells[n].difference = corrected, difference.value
 
 
 def _compare(rows: list[Row], found: list[tuple[Run, Found]], choices: Choices, mask: Mask | None) -> None:

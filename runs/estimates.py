@@ -1,0 +1,60 @@
+"""Scores over all ranked queries of a release, estimated from those that are judged."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics import Estimate
+from metrics.analysis.sampling import FEWEST, Design, Values
+from runs.models import Score, Yardstick
+from runs.tables import unpacked_values
+
+
+class Sample:
+    """The judged queries of a release that are a random sample of its ranked queries.
+
+    Intervals are of all queries of their kind, as those of queries that are judged in full are.
+    """
+
+    def __init__(self, yardstick: Yardstick) -> None:
+        self.yardstick = yardstick
+        self.ranked = len(yardstick.ranked)
+        self.judged = sum(bool(row[1]) for row in yardstick.ranked)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether scores can be estimated: the sample is random, and some ranked queries are not judged."""
+        return not self.flaw and FEWEST <= self.judged < self.ranked
+
+    @property
+    def flaw(self) -> str:
+        """Why the sample is not random; empty if it is."""
+        return self.yardstick.flaw
+
+    @property
+    def share(self) -> float:
+        """The share of the ranked queries that are judged."""
+        return self.judged / self.ranked
+
+    @cached_property
+    def design(self) -> Design:
+        return Design(np.array([row[1] for row in self.yardstick.ranked]), [row[2] for row in self.yardstick.ranked])
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """The place of each query of the sample among the judged ones; -1 if none of its pairs has a grade."""
+        places = [-1 if row[0] is None else row[0] for row in self.yardstick.ranked if row[1]]
+        return np.array(places, dtype=np.int64)
+
+    def values(self, score: Score) -> Values | None:
+        """Return what a run scores, ready to be estimated; None if it has no prediction, or no query counts."""
+        if score.predicted is None:
+            return None
+        judged = np.append(unpacked_values(score.values), np.nan).astype(np.float64)
+        return self.design.values(judged[self._places], unpacked_values(score.predicted).astype(np.float64))
+
+    def estimate(self, values: Values) -> Estimate:
+        return self.design.estimate(values, future=True)
