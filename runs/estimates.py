@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -9,8 +10,17 @@ from numpy.typing import NDArray
 
 from metrics import Estimate
 from metrics.analysis.sampling import FEWEST, Design, Values
-from runs.models import Score, Yardstick
+from runs.models import Score, Scoring, Yardstick
 from runs.tables import unpacked_values
+
+
+def scores_of(scoring: Scoring) -> Iterator[tuple[Score, Estimate | None]]:
+    """Yield the scores of a scoring, each with the estimate over all ranked queries where there is one."""
+    sample = Sample(Yardstick.objects.get(release=scoring.release_id))
+    scores = scoring.scores.order_by("pk")
+    for score in scores if sample.is_part else scores.defer("values", "predicted"):
+        values = sample.values(score) if sample.is_part else None
+        yield score, sample.estimate(values) if values else None
 
 
 class Sample:

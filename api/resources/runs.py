@@ -22,8 +22,10 @@ from base.errors import BadValue, Unfit
 from campaigns.models import Upload
 from campaigns.models.draft import ArrivingFile
 from campaigns.uploads import take_piece
+from metrics import Estimate
 from metrics.formats import RUN_FORMATS, TASKS
 from runs import access
+from runs.estimates import scores_of
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit
 from runs.scoring import newest_release, score_runs
@@ -182,9 +184,26 @@ class WhoSees(Resource, at=f"{CAMPAIGN}/runs/<int:number>/visibility", name="run
         return run
 
 
+class EstimateShape(Shape):
+    of = Estimate, "value low high judged ranked"
+    helps = {
+        "value": "over all ranked queries",
+        "low": "of the 95 % interval for queries of this kind",
+        "judged": "queries of the random sample",
+        "ranked": "all queries",
+    }
+
+
 class OneScore(Shape):
     of = Score, "convention measure value low high spread"
-    helps = {"low": "of the 95 % bootstrap interval over queries", "spread": "half the width of that over annotators"}
+    helps = {
+        "value": "of the judged queries",
+        "low": "of the 95 % bootstrap interval over queries",
+        "spread": "half the width of that over annotators",
+    }
+    estimate = EstimateShape(
+        allow_null=True, help_text="null if the queries are judged in full, or are no random sample"
+    )
 
 
 class ScoresShape(Shape):
@@ -215,4 +234,5 @@ class Scores(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scores", name="run-scor
 def _scores(scoring: Scoring | None) -> Any:
     if scoring is None:
         return UNSCORED
-    return With(scoring, release=scoring.release.version, scores=scoring.scores.defer("values").order_by("pk"))
+    scores = [With(score, estimate=estimate) for score, estimate in scores_of(scoring)]
+    return With(scoring, release=scoring.release.version, scores=scores)

@@ -22,8 +22,8 @@ from campaigns.uploads import announced, progress_answer, take_piece
 from jobs.models import Job
 from metrics import CONVENTIONS, Estimate
 from runs import access
+from runs.estimates import Sample, scores_of
 from runs.measures import NAMES
-from runs.estimates import Sample
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility, Yardstick
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, receive_run, submit
 from runs.scoring import jobs_on, newest_release
@@ -94,16 +94,16 @@ def _scores(run: Run, version: str = "") -> dict[str, Any]:
     if version:
         number = whole("release", version, "the number of a release")
         scoring = get_object_or_404(run.scorings.select_related("release"), release__version=number)
-    sample = Sample(Yardstick.objects.get(release=scoring.release)) if scoring else None
-    scores = Score.objects.filter(scoring=scoring).order_by("pk")
-    estimates = sample if sample and sample.is_part else None
     found: dict[str, list[tuple[Score, Estimate | None]]] = defaultdict(list)
-    for score in scores if estimates else scores.defer("values", "predicted"):
-        values = estimates and estimates.values(score)
-        found[score.convention].append((score, estimates.estimate(values) if estimates and values else None))
+    for score, estimate in scores_of(scoring) if scoring else ():
+        found[score.convention].append((score, estimate))
+    sample = Sample(Yardstick.objects.get(release=scoring.release)) if scoring else None
     refusals = scoring.refusals if scoring else {}
     conventions = [(CONVENTIONS[name], found[name], refusals.get(name)) for name in NAMES if scoring]
-    about = {"sample": sample, "plain_mean": Heading("Plain mean", is_number=True) if estimates else None}
+    about = {
+        "sample": sample,
+        "plain_mean": Heading("Plain mean", is_number=True) if sample and sample.is_part else None,
+    }
     return {"scoring": scoring, "scorings": scorings, "conventions": conventions} | about
 
 
