@@ -29,7 +29,7 @@ def yardstick_of(release: Release) -> Yardstick:
         return found
     with release.file.open("rb") as file:
         archive = ReleaseArchive(file)
-        qrels, split_of, pool = _qrels(archive), _splits(archive), _pool(archive)
+        qrels, split_of, pool = _qrels(archive), _splits(archive), pool_in(archive)
     relevant = np.bincount(qrels.query_of_row(), qrels.grades > 0, minlength=len(qrels)).astype(int)
     queries = [
         [query, split_of.get(query, ""), len(qrels.texts.get(query, "").split()), count]
@@ -43,7 +43,7 @@ def yardstick_of(release: Release) -> Yardstick:
 def pool_of(release: Release) -> Pool | None:
     """Return the candidates of all ranked queries; None if the release does not hold them."""
     with release.file.open("rb") as file:
-        return _pool(ReleaseArchive(file))
+        return pool_in(ReleaseArchive(file))
 
 
 def _qrels(archive: ReleaseArchive) -> Qrels:
@@ -51,7 +51,7 @@ def _qrels(archive: ReleaseArchive) -> Qrels:
         return read_qrels(_unpacked(archive, QRELS, folder), "jsonl", lenient=True)
 
 
-def _pool(archive: ReleaseArchive) -> Pool | None:
+def pool_in(archive: ReleaseArchive) -> Pool | None:
     if POOL not in archive.names:
         return None
     with tempfile.TemporaryDirectory() as folder:

@@ -12,14 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.arrays import Bools, Floats, Ints
+from ..formats.pool import Pool
 from ..formats.tables import Qrels, Run
 from ..measures.conventions import Convention
 from ..measures.evaluate import Evaluator
 from ..measures.measure import Measure
+from .estimates import Estimator
 
 Integer = TypeVar("Integer", bound=np.signedinteger[Any])
-Change = Literal["half", "one", "without"]
+Change = Literal["half", "queries", "estimated", "one", "without"]
 NO_GRADE = -1
+SHARE = 0.3  # of the queries
+FEWEST = 20  # judged queries of which a share is drawn
 
 
 class RawGrades(NamedTuple):
@@ -156,19 +160,23 @@ def changes(
     convention: Convention,
     trials: int = 20,
     seed: int = 0,
+    pool: Pool | None = None,
 ) -> Iterator[Changed]:
     """Score the runs under each change of the judging, one after the other, because each takes a while.
 
     Parameters
     ----------
     trials
-        How often chance decides: which half of the pairs, and whose grade.
+        How often chance decides: which half of the pairs, which queries, and whose grade.
     seed
         Trial t of each change is drawn from (seed, t).
+    pool
+        The candidates of the judged queries in the order of their ranks, by which the others are corrected.
 
     Yields
     ------
-    Changed: half of each query's pairs; one annotator's grade for every pair; and the campaign without each of its
+    Changed: half of each query's pairs; with a pool, and at least 20 queries, 30 % of these, as plain means and as
+    estimates for all judged queries; one annotator's grade for every pair; and the campaign without each of its
     annotators, in the order of their numbers.
     """
 
@@ -183,6 +191,35 @@ def changes(
     query = judged.pairs.query_of_row()
     halved = (np.where(half_of_each_query(query, rng), judged.final, NO_GRADE) for rng in streams)
     yield Changed("half", -1, means(halved))
+    if pool:
+        yield from _of_a_share(judged, measures, runs, convention, streams, pool)
     yield Changed("one", -1, means(graded(one_of_each_pair(judged.raw, rng)) for rng in streams))
     for annotator in np.unique(judged.raw.annotator).tolist():
         yield Changed("without", annotator, means([graded(judged.raw.annotator != annotator)]))
+
+
+def _of_a_share(
+    judged: Judged,
+    measures: Sequence[str | Measure],
+    runs: Sequence[Run],
+    convention: Convention,
+    streams: Sequence[np.random.Generator],
+    pool: Pool,
+) -> Iterator[Changed]:
+    qrels = with_grades(judged.pairs, judged.final)
+    pool = pool.part(np.isin(pool.queries, qrels.queries))
+    total = len(pool)
+    if total < FEWEST:
+        return
+    estimates = []
+    for rng in streams:
+        drawn = {pool.queries[number] for number in rng.permutation(total)[: round(SHARE * total)]}
+        in_sample = np.array([query in drawn for query in qrels.queries])[qrels.query_of_row()]
+        estimator = Estimator(
+            measures, with_grades(qrels, np.where(in_sample, qrels.grades, NO_GRADE)), pool, convention=convention
+        )
+        estimates.append([[*each.values()] for each in estimator.estimates(*runs)])
+    both: tuple[tuple[Change, str], ...] = (("queries", "plain"), ("estimated", "value"))
+    for change, name in both:
+        means = [[[getattr(mean, name) for mean in of_run] for of_run in trial] for trial in estimates]
+        yield Changed(change, -1, np.array(means))

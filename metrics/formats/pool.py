@@ -1,7 +1,7 @@
 """Pools: the candidates of every ranked query in the order of their caption ranks, and which queries are the sample."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,19 @@ class Pool(Table):
     sample: Bools | None = None
     strata: tuple[str, ...]
     flaw: str = ""
+
+    def part(self, kept: Bools) -> "Pool":
+        """The pool of some queries, without a sample: bool of shape (queries,)."""
+        rows = kept[self.query_of_row()]
+        sizes = np.diff(self.offsets)[kept]
+        return replace(
+            self,
+            queries=tuple(query for query, is_kept in zip(self.queries, kept.tolist(), strict=True) if is_kept),
+            offsets=np.append(0, np.cumsum(sizes)).astype(np.int64),
+            **{name: getattr(self, name)[rows] for name in ("video", "start", "end", "rank")},
+            sample=None,
+            strata=tuple(name for name, is_kept in zip(self.strata, kept.tolist(), strict=True) if is_kept),
+        )
 
 
 def as_pool(source: Any) -> Pool:

@@ -52,10 +52,14 @@ def pick_of(measure: Measure, last: bool = False) -> Pick:
 
 def ideal(scene: Scene, lowest: int, gain: str) -> Floats:
     """Gains of every unit's moments from grade `lowest` up, highest first: shape (units, most moments)."""
-    found = scores.gains(scene.ideal(lowest), gain)
-    if gain not in ("linear", "exp"):  # a scale of one's own need not rise with the grade
-        found = -np.sort(-found, axis=1)
-    return np.tile(found, (len(scene.sources), 1))
+
+    def gained() -> Floats:
+        found = scores.gains(scene.ideal(lowest), gain)
+        if gain not in ("linear", "exp"):  # a scale of one's own need not rise with the grade
+            found = -np.sort(-found, axis=1)
+        return np.tile(found, (len(scene.sources), 1))
+
+    return scene.once(("ideal", lowest, gain), gained)
 
 
 def columns(measure: Measure, plan: Plan) -> list[int]:

@@ -142,12 +142,18 @@ def tell_select(found: Found, measure: str) -> str:
 
 def tell_judging(found: Found, measure: str) -> str:
     rows = {(row["change"], row["annotator"]): row for row in of_measure(found, "orders", measure)}
-    half, one = rows["half", -1], rows["one", -1]
+    half, one, share = rows["half", -1], rows["one", -1], ""
+    if estimated := rows.get(("estimated", -1)):
+        plain = rows["queries", -1]
+        share = (
+            f", 30 % of the queries in {plain['same']}{_by(plain)}, corrected by all ranked ones in "
+            f"{estimated['same']}{_by(estimated)}"
+        )
     without = [row for (change, _), row in rows.items() if change == "without"]
     moved = sum(row["same"] < row["trials"] for row in without)
     return (
         f"By {spelt(measure)}, half of the pairs keep the order of the systems in {half['same']} of {half['trials']} "
-        f"draws{_by(half)}, and one annotator instead of two in {one['same']} of {one['trials']}{_by(one)}. "
+        f"draws{_by(half)}{share}, and one annotator instead of two in {one['same']} of {one['trials']}{_by(one)}. "
         f"Leaving out one of the {len(without)} annotators changes it for {moved} of them."
     )
 
@@ -208,9 +214,16 @@ def judging(found: Found, measure: str) -> Rows:
 
 def way(row: dict[str, Any]) -> str:
     """Return a change of the judging in words."""
-    return {"all": "as it was judged", "half": "half of the pairs", "one": "one annotator instead of two"}.get(
-        row["change"], f"without annotator {row['annotator']}"
-    )
+    return WAYS.get(row["change"], f"without annotator {row['annotator']}")
+
+
+WAYS = {
+    "all": "as it was judged",
+    "half": "half of the pairs",
+    "queries": "30 % of the queries",
+    "estimated": "30 % of the queries, corrected",
+    "one": "one annotator instead of two",
+}
 
 
 FIGURES = [
@@ -309,7 +322,8 @@ FIGURES = [
         "Other ways of judging",
         "not in AxIoU",
         lambda found: (
-            f"The scores if only half of each query's pairs had been judged (of {found['pairs']:,}), if one "
+            f"The scores if only half of each query's pairs had been judged (of {found['pairs']:,}), if 30 % of the "
+            "queries had been, as plain means and corrected by all of them (where the release has its pool), if one "
             f"annotator had graded each pair (each drawn {found['redrawn']} times; a line spans lowest and highest), "
             "and if one annotator had not been there: final grades are made anew of the raw ones. Where two systems "
             "change places, the judgements do not carry their difference."

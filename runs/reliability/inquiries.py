@@ -13,7 +13,7 @@ from base.errors import BadValue
 from base.transactions import all_or_nothing
 from jobs.models import Job
 from jobs.registry import Report, kind
-from metrics import Convention, Measure, MeasureError, Qrels, convention_named, scores_of
+from metrics import Convention, Measure, MeasureError, Pool, Qrels, convention_named, scores_of
 from metrics import Run as Predictions
 from metrics.analysis import meta, records
 from metrics.analysis.noise import LEVELS, noise_error
@@ -23,7 +23,7 @@ from releases.models import Release
 from runs.measures import AXIOU, NDCG, measures_of
 from runs.models import Inquiry, Run, Scoring
 from runs.tables import read_table
-from runs.yardsticks import judged_in, yardstick_of
+from runs.yardsticks import judged_in, pool_in, yardstick_of
 
 MOST_RUNS = 30
 CONVENTIONS = ("paper", "released", "spr")  # of graded qrels with several systems
@@ -93,13 +93,15 @@ def _subject(inquiry: Inquiry) -> Subject:
     runs = inquiry.compared.order_by("number")
     known = {str(measure) for measure in measures_of(inquiry.convention)}
     with inquiry.release.file.open("rb") as file:
-        judged = judged_in(ReleaseArchive(file))
+        archive = ReleaseArchive(file)
+        judged, pool = judged_in(archive), pool_in(archive)
     return Subject(
         measures=[measure for measure in measures_of("paper") if str(measure) in known & {*EXAMINED}],
         convention=convention_named(inquiry.convention),
         runs=[read_table(Predictions, run.table, name=run.name) for run in runs],
         qrels=read_table(Qrels, yardstick_of(inquiry.release).table),
         judged=judged,
+        pool=pool,
     )
 
 
@@ -116,6 +118,7 @@ class Subject:
     runs: Sequence[Predictions]
     qrels: Qrels
     judged: Judged
+    pool: Pool | None = None  # candidates in the order of their ranks, if the release holds them
 
     @property
     def systems(self) -> list[str]:
@@ -191,11 +194,11 @@ def _noisy(subject: Subject, convention: Convention, report: Report) -> dict[str
 def _judged_otherwise(subject: Subject, report: Report) -> dict[str, Rows]:
     judged, what = subject.judged, (subject.measures, subject.runs, subject.convention)
     full = means_on(with_grades(judged.pairs, judged.final), *what)
-    total = 2 + len(np.unique(judged.raw.annotator))
+    total = (4 if subject.pool else 2) + len(np.unique(judged.raw.annotator))
     scored = records.in_cells({"system": subject.systems, "measure": [*map(str, subject.measures)]}, mean=full)
     rows: dict[str, Rows] = {"judging": [{"change": "all", "annotator": -1} | row for row in scored], "orders": []}
     report(0, total, "judging again: 0")
-    for done, each in enumerate(changes(judged, *what, trials=REDRAWN, seed=SEED), 1):
+    for done, each in enumerate(changes(judged, *what, trials=REDRAWN, seed=SEED, pool=subject.pool), 1):
         report(done, total, f"judging again: {done} of {total} ways")
         changed, ordered = records.orders(subject.systems, subject.measures, each, full)
         rows["judging"] += changed

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from judging.consensus import GRADES, Status, consensus
-from metrics import Run, calc, qrels_from_dict, run_from_dict
+from metrics import Run, as_pool, calc, qrels_from_dict, run_from_dict
 from metrics.analysis.boundary_noise import axiou_error, success_error
 from metrics.analysis.noise import noise_error
 from metrics.analysis.other_judging import (
@@ -78,6 +78,20 @@ def test_the_order_of_systems_changes_without_one_annotator() -> None:
     # Without annotator 3 the moments have grades 3 and 2; without annotator 2, grades 1 and 4.
     assert without[2].means[0, :, 0].tolist() == pytest.approx([1, (1 + 2 / 3) / 2])
     assert without[1].means[0, :, 0].tolist() == pytest.approx([(1 + 1 / 4) / 2, 1])
+
+
+def test_a_share_of_the_queries_is_drawn_plain_and_corrected() -> None:
+    pairs = {f"q{n}": [("a", 0.0, 10.0, 1 + n % 3), ("b", 0.0, 10.0, 2 + n % 2)] for n in range(40)}
+    pool = as_pool({query: [moment[:3] for moment in held] for query, held in pairs.items()} | {"more": [("c", 0, 1)]})
+    runs = [run_from_dict({query: [(video, 0.0, 10.0, 1.0)] for query in pairs}, video) for video in "ab"]
+    judged = Judged(qrels_from_dict(pairs), raw(*((n, 1 + n % 2, 1, 2) for n in range(80))))
+    arguments = (judged, ["nDCG_IoU(iou=0.5)@1"], runs, convention_named("paper"))
+    found = {each.change: each.means for each in changes(*arguments, trials=10, pool=pool)}
+    assert [*found] == ["half", "queries", "estimated", "one", "without"]
+    truth = np.array([calc(arguments[1], judged.pairs, run).table().mean() for run in runs])
+    assert found["queries"].shape == found["estimated"].shape == (10, 2, 1)
+    assert np.abs(found["estimated"][:, :, 0].mean(axis=0) - truth).max() < 0.1
+    assert len({*found["queries"][:, 0, 0].tolist()}) > 3
 
 
 def test_qrels_of_some_pairs_are_scored_as_if_the_others_were_not_there() -> None:

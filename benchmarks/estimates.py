@@ -1,0 +1,82 @@
+"""Scores estimated from part of the judgements: their time beside plain scoring, and whether their intervals hold.
+
+Run as ``python -m benchmarks.estimates``.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.metrics_kernel import best_of
+from metrics import Estimator, default_measures, qrels_from_dict, run_from_dict, scores_of
+from metrics.analysis.planning import TVR_RANKING
+from tests.metrics.replay import SETS, Judged, replay
+from tests.metrics.test_estimates import wrong_of_equal_systems
+from tests.metrics.tvr_ratings import real_pairs
+
+QUERIES, CANDIDATES, VIDEOS, RUNS, LISTED, SHARE = 3280, 40, 20_000, 20, 40, 0.3
+TRIALS = 4000
+
+
+def figures() -> Iterator[str]:
+    """The lines of `make bench`."""
+    yield speed_line()
+    shared = Path(__file__).resolve().parents[1] / os.environ.get("REELJUDGE_SHARED", "../shared")
+    if not (shared / "data" / "tvr_ranking").exists():
+        yield "the replay: the shared data is not here (REELJUDGE_SHARED)"
+        return
+    judged = Judged.of(real_pairs(shared / "data"))
+    yield from replay_lines(judged)
+    started = time.perf_counter()
+    usual, anytime = wrong_of_equal_systems(judged, TRIALS)
+    seconds = time.perf_counter() - started
+    yield (
+        f"24 looks at the difference of equal systems, {TRIALS:,} trials: the usual interval of the mean is wrong in "
+        f"{usual:.1%}, the one that holds at all times in {anytime:.1%} ({seconds:.0f} s)"
+    )
+
+
+def speed_line() -> str:
+    """Estimating 20 runs by 9 measures beside scoring them on qrels of all queries, qrels and pool being read."""
+    rng = np.random.default_rng(1)
+    names = rng.integers(0, VIDEOS, (QUERIES, CANDIDATES)).tolist()
+    pool = {str(q): [(f"v{name}", 10.0 * r, 10.0 * r + 5) for r, name in enumerate(names[q])] for q in range(QUERIES)}
+    grades = rng.integers(0, 5, (QUERIES, CANDIDATES)).tolist()
+    full = {q: [(*m, g) for m, g in zip(held, grades[int(q)], strict=True)] for q, held in pool.items()}
+    part = qrels_from_dict({q: full[q] for q in list(full)[: round(SHARE * QUERIES)]})
+    runs = []
+    for _ in range(RUNS):
+        orders = rng.permuted(np.tile(np.arange(CANDIDATES), (QUERIES, 1)), axis=1)[:, :LISTED].tolist()
+        lists = {q: [(*pool[q][r], 1.0 - i / 100) for i, r in enumerate(orders[int(q)])] for q in pool}
+        runs.append(run_from_dict(lists))
+    qrels, measures = qrels_from_dict(full), default_measures()
+    estimator = Estimator(measures, part, pool)
+    plain = best_of(3, lambda: scores_of(measures, qrels, runs))
+    estimated = best_of(3, lambda: estimator.estimates(*runs))
+    return (
+        f"estimates of {RUNS} runs × {len(measures)} measures, {QUERIES:,} queries × {CANDIDATES} candidates, "
+        f"{SHARE:.0%} judged: {estimated:.2f} s, {estimated / plain:.2f} × plain scoring ({plain:.2f} s)"
+    )
+
+
+def replay_lines(judged: Judged) -> Iterator[str]:
+    """500 queries, 40 draws of 30 %, three sets of systems; and the order of systems with all queries."""
+    few = judged.take(np.sort(np.random.default_rng(5).permutation(len(judged.grades))[:500]))
+    started = time.perf_counter()
+    found = {name: replay(few, SETS[name], SHARE, 40, seed=1) for name in TVR_RANKING}
+    seconds = time.perf_counter() - started
+    for name, each in found.items():
+        tau = replay(judged, SETS[name], SHARE, 40, seed=1, pairs=1).tau
+        yield (
+            f"{name}: intervals of scores hold in {each.scores:.1%}, of differences in {each.differences:.1%}; "
+            f"half-width {each.width:.4f}, without correction {each.plain_width:.4f}; τ-b p5 of all queries "
+            f"{np.quantile(tau, 0.05):.3f}"
+        )
+    yield f"the replay of 500 queries, 40 draws, three sets: {seconds:.1f} s"
+
+
+if __name__ == "__main__":
+    print(*figures(), sep="\n")
