@@ -51,7 +51,7 @@ def add_plan(commands: Any) -> None:
     parser.add_argument("--sd", type=float, help="instead: standard deviation of the difference between queries")
     parser.add_argument("--sd-left", type=float, help="and of what the caption ranks do not explain (default: --sd)")
     parser.add_argument("--judgements", type=float, help="of a query (default: TVR-Ranking's 69.4)")
-    parser.add_argument("--seconds", type=float, default=10, help="of a judgement (default 10)")
+    parser.add_argument("--seconds", type=float, default=19, help="of a judgement (default: TVR-Ranking's 19)")
     parser.add_argument("--pay", type=float, help="for an hour")
     parser.add_argument("--hours", type=float, help="that all annotators together work in a week")
     inputs.add_format(parser)
