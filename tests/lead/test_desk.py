@@ -155,7 +155,9 @@ def many(batch: Batch, ada: Membership, bob: Membership) -> Campaign:
     make_query(campaign, "2", "A person waves.")
     claim(ada)
     make_query(campaign, "3", "A dog barks.")
-    Query.objects.filter(query_id="3").update(withdrawn=timezone.now(), withdrawn_why="no person")
+    Query.objects.filter(query_id="3").update(
+        withdrawn=timezone.now(), withdrawn_for="query", withdrawn_why="no person"
+    )
     return campaign
 
 
