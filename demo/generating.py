@@ -60,8 +60,7 @@ class Cast:
 
     def lateness(self, query: Query) -> float:
         """Return how late in the campaign the query comes, from 0 to 1: its place in the order."""
-        assert query.place is not None
-        return query.place
+        return float(query.place or 0)
 
     def grade(self, member: Membership, candidate: Candidate) -> float:
         """Return the grade that a member sees: the truth that the similarity suggests, with the member's bias."""

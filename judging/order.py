@@ -53,4 +53,4 @@ def checksum(query_ids: Iterable[str]) -> str:
 
 def _fraction(text: str) -> float:
     digest = hashlib.sha256(text.encode()).digest()
-    return (int.from_bytes(digest[:8]) >> (64 - BITS)) / 2**BITS
+    return float((int.from_bytes(digest[:8]) >> (64 - BITS)) / 2**BITS)

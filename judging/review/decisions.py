@@ -83,6 +83,12 @@ def cut_again(flag: Flag, lead: Membership) -> str:
 ACTIONS = {"dismiss": dismiss, "retry": cut_again}
 
 
+WITHDRAWN_FOR_HELP = (
+    "A query that makes no sense counts as if it had never been there. If its grades are the reason, the finished"
+    " queries are no random sample any more, and releases say so."
+)
+
+
 @all_or_nothing
 def withdraw(query: Query, reason: str, for_: str | None = None) -> None:
     """Withdraw a query: nobody judges it any more, and no export has it. Its judgements stay. Twice is harmless.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Count, Max, Min, Q
+from django.db.models import Count, Max, Min, Q, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from campaigns.models import Campaign
 from judging.models.pool import QueryQuerySet
 
 FINISHED, UNFINISHED = Q(withdrawn=None, closed=True), Q(withdrawn=None, closed=False)
+
+BEYOND_ALL = 2.0  # a place behind every other
 
 
 @dataclass(frozen=True)
@@ -45,18 +48,22 @@ class Frontier:
 def frontier(campaign: Campaign) -> Frontier:
     """Return where the frontier is now."""
     population = campaign.queries.ranked_population()
+    end = Coalesce(_place(population.filter(UNFINISHED).order_by("place")), Value(BEYOND_ALL))
+    last = Coalesce(_place(population.filter(FINISHED).order_by("-place")), Value(0.0))
     found = population.aggregate(
-        queries=Count("pk"), end=Min("place", filter=UNFINISHED), last=Max("place", filter=FINISHED)
+        queries=Count("pk"),
+        sample=Count("pk", filter=FINISHED & Q(place__lt=end)),
+        beyond=Count("pk", filter=FINISHED & Q(place__gt=end)),
+        left_out=Count("pk", filter=Q(withdrawn__isnull=False, place__lt=end)),
+        holding=Count("pk", filter=UNFINISHED & Q(place__lt=last)),
+        end=Min("place", filter=UNFINISHED),
+        last=Max("place", filter=FINISHED),
     )
-    end, last = found["end"], found["last"]
-    before = Q() if end is None else Q(place__lt=end)
-    counted = population.aggregate(
-        sample=Count("pk", filter=FINISHED & before),
-        beyond=Count("pk", filter=FINISHED & ~before if before else Q(pk__in=[])),
-        left_out=Count("pk", filter=Q(withdrawn__isnull=False) & before),
-        holding=Count("pk", filter=UNFINISHED & Q(place__lt=last or 0)),
-    )
-    return Frontier(**found, **counted)
+    return Frontier(**found)
+
+
+def _place(queries: QueryQuerySet) -> Subquery:
+    return Subquery(queries.values("place")[:1])
 
 
 def up_to(campaign: Campaign, found: Frontier) -> QueryQuerySet:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import QuerySet
 
 from campaigns.models import Campaign, Membership
 from judging import order
@@ -93,7 +94,7 @@ def test_what_has_begun_goes_on_before_anything_else_begins(
     assert claim(dan).batch == first.query.batches.get(number=2)
     assert claim(ada).batch == third  # she has seen clips of the first
     begun = Batch.objects.filter(begun=True)
-    assert set(begun.values_list("query", flat=True)) == {each.query_id for each in (first, second, third)}
+    assert {batch.query for batch in begun} == {each.query for each in (first, second, third)}
     assert not any(audit(first.query.campaign).values())
 
 
@@ -115,14 +116,16 @@ def test_the_audit_recomputes_the_order(several: list[Batch], ada: Membership) -
     def found() -> str:
         return "; ".join(fault for faults in audit(campaign).values() for fault in faults)
 
-    for change, words in (
-        (lambda: Query.objects.filter(pk=several[1].query_id).update(place=0.5), "its seed draws"),
-        (lambda: Batch.objects.filter(pk=several[1].pk).update(place=0.5), "is noted under another place"),
-        (lambda: Batch.objects.filter(~Q(pk=several[0].pk)).update(begun=True), "is marked as begun"),
-        (lambda: Query.objects.filter(pk=several[0].query_id).update(closed=True), "the frontier is said to be"),
-    ):
+    first, second = several[:2]
+    changes: list[tuple[QuerySet[Any], dict[str, Any], str]] = [
+        (Query.objects.filter(pk=second.query_id), {"place": 0.5}, "its seed draws"),
+        (Batch.objects.filter(pk=second.pk), {"place": 0.5}, "is noted under another place"),
+        (Batch.objects.exclude(pk=first.pk), {"begun": True}, "is marked as begun"),
+        (Query.objects.filter(pk=first.query_id), {"closed": True}, "the frontier is said to be"),
+    ]
+    for rows, fields, words in changes:
         before = transaction.savepoint()
-        change()
+        rows.update(**fields)
         assert words in found()
         transaction.savepoint_rollback(before)
     Batch.objects.filter(pk=several[0].pk).update(taken=0)
