@@ -25,6 +25,7 @@ from base.transactions import many_rows_are_new, store
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
 from judging.models import Assignment, Batch, Candidate, Judgement, Query, Review, Revision
+from judging.order import place
 from metrics import Run
 
 MOMENTS_OF_A_VIDEO = 5
@@ -50,16 +51,16 @@ class Cast:
     @classmethod
     def of(cls, campaign: Campaign, annotators: int, queries: int, chance: random.Random) -> Self:
         """Make the campaign's annotators and its lead."""
-        for place in range(annotators + 1):
-            user, _ = User.objects.get_or_create(username=f"{campaign.name}-{place or 'lead'}")
-            campaign.add_member(user, Membership.Role.ANNOTATOR if place else Membership.Role.LEAD)
+        for number in range(annotators + 1):
+            user, _ = User.objects.get_or_create(username=f"{campaign.name}-{number or 'lead'}")
+            campaign.add_member(user, Membership.Role.ANNOTATOR if number else Membership.Role.LEAD)
         members = campaign.memberships.annotators().order_by("worker")
         lead = campaign.memberships.get(role=Membership.Role.LEAD)
         return cls({member: chance.uniform(-0.5, 0.5) for member in members}, lead, chance, queries)
 
     def lateness(self, query: Query) -> float:
-        """Return how late in the campaign the query comes, from 0 to 1."""
-        return int(query.query_id) / self.queries
+        """Return how late in the campaign the query comes, from 0 to 1: its place in the order."""
+        return float(query.place or 0)
 
     def grade(self, member: Membership, candidate: Candidate) -> float:
         """Return the grade that a member sees: the truth that the similarity suggests, with the member's bias."""
@@ -88,7 +89,12 @@ def generate(name: str, queries: int, annotators: int, seed: int) -> Iterator[in
     chance = random.Random(seed)
     corpus = Corpus.objects.create(name=name, format="generated")
     campaign = Campaign.objects.create(
-        name=name, title=f"Generated, {queries:,} queries", corpus=corpus, hourly_rate=14, currency="SGD"
+        name=name,
+        title=f"Generated, {queries:,} queries",
+        corpus=corpus,
+        order_seed=seed,
+        hourly_rate=14,
+        currency="SGD",
     )
     cast, moments = Cast.of(campaign, annotators, queries, chance), _moments(corpus, queries)
     for start in range(0, queries, QUERIES_AT_A_TIME):
@@ -114,10 +120,11 @@ def _moments(corpus: Corpus, queries: int) -> list[Moment]:
 
 
 def _query(campaign: Campaign, number: int, cast: Cast) -> Query:
-    """Make a query, which is closed if it comes early in the campaign."""
+    """Make a query, which is closed if it comes early in the campaign's order."""
     text = f"A person {cast.chance.choice(VERBS)} and {cast.chance.choice(VERBS)}, number {number}."
     split = "test" if number % 6 else "val"
     query = Query(campaign=campaign, query_id=str(number), text=text, split=split)
+    query.place = place(campaign.order_seed, query.query_id)
     query.closed = cast.lateness(query) <= REVIEWED
     return query
 
@@ -153,6 +160,7 @@ def _judge(batch: Batch, candidates: list[Candidate], cast: Cast, made: Made) ->
     batch.state = Batch.State.OPEN
     if share > REVIEWED + TO_REVIEW + IN_WORK:
         return
+    batch.begun = True
     began = timezone.now() - timedelta(days=DAYS * (1 - share), minutes=cast.chance.randrange(600))
     four = cast.chance.sample(list(cast.leanings), 4)
     _round(batch, candidates, four[:2], began, cast, made)
@@ -179,8 +187,8 @@ def _round(
         assignment.state = Assignment.State.SUBMITTED
         assignment.lease, assignment.claimed, assignment.submitted = ended, began, ended
         made.assignments.append(assignment)
-        for place, candidate in enumerate(candidates, 1):
-            _press(assignment, candidate, began + timedelta(seconds=20 * place), cast, made)
+        for number, candidate in enumerate(candidates, 1):
+            _press(assignment, candidate, began + timedelta(seconds=20 * number), cast, made)
     for candidate in candidates:
         candidate.settle(batch.round, made.grades[id(candidate)])
 
@@ -215,7 +223,7 @@ class OldCast(Cast):
 def generate_for_runs(
     name: str, runs: Sequence[Run], durations: Mapping[str, float], judged: int, annotators: int, seed: int
 ) -> None:
-    """Make a campaign with all queries of the runs, of which the first few are judged and closed."""
+    """Make a campaign with all queries of the runs, of which the first few in its order are judged and closed."""
     chance = random.Random(seed)
     corpus = Corpus.objects.create(name=name, format="generated")
     campaign = Campaign.objects.create(name=name, title="Generated for runs", corpus=corpus)
@@ -224,6 +232,7 @@ def generate_for_runs(
     texts = {name: run.texts.get(name, name) for run in reversed(runs) for name in run.queries}
     names = dict.fromkeys(name for run in runs for name in run.queries)
     queries = [Query(campaign=campaign, query_id=name, text=texts[name]) for name in names]
+    queries.sort(key=lambda query: place(campaign.order_seed, query.query_id))
     for query in queries[:judged]:
         query.closed = True
     with transaction.atomic():

@@ -11,14 +11,16 @@ from django.db.models import Count, Exists, F, Max, OuterRef, Q, Subquery
 
 from base.transactions import snapshot
 from campaigns.models import Campaign
+from judging import order
 from judging.consensus import RULE
 from judging.models import Adjudication, Assignment, Batch, Candidate, Judgement, Kind, Review, Revision
 from judging.models.pool import ANNOTATORS
-from judging.models.states import AssignmentState
+from judging.models.states import CLAIMED, AssignmentState
 from judging.pool.clips import cut_clips
 from judging.pool.queries import wording
 from judging.pool.selection import caption_id
 from judging.review.decisions import ADJUDICATED
+from judging.review.frontier import frontier
 
 Outcome = Candidate.Outcome
 Findings = Iterator[str]
@@ -259,6 +261,43 @@ def own_caption_first(campaign: Campaign) -> Findings:
             yield f"query {query.query_id} has a first candidate of similarity {each.similarity:g}, not its own caption"
 
 
+def drawn_order(campaign: Campaign) -> Findings:
+    yield from _drawn_places(campaign)
+    yield from _begun(campaign)
+    yield from _frontier(campaign)
+
+
+def _drawn_places(campaign: Campaign) -> Findings:
+    queries = campaign.queries.filter(kind__in=CLAIMED)
+    stored = {query: (stratum, place) for query, stratum, place in queries.values_list("query_id", "stratum", "place")}
+    drawn = order.places(campaign.order_seed, {query: stratum for query, (stratum, _) in stored.items()})
+    for query, (_, place) in stored.items():
+        if place != drawn[query]:
+            yield f"query {query} has place {place}; its seed draws {drawn[query]}"
+    batches = Batch.objects.in_campaign(campaign).filter(kind__in=CLAIMED)
+    for batch in batches.exclude(place=F("query__place")):
+        yield f"batch {batch.pk} is noted under another place than its query"
+
+
+def _begun(campaign: Campaign) -> Findings:
+    batches = Batch.objects.in_campaign(campaign).filter(kind__in=CLAIMED)
+    handed_out = Assignment.objects.filter(batch=OuterRef("pk"))
+    for batch in batches.filter(Exists(handed_out), begun=False):
+        yield f"batch {batch.pk} was handed out, and is not marked as begun"
+    of_query = Assignment.objects.filter(batch__query=OuterRef("query"))
+    for batch in batches.filter(~Exists(of_query), begun=True):
+        yield f"batch {batch.pk} is marked as begun, and nobody ever had a batch of its query"
+
+
+def _frontier(campaign: Campaign) -> Findings:
+    """Follow the order to the first query that is not finished, by its batches alone."""
+    reviewed = set(campaign.queries.all_reviewed().values_list("pk", flat=True))
+    rows = campaign.queries.ranked_population().order_by("place").values_list("pk", "place", "withdrawn")
+    first = next((place for pk, place, withdrawn in rows if not withdrawn and pk not in reviewed), None)
+    if (stored := frontier(campaign).end) != first:
+        yield f"the frontier is said to be at {stored}; the first query that is not finished has place {first}"
+
+
 INVARIANTS = [
     Invariant(1, "No acknowledged judgement is lost", nothing_lost),
     Invariant(2, "Two annotators a round, at most four judgements of a candidate", two_a_round),
@@ -269,10 +308,14 @@ INVARIANTS = [
     Invariant(8, "The same judgements give the same consensus", same_consensus),
     Invariant(12, "The lead's word holds until it is undone, and is no consensus", leads_word),
     Invariant(13, "Every drawn query has its own caption first, at similarity 1", own_caption_first),
+    Invariant(14, "Queries have the places that were drawn, and the frontier is where it is said to be", drawn_order),
 ]
 
 
-INVARIANTS_OF_IMPORTED = [Invariant(8, "The same judgements give the same consensus", same_imported_consensus)]
+INVARIANTS_OF_IMPORTED = [
+    Invariant(8, "The same judgements give the same consensus", same_imported_consensus),
+    INVARIANTS[-1],
+]
 
 
 def _judgements(campaign: Campaign) -> models.QuerySet[Judgement]:

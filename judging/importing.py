@@ -93,7 +93,7 @@ def _candidates(
         for rank, pair in enumerate(sorted(own, key=lambda pair: -pair.similarity), 1):
             if rank % campaign.batch_size == 1 or campaign.batch_size == 1:
                 number = (rank - 1) // campaign.batch_size + 1
-                batches.append(Batch.of(queries[key], number, state=Batch.State.REVIEWED, round=2))
+                batches.append(Batch.of(queries[key], number, state=Batch.State.REVIEWED, round=2, begun=True))
             candidate = Candidate(query=queries[key], batch=batches[-1], rank=rank, imported_as=pair.pair_id)
             candidate.moment = moments[pair.video, pair.start, pair.end]
             candidate.similarity = pair.similarity

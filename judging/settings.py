@@ -17,6 +17,7 @@ from campaigns.models.campaign import CHECK_RATES
 from campaigns.settings import COLUMNS, SECTIONS, SETTINGS, Setting
 from judging.models import Assignment, Batch, Candidate
 from judging.pool.clips import cut_clips_anew
+from judging.pool.queries import draw_order
 from judging.quality.examples import attach_clip
 
 RANKED = "it is fixed, because the candidates are already ranked and in their batches"
@@ -55,6 +56,8 @@ def set_up(
         campaign.store_past_rate(rate, form.cleaned_data["all_days"])
         if {"padding", "sound"} & set(form.changed_data):
             _cut_anew(campaign)
+        if "order_seed" in form.changed_data:
+            draw_order(campaign)
     return form
 
 

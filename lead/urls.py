@@ -20,6 +20,7 @@ from lead.views import (
 of_campaign = [
     path("", campaigns.desk, name="campaign"),
     path("jobs", campaigns.jobs, name="campaign-jobs"),
+    path("frontier/", campaigns.frontier_page, name="frontier"),
     path("work/", work.campaign, name="campaign-work"),
     path("batches/<int:pk>/", reviews.batch_page, name="batch"),
     path("batches/<int:pk>/review", reviews.review, name="review"),

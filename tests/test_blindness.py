@@ -23,7 +23,7 @@ from api.urls import urlpatterns
 from campaigns.models import Campaign, Event, Membership, Message
 from corpus.models import Clip, Moment
 from jobs.running import work_off
-from judging.models import Assignment, Batch, Candidate, Example, Flag
+from judging.models import Assignment, Batch, Candidate, Example, Flag, Query
 from judging.quality.checks import draw_gold
 from judging.quality.exam import set_exam
 from judging.quality.examples import add_own_example
@@ -44,6 +44,7 @@ from tests.cast import (
 )
 
 SEED = 8_314_159_265_358
+PLACE = 0.314159265
 TIMES = re.compile(r"\b\d+\.(25|5)\b")  # every moment starts at …1.25 and ends at …4.5 seconds
 
 
@@ -51,6 +52,8 @@ TIMES = re.compile(r"\b\d+\.(25|5)\b")  # every moment starts at …1.25 and end
 def worked(batch: Batch, bob: Membership, leo: Membership) -> Batch:
     """Bob has judged it all before Ada looks; clips and examples are there, and similarities are canaries too."""
     Campaign.objects.update(order_seed=SEED)
+    Query.objects.update(place=PLACE, stratum="secret stratum")
+    Batch.objects.update(place=PLACE)
     User.objects.filter(pk=bob.user_id).update(username="secret-bob")
     for number, moment in enumerate(Moment.objects.filter(video__name="secret-video-5")):
         add_own_example(leo, f"Sentence {number}.", moment, number // 2, "As it is.")
@@ -120,6 +123,7 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         "/campaigns/films/",
         f"/campaigns/films/batches/{held.batch_id}/",
         "/campaigns/films/exports/",
+        "/campaigns/films/frontier/",
         "/campaigns/films/runs/",
         "/campaigns/films/runs/1/queries/",
         "/campaigns/films/runs/1/queries/scatter/csv?against=2",
@@ -151,6 +155,8 @@ def tell_nothing(answers: list[str]) -> None:
         assert "secret" not in answer
         assert str(SEED) not in answer
         assert "0.777" not in answer
+        assert str(PLACE) not in answer
+        assert "frontier" not in answer
         assert not TIMES.search(re.sub(r"'(Date|Expires|Content-Length)': '[^']*'", "", answer))
         assert "similarity" not in answer
         assert "caption" not in answer

@@ -14,10 +14,13 @@ from campaigns.models import Membership
 from judging import access
 from judging.models import Batch, Kind, Review
 from judging.models import Query as PoolQuery
+from judging.models.states import WithdrawnFor
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.review.decisions import bring_back, withdraw
+from judging.review.frontier import Frontier, frontier
 from judging.review.reviewing import Recommendation, recommendations
 from releases.models import Release
+from reports.frontier import WHY, Held, held_rows, holding
 from reports.tables.batch import CandidateRow, Editions, GradeRow, candidate_rows
 from reports.tables.queries import FILTERS, SORTS, QueryRow, Table, query_rows
 from runs.access import enlargement as enlargement_of
@@ -27,6 +30,7 @@ from runs.pools.comparing import HEADLINE, Row, comparison, found_moments
 from runs.pools.enlarging import MOST_MOMENTS, Plan, ask_to_open, ask_to_propose, open_further_batches, propose_moments
 
 MOST = 2**31 - 1
+MOST_HELD = 100  # queries that hold the frontier back
 
 
 class BatchShape(Shape):
@@ -51,9 +55,9 @@ class QueryShape(Shape):
     of = (
         QueryRow,
         "id=query.pk query_id=query.query_id text=query.text split=query.split closed=query.closed "
-        "withdrawn=query.withdrawn",
+        "withdrawn=query.withdrawn withdrawn_for=query.withdrawn_for",
     )
-    helps = {"query_id": "the id in runs and qrels"}
+    helps = {"query_id": "the id in runs and qrels", "withdrawn_for": "empty if it is not withdrawn"}
     batches = BatchShape(many=True, help_text="of each number the edition in work, or the newest")
 
 
@@ -124,16 +128,57 @@ class Reason(Body):
     reason = Text(max_length=500, help_text="kept on record")
 
 
+class NewWithdrawal(Reason):
+    withdrawn_for = Choice(
+        choices=WithdrawnFor.choices,
+        required=False,
+        help_text="by default what judging it showed, if a pair of it is judged, and else what the query is",
+    )
+
+
 class Withdrawal(Resource, at=f"{CAMPAIGN}/queries/<int:pk>/withdrawal", name="withdrawal"):
-    @changes(body=Reason)
+    @changes(body=NewWithdrawal)
     def put(self, pk: int) -> Any:
         """Withdraw a query: nobody judges it any more, and no export has it."""
-        withdraw(access.pool_query(self.lead, pk), self.data["reason"])
+        withdraw(access.pool_query(self.lead, pk), self.data["reason"], self.data.get("withdrawn_for"))
 
     @changes()
     def delete(self, pk: int) -> Any:
         """Bring a withdrawn query back."""
         bring_back(access.pool_query(self.lead, pk))
+
+
+class HeldShape(Shape):
+    """A query that is not finished."""
+
+    of = Held, "id=query.pk query_id=query.query_id text=query.text needs=why.needs"
+    helps = {"needs": "what finishing it needs"}
+    why = serializers.ChoiceField([(each.code, each.words) for each in WHY], source="why.code")
+    batch = serializers.IntegerField(allow_null=True, help_text="the id of the batch that is meant, if any")
+
+
+class FrontierShape(Shape):
+    """How far the queries are finished, in the random order in which they are judged."""
+
+    of = Frontier, "queries sample beyond holding left_out random=is_random"
+    helps = {
+        "queries": "all of them, of which the sample is drawn",
+        "sample": "those up to the frontier: all are finished",
+        "beyond": "those that are finished beyond it",
+        "holding": "those that are not finished, before one that is",
+        "left_out": "those up to the frontier that were withdrawn for what judging them showed",
+    }
+    random = serializers.BooleanField(source="is_random", help_text="whether the sample is random")
+    held = HeldShape(many=True, help_text="the first 100 queries that hold the frontier back, in their order")
+
+
+class FrontierNow(Resource, at=f"{CAMPAIGN}/frontier", name="frontier"):
+    @reads(FrontierShape)
+    def get(self) -> Any:
+        """How far the queries are finished in their order, and what holds that back."""
+        campaign = self.member.campaign
+        found = frontier(campaign)
+        return With(found, held=held_rows(holding(campaign, found).select_related("campaign")[:MOST_HELD]))
 
 
 class BatchesAsked(PageQuery):

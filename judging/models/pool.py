@@ -11,8 +11,9 @@ from base.transactions import locked
 from campaigns.models.campaign import Campaign
 from campaigns.models.membership import Membership
 from corpus.models import Clip, Moment
+from judging import order
 from judging.consensus import RULE, consensus
-from judging.models.states import CLAIMED, WITH_GRADE, BatchState, CandidateOutcome, Kind
+from judging.models.states import CLAIMED, WITH_GRADE, BatchState, CandidateOutcome, Kind, WithdrawnFor
 
 if TYPE_CHECKING:
     from judging.models.assignment import Assignment
@@ -24,6 +25,14 @@ class QueryQuerySet(models.QuerySet["Query"]):
     def pool(self) -> QueryQuerySet:
         """Return the queries whose candidates can reach the qrels."""
         return self.filter(kind=Kind.POOL, withdrawn__isnull=True)
+
+    def ranked_population(self) -> QueryQuerySet:
+        """Return the queries of which those that are judged are a sample.
+
+        One that was withdrawn for what the query is was never among them. One that was withdrawn for what judging it
+        showed stays, because leaving it out would change what the others stand for.
+        """
+        return self.filter(Q(withdrawn=None) | Q(withdrawn_for=WithdrawnFor.JUDGED), kind=Kind.POOL)
 
     def all_reviewed(self) -> QueryQuerySet:
         """Return the queries with batches of which each is reviewed."""
@@ -42,8 +51,25 @@ class QueryQuerySet(models.QuerySet["Query"]):
         list(locked(Query.objects.filter(pk__in=keys)).order_by("pk"))
 
 
+class Place(models.FloatField):  # type: ignore[type-arg]  # the stubs' parameters are not there at run time
+    """The place in the campaign's order. It is drawn when the query is stored, in whichever way, unless it is there."""
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        query = model_instance
+        assert isinstance(query, Query)
+        if query.place is None and query.kind in CLAIMED:
+            query.place = order.place(query.campaign.order_seed, query.query_id)
+        return super().pre_save(query, add)
+
+    def deconstruct(self) -> Any:
+        name, _, *rest = super().deconstruct()
+        return name, "django.db.models.FloatField", *rest  # which is all that a migration has to know
+
+
 class Query(models.Model):
     """A sentence that describes what a searcher looks for."""
+
+    For = WithdrawnFor
 
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="queries")
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.POOL)
@@ -51,8 +77,11 @@ class Query(models.Model):
     text = models.TextField()
     split = models.CharField(max_length=20, blank=True)
     aliases = models.JSONField(default=list, help_text="ids of other queries with the same text")
+    place = Place(null=True, help_text="in the random order in which queries are judged; null if annotators claim none")
+    stratum = models.CharField(max_length=200, blank=True, help_text="the part of the captions that it was drawn from")
     closed = models.BooleanField(default=False)
     withdrawn = models.DateTimeField(null=True, help_text="when a lead took it out of the campaign")
+    withdrawn_for = models.CharField(max_length=10, choices=WithdrawnFor.choices, blank=True)
     withdrawn_why = models.CharField(max_length=500, blank=True)
     owner = models.ForeignKey(
         Membership, models.PROTECT, null=True, related_name="+", help_text="the only annotator who gets it"
@@ -67,8 +96,21 @@ class Query(models.Model):
             models.UniqueConstraint(
                 fields=["campaign", "text"], condition=Q(kind=Kind.POOL), name="identical_queries_are_one"
             ),
+            models.CheckConstraint(
+                condition=Q(kind__in=CLAIMED, place__isnull=False, place__gte=0, place__lte=1)
+                | (~Q(kind__in=CLAIMED) & Q(place__isnull=True)),
+                name="claimed_queries_have_a_place",
+            ),
+            models.CheckConstraint(
+                condition=Q(withdrawn__isnull=True, withdrawn_for="")
+                | Q(withdrawn__isnull=False, withdrawn_for__in=WithdrawnFor.values),
+                name="withdrawn_for_something",
+            ),
         ]
-        indexes = [models.Index(fields=["campaign", "kind", "owner"], name="gold_and_repeats")]
+        indexes = [
+            models.Index(fields=["campaign", "kind", "owner"], name="gold_and_repeats"),
+            models.Index(fields=["campaign", "kind", "place"], name="queries_in_order"),
+        ]
 
     def __str__(self) -> str:
         return self.text
@@ -220,9 +262,13 @@ class Batch(models.Model):
     )
     number = models.PositiveSmallIntegerField()
     edition = models.PositiveSmallIntegerField(default=1, help_text="editions after the first hold reopened candidates")
-    # These two are the query's and never change. They are here for the index in which a claim finds its batch.
+    # These three are the query's. They are here for the index in which a claim finds its batch.
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.POOL, help_text="the kind of its query")
+    place = models.FloatField(null=True, help_text="of its query")
+    begun = models.BooleanField(
+        default=False, help_text="whether it was handed out, or follows a batch of its query that was"
+    )
     further = models.BooleanField(default=False, help_text="whether it holds moments that runs found, instead of ranks")
     state = models.CharField(max_length=10, choices=State.choices, default=State.PREPARING)
     round = models.PositiveSmallIntegerField(default=1)
@@ -252,11 +298,16 @@ class Batch(models.Model):
             ),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="never_a_third_round"),
             models.CheckConstraint(condition=Q(taken__lte=ANNOTATORS), name="two_hands_in_a_round"),
+            models.CheckConstraint(
+                condition=Q(kind__in=CLAIMED, place__isnull=False) | (~Q(kind__in=CLAIMED) & Q(place__isnull=True)),
+                name="claimed_batches_have_a_place",
+            ),
+            models.CheckConstraint(condition=Q(begun=True) | Q(taken=0, round=1), name="what_is_taken_has_begun"),
         ]
         indexes = [
             models.Index(fields=["campaign", "state", "kind"], name="batches_by_state"),
             # In the order in which annotators get them.
-            models.Index(fields=["campaign", "free", "-round", "-taken", "id"], name="batches_in_order"),
+            models.Index(fields=["campaign", "free", "-begun", "place", "id"], name="batches_in_order"),
         ]
 
     def __str__(self) -> str:
@@ -265,7 +316,12 @@ class Batch(models.Model):
     @classmethod
     def of(cls, query: Query, number: int, **more: Any) -> Batch:
         """Return a new batch of the query, which the caller stores."""
-        return cls(query=query, campaign_id=query.campaign_id, kind=query.kind, number=number, **more)
+        return cls(query=query, number=number, **cls.taken_from(query), **more)
+
+    @staticmethod
+    def taken_from(query: Query) -> dict[str, Any]:
+        """Return the fields that each batch takes from its query."""
+        return {"campaign_id": query.campaign_id, "kind": query.kind, "place": query.place}
 
     @property
     def is_done(self) -> bool:
@@ -288,7 +344,8 @@ class Batch(models.Model):
         pairs = list(self.in_round.select_related("moment")) if pairs is None else pairs
         assignment = self.assignments.lease_out(self, annotator, self.round, pairs, takes_slot=True)
         self.taken += 1
-        self.save(update_fields=["taken"])
+        self.begun = True
+        self.save(update_fields=["taken", "begun"])
         return assignment
 
     def lend_to(self, annotator: Membership, round: int = 1) -> Assignment:

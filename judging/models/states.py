@@ -16,6 +16,13 @@ class Kind(TextChoices):
 CLAIMED = Kind.POOL, Kind.STUDY
 
 
+class WithdrawnFor(TextChoices):
+    """Why a query was withdrawn, as far as it matters to the sample of judged queries."""
+
+    QUERY = "query", "what the query is"  # as if it had never been there
+    JUDGED = "judged", "what judging it showed"  # so that what is left is no random sample
+
+
 class CandidateOutcome(TextChoices):
     OPEN = "open"
     CONTESTED = "contested"

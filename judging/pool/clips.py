@@ -63,11 +63,12 @@ def cut_clips(batch: Batch, report: Report) -> None:
 
 
 def hurry(campaign: Campaign) -> None:
-    """Have the clips of the campaign's next batch cut before those of other campaigns: an annotator waits for it."""
+    """Have the clips of the batch that is handed out next cut before all others: an annotator waits for it."""
     preparing = Batch.objects.filter(campaign=campaign, state=Batch.State.PREPARING)
-    jobs = cut_clips.jobs(preparing)
-    if next_one := jobs.filter(state=Job.State.WAITING).order_by("-urgent", "due", "pk").first():
-        jobs.filter(pk=next_one.pk).hurry()
+    waiting = cut_clips.jobs(preparing).filter(state=Job.State.WAITING)
+    in_order = preparing.filter(pk__in=waiting.values("row")).order_by("-begun", "place", "pk")
+    if next_one := in_order.values_list("pk", flat=True).first():
+        waiting.filter(row=next_one).hurry()
 
 
 def _cut_what_is_to_come(batch: Batch, report: Report) -> FilmAway | None:

@@ -27,7 +27,7 @@ def open_batch(query: Query, number: int) -> Batch:
     of_ranks = query.candidates.filter(Q(batch=None) | Q(batch__further=False), rank__range=ranks)
     if not of_ranks.exists():
         raise WrongState(f"“{query.text}” has no candidates of ranks {ranks[0]}-{ranks[1]}.")
-    known = {"campaign": query.campaign, "kind": query.kind}
+    known = Batch.taken_from(query) | {"begun": query.batches.filter(begun=True).exists()}
     batch, made = query.batches.get_or_create(number=number, edition=1, defaults=known)
     if made:
         of_ranks.update(batch=batch)
@@ -75,7 +75,7 @@ def open_further(query: Query, moments: Sequence[Moment]) -> dict[int, Candidate
     last = query.batches.aggregate(last=Max("number"))["last"]
     size = query.campaign.batch_size
     for number, first in enumerate(range(0, len(candidates), size), max(LAST_OF_RANKS, last) + 1):
-        batch = Batch.of(query, number, further=True)
+        batch = Batch.of(query, number, further=True, begun=True)
         batch.save()
         some = candidates[first : first + size]
         Candidate.objects.filter(pk__in=[each.pk for each in some]).update(batch=batch)

@@ -9,12 +9,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from django.db.models import OuterRef, Subquery
+
 from base.errors import ReeljudgeError
 from base.text import abbreviated, storable
+from base.transactions import all_or_nothing
 from campaigns.models import Campaign
 from corpus.errors import CorpusError
 from corpus.importers.rows import BadField, json_object, lines, text
-from judging.models import Kind, Query
+from judging.models import Batch, Kind, Query
+from judging.models.states import CLAIMED
+from judging.order import places
 from metrics import MeasureError
 from metrics.formats.json_reader import read_json
 
@@ -88,6 +93,18 @@ class _Loader:
         Query.objects.bulk_update([query for query in self.queries.values() if query.pk], ["aliases"], 500)
         Query.objects.bulk_create(fresh)
         return len(fresh), self.merged
+
+
+@all_or_nothing
+def draw_order(campaign: Campaign) -> None:
+    """Give each query the place that the campaign's seed draws for it, and each batch that of its query."""
+    queries = list(campaign.queries.filter(kind__in=CLAIMED))
+    drawn = places(campaign.order_seed, {query.query_id: query.stratum for query in queries})
+    for query in queries:
+        query.place = drawn[query.query_id]
+    Query.objects.bulk_update(queries, ["place"], 500)
+    of_query = Query.objects.filter(pk=OuterRef("query")).values("place")
+    Batch.objects.in_campaign(campaign).filter(kind__in=CLAIMED).update(place=Subquery(of_query))
 
 
 def _names(query: Query) -> list[str]:

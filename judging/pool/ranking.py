@@ -71,7 +71,8 @@ def rank_candidates(campaign: Campaign, report: Report) -> None:
 
 
 def _unranked(campaign: Campaign) -> list[Query]:
-    return list(campaign.queries.filter(candidates__isnull=True).order_by("pk"))
+    # In the order in which they are judged, so that the clips of the first are cut first.
+    return list(campaign.queries.filter(candidates__isnull=True).order_by("place", "pk"))
 
 
 def check_encoder(campaign: Campaign) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from base.errors import BadValue, WrongState
@@ -18,6 +18,7 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign
 from corpus.models import Corpus
 from judging.models import Kind, Query
+from judging.order import places
 from judging.pool.queries import wording
 from metrics.formats.moment_ids import moment_id
 from retrieval.models import may_become_queries
@@ -26,6 +27,7 @@ RULE = "smallest SHA-256, 1"  # how captions are drawn; it has a version, becaus
 VALIDATION, TEST = "val", "test"  # splits
 WORDS_IN_A_BAND, LAST_BAND = 5, 20
 LARGEST_SEED = 2**63 - 1
+LONGEST_STRATUM = 200  # characters of its name
 
 
 class Counts(NamedTuple):
@@ -59,6 +61,7 @@ class Selection:
     validation: list[str]  # the texts of the queries, in the order in which they were drawn; of the test, too
     test: list[str]
     strata: list[Stratum]  # the largest first; without strata there is a single one
+    stratum_of: dict[str, str] = field(default_factory=dict)  # of each drawn text; none without strata
 
     @property
     def training(self) -> int:
@@ -105,12 +108,13 @@ def select(corpus: Corpus, counts: Counts, seed: int, by: Iterable[str] = ()) ->
     ordered = sorted(parts.items(), key=lambda part: (-len(part[1]), part[0]))
     shares = apportion(sum(counts), [len(texts) for _, texts in ordered])
     for_validation = apportion(counts.validation, shares)
-    validation, test, strata = list[str](), list[str](), list[Stratum]()
+    validation, test, strata, stratum_of = list[str](), list[str](), list[Stratum](), dict[str, str]()
     for (name, texts), share, first in zip(ordered, shares, for_validation, strict=True):
         drawn = _in_drawing_order(texts, seed)[:share]
         validation += drawn[:first]
         test += drawn[first:]
         strata.append(Stratum(name, len(texts), first, share - first))
+        stratum_of |= dict.fromkeys(drawn if by else (), name[:LONGEST_STRATUM])
     sorted_texts = "".join(f"{text}\n" for text in sorted(videos))
     return Selection(
         seed=seed,
@@ -120,6 +124,7 @@ def select(corpus: Corpus, counts: Counts, seed: int, by: Iterable[str] = ()) ->
         validation=_in_drawing_order(validation, seed),
         test=_in_drawing_order(test, seed),
         strata=strata,
+        stratum_of=stratum_of,
     )
 
 
@@ -196,7 +201,8 @@ def store(campaign: Campaign, selection: Selection) -> int:
     """Make what was drawn the campaign's queries, and return how many were added. Doing it twice adds nothing.
 
     A query of the campaign that has the text of a caption already takes its id as an alias, and its split unless it has
-    one. Raise WrongState if the campaign has another selection already.
+    one; it keeps its place in the order, and belongs to no stratum. Raise WrongState if the campaign has another
+    selection already.
     """
     campaign = locked(Campaign.objects.filter(pk=campaign.pk)).get()
     if campaign.selection not in ({}, selection.record):
@@ -209,10 +215,19 @@ def store(campaign: Campaign, selection: Selection) -> int:
     known = [_merged(there[text], split) for text, split in drawn.items() if text in there]
     Query.objects.bulk_update(known, ["aliases", "split"], 500)
     fresh = [
-        Query(campaign=campaign, query_id=caption_id(text), text=text, split=split)
+        Query(
+            campaign=campaign,
+            query_id=caption_id(text),
+            text=text,
+            split=split,
+            stratum=selection.stratum_of.get(text, ""),
+        )
         for text, split in drawn.items()
         if text not in there
     ]
+    drawn_places = places(campaign.order_seed, {query.query_id: query.stratum for query in fresh})
+    for query in fresh:
+        query.place = drawn_places[query.query_id]
     Query.objects.bulk_create(fresh, batch_size=500)
     Campaign.objects.filter(pk=campaign.pk).update(selection=selection.record)
     return len(fresh)

@@ -62,7 +62,7 @@ def set_exam(
         _copy(query, depth)
     if not keep_in_pool:
         used = Query.objects.filter(pk__in=[query.pk for query in drawn])
-        used.update(withdrawn=Now(), withdrawn_why=USED)
+        used.update(withdrawn=Now(), withdrawn_for=Query.For.QUERY, withdrawn_why=USED)
     Campaign.objects.filter(pk=campaign.pk).update(exam=True)
 
 

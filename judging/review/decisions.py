@@ -13,7 +13,8 @@ from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Event, Membership
 from judging.consensus import RULE
-from judging.models import Adjudication, Assignment, Batch, Candidate, Flag, Query
+from judging.models import Adjudication, Assignment, Batch, Candidate, Flag, Judgement, Query
+from judging.models.states import WithdrawnFor
 from judging.pool.clips import retry_clips
 
 Outcome = Candidate.Outcome
@@ -82,21 +83,41 @@ def cut_again(flag: Flag, lead: Membership) -> str:
 ACTIONS = {"dismiss": dismiss, "retry": cut_again}
 
 
+WITHDRAWN_FOR_HELP = (
+    "A query that makes no sense counts as if it had never been there. If its grades are the reason, the finished"
+    " queries are no random sample any more, and releases say so."
+)
+
+
 @all_or_nothing
-def withdraw(query: Query, reason: str) -> None:
-    """Withdraw a query: nobody judges it any more, and no export has it. Its judgements stay. Twice is harmless."""
+def withdraw(query: Query, reason: str, for_: str | None = None) -> None:
+    """Withdraw a query: nobody judges it any more, and no export has it. Its judgements stay. Twice is harmless.
+
+    Parameters
+    ----------
+    for_
+        One of `WithdrawnFor`. By default, what judging it showed if anybody has judged a pair of it, and else what the
+        query is.
+    """
     Query.objects.filter(pk=query.pk).lock_with_batches()
-    Query.objects.filter(pk=query.pk, withdrawn=None).update(withdrawn=Now(), withdrawn_why=reason)
+    fields = {"withdrawn_for": for_ or likely_reason(query), "withdrawn_why": reason}
+    Query.objects.filter(pk=query.pk, withdrawn=None).update(withdrawn=Now(), **fields)
     for assignment in Assignment.objects.live().filter(batch__query=query):
         assignment.give_back()
     query.campaign.touch()
+
+
+def likely_reason(query: Query) -> WithdrawnFor:
+    """Return what a query is probably withdrawn for: once it is judged, what that showed may be the reason."""
+    judged = Judgement.objects.filter(candidate__query=query).exists()
+    return WithdrawnFor.JUDGED if judged else WithdrawnFor.QUERY
 
 
 @all_or_nothing
 def bring_back(query: Query) -> None:
     """Bring a withdrawn query back. Judging goes on where it was."""
     Query.objects.filter(pk=query.pk).lock_with_batches()
-    Query.objects.filter(pk=query.pk).update(withdrawn=None, withdrawn_why="")
+    Query.objects.filter(pk=query.pk).update(withdrawn=None, withdrawn_for="", withdrawn_why="")
     query.campaign.touch()
 
 

@@ -182,7 +182,7 @@ def _move_into_new_edition(candidates: list[Candidate], record: Reopening) -> No
     Adjudication.objects.filter(candidate__in=rows).undo(record.lead)
     Review.objects.filter(batch__in=old.editions).undo(record.lead)
     edition = old.newest_edition.edition + 1
-    new = Batch.of(old.query, old.number, edition=edition, further=old.further)
+    new = Batch.of(old.query, old.number, edition=edition, further=old.further, begun=True)
     new.save()
     rows.update(batch=new, outcome=Candidate.Outcome.OPEN, grade=None, escalated=False, rule="")
     old.editions.filter(state=Batch.State.REVIEWED).update(state=Batch.State.SETTLED)

@@ -112,14 +112,15 @@ def claimable_by(annotator: Membership) -> Iterator[BatchQuerySet]:
     """Yield the batches with a free slot that the annotator may judge, in two parts.
 
     First come batches of queries that are new to the annotator, because a second batch of a query, coming after the
-    first, tells that its ranks are lower. In each part the fullest come first. An index has the campaign's batches in
-    this order, so that the first of a part is found without reading the others.
+    first, tells that its ranks are lower. In each part, queries that have begun come before others, and both in the
+    order that was drawn, so that what is finished is a random sample of the queries as soon as possible. An index has
+    the campaign's batches in this order, so that the first of a part is found without reading the others.
     """
     shut_out = _began_earlier(annotator, OuterRef("pk"), OuterRef("round"))
     if annotator.campaign.may_return:
         others = _annotators(_new_to(OuterRef("pk"), OuterRef(OuterRef("pk")), OuterRef(OuterRef("round"))))
         shut_out &= Q(Exists(others.filter(campaign=annotator.campaign_id).exclude(pk=annotator.pk)))
-    free = with_free_slot().in_campaign(annotator.campaign).order_by("-round", "-taken", "pk")
+    free = with_free_slot().in_campaign(annotator.campaign).order_by("-begun", "place", "pk")
     # One condition after the other: of a disjunction PostgreSQL would read all that the annotator ever did.
     free = free.exclude(_has(annotator, OuterRef("pk")))
     # The edition stands outside the subquery, so that PostgreSQL does not look for all later editions first.

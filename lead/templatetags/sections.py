@@ -29,6 +29,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("reviews", "To review"),
         Page("flags", "Flags"),
         Page("reopenings", "Reopened"),
+        Page("frontier", "Frontier"),
         Page("reopen"),
         Page("withdraw"),
         Page("search", "Search"),

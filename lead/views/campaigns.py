@@ -14,10 +14,12 @@ from campaigns.access import may_create_campaigns
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page, while_working
 from judging import access
+from judging.review.frontier import frontier
 from judging.settings import SettingsForm, set_up
 from lead.desk import charts, checklist, jobs_of, needs
+from reports.frontier import held_rows, holding
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
-from reports.tables.queries import SORTS, Table, at_a_glance, filters, query_rows
+from reports.tables.queries import Table, at_a_glance, filters, query_rows
 
 QUERIES_ON_A_PAGE = 50
 
@@ -55,13 +57,25 @@ def desk(request: HttpRequest, name: str) -> HttpResponse:
         "kept": kept[PROGRESS],
         "filters": filters(campaign, table),
         "table": table,
-        "sorts": [(key, words) for key, (words, _) in SORTS.items()],
         "page": page,
         "rows": rows,
         "accepts": member.may_review and any(batch.acceptable for row in rows for batch in row.batches),
         "jobs": found,
+        "frontier": frontier(campaign),
     }
     return campaign_page(request, member, "lead/campaign.html", **context)
+
+
+@require_safe
+def frontier_page(request: HttpRequest, name: str) -> HttpResponse:
+    """How far the queries are finished in their order, and what holds that back."""
+    member = access.membership(request, name)
+    found = frontier(member.campaign)
+    queries = holding(member.campaign, found).select_related("campaign")
+    page = Paginator(queries, QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
+    return campaign_page(
+        request, member, "lead/frontier.html", frontier=found, page=page, rows=held_rows(page.object_list)
+    )
 
 
 @require_safe

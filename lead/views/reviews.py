@@ -22,10 +22,19 @@ from campaigns.pages import campaign_page
 from judging import access
 from judging.consensus import GRADES
 from judging.models import Assignment, Batch, Flag, Judgement, Query, Review
+from judging.models.states import WithdrawnFor
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.quality.examples import teachable
 from judging.review import reviewing
-from judging.review.decisions import ACTIONS, adjudicate, bring_back, withdraw, withdraw_adjudication
+from judging.review.decisions import (
+    ACTIONS,
+    WITHDRAWN_FOR_HELP,
+    adjudicate,
+    bring_back,
+    likely_reason,
+    withdraw,
+    withdraw_adjudication,
+)
 from judging.review.reopening import Scope, reopen, reopen_work
 from judging.review.reviewing import (
     MOST_AT_ONCE,
@@ -296,6 +305,9 @@ def withdraw_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         judgements=counted.count(),
         settled=query.candidates.settled().count(),
         live=Assignment.objects.live().filter(batch__query=query).count(),
+        reasons=WithdrawnFor.choices,
+        likely=likely_reason(query),
+        for_help=WITHDRAWN_FOR_HELP,
     )
 
 
@@ -303,5 +315,6 @@ def _withdraw(query: Query, params: QueryDict) -> str:
     if "back" in params:
         bring_back(query)
         return f"“{query}” is back in the campaign."
-    withdraw(query, reason_in(params))
+    why = one_of("for", params.get("for", likely_reason(query)), WithdrawnFor.values)
+    withdraw(query, reason_in(params), why)
     return f"“{query}” is withdrawn."

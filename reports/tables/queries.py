@@ -64,6 +64,11 @@ class Table:
         return rows.order_by(*self.order)
 
     @property
+    def sorts(self) -> list[tuple[str, str]]:
+        """The orders that there are, with their words."""
+        return [(key, words) for key, (words, _) in SORTS.items()]
+
+    @property
     def order(self) -> tuple[str, ...]:
         column = SORTS[self.sort][1]
         return (column,) if column.endswith("pk") else (column, "pk")

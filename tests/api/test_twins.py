@@ -55,6 +55,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     # A campaign
     "campaigns": ("api-campaigns",),
     "campaign": ("api-campaign", "api-progress", "api-queries", "api-query", "api-batches"),
+    "frontier": ("api-frontier",),
     "campaign-jobs": ("api-jobs", "api-job"),
     "campaign-work": ("api-jobs", "api-job"),
     "corpus-work": ("api-corpus-jobs",),

@@ -235,5 +235,5 @@ def test_the_batch_page_offers_what_may_be_an_example(settled: Candidate, leo: M
     pairs = Candidate.objects.filter(batch=settled.batch, rank__gt=3).order_by("rank")
     offered = re.findall(r"examples/judged/(\d+)", page)
     assert offered == [str(each.pk) for each in pairs]
-    Query.objects.filter(pk=settled.query_id).update(withdrawn=Now(), withdrawn_why="unclear")
+    Query.objects.filter(pk=settled.query_id).update(withdrawn=Now(), withdrawn_for="query", withdrawn_why="unclear")
     assert "examples/judged/" not in browser(leo).get(address).content.decode()

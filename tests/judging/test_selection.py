@@ -91,7 +91,7 @@ def test_what_is_left_is_for_training_in_the_order_of_the_moments() -> None:
     ordered = [f"Somebody does thing {place}." for rest in range(3) for place in range(rest, 10, 3)]
     assert left == [text for text in ordered if text not in {*drawn.validation, *drawn.test}]
     own = Query.objects.create(campaign=campaign, query_id="own", text=left[0])
-    Query.objects.filter(pk=own.pk).update(withdrawn="2026-01-01T00:00:00Z")
+    Query.objects.filter(pk=own.pk).update(withdrawn="2026-01-01T00:00:00Z", withdrawn_for="query")
     Query.objects.create(campaign=campaign, query_id="copy", text=left[1], kind=Kind.EXAM)
     assert training_queries(campaign) == left[1:]
 

@@ -70,7 +70,7 @@ def test_within_the_tolerance_nothing_is_missed(checked: Campaign, ada: Membersh
 @pytest.mark.both_databases
 def test_a_repeat_is_held_against_her_own_grade(checked: Campaign, ada: Membership) -> None:
     """Ada differs from all others, and stays by it: that is for consensus to settle, not for a check."""
-    checked.queries.filter(kind=Kind.CHECK).update(withdrawn="2026-01-01T00:00Z")  # no gold
+    checked.queries.filter(kind=Kind.CHECK).update(withdrawn="2026-01-01T00:00Z", withdrawn_for="query")  # no gold
     for _ in range(3):
         judge_all(work_until_check(ada, wrong), wrong)
     before = check_totals(checked)[ada.pk]

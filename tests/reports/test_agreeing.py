@@ -125,7 +125,7 @@ def test_what_does_not_count_is_not_counted(judged: Campaign, ada: Membership) -
     check = opening.open_batch(query, 1)
     judge_all(check.lend_to(ada), lambda candidate: 0)
     assert agreement(read(judged), 1) == before
-    Query.objects.filter(query_id="7").update(withdrawn=timezone.now())
+    Query.objects.filter(query_id="7").update(withdrawn=timezone.now(), withdrawn_for="judged")
     assert agreement(read(judged), 1)["judgements"] == 0
 
 

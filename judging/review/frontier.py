@@ -1,0 +1,77 @@
+"""The frontier: how far queries are finished in the order that was drawn. Up to it they are a random sample of all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count, Max, Min, Q, Subquery, Value
+from django.db.models.functions import Coalesce
+
+from campaigns.models import Campaign
+from judging.models.pool import QueryQuerySet
+
+FINISHED, UNFINISHED = Q(withdrawn=None, closed=True), Q(withdrawn=None, closed=False)
+
+BEYOND_ALL = 2.0  # a place behind every other
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """How far the queries of a campaign are finished: closed, with what the lead decided, before every other one."""
+
+    queries: int  # of which those up to the frontier are a sample: N
+    sample: int  # queries up to the frontier: n
+    beyond: int  # queries that are finished, but have one before them that is not
+    left_out: int  # queries up to the frontier that were withdrawn for what judging them showed
+    holding: int  # queries that are not finished, before one that is
+    end: float | None  # the place of the first query that is not finished; None if there is none
+    last: float | None  # the place of the last query that is finished; None if there is none
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the queries up to the frontier are a random sample of all."""
+        return not self.left_out
+
+    @property
+    def before(self) -> Q:
+        """The condition for a query that lies before the frontier."""
+        return Q() if self.end is None else Q(place__lt=self.end)
+
+    @property
+    def holds(self) -> Q:
+        """The condition for a query that holds the frontier back: not finished, and before one that is, or the next."""
+        if self.end is None:
+            return Q(pk__in=[])
+        return UNFINISHED & Q(place__lte=max(self.end, self.last or 0))
+
+
+def frontier(campaign: Campaign) -> Frontier:
+    """Return where the frontier is now."""
+    population = campaign.queries.ranked_population()
+    end = Coalesce(_place(population.filter(UNFINISHED).order_by("place")), Value(BEYOND_ALL))
+    last = Coalesce(_place(population.filter(FINISHED).order_by("-place")), Value(0.0))
+    found = population.aggregate(
+        queries=Count("pk"),
+        sample=Count("pk", filter=FINISHED & Q(place__lt=end)),
+        beyond=Count("pk", filter=FINISHED & Q(place__gt=end)),
+        left_out=Count("pk", filter=Q(withdrawn__isnull=False, place__lt=end)),
+        holding=Count("pk", filter=UNFINISHED & Q(place__lt=last)),
+        end=Min("place", filter=UNFINISHED),
+        last=Max("place", filter=FINISHED),
+    )
+    return Frontier(**found)
+
+
+def _place(queries: QueryQuerySet) -> Subquery:
+    return Subquery(queries.values("place")[:1])
+
+
+def up_to(campaign: Campaign, found: Frontier) -> QueryQuerySet:
+    """Return the queries up to the frontier."""
+    return campaign.queries.pool().filter(found.before)
+
+
+def ids_in_order(campaign: Campaign) -> list[str]:
+    """Return the ids of all queries of which those up to the frontier are a sample, in their order."""
+    rows = campaign.queries.ranked_population().values_list("place", "query_id")
+    return [query_id for _, query_id in sorted(rows)]
