@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 from campaigns.access import lead as lead
 from campaigns.access import membership as membership
 from campaigns.models import Membership
-from runs.models import Arrival, Enlargement, Run, Submission, TrainedSystem, Visibility
+from runs.models import Arrival, Enlargement, Run, Submission, TrainedSystem, Visibility, Watch
 
 
 def run(member: Membership, number: int) -> Run:
@@ -48,6 +48,12 @@ def public_run(request: HttpRequest, name: str, token: str) -> Run:
     if user.is_authenticated and Membership.objects.annotators().filter(user=user, campaign__corpus=corpus).exists():
         raise Http404
     return found
+
+
+def watch(lead: Membership, key: int) -> Watch:
+    """Return a difference that leads of the campaign watch."""
+    rows = Watch.objects.select_related("run__campaign", "other")
+    return get_object_or_404(rows, pk=key, run__campaign=lead.campaign)
 
 
 def trained_system(member: Membership, number: int) -> TrainedSystem:

@@ -196,6 +196,23 @@ class Score(models.Model):
         return f"{self.measure} ({self.convention}) of {self.scoring}"
 
 
+class Watch(models.Model):
+    """A difference of two runs that leads look at while judging goes on, as often as they like."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    other = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    measure = models.CharField(max_length=80)
+    looks = models.JSONField(default=list, help_text="what each look found, the newest last")
+    looked = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name_plural = "watches"
+        constraints = [models.UniqueConstraint(fields=["run", "other", "measure"], name="one_watch_of_a_difference")]
+
+    def __str__(self) -> str:
+        return f"{self.run.name} − {self.other.name}, {self.measure}"
+
+
 class Inquiry(models.Model):
     """What examining the measures on some runs of a release found. Nothing that it rests on ever changes."""
 

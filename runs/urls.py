@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from runs.views import board, explain, pools, reliability, runs, systems
+from runs.views import board, explain, pools, reliability, runs, systems, watches
 
 urlpatterns = [
     path("campaigns/<slug:name>/runs/", runs.index, name="runs"),
@@ -28,6 +28,9 @@ urlpatterns = [
     path("campaigns/<slug:name>/pools/propose", pools.propose, name="pool-propose"),
     path("campaigns/<slug:name>/pools/<int:number>/", pools.detail, name="pool"),
     path("campaigns/<slug:name>/pools/<int:number>/open", pools.open_first, name="pool-open"),
+    path("campaigns/<slug:name>/watches/", watches.index, name="watches"),
+    path("campaigns/<slug:name>/watches/<int:key>/look", watches.look, name="watch-look"),
+    path("campaigns/<slug:name>/watches/<int:key>/end", watches.end, name="watch-end"),
     path("campaigns/<slug:name>/runs/public/<slug:token>/", runs.public, name="public-run"),
     path("campaigns/<slug:name>/systems/", systems.index, name="systems"),
     path("campaigns/<slug:name>/systems/new", systems.new, name="system-new"),

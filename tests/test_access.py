@@ -34,7 +34,7 @@ from judging.work import submitting
 from releases.freezing import freeze
 from releases.models import Release, TrainingSet
 from retrieval.models import Rewording, Substitution
-from runs.models import Arrival, Enlargement, Inquiry, Run, Submission, TrainedSystem, Yardstick
+from runs.models import Arrival, Enlargement, Inquiry, Run, Submission, TrainedSystem, Watch, Yardstick
 from runs.reliability.choices import HEADLINE
 from tests.cast import browser, claim, content_of, expire, judge_all
 from tests.conftest import Case
@@ -183,6 +183,9 @@ MATRIX = {
     "pools-csv": ("GET", 302, 404, 404, 404, 404, 404),  # no release has two pools
     "pool": ("GET", 302, 404, 404, 404, 200, 200),
     "pool-propose": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but there are no runs to propose from
+    "watches": ("GET", 302, 404, 404, 404, 404, 200),
+    "watch-look": ("POST", 302, 404, 404, 404, 404, 302),
+    "watch-end": ("POST", 302, 404, 404, 404, 404, 302),
     "pool-open": ("POST", 302, 404, 404, 404, 404, 302),
     "runs": ("GET", 302, 404, 404, 404, 200, 200),
     "run": ("GET", 302, 404, 404, 404, 200, 200),
@@ -284,6 +287,8 @@ MATRIX = {
     "api-submission-file": ("GET", 401, 404, 404, 404, 200, 404),
     "api-submission-check": ("POST", 401, 404, 404, 404, 422, 404),  # let in, but no file has arrived
     "api-pools": ("GET", 401, 404, 404, 404, 404, 404),  # no release has two pools
+    "api-watches": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-watch": ("GET", 401, 404, 404, 404, 404, 200),
     "api-enlargements": ("GET", 401, 404, 404, 404, 200, 200),
     "api-enlargement": ("GET", 401, 404, 404, 404, 200, 200),
     "api-enlargement-opening": ("PUT", 401, 404, 404, 404, 404, 202),
@@ -412,6 +417,9 @@ ALSO = {
     "api-invitations": ("POST", 401, 404, 404, 404, 404, 201),
     "api-hours": ("POST", 401, 404, 404, 404, 404, 200),
     "api-messages": ("POST", 401, 404, 404, 404, 404, 201),
+    "watches": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but there are no such runs
+    "api-watches": ("POST", 401, 404, 404, 404, 404, 422),
+    "api-watch": ("PUT", 401, 404, 404, 404, 404, 202),
     "api-enlargements": ("POST", 401, 404, 404, 404, 404, 422),  # let in, but there are no such runs
     "api-releases": ("POST", 401, 404, 404, 404, 404, 202),
     "api-verification": ("GET", 401, 404, 404, 404, 404, 404),  # nobody has asked for one
@@ -625,6 +633,14 @@ def run(held: Assignment) -> Run:
     return Run.objects.get_or_create(campaign=rio.campaign, number=1, by=rio, defaults=fields | numbers)[0]
 
 
+def watch(held: Assignment) -> Watch:
+    """The difference of a run and another, which leads watch."""
+    first, other = run(held), {"name": "other", "token": "5" * 43, "file": "o", "table": "o", "size": 1}
+    other |= {"queries": 1, "predictions": 1}
+    second, _ = Run.objects.get_or_create(campaign=first.campaign, number=2, by=first.by, defaults=other)
+    return Watch.objects.get_or_create(run=first, other=second, measure="AxIoU@1")[0]
+
+
 def researcher(held: Assignment) -> Membership:
     user, _ = User.objects.get_or_create(username="rio")
     return held.annotator.campaign.add_member(user, "researcher")
@@ -737,6 +753,9 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "run-scatter": lambda held: [run(held).number, "csv"],
     "run-visibility": lambda held: [run(held).number],
     "public-run": lambda held: [run(held).token],
+    "watch-look": lambda held: [watch(held).pk],
+    "watch-end": lambda held: [watch(held).pk],
+    "api-watch": lambda held: [watch(held).pk],
     "api-enlargement": lambda held: [enlargement(held).number],
     "api-enlargement-opening": lambda held: [enlargement(held).number],
     "pool": lambda held: [enlargement(held).number],
@@ -933,6 +952,7 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["api-training-sets"] = {"depth": 40}
     bodies["api-messages"] = {"text": "Well done."}
     bodies["hours-approve"] = bodies["api-hours"] = {"from": "2026-01-01", "to": "2026-01-31"}
+    bodies["watches"] = bodies["api-watches"] = {"run": 8, "other": 9, "measure": "AxIoU@1"}
     bodies["api-enlargements"] = {"runs": [1, 2]}
     bodies["api-enlargement-opening"] = {"taken": 1}
     bodies["api-releases"] = {"licence": "CC0-1.0"}

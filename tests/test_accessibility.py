@@ -131,6 +131,7 @@ from campaigns.models import Campaign
 from runs.models import Enlargement, Score, SystemSearch, TrainedSystem
 from runs.pools.enlarging import Plan, ask_to_propose
 from runs.receiving import describe, submit
+from runs.watches import begin
 from tests.runs.conftest import best
 from tests.runs.uploading import ranking, send
 from tests.waiting import wait_until
@@ -150,6 +151,7 @@ SystemSearch.objects.create(system=seen, text="Somebody waves.", moments=moments
 wait_until(lambda: Score.objects.exclude(spread=None).exists(), lambda: "a run is scored")
 wait_until(lambda: films.runs.count() == 2, lambda: "both are stored")
 made = ask_to_propose(mina, Plan([1, 2]))
+begin(mina, 1, 2, "AxIoU@10")
 wait_until(lambda: Enlargement.objects.filter(found__isnull=False).exists(), lambda: "moments are proposed")
 """
 

@@ -133,6 +133,7 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         "/campaigns/films/systems/",
         "/campaigns/films/systems/1/",
         "/campaigns/films/systems/1/search?q=secret",
+        "/campaigns/films/watches/",
         "/campaigns/films/pools/",
         "/campaigns/films/pools/1/",
     ):

@@ -66,6 +66,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
     "Releases": (Page("releases", "Releases"), Page("release-difference"), Page("exports", "Exports")),
     "Runs": (
         Page("leaderboard", "Leaderboard"),
+        Page("watches", "Decided yet?", lead_only=True),
         Page("believe", "Can it be believed?"),
         Page("pools", "Pools"),
         Page("pool"),

@@ -10,7 +10,7 @@ from scipy.stats import nct
 from scipy.stats import t as student
 
 from ..formats.errors import MeasureError
-from .sampling import FEWEST, Design, Values
+from .sampling import FEWEST, Design, Estimate, Values, width
 
 MOST = 1_000_000  # queries
 JUDGEMENTS = 69.4  # of a query of TVR-Ranking: 227,768 of 3,280 queries
@@ -100,6 +100,30 @@ def queries_to_judge(
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if finds(middle) else (middle + 1, high)
+    return high
+
+
+def queries_to_decide(difference: Estimate, spread: Spread) -> int | None:
+    """Number of queries after which an estimated difference is decided, if it stays what it is.
+
+    It is decided once its interval excludes 0, an interval of the same kind as the estimate's. Returns the number of
+    queries that are judged now if it is decided, and None if not even all ranked queries decide it.
+    """
+
+    def is_decided(judged: int) -> bool:
+        left = spread.left**2 * (1 if difference.future else 1 - judged / difference.ranked) / judged
+        squares = left + (spread.predicted**2 / difference.ranked if difference.future else 0)
+        half = sqrt(squares) * width(judged, judged - 2, difference.confidence, difference.anytime)
+        return half < abs(difference.value)
+
+    if difference.is_decided:
+        return difference.judged
+    low, high = difference.judged + 1, difference.ranked
+    if low > high or not is_decided(high):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_decided(middle) else (middle + 1, high)
     return high
 
 

@@ -142,7 +142,7 @@ class Design:
         if future:
             squares += self._variance_of_part(values, x, slope)
             plain += self._variance_of_part(values, x, 0.0)
-        half = sqrt(squares) * self._width(confidence, freedom, anytime)
+        half = sqrt(squares) * width(self.judged, freedom, confidence, anytime)
         return Estimate(
             value=value,
             se=sqrt(squares),
@@ -185,16 +185,23 @@ class Design:
         part = left[self.stratum] + slope * values.predicted
         return float(part.var(ddof=1)) / self.ranked
 
-    def _width(self, confidence: float, freedom: int, anytime: bool) -> float:
-        """Half of the interval's width, in standard errors."""
-        error = 1 - confidence
-        usual = float(student.ppf(1 - error / 2, freedom))
-        if not anytime:
-            return usual
-        # The normal mixture of Robbins, and as much wider as Student's interval is wider than the normal one.
-        seen = self.judged / NARROWEST_AT * (-2 * log(error) + log(1 - 2 * log(error)))
-        mixture = sqrt(2 * (seen + 1) / seen * log(sqrt(seen + 1) / error))
-        return mixture * usual / float(norm.ppf(1 - error / 2))
+
+def width(judged: int, freedom: int, confidence: float, anytime: bool = False) -> float:
+    """Half of an interval's width, in standard errors.
+
+    freedom: degrees of freedom. anytime: whether the interval holds at all times.
+
+    >>> round(width(100, 98, 0.95), 2), round(width(100, 98, 0.95, anytime=True), 2)
+    (1.98, 3.07)
+    """
+    error = 1 - confidence
+    usual = float(student.ppf(1 - error / 2, freedom))
+    if not anytime:
+        return usual
+    # The normal mixture of Robbins, and as much wider as Student's interval is wider than the normal one.
+    seen = judged / NARROWEST_AT * (-2 * log(error) + log(1 - 2 * log(error)))
+    mixture = sqrt(2 * (seen + 1) / seen * log(sqrt(seen + 1) / error))
+    return mixture * usual / float(norm.ppf(1 - error / 2))
 
 
 def _merged(sample: Bools, strata: Sequence[str]) -> Ints:

@@ -95,6 +95,12 @@ def score(value: float | None) -> str:
 
 
 @register.filter
+def difference(value: float) -> str:
+    """A difference of scores, with its sign and as many digits as a score."""
+    return with_minus(f"{value:+.4f}")
+
+
+@register.filter
 def signed_score(value: float | None) -> str:
     """A difference of scores, with its sign."""
     return "–" if value is None else with_minus(f"{value:+.3f}")

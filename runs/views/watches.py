@@ -1,0 +1,72 @@
+"""Differences of runs that leads look at while judging goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods, require_POST
+
+from base.request_fields import text_in, whole_in
+from campaigns.pages import campaign_page, while_working
+from judging.review.frontier import frontier
+from metrics import parse_measure
+from runs import access
+from runs.measures import NDCG
+from runs.models import Watch
+from runs.pools.enlarging import open_runs
+from runs.watches import Look, begin, cost_of, estimate_difference, last_look, watches_of
+
+WIDE = 0.02  # the least half of the picture's width, as a difference
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def index(request: HttpRequest, name: str) -> HttpResponse:
+    """The differences that leads watch, each with its last look; a POST begins another one."""
+    lead = access.lead(request, name)
+    if request.method == "POST":
+        watch = begin(
+            lead, whole_in(request.POST, "run"), whole_in(request.POST, "other"), text_in(request.POST, "measure", 80)
+        )
+        messages.success(request, f"You watch {watch}.")
+        return redirect("watches", name)
+    found = [(watch, last_look(watch)) for watch in watches_of(lead.campaign)]
+    jobs = list(estimate_difference.jobs(Watch.objects.filter(run__campaign=lead.campaign)).not_done())
+    widest = max([WIDE, *(max(abs(look.low), abs(look.high)) for _, look in found if look)])
+    context: dict[str, Any] = {
+        "rows": [
+            (watch, look, look and _picture(look, widest), look and look.more and cost_of(lead.campaign, look.more))
+            for watch, look in found
+        ],
+        "frontier": frontier(lead.campaign),
+        "jobs": jobs,
+        "runs": open_runs(lead.campaign),
+        "measures": [parse_measure(each) for each in NDCG],
+    }
+    answer = campaign_page(request, lead, "runs/watches.html", **context)
+    return (
+        while_working(answer, any(job.is_unfinished for job in jobs)) if request.headers.get("hx-request") else answer
+    )
+
+
+@require_POST
+def look(request: HttpRequest, name: str, key: int) -> HttpResponse:
+    """Look at a difference now."""
+    estimate_difference.ask(access.watch(access.lead(request, name), key))
+    return redirect("watches", name)
+
+
+@require_POST
+def end(request: HttpRequest, name: str, key: int) -> HttpResponse:
+    """Watch a difference no longer; its looks are forgotten."""
+    watch = access.watch(access.lead(request, name), key)
+    watch.delete()
+    messages.success(request, f"You no longer watch {watch}.")
+    return redirect("watches", name)
+
+
+def _picture(look: Look, widest: float) -> dict[str, str]:
+    """Return where the ends of the interval and the difference stand, between 0 and 100; no difference is at 50."""
+    return {end: f"{50 + 50 * getattr(look, end) / widest:.1f}" for end in ("low", "value", "high")}

@@ -1,0 +1,191 @@
+"""Differences of runs that leads look at while judging goes on: whether they are decided, and what deciding them takes.
+
+The interval holds at all times, however often anybody looks (`docs/estimates.md`). It is of the queries up to the
+frontier as they are now; no release is needed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from django.db.models import Q
+from django.utils import timezone
+
+from base.errors import BadValue, WrongState
+from base.transactions import all_or_nothing
+from campaigns.events import About, Happened, listens
+from campaigns.models import Campaign, Membership
+from jobs.queue import Lane
+from jobs.registry import Report, kind
+from judging.models import Candidate, Judgement
+from judging.review.frontier import Frontier, frontier
+from metrics import Estimator, MeasureError, Pool, Qrels, as_pool, convention_named, qrels_from_dict
+from metrics import Run as Ranking
+from metrics.analysis.planning import queries_to_decide
+from metrics.analysis.predictions import view_of
+from metrics.analysis.sampling import FEWEST
+from reports.statistics.progress import SECONDS
+from reports.summaries import PROGRESS, current_summary
+from runs.board.choices import measure_named
+from runs.measures import USUAL
+from runs.models import Watch
+from runs.pools.enlarging import open_runs
+from runs.tables import read_table
+
+MOST = 20  # differences of a campaign
+EVERY = timedelta(hours=1)  # a look by itself, when a query is closed
+MOMENT = ("moment__video__name", "moment__start", "moment__end")
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look at a difference found.
+
+    needed: the number of queries after which it is decided if it stays what it is; None if all do not suffice.
+    """
+
+    at: str
+    judged: int
+    ranked: int
+    value: float
+    low: float
+    high: float
+    needed: int | None
+
+    @property
+    def is_decided(self) -> bool:
+        return self.low > 0 or self.high < 0
+
+    @property
+    def more(self) -> int | None:
+        """How many more queries decide it; None if nobody can say."""
+        return None if self.needed is None else self.needed - self.judged
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What judging so many more queries takes, at the present pace and rate."""
+
+    hours: float
+    money: Decimal | None
+
+
+def watches_of(campaign: Campaign) -> list[Watch]:
+    """Return the campaign's watched differences, in the order in which they were begun."""
+    rows = Watch.objects.filter(run__campaign=campaign).select_related("run__campaign", "other")
+    return list(rows.order_by("pk"))
+
+
+def last_look(watch: Watch) -> Look | None:
+    return Look(**watch.looks[-1]) if watch.looks else None
+
+
+@all_or_nothing
+def begin(lead: Membership, run: int, other: int, measure: str) -> Watch:
+    """Watch the difference of two runs, and look at it. Doing it twice is harmless.
+
+    Raise BadValue for a run that cannot take part, or a measure that cannot be estimated, and WrongState if too many
+    differences are watched.
+    """
+    runs = {each.number: each for each in open_runs(lead.campaign)}
+    for field, number in (("run", run), ("other", other)):
+        if number not in runs:
+            raise BadValue(field, f"run {number}", "a run of this campaign that is shared or public")
+    if run == other:
+        raise BadValue("other", f"run {other}", "another run than the first")
+    wanted = measure_named(measure)
+    try:
+        view_of(wanted, convention_named(USUAL))
+    except MeasureError as fault:
+        raise BadValue("measure", str(wanted), f"a mean over queries ({fault})") from fault
+    known = Watch.objects.filter(run__campaign=lead.campaign)
+    about: dict[str, Any] = {"run": runs[run], "other": runs[other], "measure": str(wanted)}
+    if not known.filter(**about).exists() and known.count() >= MOST:
+        raise WrongState(f"{MOST} differences are watched already. End one of them first.")
+    watch, _ = Watch.objects.get_or_create(**about)
+    estimate_difference.ask(watch)
+    return watch
+
+
+@listens
+def look_again(campaign: int, what: Happened, about: About) -> None:
+    """Look at the differences of a campaign when a query is closed, at most once an hour."""
+    if what == Happened.QUERY_CLOSED:
+        due = Q(looked=None) | Q(looked__lt=timezone.now() - EVERY)
+        for watch in Watch.objects.filter(due, run__campaign=campaign).select_related("run__campaign", "other"):
+            estimate_difference.ask(watch)
+
+
+@kind(
+    "estimate-difference",
+    "Estimate a difference",
+    lane=Lane.QUICK,
+    of=Watch,
+    owner="run.campaign",
+    subject="{0}",
+    page=("watches", "run.campaign.name"),
+    by_members=True,
+    refusals=(MeasureError,),
+)
+def estimate_difference(watch: Watch, report: Report) -> None:
+    """Look at a difference, and keep what was found. Raise MeasureError if it cannot be estimated."""
+    campaign = watch.run.campaign
+    report(0, 2, "reading the judgements")
+    now, found = timezone.now(), frontier(campaign)
+    if found.left_out:
+        raise MeasureError(
+            "queries were withdrawn for what judging them showed, so the judged ones are no random sample"
+        )
+    if found.sample < FEWEST:
+        raise MeasureError(f"{found.sample} queries are finished up to the frontier; an estimate needs {FEWEST}")
+    estimator = Estimator(watch.measure, _qrels(campaign, found), _pool(campaign, found), future=True, anytime=True)
+    report(1, 2, "scoring both runs")
+    runs = [read_table(Ranking, each.table, name=each.name) for each in (watch.run, watch.other)]
+    ((measure, difference),) = estimator.differences(*runs).items()
+    needed = queries_to_decide(difference, estimator.spreads(*runs)[measure])
+    look = {name: getattr(difference, name) for name in ("judged", "ranked", "value", "low", "high")}
+    watch.looks = [each for each in watch.looks if each["judged"] != difference.judged]
+    watch.looks.append(look | {"at": now.isoformat(), "needed": needed})
+    watch.looked = now
+    watch.save(update_fields=["looks", "looked"])
+
+
+def cost_of(campaign: Campaign, queries: int) -> Cost:
+    """Return what judging more queries costs, if they take as much as those up to the frontier did."""
+    found = frontier(campaign)
+    of_sample = {"candidate__query__campaign": campaign, "candidate__query__in": _sample(campaign, found)}
+    judgements = Judgement.objects.filter(seat__isnull=False, **of_sample).count() / max(1, found.sample)
+    progress: dict[str, Any] = current_summary(campaign, PROGRESS).counts or {}
+    hours = queries * judgements * (progress.get("mean") or SECONDS) / 3600
+    rate = campaign.hourly_rate
+    return Cost(hours, None if rate is None else rate * Decimal(hours))
+
+
+def _sample(campaign: Campaign, found: Frontier) -> Any:
+    return campaign.queries.pool().filter(found.before, closed=True).values("pk")
+
+
+def _qrels(campaign: Campaign, found: Frontier) -> Qrels:
+    rows = Candidate.objects.settled().filter(query__in=_sample(campaign, found)).order_by("query", "rank")
+    moments: dict[str, list[tuple[str, float, float, int]]] = defaultdict(list)
+    for query, *moment, grade in rows.values_list("query__query_id", *MOMENT, "grade"):
+        moments[query].append((*moment, grade))
+    return qrels_from_dict(moments, lenient=True)
+
+
+def _pool(campaign: Campaign, found: Frontier) -> Pool:
+    ranked = campaign.queries.ranked_population()
+    rows = Candidate.objects.ranked().filter(query__in=ranked.order_by().values("pk")).order_by("query", "rank")
+    moments: dict[str, list[tuple[str, float, float]]] = defaultdict(list)
+    for query, *moment in rows.values_list("query__query_id", *MOMENT):
+        moments[query].append(tuple(moment))
+    pool = as_pool(moments)
+    strata = dict(ranked.values_list("query_id", "stratum"))
+    sample = set(campaign.queries.filter(pk__in=_sample(campaign, found)).values_list("query_id", flat=True))
+    in_sample = np.array([query in sample for query in pool.queries])
+    return replace(pool, sample=in_sample, strata=tuple(strata[query] for query in pool.queries))

@@ -1,0 +1,130 @@
+"""Leads look at a difference of runs while judging goes on; the interval holds at all times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from base.errors import BadValue
+from campaigns.models import Campaign, Membership
+from jobs.models import Job
+from jobs.running import work_off
+from judging.models import Query, Review
+from judging.models.states import WithdrawnFor
+from judging.review.reviewing import review
+from metrics import estimate_difference
+from runs.models import Run, Watch
+from runs.watches import EVERY, begin, cost_of, last_look
+from tests.cast import browser, content_of
+from tests.runs.conftest import best
+
+MEASURE = "nDCG_IoU(iou=0.5)@20"
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def lead(runs: list[Run], member: Callable[..., Membership]) -> Membership:
+    Run.objects.update(visibility="shared")
+    return member("leo", "lead")
+
+
+def looked(watch: Watch) -> Watch:
+    assert work_off(StringIO()) == []
+    watch.refresh_from_db()
+    return watch
+
+
+def finish(campaign: Campaign, number: int) -> None:
+    """Close the first queries of the order, as reviews do."""
+    lead = campaign.memberships.get(role="lead")
+    for query in campaign.queries.order_by("place")[:number]:
+        if not query.closed:
+            review(query.batches.get(), lead, Review.Verdict.CLOSE)
+
+
+def test_a_look_is_the_librarys_estimate_of_the_queries_up_to_the_frontier(lead: Membership) -> None:
+    finish(lead.campaign, 4)
+    watch = looked(begin(lead, 1, 2, MEASURE))
+    look = last_look(watch)
+    assert look
+    assert (look.judged, look.ranked) == (4, 6)
+    sample = {each.query_id: each for each in lead.campaign.queries.filter(closed=True)}
+    qrels = {
+        name: [(c.moment.video.name, c.moment.start, c.moment.end, c.grade) for c in query.candidates.settled()]
+        for name, query in sample.items()
+    }
+    pool = {
+        query.query_id: [(c.moment.video.name, c.moment.start, c.moment.end) for c in query.candidates.order_by("rank")]
+        for query in lead.campaign.queries.all()
+    }
+    runs = [best(lead.campaign, skip=skip) for skip in (0, 1)]
+    found = estimate_difference(MEASURE, qrels, *runs, pool, future=True, anytime=True)
+    assert look.value == pytest.approx(found.value)
+    assert (look.low, look.high) == (pytest.approx(found.low), pytest.approx(found.high))
+    assert cost_of(lead.campaign, 2).hours > 0
+
+
+def test_too_few_queries_are_a_failure_in_words(lead: Membership) -> None:
+    finish(lead.campaign, 2)
+    begin(lead, 1, 2, MEASURE)
+    (problem,) = work_off(StringIO())
+    assert "2 queries are finished up to the frontier; an estimate needs 3" in Job.objects.get(pk=problem.pk).error
+
+
+def test_a_sample_that_judging_has_changed_is_refused(lead: Membership) -> None:
+    finish(lead.campaign, 5)
+    first = lead.campaign.queries.order_by("place")[0]
+    Query.objects.filter(pk=first.pk).update(withdrawn=timezone.now(), withdrawn_for=WithdrawnFor.JUDGED)
+    begin(lead, 1, 2, MEASURE)
+    (problem,) = work_off(StringIO())
+    assert "no random sample" in Job.objects.get(pk=problem.pk).error
+
+
+def test_it_is_looked_at_again_when_a_query_is_closed_at_most_once_an_hour(lead: Membership) -> None:
+    finish(lead.campaign, 4)
+    watch = looked(begin(lead, 1, 2, MEASURE))
+    finish(lead.campaign, 5)
+    assert [each["judged"] for each in looked(watch).looks] == [4]
+    Watch.objects.update(looked=timezone.now() - EVERY - timedelta(minutes=1))
+    finish(lead.campaign, 6)
+    assert [each["judged"] for each in looked(watch).looks] == [4, 6]
+
+
+def test_what_cannot_be_watched_is_said(lead: Membership) -> None:
+    for arguments, right in [
+        ((1, 9, MEASURE), "a run of this campaign that is shared or public"),
+        ((1, 1, MEASURE), "another run than the first"),
+        ((1, 2, "MedianRank(iou=0.5)"), "a mean over queries"),
+    ]:
+        with pytest.raises(BadValue, match=right):
+            begin(lead, *arguments)
+    Run.objects.filter(number=2).update(visibility="private")
+    with pytest.raises(BadValue, match="shared or public"):
+        begin(lead, 1, 2, MEASURE)
+
+
+def test_the_page_says_what_is_decided_and_what_deciding_takes(lead: Membership) -> None:
+    name = lead.campaign.name
+    finish(lead.campaign, 4)
+    client, page = browser(lead), reverse("watches", args=[name])
+    assert client.post(page, {"run": 1, "other": 2, "measure": MEASURE}).status_code == 302
+    assert client.post(page, {"run": 1, "other": 2, "measure": MEASURE}).status_code == 302  # harmless
+    watch = looked(Watch.objects.get())
+    assert "Look as often as you like" in content_of(client.get(page)).decode()
+    for value, low, high, needed, words in [
+        (0.1, 0.05, 0.15, 4, "Decided"),
+        (0.1, -0.05, 0.25, 5, "About 1 more query decides it"),
+        (0.0, -0.05, 0.05, None, "judging all queries would not decide it"),
+    ]:
+        watch.looks[-1] |= {"value": value, "low": low, "high": high, "needed": needed}
+        watch.save()
+        assert words in content_of(client.get(page)).decode()
+    assert client.post(reverse("watch-look", args=[name, watch.pk])).status_code == 302
+    assert client.post(reverse("watch-end", args=[name, watch.pk])).status_code == 302
+    assert not Watch.objects.exists()
