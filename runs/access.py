@@ -50,10 +50,10 @@ def public_run(request: HttpRequest, name: str, token: str) -> Run:
     return found
 
 
-def watch(lead: Membership, key: int) -> Watch:
+def watch(lead: Membership, pk: int) -> Watch:
     """Return a difference that leads of the campaign watch."""
     rows = Watch.objects.select_related("run__campaign", "other")
-    return get_object_or_404(rows, pk=key, run__campaign=lead.campaign)
+    return get_object_or_404(rows, pk=pk, run__campaign=lead.campaign)
 
 
 def trained_system(member: Membership, number: int) -> TrainedSystem:

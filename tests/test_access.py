@@ -410,6 +410,7 @@ ALSO = {
     "tokens": ("POST", 302, 302, 302, 302, 302, 302),  # the password first
     "api-withdrawal": ("DELETE", 401, 404, 404, 404, 404, 204),
     "api-review": ("DELETE", 401, 404, 404, 404, 404, 404),  # there is none to undo
+    "api-watch": ("DELETE", 401, 404, 404, 404, 404, 204),
     "api-grade": ("DELETE", 401, 404, 404, 404, 404, 204),
     "api-reopenings": ("POST", 401, 404, 404, 404, 404, 409),  # let in, but the batch is being judged
     "api-guideline": ("PUT", 401, 404, 404, 404, 404, 428),  # let in, but which version?
@@ -419,7 +420,6 @@ ALSO = {
     "api-messages": ("POST", 401, 404, 404, 404, 404, 201),
     "watches": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but there are no such runs
     "api-watches": ("POST", 401, 404, 404, 404, 404, 422),
-    "api-watch": ("PUT", 401, 404, 404, 404, 404, 202),
     "api-enlargements": ("POST", 401, 404, 404, 404, 404, 422),  # let in, but there are no such runs
     "api-releases": ("POST", 401, 404, 404, 404, 404, 202),
     "api-verification": ("GET", 401, 404, 404, 404, 404, 404),  # nobody has asked for one
@@ -451,6 +451,7 @@ ALSO = {
 }
 # A third one.
 AND_ALSO = {
+    "api-watch": ("PUT", 401, 404, 404, 404, 404, 202),
     "api-draft": ("DELETE", 401, 404, 404, 404, 404, 404),
     "api-upload": ("DELETE", 401, 404, 404, 404, 404, 404),
 }

@@ -53,22 +53,22 @@ class Watches(Resource, at=f"{CAMPAIGN}/watches", name="watches"):
         return self.under_way(estimate_difference.jobs(watch).first(), _with_look(watch))
 
 
-class OneWatch(Resource, at=f"{CAMPAIGN}/watches/<int:key>", name="watch"):
+class OneWatch(Resource, at=f"{CAMPAIGN}/watches/<int:pk>", name="watch"):
     @reads(WatchShape)
-    def get(self, key: int) -> Any:
+    def get(self, pk: int) -> Any:
         """A watched difference, with its last look."""
-        return _with_look(watch_of(self.lead, key))
+        return _with_look(watch_of(self.lead, pk))
 
     @starts(WatchShape)
-    def put(self, key: int) -> Any:
+    def put(self, pk: int) -> Any:
         """Look at a difference now."""
-        watch = watch_of(self.lead, key)
+        watch = watch_of(self.lead, pk)
         return self.under_way(estimate_difference.ask(watch), _with_look(watch))
 
     @changes()
-    def delete(self, key: int) -> Any:
+    def delete(self, pk: int) -> Any:
         """Watch a difference no longer."""
-        watch_of(self.lead, key).delete()
+        watch_of(self.lead, pk).delete()
 
 
 def _with_look(watch: Watch) -> With:

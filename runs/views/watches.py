@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
 from base.request_fields import text_in, whole_in
+from campaigns.models import Campaign
 from campaigns.pages import campaign_page, while_working
 from judging.review.frontier import frontier
 from metrics import parse_measure
@@ -17,7 +18,7 @@ from runs import access
 from runs.measures import NDCG
 from runs.models import Watch
 from runs.pools.enlarging import open_runs
-from runs.watches import Look, begin, cost_of, estimate_difference, last_look, watches_of
+from runs.watches import Cost, Look, begin, cost_of, estimate_difference, last_look, watches_of
 
 WIDE = 0.02  # the least half of the picture's width, as a difference
 
@@ -32,14 +33,9 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         )
         messages.success(request, f"You watch {watch}.")
         return redirect("watches", name)
-    found = [(watch, last_look(watch)) for watch in watches_of(lead.campaign)]
     jobs = list(estimate_difference.jobs(Watch.objects.filter(run__campaign=lead.campaign)).not_done())
-    widest = max([WIDE, *(max(abs(look.low), abs(look.high)) for _, look in found if look)])
     context: dict[str, Any] = {
-        "rows": [
-            (watch, look, look and _picture(look, widest), look and look.more and cost_of(lead.campaign, look.more))
-            for watch, look in found
-        ],
+        "rows": _rows(lead.campaign),
         "frontier": frontier(lead.campaign),
         "jobs": jobs,
         "runs": open_runs(lead.campaign),
@@ -52,19 +48,31 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-def look(request: HttpRequest, name: str, key: int) -> HttpResponse:
+def look(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Look at a difference now."""
-    estimate_difference.ask(access.watch(access.lead(request, name), key))
+    estimate_difference.ask(access.watch(access.lead(request, name), pk))
     return redirect("watches", name)
 
 
 @require_POST
-def end(request: HttpRequest, name: str, key: int) -> HttpResponse:
+def end(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Watch a difference no longer; its looks are forgotten."""
-    watch = access.watch(access.lead(request, name), key)
+    watch = access.watch(access.lead(request, name), pk)
     watch.delete()
     messages.success(request, f"You no longer watch {watch}.")
     return redirect("watches", name)
+
+
+def _rows(campaign: Campaign) -> list[tuple[Watch, Look | None, dict[str, str] | None, Cost | None]]:
+    """Return the watched differences, with their last look, its picture, and what deciding them costs."""
+    found = [(watch, last_look(watch)) for watch in watches_of(campaign)]
+    widest = max([WIDE, *(max(abs(look.low), abs(look.high)) for _, look in found if look)])
+    return [
+        (watch, look, _picture(look, widest), cost_of(campaign, look.more) if look.more else None)
+        if look
+        else (watch, None, None, None)
+        for watch, look in found
+    ]
 
 
 def _picture(look: Look, widest: float) -> dict[str, str]:

@@ -34,6 +34,7 @@ VALUES: dict[type[Any], Any] = {
     models.FloatField: 1.0,
     models.IntegerField: 1,
     models.JSONField: {},
+    models.FileField: "1",
     models.DateTimeField: timezone.now(),
 }
 
