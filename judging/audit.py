@@ -312,6 +312,7 @@ INVARIANTS = [
 ]
 
 
+# Apps above this one add theirs to both lists.
 INVARIANTS_OF_IMPORTED = [
     Invariant(8, "The same judgements give the same consensus", same_imported_consensus),
     INVARIANTS[-1],

@@ -5,5 +5,5 @@ class ReleasesConfig(AppConfig):
     name = "releases"
 
     def ready(self) -> None:
-        # These register kinds of job.
-        from releases import freezing, training, verifying  # noqa: F401
+        # These register kinds of job, and what the audit checks.
+        from releases import auditing, freezing, training, verifying  # noqa: F401

@@ -35,6 +35,7 @@ from releases.exports import (
     trec_qrels,
 )
 from releases.models import Release
+from releases.sample import POOL, pool_lines
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.numbers import Rows, Subject, rows_as_csv
 from reports.statistics.arrays import read
@@ -61,6 +62,7 @@ def parts(release: Release) -> list[Part]:
         *exports,
         Part("qrels.nested.json", "qrels as `{query: {moment: grade}}`", partial(nested_qrels, scope)),
         Part("pairs.csv", "every pair with rank, similarity, outcome and pool", partial(pairs, scope)),
+        Part(POOL, "the ranked candidates of every query of the campaign, judged or not", partial(pool_lines, scope)),
         Part("judgements.jsonl", "every judgement, by worker number", partial(judgements, scope)),
         Part("rules/consensus.md", "how the final grades were made", partial(rule_text, scope.campaign)),
         *_splits(scope),
@@ -73,7 +75,7 @@ def parts(release: Release) -> list[Part]:
 
 
 def scope_of(release: Release) -> Scope:
-    return Scope(release.campaign, finished_only=not release.with_unfinished)
+    return Scope(release.campaign, release.with_finished, release.with_unfinished)
 
 
 def pairs(scope: Scope) -> Lines:
@@ -183,7 +185,7 @@ def _figures(scope: Scope) -> Iterator[Part]:
     if not scope.candidates.settled().exists():
         return
     campaign = scope.campaign
-    queries = scope.queries.values("pk") if scope.finished_only else None
+    queries = scope.queries.values("pk") if not scope.is_whole else None
     counts = collection(campaign, read(campaign, queries=queries))
     for figure in (each for each in (*TABLES, *DRAWN) if each.key != "figure-6"):
         if not (rows := _rounded(figure.rows(counts, Subject(campaign)))):

@@ -29,9 +29,9 @@ LICENCES = {
 }
 SIZES = [(1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")]
 EARLY = (
-    "Queries that need one batch only are finished first, so the finished queries are no random sample of all, and"
-    " scores on them are too high. On TVR-Ranking's ratings, the order by caption similarity scores .934 on the"
-    " queries that are finished first, and .884 on all."
+    "Queries beyond the frontier are no random sample: those that need one batch only are finished first, so scores on"
+    " them are too high. On TVR-Ranking's ratings, the order by caption similarity scores .934 on the queries that are"
+    " finished first, and .884 on all."
 )
 MOST_NAMED = 100  # queries that the card names; the manifest names all
 
@@ -64,6 +64,7 @@ def card(release: Release, files: list[tuple[str, str]]) -> Iterator[str]:
     """
     yield _header(release)
     yield _numbers(release)
+    yield _sample(release)
     yield _unfinished(release)
     yield _imported(release) if release.campaign.imported else _making(release.campaign)
     if release.notes:
@@ -112,6 +113,28 @@ A test collection with graded relevance for video moment retrieval.
 
 Final grades: {", ".join(f"{grade}: {number:,}" for grade, number in counts["grades"].items())}.
 """
+
+
+def _sample(release: Release) -> str:
+    """Return what the queries up to the frontier are a sample of, and which others the release holds."""
+    about = release.estimates
+    n, all_ = about["sample"], about["queries"]
+    if not about["random"]:
+        reason = "; ".join(about["why_not"])
+        kind = f"are **no random sample** of all {all_:,} ({reason}), so that scores on them stand for themselves only"
+    elif n == all_:
+        kind = "are all of the campaign"
+    else:
+        kind = f"are a random sample, drawn without replacement, of all {all_:,} in the campaign"
+    text = (
+        f"\nIts {n:,} queries up to the frontier {kind}. `queries.csv` marks them. `pool.jsonl` has the candidates of"
+        " every query, judged or not, by which scores on the sample can be corrected.\n"
+    )
+    if more := release.counts["queries"] - n:
+        text += f"It holds {more:,} more, which are not in the sample; estimates leave them out.\n"
+    elif about["beyond"]:
+        text += f"Left out are {about['beyond']:,} queries that are finished, but come after one that is not.\n"
+    return text
 
 
 def _unfinished(release: Release) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 from django.db.models import Case, CharField, Count, F, Func, IntegerField, Value, When
 from django.db.models.expressions import Combinable
@@ -25,6 +26,7 @@ from campaigns.models import Campaign
 from judging.consensus import RULE
 from judging.models import Adjudication, Candidate, Judgement
 from judging.models.pool import ANNOTATORS, CandidateQuerySet, QueryQuerySet
+from judging.review.frontier import Frontier, frontier, up_to
 from metrics.formats.moment_ids import as_word, moment_id
 from releases.models import Release
 from releases.training import file_name
@@ -160,13 +162,20 @@ def moments(scope: Scope) -> Lines:
 
 
 def queries(scope: Scope) -> Lines:
-    """Yield the queries, each with the ids of the queries that were merged into it. No text is run as a formula."""
-    rows = scope.queries.order_by(*by_query()).values_list("query_id", "text", "split", "aliases")
+    """Yield the queries, each with the ids of the queries that were merged into it. No text is run as a formula.
+
+    `sample` says whether the query is up to the frontier, and `place` is its number in the order, from 1.
+    """
+    places = {each.query_id: (number, each.sample) for number, each in enumerate(scope.order, 1)}
+    rows = scope.queries.order_by(*by_query()).values_list("query_id", "text", "split", "aliases", "stratum")
     listed = (
-        (key, harmless(text), harmless(split), harmless(" ".join(map(str, aliases))))
-        for key, text, split, aliases in rows.iterator(chunk_size=2000)
+        (
+            *(key, harmless(text), harmless(split), harmless(" ".join(map(str, aliases)))),
+            *("yes" if places[key][1] else "no", places[key][0], harmless(stratum)),
+        )
+        for key, text, split, aliases, stratum in rows.iterator(chunk_size=2000)
     )
-    return csv_lines(["query_id", "query", "split", "aliases"], listed)
+    return csv_lines(["query_id", "query", "split", "aliases", "sample", "place", "stratum"], listed)
 
 
 def manifest(scope: Scope) -> Lines:
@@ -199,7 +208,7 @@ FILES = [
         adjudicated,
     ),
     Export("discarded.csv", "every grade of pairs without a consensus", "text/csv", discarded),
-    Export("queries.csv", "queries, and the ids merged into each", "text/csv", queries),
+    Export("queries.csv", "queries, the ids merged into each, and which are in the sample", "text/csv", queries),
     Export("manifest.json", "rule version, model, counts, checksums", "application/json", manifest),
 ]
 BY_NAME = {export.file: export for export in FILES}
@@ -252,20 +261,51 @@ def training_set_file(campaign: Campaign, depth: int) -> FileResponse:
 
 @dataclass(frozen=True)
 class Scope:
-    """The pool of a campaign, or the part of it that belongs to finished queries."""
+    """The pool of a campaign, or the part of finished queries: all of them, or those up to the frontier."""
 
     campaign: Campaign
-    finished_only: bool = False
+    with_finished: bool = True  # beyond the frontier
+    with_unfinished: bool = True
+
+    @property
+    def is_whole(self) -> bool:
+        return self.with_unfinished
 
     @property
     def queries(self) -> QueryQuerySet:
         pool = self.campaign.queries.pool()
-        return pool.finished() if self.finished_only else pool
+        if self.with_unfinished:
+            return pool
+        return pool.finished() if self.with_finished else up_to(self.campaign, self.frontier)
 
     @property
     def candidates(self) -> CandidateQuerySet:
         pool = Candidate.objects.in_pool(self.campaign)
-        return pool.filter(query__in=self.queries.order_by().values("pk")) if self.finished_only else pool
+        return pool if self.is_whole else pool.filter(query__in=self.queries.order_by().values("pk"))
+
+    @cached_property
+    def frontier(self) -> Frontier:
+        return frontier(self.campaign)
+
+    @cached_property
+    def order(self) -> list[Ordered]:
+        """All queries of which those up to the frontier are a sample, in their order."""
+        end = math.inf if self.frontier.end is None else self.frontier.end
+        rows = self.campaign.queries.ranked_population().values_list("place", "query_id", "pk", "stratum", "withdrawn")
+        return [
+            Ordered(query_id, pk, stratum, withdrawn is not None, withdrawn is None and (place or 0) < end)
+            for place, query_id, pk, stratum, withdrawn in sorted(rows)
+        ]
+
+
+class Ordered(NamedTuple):
+    """A query in the campaign's order."""
+
+    query_id: str
+    pk: int
+    stratum: str
+    withdrawn: bool  # for what judging it showed
+    sample: bool  # whether it is up to the frontier
 
 
 class _Bytes(Func):

@@ -31,23 +31,30 @@ from releases.contents import parts, scope_of
 from releases.data_card import LICENCES, counted
 from releases.exports import by_query
 from releases.models import Release
+from releases.sample import estimates
 from systems.storage import digest
 
 LONGEST_NOTES = 20_000  # characters
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold; files in releases have no other time
 AT_ONCE = 1 << 16  # bytes
-WRITTEN = ("state", "file", "sha256", "size", "counts", "unfinished", "at")  # what writing sets
+WRITTEN = ("state", "file", "sha256", "size", "counts", "estimates", "unfinished", "at")  # what writing sets
 
 
 @transaction.atomic
 def freeze(
-    campaign: Campaign, lead: Membership, licence: str, notes: str = "", *, with_unfinished: bool = False
+    campaign: Campaign,
+    lead: Membership,
+    licence: str,
+    notes: str = "",
+    *,
+    with_finished: bool = False,
+    with_unfinished: bool = False,
 ) -> Release:
     """Make the campaign's next release, and ask for the job that writes it. Judging goes on meanwhile.
 
     While a release that was asked for in the same way is being written, that one is returned, and no other is made.
-    Queries that are not finished are left out, unless `with_unfinished`. Raise BadValue if the licence is unknown, or
-    the notes are too long.
+    It holds the queries up to the frontier: with `with_finished` also those that are finished beyond it, and with
+    `with_unfinished` all, as they are. Raise BadValue if the licence is unknown, or the notes are too long.
     """
     if licence not in LICENCES:
         raise BadValue("licence", licence[:40] or "nothing", f"one of {', '.join(LICENCES)}")
@@ -55,7 +62,8 @@ def freeze(
         raise BadValue("notes", f"{len(notes):,} characters", f"at most {LONGEST_NOTES:,}, without NUL")
     locked(Campaign.objects.filter(pk=campaign.pk)).get()
     newest = campaign.releases.order_by("version").last()
-    wanted = {"licence": licence, "notes": notes.strip(), "with_unfinished": with_unfinished}
+    wanted = {"licence": licence, "notes": notes.strip(), "with_finished": with_finished}
+    wanted["with_unfinished"] = with_unfinished
     release = campaign.releases.filter(state=Release.State.MAKING, **wanted).first()
     if release is None:
         version = newest.version + 1 if newest else 1
@@ -121,7 +129,8 @@ def _publish(release: Release) -> None:
 def _read_and_write(release: Release, file: Path, progress: Progress) -> None:
     try:
         with snapshot(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-            release.at, release.counts = timezone.now(), counted(scope_of(release))
+            scope = scope_of(release)
+            release.at, release.counts, release.estimates = timezone.now(), counted(scope), estimates(scope)
             release.unfinished = _unfinished(release.campaign)
             files, wanted = dict[str, dict[str, object]](), parts(release)
             for number, part in enumerate(wanted):
@@ -133,7 +142,7 @@ def _read_and_write(release: Release, file: Path, progress: Progress) -> None:
 
 
 def _unfinished(campaign: Campaign) -> list[str]:
-    """Return the ids of the queries that are not finished, of which some may have no batch yet."""
+    """Return the ids of the queries that are not finished: not closed, or without a batch yet."""
     pool = campaign.queries.pool()
     rows = pool.exclude(pk__in=pool.finished().order_by().values("pk")).order_by(*by_query())
     return list(rows.values_list("query_id", flat=True))
@@ -177,6 +186,7 @@ def _manifest(release: Release, files: dict[str, dict[str, object]]) -> dict[str
         "guideline": None if campaign.imported else campaign.guideline.version,
         "imported": campaign.imported is not None,
         "rounds_known": campaign.rounds_known,
+        "estimates": release.estimates,
         "unfinished": {"held": release.with_unfinished, "queries": release.unfinished},
         "counts": release.counts,
         "files": files,

@@ -18,12 +18,18 @@ class Release(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.MAKING)
     licence = models.CharField(max_length=40, help_text="SPDX identifier")
     notes = models.TextField(blank=True)
+    with_finished = models.BooleanField(
+        default=False, help_text="whether it holds queries that are finished beyond the frontier"
+    )
     with_unfinished = models.BooleanField(default=False, help_text="whether it holds queries that were not finished")
     unfinished = models.JSONField(default=list, help_text="ids of the queries that were not finished")
     file = models.FileField(blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
     size = models.BigIntegerField(default=0, help_text="bytes")
     counts = models.JSONField(default=dict)
+    estimates = models.JSONField(
+        default=dict, help_text="what its sample is and stands for; empty if it was made before there was an order"
+    )
     by = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="releases")
     at = models.DateTimeField(
         db_default=Now(), help_text="when it was asked for; once written, the instant whose state it holds"
@@ -42,8 +48,13 @@ class Release(models.Model):
 
     @property
     def is_early(self) -> bool:
-        """Whether it was made before all queries were finished, so that those with one batch are too many in it."""
-        return bool(self.unfinished) and self.campaign.batches > 1
+        """Whether it holds queries beyond the frontier before all are finished: too many of them have one batch."""
+        return self.holds_more and bool(self.unfinished) and self.campaign.batches > 1
+
+    @property
+    def holds_more(self) -> bool:
+        """Whether it may hold more queries than those up to the frontier."""
+        return self.with_finished or self.with_unfinished
 
 
 class TrainingSet(models.Model):

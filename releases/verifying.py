@@ -6,18 +6,22 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from django.utils import timezone
 
 from base.errors import ReeljudgeError
+from base.text import harmless
 from jobs.errors import JobPostponed
 from jobs.registry import Report, kind
 from judging.consensus import RULE, consensus
 from judging.models import Candidate
 from judging.models.states import WITH_GRADE
+from judging.order import checksum
 from metrics.formats.json_reader import read_json
 from releases.archive import MANIFEST, UNREADABLE, Pair, ReleaseArchive
 from releases.models import Release
+from releases.sample import POOL
 from reports.models import Summary
 
 MOST_FAULTS = 1000  # of one check
@@ -237,10 +241,61 @@ def left_out(release: ReleaseArchive) -> Findings:
         yield f"pairs.csv has pairs of query {query}, which is said to be left out"
 
 
+def right_sample(release: ReleaseArchive) -> Findings:
+    """Compare the sample with the order. A release of before there was an order says nothing of a sample."""
+    if not (about := release.manifest.get("estimates")):
+        return
+    pool = list(release.records(POOL))
+    ids = [each["query_id"] for each in pool]
+    if checksum(ids) != about["order_sha256"]:
+        yield f"{POOL} has another order of queries than the manifest"
+    sample = [each["query_id"] for each in pool if each["sample"]]
+    for what, number, stated in (("queries", len(ids), about["queries"]), ("the sample", len(sample), about["sample"])):
+        if number != stated:
+            yield f"{POOL} has {number:,} in {what}; the manifest says {stated:,}"
+    withdrawn = {each["query_id"] for each in pool if each.get("withdrawn")}
+    end = next((number for number, query in enumerate(ids) if query not in withdrawn.union(sample)), len(ids))
+    for query in sorted(set(sample).intersection(ids[end:])):
+        yield f"query {query} is in the sample, but comes after {ids[end]}, which is not finished"
+    if about["random"] != withdrawn.isdisjoint(ids[:end]):
+        yield f"the sample is said to be {'' if about['random'] else 'not '}random, against {POOL}"
+    yield from _marks(release, pool)
+    yield from _ranks(release, pool)
+
+
+def _marks(release: ReleaseArchive, pool: list[dict[str, Any]]) -> Findings:
+    right = {
+        each["query_id"]: ("yes" if each["sample"] else "no", str(place), harmless(each["stratum"]))
+        for place, each in enumerate(pool, 1)
+    }
+    listed = {row["query_id"]: (row["sample"], row["place"], row["stratum"]) for row in release.rows("queries.csv")}
+    for query, marks in listed.items():
+        if right.get(query) != marks:
+            yield f"queries.csv: query {query} is marked {marks}; {POOL} says {right.get(query)}"
+    for query, (sample, *_) in right.items():
+        if sample == "yes" and query not in listed:
+            yield f"queries.csv: query {query} of the sample is missing"
+
+
+def _ranks(release: ReleaseArchive, pool: list[dict[str, Any]]) -> Findings:
+    """Find pairs of ranks that are not where the pool has them, and pairs of the sample that are still open."""
+    candidates = {each["query_id"]: each["candidates"] for each in pool}
+    sample = {each["query_id"] for each in pool if each["sample"]}
+    for row in release.rows("pairs.csv"):
+        ranked = candidates.get(row["query_id"], [])
+        rank = int(row["rank"])
+        if row["pool"] == "first" and ranked[rank - 1 : rank] != [row["moment_id"]]:
+            yield f"pair {row['pair_id']}: {row['moment_id']} is not at rank {rank} in {POOL}"
+        if row["query_id"] in sample and row["outcome"] in (Outcome.OPEN, Outcome.CONTESTED):
+            yield f"pair {row['pair_id']} is {row['outcome']}, and its query is in the sample"
+
+
 def known_faults(release: ReleaseArchive) -> Iterator[str]:
     """Yield what the release itself says is not as it should be, once it has passed all checks."""
     if twice := release.manifest["counts"]["one_worker_twice"]:
         yield f"pairs in which one worker counts twice, as in the imported ratings: {twice:,}"
+    if (about := release.manifest.get("estimates")) and not about["random"]:
+        yield f"the sample is not random: {'; '.join(about['why_not'])}"
     unfinished = release.manifest["unfinished"]
     if number := len(unfinished["queries"]):
         fate = "held as they were" if unfinished["held"] else "left out"
@@ -256,4 +311,5 @@ CHECKS = [
     Check("The files of grades hold what was judged", same_grades),
     Check("The counts are right", same_counts),
     Check("Queries that are said to be left out are left out", left_out),
+    Check("The sample is the first queries of the order", right_sample),
 ]

@@ -55,9 +55,12 @@ class QueryShape(Shape):
     of = (
         QueryRow,
         "id=query.pk query_id=query.query_id text=query.text split=query.split closed=query.closed "
-        "withdrawn=query.withdrawn withdrawn_for=query.withdrawn_for",
+        "withdrawn=query.withdrawn",
     )
-    helps = {"query_id": "the id in runs and qrels", "withdrawn_for": "empty if it is not withdrawn"}
+    helps = {"query_id": "the id in runs and qrels"}
+    withdrawn_for = serializers.CharField(
+        source="query.withdrawn_for", help_text="query or judged; empty if it is not withdrawn"
+    )
     batches = BatchShape(many=True, help_text="of each number the edition in work, or the newest")
 
 

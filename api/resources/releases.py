@@ -23,7 +23,7 @@ from releases.verifying import last_verified, verify_release
 
 
 class ReleaseShape(Shape):
-    of = Release, "version state licence notes with_unfinished sha256 size at"
+    of = Release, "version state licence notes with_finished with_unfinished sha256 size at"
     helps = {
         "licence": "SPDX identifier",
         "sha256": "of its file; empty while it is made",
@@ -32,11 +32,13 @@ class ReleaseShape(Shape):
     }
     unfinished = serializers.ListField(child=serializers.CharField(), help_text="ids of queries that were not finished")
     counts = serializers.DictField()
+    estimates = serializers.DictField(help_text="the sample that it holds, as the manifest says it")
 
 
 class NewRelease(Body):
     licence = Choice(choices=list(LICENCES))
     notes = Text(required=False, max_length=LONGEST_NOTES, allow_blank=True)
+    with_finished = Truth(required=False, help_text="hold queries that are finished beyond the frontier, too")
     with_unfinished = Truth(required=False, help_text="hold queries that are not finished, too")
 
 

@@ -40,9 +40,8 @@ class QueryQuerySet(models.QuerySet["Query"]):
         return self.filter(Exists(batches), ~Exists(batches.unreviewed()))
 
     def finished(self) -> QueryQuerySet:
-        """Return the queries with batches of which none is being prepared or judged."""
-        batches = Batch.objects.filter(query=OuterRef("pk"))
-        return self.filter(Exists(batches), ~Exists(batches.unfinished()))
+        """Return the queries of which every batch is judged and reviewed, so that the lead has closed them."""
+        return self.filter(closed=True)
 
     def lock_with_batches(self) -> None:
         """Lock the queries until the transaction ends; their batches first, as claiming and submitting do."""

@@ -17,6 +17,7 @@ from jobs.models import Job
 from judging import access
 from judging.consensus import RULE
 from judging.models import Candidate
+from judging.review.frontier import frontier
 from releases.data_card import EARLY, LICENCES
 from releases.difference import HEADER, changes, compare
 from releases.exports import FILES, export_file, ready_release, release_file, training_set_file
@@ -45,6 +46,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         return campaign_page(request, member, "lead/_releases.html", **context)
     pool = member.campaign.queries.pool()
     numbers = {"n_queries": pool.count(), "n_unfinished": pool.count() - pool.finished().count()}
+    context["frontier"] = frontier(member.campaign)
     early = EARLY if member.campaign.batches > 1 else ""
     return campaign_page(request, member, "lead/releases.html", next_early=early, **context, **numbers)
 
@@ -52,7 +54,8 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def make(request: HttpRequest, name: str) -> HttpResponse:
     lead = access.lead(request, name)
-    data, choice = request.POST, {"with_unfinished": request.POST.get("with_unfinished") == "on"}
+    data = request.POST
+    choice = {name: data.get(name) == "on" for name in ("with_finished", "with_unfinished")}
     freeze(lead.campaign, lead, data.get("licence", ""), data.get("notes", ""), **choice)
     return redirect("releases", name=name)  # its row says how far it is
 

@@ -26,7 +26,7 @@ def test_every_error_is_a_problem_document(leo: Membership, campaign: Campaign) 
     assert problem_in(lead.get(LIST, shows="closed"), 400)["fields"].keys() == {"shows"}
     address = f"{LIST}/{pk}/withdrawal"
     found = problem_in(lead.ask("PUT", address, {"reason": 7, "why": "x"}), 400)
-    assert found["fields"] == {"why": ["not known; expected one of reason"]}
+    assert found["fields"] == {"why": ["not known; expected one of reason, withdrawn_for"]}
     assert problem_in(lead.ask("PUT", address, {"reason": 7}), 400)["fields"] == {"reason": ["7; expected a text"]}
     for body in ("{", "[1]", '{"reason": NaN}', '{"reason": "\\u0000"}', '{"reason": "\\ud800"}'):
         problem_in(lead.ask("PUT", address, body), 400)

@@ -140,7 +140,7 @@ def test_queries_come_with_the_ids_merged_into_them(judged: Batch) -> None:
     judged.query.aliases = ["4", "9"]
     judged.query.save()
     assert exported(judged.query.campaign)["queries.csv"] == (
-        "query_id,query,split,aliases\n1,A person sits down.,,4 9\n"
+        "query_id,query,split,aliases,sample,place,stratum\n1,A person sits down.,,4 9,no,1,\n"
     )
 
 
@@ -148,7 +148,7 @@ def test_queries_come_with_the_ids_merged_into_them(judged: Batch) -> None:
 def test_no_query_is_run_as_a_formula_by_a_spreadsheet(judged: Batch) -> None:
     judged.query.text, judged.query.split, judged.query.aliases = "=1+1", "@val", ["-1", "+2"]
     judged.query.save()
-    assert exported(judged.query.campaign)["queries.csv"].splitlines()[1] == "1,'=1+1,'@val,'-1 +2"
+    assert exported(judged.query.campaign)["queries.csv"].splitlines()[1] == "1,'=1+1,'@val,'-1 +2,no,1,"
 
 
 @pytest.mark.any_database

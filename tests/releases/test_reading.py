@@ -23,7 +23,7 @@ QRELS = ("qrels.", "splits/val.qrels.")
 ADJUDICATED = ("adjudicated.",)
 RATINGS = ("ratings.csv",)
 OTHERS: tuple[str, ...] = ("README", "LICENSE", "MANIFEST", "moments.csv", "discarded.csv", "queries.csv", "pairs.csv")
-OTHERS += ("judgements.jsonl", "splits/val.queries.", "rules/", "guidelines/", "figures/")
+OTHERS += ("judgements.jsonl", "pool.jsonl", "splits/val.queries.", "rules/", "guidelines/", "figures/")
 
 
 def grades(path: Path) -> dict[tuple[str, str], int]:

@@ -27,9 +27,11 @@ from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
 from jobs.running import work_off
-from judging.models import Batch, Candidate, Query
+from judging.models import Batch, Candidate, Query, Review
 from judging.pool.opening import open_batch
+from judging.review.frontier import frontier
 from judging.review.reopening import reopen, scope_of_candidate
+from judging.review.reviewing import review
 from judging.work import grading
 from releases.archive import ReleaseArchive
 from releases.data_card import EARLY
@@ -56,11 +58,12 @@ def judged(
     settle_round_one(batch, ada, bob, apart=3)
     judge_all(claim(cleo), lambda candidate: 4)
     judge_all(claim(dan), lambda candidate: 1 if candidate.rank == 1 else 4)
+    review(batch, None, Review.Verdict.CLOSE)
     return batch.query.campaign
 
 
-def frozen(campaign: Campaign, lead: Membership, notes: str = "") -> Release:
-    release = freeze(campaign, lead, "CC-BY-4.0", notes)
+def frozen(campaign: Campaign, lead: Membership, notes: str = "", **choice: bool) -> Release:
+    release = freeze(campaign, lead, "CC-BY-4.0", notes, **choice)
     assert work_off(io.StringIO()) == []
     release.refresh_from_db()
     return release
@@ -73,7 +76,7 @@ def judged_in_order(ids: list[str], name: str = "films") -> ReleaseArchive:
     for place in sorted(range(8), key=lambda place: place * int(ids[0]) % 9):
         times = {"start": place * 10 + 1 / 3, "end": place * 10 + 7 / 3}
         Moment.objects.create(video=video, **times, description="", caption=f"caption {place}")
-    campaign = Campaign.objects.create(name=name, corpus=corpus, batch_size=4, batches=1)
+    campaign = Campaign.objects.create(name=name, corpus=corpus, order_seed=7, batch_size=4, batches=1)
     users = [User.objects.get_or_create(username=each)[0] for each in ("ada", "bob", "cleo", "dan", "leo")]
     people = [campaign.add_member(user, "annotator") for user in users[:4]]
     for key in ids:
@@ -97,6 +100,7 @@ def _judged_query(campaign: Campaign, key: str, people: list[Membership], backwa
         for person in (reversed(two) if backwards else two) if not batch.is_done else ():
             grades = partial(_grade_of, person.worker, int(key))
             judge_all(batch.hand_to(person), grades)
+    review(batch, None, Review.Verdict.CLOSE)
 
 
 def _grade_of(worker: int, key: int, candidate: Candidate) -> int:
@@ -183,9 +187,17 @@ def test_the_same_release_is_the_same_bytes(judged: Campaign, leo: Membership) -
     assert str(timezone.localdate().year) not in opened(again).read("MANIFEST.json").decode()
 
 
-MADE_OF_ROWS = ("judgements.jsonl", "pairs.csv", "ratings.csv", "discarded.csv", "moments.csv", "queries.csv")
+MADE_OF_ROWS = (
+    "judgements.jsonl",
+    "pairs.csv",
+    "ratings.csv",
+    "discarded.csv",
+    "moments.csv",
+    "queries.csv",
+    "pool.jsonl",
+)
 # Of the data of `judged_in_order`, on every database. The drawings depend on the library that draws.
-DATA = "64aae7ce61a3e604bef3fd4880b24244805c1c1abe5d564baa5ae87ff6aa6ad0"
+DATA = "d6ab40076022d2f02eb7797f42f011054d0dbb45176981e88230c9ebf61a1b92"
 
 
 def test_every_database_writes_the_same_bytes_in_any_order_of_rows() -> None:
@@ -244,6 +256,7 @@ def test_versions_follow_each_other_and_the_difference_is_told(
     make_query(judged, "2", "A person stands up.")
     judge_all(claim(ada), lambda candidate: 3)
     judge_all(claim(bob), lambda candidate: 3)
+    review(judged.queries.get(query_id="2").batches.get(), None, Review.Verdict.CLOSE)
     first = Candidate.objects.filter(query__query_id="1").settled().order_by("rank").first()
     assert first is not None
     Candidate.objects.filter(pk=first.pk).update(outcome=Candidate.Outcome.DISCARDED, grade=None)
@@ -295,7 +308,7 @@ def test_queries_that_are_not_finished_are_left_out_and_named(
     judged: Campaign, leo: Membership, ada: Membership, bob: Membership
 ) -> None:
     """One is being judged, one was reopened, and one has no batch yet."""
-    for number in "23":
+    for number in "25":
         make_query(judged, number, f"Query {number}.")
     Query.objects.create(campaign=judged, query_id="4", text="Query 4.")
     for annotator in (ada, bob):
@@ -307,9 +320,9 @@ def test_queries_that_are_not_finished_are_left_out_and_named(
     client.post(reverse("release-make", args=["films"]), {"licence": "MIT", "with_unfinished": "on"})
     assert work_off(io.StringIO()) == []
     whole, part = judged.releases.all()
-    for release, held, ids in ((part, False, {"1"}), (whole, True, {"1", "2", "3"})):
+    for release, held, ids in ((part, False, {"1"}), (whole, True, {"1", "2", "5"})):
         archive = ReleaseArchive(Path(release.file.path))
-        assert archive.manifest["unfinished"] == {"held": held, "queries": ["2", "3", "4"]}
+        assert archive.manifest["unfinished"] == {"held": held, "queries": ["2", "4", "5"]}
         assert {row["query_id"] for row in archive.rows("pairs.csv")} == ids
         assert archive.manifest["counts"]["queries"] == (4 if held else 1)
         assert archive.manifest["counts"]["judged_queries"] == (2 if held else 1)
@@ -317,7 +330,7 @@ def test_queries_that_are_not_finished_are_left_out_and_named(
         assert f"| queries with judgements | {2 if held else 1} |" in text
         assert f"| queries without judgements | {2 if held else 0} |" in text
         assert "3 queries were not finished when the release was frozen." in text
-        assert "Not finished: `2`, `3`, `4`." in text
+        assert "Not finished: `2`, `4`, `5`." in text
         assert not any(verify(archive).values())
         assert f"not finished, and are {'held as they were' if held else 'left out'}: 3" in printed(
             "verify_release", release.file.path
@@ -326,7 +339,7 @@ def test_queries_that_are_not_finished_are_left_out_and_named(
     page = " ".join(client.get(address).content.decode().split())
     assert "3 unfinished queries left out" in page
     assert "3 unfinished queries held" in page
-    assert page.count("2, 3, 4") == 2
+    assert page.count("2, 4, 5") == 2
 
 
 @pytest.mark.any_database
@@ -337,17 +350,20 @@ def test_an_early_release_says_that_scores_on_it_are_too_high(judged: Campaign, 
     judged.refresh_from_db()
 
     def warnings() -> list[bool]:
-        text = "".join(ReleaseArchive(Path(frozen(judged, leo).file.path)).lines("README.md"))
+        text = "".join(ReleaseArchive(Path(frozen(judged, leo, with_finished=True).file.path)).lines("README.md"))
         page = browser(leo).get(reverse("releases", args=["films"])).content.decode()
         plain = " ".join(unescape(page).split())
         assert plain.count(EARLY) <= 1
         return [EARLY in text, EARLY in plain]
 
     assert warnings() == [False, False]
-    make_query(judged, "2", "A person stands up.")
+    make_query(judged, "3", "A person stands up.")
+    assert frontier(judged).beyond == 1
     page = " ".join(unescape(browser(leo).get(reverse("releases", args=["films"])).content.decode()).split())
     assert (EARLY in page) == (batches == 2)  # before the next release is frozen
     assert warnings() == [batches == 2] * 2
+    early = ReleaseArchive(Path(frozen(judged, leo).file.path))
+    assert EARLY not in "".join(early.lines("README.md"))  # it holds nothing beyond the frontier
 
 
 @pytest.mark.any_database
@@ -356,8 +372,10 @@ def test_a_command_freezes_and_writes(judged: Campaign, leo: Membership) -> None
     answer = printed("freeze_release", "films", "--licence", "MIT")
     release = Release.objects.get()
     assert (
-        f"release 1\nqueries with judgements: 1 of 1; unfinished and left out: 1\nSHA-256 {release.sha256}\n" in answer
-    )
+        "release 1\nqueries with judgements: 1 of 1; unfinished and left out: 1\n"
+        "queries up to the frontier: 1 of 2, a random sample; finished beyond it: 0\n"
+        f"SHA-256 {release.sha256}\n"
+    ) in answer
     printed("freeze_release", "films", "--licence", "MIT", "--with-unfinished")
     assert Release.objects.get(version=2).counts["queries"] == 2
     assert work_off(io.StringIO()) == []

@@ -19,9 +19,14 @@ class Command(ReeljudgeCommand):
         parser.add_argument("--licence", required=True, help=f"of the judgements: {', '.join(LICENCES)}")
         parser.add_argument("--notes", default="", help="for the data card")
         parser.add_argument(
+            "--with-finished",
+            action="store_true",
+            help="hold queries too that are finished beyond the frontier; they are not in the sample",
+        )
+        parser.add_argument(
             "--with-unfinished",
             action="store_true",
-            help="hold queries too that are still being judged; by default they are left out and named",
+            help="hold queries too that are not finished; by default they are left out and named",
         )
 
     def handle(self, **options: Any) -> None:
@@ -29,7 +34,7 @@ class Command(ReeljudgeCommand):
         lead = campaign.memberships.leads().order_by("worker").first()
         if lead is None:
             raise ReeljudgeError(f"campaign {campaign.name}: has no lead, who freezes releases")
-        choice = {"with_unfinished": options["with_unfinished"]}
+        choice = {name: options[name] for name in ("with_finished", "with_unfinished")}
         release = freeze(campaign, lead, options["licence"], options["notes"], **choice)
         freeze_release(release, _progress)
         number = len(release.unfinished)
@@ -37,6 +42,11 @@ class Command(ReeljudgeCommand):
         self.stdout.write(f"{campaign.name}, release {release.version}")
         judged, queries = release.counts["judged_queries"], release.counts["queries"]
         self.stdout.write(f"queries with judgements: {judged:,} of {queries:,}; unfinished and {fate}: {number:,}")
+        sample = release.estimates
+        self.stdout.write(
+            f"queries up to the frontier: {sample['sample']:,} of {sample['queries']:,}, "
+            f"{'a random sample' if sample['random'] else 'no random sample'}; finished beyond it: {sample['beyond']:,}"
+        )
         self.stdout.write(f"SHA-256 {release.sha256}")
         self.stdout.write(str(release.file))
 

@@ -1,0 +1,29 @@
+"""A release holds the queries up to the frontier, and says of what they are a sample."""
+
+from django.db import migrations, models
+
+
+def keep_what_they_hold(apps, editor):
+    """Releases of before there was an order hold all queries that were finished."""
+    apps.get_model('releases', 'Release').objects.update(with_finished=True)
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('releases', '0001_initial'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='release',
+            name='estimates',
+            field=models.JSONField(default=dict, help_text='what its sample is and stands for; empty if it was made before there was an order'),
+        ),
+        migrations.AddField(
+            model_name='release',
+            name='with_finished',
+            field=models.BooleanField(default=False, help_text='whether it holds queries that are finished beyond the frontier'),
+        ),
+        migrations.RunPython(keep_what_they_hold, migrations.RunPython.noop),
+    ]

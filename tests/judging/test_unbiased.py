@@ -1,0 +1,179 @@
+"""What is finished early is like what comes later: a campaign of 200 queries, judged by simulated annotators."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from campaigns.models import Campaign, Membership
+from corpus.models import Moment
+from judging.audit import audit
+from judging.models import Assignment, Batch, Candidate, Query, Review
+from judging.pool.queries import draw_order
+from judging.review.reviewing import review
+from judging.work import claiming
+from releases.exports import Scope
+from tests.cast import judge_all
+from tests.remembered import remembered
+
+QUERIES, FINISHED, PEOPLE = 200, 60, 8
+SIZE, SECOND_FROM = 3, 1.6  # candidates of a batch; the mean from which the second batch is opened
+Truth = dict[str, list[int]]  # the grades of each query, by rank
+
+
+def draw_truth() -> Truth:
+    """Queries of which the best is found at once, and others that need a second batch, about as many."""
+    chance = random.Random(1)
+    easy, hard = [[4, 0, 0, 0, 0, 0], [3, 1, 0, 0, 0, 0], [4, 0, 0, 0, 1, 0]], [3, 3, 3, 4, 4]
+    return {
+        str(number): chance.choice(easy)
+        if chance.random() < 0.5
+        else [2, *(each - chance.randrange(2) for each in hard)]
+        for number in range(QUERIES)
+    }
+
+
+TRUTH = draw_truth()
+
+
+def ndcg(grades: list[int]) -> float:
+    """Of the order by caption, with the grade as gain; the ideal is over what is judged of the query."""
+
+    def gained(listed: list[int]) -> float:
+        return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(listed, 1))
+
+    return gained(grades) / gained(sorted(grades, reverse=True))
+
+
+def judged_in_full(grades: list[int]) -> list[int]:
+    """The grades that all work on a query leads to."""
+    return grades if sum(grades[:SIZE]) / SIZE >= SECOND_FROM else grades[:SIZE]
+
+
+WHOLE = sum(ndcg(judged_in_full(grades)) for grades in TRUTH.values()) / QUERIES
+
+
+@pytest.fixture
+@remembered
+def many(campaign: Campaign) -> Campaign:
+    """Two hundred queries whose first batches are reviewed by a policy, and eight annotators."""
+    rules = {"batch_size": SIZE, "second_from": SECOND_FROM}
+    rules |= {"auto_second_from": SECOND_FROM, "auto_close_below": SECOND_FROM}
+    Campaign.objects.filter(pk=campaign.pk).update(**rules)
+    campaign.refresh_from_db()
+    campaign.queries.all().delete()
+    moments = list(Moment.objects.all()[: campaign.depth])
+    queries = [Query(campaign=campaign, query_id=name, text=f"A person does thing {name}.") for name in TRUTH]
+    Query.objects.bulk_create(queries)
+    batches = [Batch.of(query, 1, state=Batch.State.OPEN) for query in queries]
+    Batch.objects.bulk_create(batches)
+    Candidate.objects.bulk_create(
+        Candidate(
+            query=batch.query, batch=batch if rank <= SIZE else None, moment=moment, rank=rank, similarity=1 / rank
+        )
+        for batch in batches
+        for rank, moment in enumerate(moments, 1)
+    )
+    for number in range(PEOPLE):
+        campaign.add_member(User.objects.create(username=f"person-{number}"), Membership.Role.ANNOTATOR)
+    return campaign
+
+
+def grade_of(assignment: Assignment) -> Callable[[Candidate], int]:
+    """The true grade; but the second who sees one of ten pairs errs by two, so that others settle it."""
+
+    def grade(candidate: Candidate) -> int:
+        true = TRUTH[candidate.query.query_id][candidate.rank - 1]
+        errs = assignment.round == 1 and assignment.slot == 2 and candidate.pk % 10 == 0
+        return (true + 2 if true < 2 else true - 2) if errs else true
+
+    return grade
+
+
+def work(campaign: Campaign, seed: int) -> None:
+    """Judge in the order that the seed draws, several people at once, until so many queries are finished."""
+    Campaign.objects.filter(pk=campaign.pk).update(order_seed=seed)
+    campaign.refresh_from_db()
+    draw_order(campaign)
+    chance, people = random.Random(seed), list(campaign.memberships.annotators())
+    held: dict[int, Assignment | None] = {}
+    while campaign.queries.finished().count() < FINISHED:
+        person = chance.choice(people)
+        if assignment := held.get(person.pk):
+            judge_all(assignment, grade_of(assignment))
+            held[person.pk] = None
+            for batch in Batch.objects.in_campaign(campaign).to_review():
+                review(batch, None, Review.Verdict.CLOSE)  # second batches; the policy decides on first ones
+        else:
+            held[person.pk] = claiming.claim(person)
+
+
+def error(scope: Scope) -> float:
+    """How far the score of what a release holds is from that of all queries, judged in full."""
+    grades: dict[str, list[int]] = defaultdict(list)
+    settled = scope.candidates.settled().order_by("query", "rank")
+    for query_id, grade in settled.values_list("query__query_id", "grade"):
+        grades[query_id].append(grade)
+    for query_id, found in grades.items():
+        assert found == judged_in_full(TRUTH[query_id])
+    assert len(grades) > FINISHED / 2
+    return sum(map(ndcg, grades.values())) / len(grades) - WHOLE
+
+
+def errors(campaign: Campaign, seeds: range, *, with_finished: bool) -> Iterator[float]:
+    for seed in seeds:
+        before = transaction.savepoint()
+        work(campaign, seed)
+        yield error(Scope(campaign, with_finished=with_finished, with_unfinished=False))
+        if seed == seeds[0]:
+            assert not any(audit(campaign).values())
+        transaction.savepoint_rollback(before)
+
+
+def in_standard_errors(found: list[float]) -> float:
+    """The mean, in standard errors of it."""
+    mean = sum(found) / len(found)
+    spread = math.sqrt(sum((each - mean) ** 2 for each in found) / (len(found) - 1))
+    return mean / (spread / math.sqrt(len(found)))
+
+
+@pytest.fixture
+def old_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The order of version 0.2.0: all first batches come before second ones, as they were made."""
+    new = claiming.claimable_by
+    monkeypatch.setattr(
+        claiming, "claimable_by", lambda annotator: (part.order_by("-round", "-taken", "pk") for part in new(annotator))
+    )
+
+
+def test_the_frontier_is_like_all_queries(many: Campaign) -> None:
+    found = list(errors(many, range(3), with_finished=False))
+    print(found, WHOLE)
+    assert abs(sum(found) / len(found)) < 0.02
+
+
+def test_what_was_finished_first_in_the_order_of_before_is_not(many: Campaign, old_order: None) -> None:
+    """The order of before, and all that was finished: the negative control."""
+    found = list(errors(many, range(1), with_finished=True))
+    print(found, WHOLE)
+    assert min(found) > 0.02
+
+
+@pytest.mark.long
+def test_the_frontier_is_like_all_queries_over_forty_seeds(many: Campaign) -> None:
+    found = list(errors(many, range(40), with_finished=False))
+    print(found, in_standard_errors(found))
+    assert abs(in_standard_errors(found)) < 2
+
+
+@pytest.mark.long
+def test_the_order_of_before_is_not_over_forty_seeds(many: Campaign, old_order: None) -> None:
+    found = list(errors(many, range(40), with_finished=True))
+    print(found, in_standard_errors(found))
+    assert not abs(in_standard_errors(found)) < 2
