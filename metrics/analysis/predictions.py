@@ -94,7 +94,7 @@ class Predictions:
         order = np.lexsort((-share, self.query))
         place = np.empty_like(order)
         place[order] = np.arange(order.size) - self.first[self.query]
-        number = np.maximum(1, np.rint(np.add.reduceat(share, self.first)))
+        number = np.maximum(1, np.rint(np.bincount(self.query, share, self.first.size)))
         by_rank: Bools = place < number[self.query]
         return by_rank if self.given is None else np.where(np.isnan(self.given), by_rank, self.given > least - 0.5)
 

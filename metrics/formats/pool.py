@@ -61,7 +61,7 @@ def as_pool(source: Any) -> Pool:
     Raises
     ------
     MeasureError
-        For a query without candidates, a candidate that stands twice, and anything that cannot be read.
+        For a candidate that stands twice, and anything that cannot be read.
     """
     if isinstance(source, Pool):
         return source
@@ -77,32 +77,32 @@ def read_pool(path: str | Path) -> Pool:
     """A pool from a file of JSON lines, such as `pool.jsonl` of a release: an object for each ranked query.
 
     Its fields are `query_id`, `candidates` (moment ids, the best rank first; null keeps a rank free), and, if there are
-    any, `sample` (whether the query belongs to the random sample) and `stratum`. A line without `query_id` may say, by
-    `flaw`, why the sample is not random.
+    any, `sample` (whether the query belongs to the random sample), `stratum`, and `withdrawn` (whether it was withdrawn
+    for what judging it showed). Queries stand in the order in which they are judged. So the sample is not random if a
+    query of it comes after one that was withdrawn.
 
     Raises
     ------
     MeasureError
         Naming the file, the line, and what would be right.
     """
-    source, flaw = source_name(path), ""
+    source, withdrawn, missing = source_name(path), 0, 0
     moments, samples, strata = dict[str, Candidates](), dict[str, bool](), dict[str, str]()
     with no_collecting():
         for place, record in json_lines(read_bytes(path), source):
-            if isinstance(record, dict) and "query_id" not in record and "flaw" in record:
-                flaw = str(record["flaw"])
-                continue
             query = place.query(place.need(record, "query_id"))
             if query in moments:
                 raise place.fail(f"query {query!r} stands twice; each ranked query needs one line")
             moments[query] = _candidates(place, place.need(record, "candidates"))
             strata[query] = str(record.get("stratum") or "")
             if "sample" in record:
-                samples[query] = _truth(place, record["sample"])
+                samples[query] = _truth(place, "sample", record["sample"])
+            withdrawn += _truth(place, "withdrawn", record.get("withdrawn", False))
+            missing = withdrawn if samples.get(query) else missing
     if samples and len(samples) < len(moments):
-        missing = next(query for query in moments if query not in samples)
-        raise MeasureError(f"{source}: query {missing!r} lacks the field sample; all queries have it, or none")
-    return _pool(source, moments, samples, strata, flaw)
+        other = next(query for query in moments if query not in samples)
+        raise MeasureError(f"{source}: query {other!r} lacks the field sample; all queries have it, or none")
+    return _pool(source, moments, samples, strata, _flaw(missing))
 
 
 def _pool(
@@ -127,10 +127,7 @@ def _pool(
 def _candidates(place: Place, held: Any) -> Candidates:
     if isinstance(held, str) or not isinstance(held, Iterable):
         raise place.fail(f"candidates are {show(held)}; they must be a list of moment ids")
-    found = [None if candidate is None else _moment(place, candidate) for candidate in held]
-    if not any(found):
-        raise place.fail("has no candidates; a ranked query has one or more")
-    return found
+    return [None if candidate is None else _moment(place, candidate) for candidate in held]
 
 
 def _moment(place: Place, candidate: Any) -> Moment:
@@ -142,10 +139,17 @@ def _moment(place: Place, candidate: Any) -> Moment:
     raise place.fail(f"candidate {show(candidate)} is neither a moment id nor (video, start, end)")
 
 
-def _truth(place: Place, value: Any) -> bool:
+def _truth(place: Place, field: str, value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    raise place.fail(f"sample is {show(value)}; it must be true or false")
+    raise place.fail(f"{field} is {show(value)}; it must be true or false")
+
+
+def _flaw(withdrawn: int) -> str:
+    """Why the sample is not random, if so many queries of it were withdrawn for what judging them showed."""
+    if not withdrawn:
+        return ""
+    return f"{'1 query was' if withdrawn == 1 else f'{withdrawn:,} queries were'} withdrawn for what judging showed"
 
 
 def look_up(pool: Pool, table: Table, values: Any, otherwise: Any) -> Any:

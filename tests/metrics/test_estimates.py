@@ -263,7 +263,6 @@ def test_differences_and_comparison() -> None:
             {"run": {query: GOOD[query] for query in "01234"}},
             "has none of the 7 queries that are ranked and not judged",
         ),
-        ({"pool": POOL | {"7": []}}, "query '7': has no candidates"),
         ({"pool": POOL | {"7": ["a"]}}, "moment id 'a' is not video@startms-endms"),
         ({"pool": POOL | {"7": [("a", 0, 1), ("a", 0, 1)]}}, "query '7'"),
         ({"pool": [1]}, "it must be a file or a dict"),
@@ -333,10 +332,18 @@ def test_a_broken_pool_is_named(tmp_path: Path, line: str, message: str) -> None
 
 
 def test_a_sample_that_is_not_random_is_refused(tmp_path: Path) -> None:
-    file = write_pool(tmp_path / "pool.jsonl")
-    file.write_text('{"flaw": "a query was withdrawn for what judging it showed"}\n' + file.read_text())
-    with pytest.raises(MeasureError, match="not random: a query was withdrawn"):
+    file = write_pool(
+        tmp_path / "pool.jsonl", sample=lambda query: query in ("0", "2", "3"), withdrawn=lambda query: query == "1"
+    )
+    with pytest.raises(MeasureError, match="not random: 1 query was withdrawn for what judging showed"):
         estimate("AxIoU@1", QRELS, GOOD, file)
+    file = write_pool(file, sample=lambda query: query in ("0", "2", "3"), withdrawn=lambda query: query == "4")
+    assert estimate("AxIoU@1", QRELS, GOOD, file).judged == 3
+
+
+def test_a_query_that_is_not_ranked_yet_is_one_of_all() -> None:
+    assert estimate("AxIoU@1", QRELS, GOOD, POOL | {"12": []}).ranked == 13
+    assert estimate("nDCG_IoU(iou=0.5)@1", QRELS, GOOD, POOL | {"12": []}).ranked == 13
 
 
 @pytest.fixture
