@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from api.fields import Body, Page, Shape, Text, Whole
 from api.operations import UNFIT, Rows, With, changes, reads, starts
 from api.resource import CAMPAIGN, Resource
