@@ -53,7 +53,13 @@ class Installation:
         return "postgres" if "DATABASE_URL" in self.env else "sqlite"
 
     def manage(self, *arguments: str, check: bool = True) -> str:
-        """Run a command of `manage.py`, in a fork of a process that is kept warm; returns what it printed."""
+        """Run a command of `manage.py`; returns what it printed."""
+        done = self.command(*arguments)
+        assert not (check and done["code"]), f"{' '.join(arguments)}: {done['code']}\n{done['out']}\n{done['err']}"
+        return str(done["out"])
+
+    def command(self, *arguments: str) -> dict[str, Any]:
+        """Run a command of `manage.py`, in a fork of a process that is kept warm; returns its code, out and err."""
         if self.warm is None:
             self.warm = subprocess.Popen(
                 [sys.executable, "-m", "tests.warm"],
@@ -67,9 +73,8 @@ class Installation:
         assert self.warm.stdout
         self.warm.stdin.write(f"{json.dumps(arguments)}\n")
         self.warm.stdin.flush()
-        done = json.loads(self.warm.stdout.readline())
-        assert not (check and done["code"]), f"{' '.join(arguments)}: {done['code']}\n{done['out']}\n{done['err']}"
-        return str(done["out"])
+        answer: dict[str, Any] = json.loads(self.warm.stdout.readline())
+        return answer
 
     def shell(self, code: str) -> str:
         """Run code that knows the models; returns what it printed."""

@@ -15,7 +15,7 @@ from django.conf import settings as django_settings
 
 from base import vega_script
 from config import settings
-from tests.installation import ROOT
+from tests.installation import ROOT, Installation
 
 
 def test_nobody_else_can_look_into_the_home(tmp_path: Path) -> None:
@@ -65,31 +65,22 @@ def test_processes_that_start_at_once_have_one_key(tmp_path: Path, monkeypatch: 
     assert [each.name for each in tmp_path.iterdir()] == ["secret_key"]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["import_corpus", "tvr", "moments.jsonl", "--format", "tvr"],
-        ["create_campaign", "tvr", "--corpus", "tvr", "--queries", "queries.json"],
+def test_a_command_before_migrate_says_so(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    moment = {"vid_name": "v", "duration": 9, "ts": [0, 3], "desc": "A person sits down.", "type": "v"}
+    (moments := tmp_path / "moments.jsonl").write_text(json.dumps(moment))
+    (queries := tmp_path / "queries.json").write_text("[]")
+    place = Installation(tmp_path / "home")
+    for command in (
+        ["import_corpus", "tvr", str(moments), "--format", "tvr"],
+        ["create_campaign", "tvr", "--corpus", "tvr", "--queries", str(queries)],
         ["add_member", "tvr", "ada"],
         ["audit"],
-    ],
-    ids=lambda command: command[0],
-)
-def test_a_command_before_migrate_says_so(tmp_path: Path, command: list[str]) -> None:
-    moment = {"vid_name": "v", "duration": 9, "ts": [0, 3], "desc": "A person sits down.", "type": "v"}
-    (tmp_path / "moments.jsonl").write_text(json.dumps(moment))
-    (tmp_path / "queries.json").write_text("[]")
-    env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "manage.py"), *command],
-        cwd=tmp_path,
-        env=env | {"REELJUDGE_HOME": str(tmp_path / "home")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
-    assert "run `python manage.py migrate` first" in done.stderr
+    ):
+        with subtests.test(command[0]):
+            done = place.command(*command)
+            assert (done["code"], "Traceback" in done["err"]) == (2, False)
+            assert "run `python manage.py migrate` first" in done["err"]
+    place.stop()
 
 
 def test_processes_that_draw_at_once_have_one_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,9 @@ from typing import Any
 
 import django
 from django.core.checks import run_checks
-from django.core.management import BaseCommand, execute_from_command_line
+from django.core.management import BaseCommand
+
+import manage
 
 
 def main() -> None:
@@ -46,7 +48,8 @@ def run(arguments: list[str]) -> dict[str, Any]:
 def _code(arguments: list[str]) -> int:
     """Run the command; return the exit code that Python would give."""
     try:
-        execute_from_command_line(["manage.py", *arguments])
+        sys.argv = ["manage.py", *arguments]
+        manage.main()
     except SystemExit as ended:
         code = ended.code
         return code if isinstance(code, int) else int(bool(code))

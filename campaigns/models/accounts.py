@@ -8,8 +8,8 @@ from datetime import timedelta
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
-from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from base.errors import Gone
@@ -126,5 +126,6 @@ class Token(models.Model):
         return any(constant_time_compare(self.password, each) for each in present)
 
     def note_used(self) -> None:
-        long_ago = Q(used__isnull=True) | Q(used__lt=Now() - USE_IS_NOTED)
-        Token.objects.filter(long_ago, pk=self.pk).update(used=Now())
+        """Store that it is used now, unless that was stored a moment ago: a statement more would wait for writers."""
+        if self.used is None or self.used < timezone.now() - USE_IS_NOTED:
+            Token.objects.filter(pk=self.pk).update(used=Now())

@@ -9,6 +9,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if arguments[:1] == [SYSTEMS]:
             return systems(arguments[1:], program())
-        args = parser().parse_args(arguments)
+        args = parser(program()).parse_args(arguments)
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureWarning)
             warnings.showwarning = note
@@ -71,9 +72,10 @@ def note(message: Warning | str, *place: Any, **more: Any) -> None:
     print(f"note: {' '.join(str(message).split())}", file=sys.stderr)
 
 
-def parser() -> Parser:
+@cache
+def parser(program: str) -> Parser:
     top = Parser(
-        prog=program(),
+        prog=program,
         description="Scores for video moment retrieval.",
         epilog=inputs.MEASURES_HELP,
         formatter_class=inputs.Help,

@@ -86,12 +86,12 @@ ELSEWHERE = {"read_videos", "read_plan", "read_shards"}  # of folders; tests/hos
 REFUSALS = (MeasureError, ReeljudgeError, CorpusError, SystemsError)
 
 
-@pytest.fixture
-def hostile(tmp_path: Path) -> dict[str, Path]:
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The hostile files."""
-    made = {}
+    made, folder = {}, tmp_path_factory.mktemp("hostile")
     for number, (name, content) in enumerate(FILES.items()):
-        made[name] = tmp_path / f"file-{number}"
+        made[name] = folder / f"file-{number}"
         made[name].write_bytes(content)
     return made
 
@@ -240,10 +240,15 @@ def test_a_draft_lists_what_is_wrong(purpose: str, leo: Membership, settings: An
     settings.UPLOAD_ROOT = tmp_path / "uploads"
     let_create(leo.user)
     draft = Draft.objects.create(owner=leo.user, corpus_name="own", format="csv", name="mine")
+
+    def send(kind: str, content: bytes) -> None:
+        if content:
+            append(begin(draft, kind, f"{kind}.{'csv' if kind == 'moments' else 'jsonl'}", len(content)), 0, content)
+
+    for kind, content in GOOD.items():
+        send(kind, content)
     for name, content in FILES.items():
-        for number, (kind, own) in enumerate({**GOOD, purpose: content}.items()):
-            if own:
-                append(begin(draft, kind, f"{number}.{'csv' if kind == 'moments' else 'jsonl'}", len(own)), 0, own)
+        send(purpose, content)
         ask_to_check(draft)
         assert work_off(StringIO()) == [], name
         draft.refresh_from_db()

@@ -78,7 +78,7 @@ def test_every_convention_parameter_format_and_command() -> None:
         assert f"| `{word}`" in TEXT, word
     for key in PARAMS:
         assert f"`{key}`" in TEXT, key
-    commands = parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
+    commands = parser("reeljudge")._subparsers._group_actions[0].choices  # type: ignore[union-attr]
     assert len(COMMANDS) <= len(commands)  # type: ignore[arg-type]
     for command in commands or ():
         assert f"`{command}`" in TEXT or f"reeljudge {command}" in TEXT, command

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -455,28 +455,30 @@ def _no_pairs(files: dict[str, bytes]) -> None:
     files["pairs.csv"] = b"pair_id\n"
 
 
+FORGERIES: dict[Callable[[dict[str, bytes]], None], str] = {  # and the check that finds each
+    _another_grade: "All forms of the qrels",
+    _another_outcome: "The judgements give the stored outcomes",
+    _one_line_less: "All forms of the qrels",
+    _two_swapped: "All forms of the qrels",
+    _no_list: "All forms of the qrels",
+    _a_split_less: "All forms of the qrels",
+    _consensus_as_the_leads: "The judgements give the stored outcomes",
+    _another_worker: "The files of grades",
+    _a_fifth: "At most four judgements",
+    _no_pairs: "All forms of the qrels",
+}
+
+
 @pytest.mark.any_database
-@pytest.mark.parametrize(
-    ("change", "check"),
-    [
-        (_another_grade, "All forms of the qrels"),
-        (_another_outcome, "The judgements give the stored outcomes"),
-        (_one_line_less, "All forms of the qrels"),
-        (_two_swapped, "All forms of the qrels"),
-        (_no_list, "All forms of the qrels"),
-        (_a_split_less, "All forms of the qrels"),
-        (_consensus_as_the_leads, "The judgements give the stored outcomes"),
-        (_another_worker, "The files of grades"),
-        (_a_fifth, "At most four judgements"),
-        (_no_pairs, "All forms of the qrels"),
-    ],
-)
 def test_a_forged_release_is_found_out(
-    judged: Campaign, leo: Membership, tmp_path: Path, change: Any, check: str
+    judged: Campaign, leo: Membership, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
     judged.queries.update(split="val")
-    found = verify(ReleaseArchive(tampered(frozen(judged, leo), tmp_path, change)))
-    assert next(says for says, findings in found.items() if findings).startswith(check)
+    release = frozen(judged, leo)
+    for change, check in FORGERIES.items():
+        with subtests.test(change.__name__):
+            found = verify(ReleaseArchive(tampered(release, tmp_path, change)))
+            assert next(says for says, findings in found.items() if findings).startswith(check)
 
 
 @pytest.mark.any_database
@@ -502,10 +504,11 @@ def test_a_flipped_byte_is_named(judged: Campaign, leo: Membership, tmp_path: Pa
         place = entry.header_offset + 60 + int(share * entry.compress_size)
         flipped = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
         (tmp_path / "flipped.zip").write_bytes(flipped)
-        answer = manage("verify_release", str(tmp_path / "flipped.zip"))
-        assert answer.returncode == 1
-        assert "Traceback" not in answer.stderr
-        assert "judgements.jsonl is damaged" in answer.stdout
+        out = io.StringIO()
+        with pytest.raises(CommandError) as fault:
+            call_command("verify_release", str(tmp_path / "flipped.zip"), stdout=out)
+        assert fault.value.returncode == 1
+        assert "judgements.jsonl is damaged" in out.getvalue()
 
 
 def test_a_release_shows_the_instant_whose_state_it_holds(judged: Campaign, leo: Membership) -> None:

@@ -15,7 +15,9 @@ from django.urls import reverse
 from campaigns.models import Membership
 from corpus.models import Moment
 from judging.models import Batch, Candidate
+from metrics.figures import inline
 from reports.figures.catalogue import BY_KEY
+from reports.figures.drawing import FIGURES, finished, specification
 from tests.cast import browser, settle_round_one
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
@@ -56,6 +58,13 @@ def test_each_figure_says_what_it_tells_and_gives_its_numbers(lead: Client, key:
     assert f'id="{key}"' in page
     assert f"{key}.csv" in page
     assert numbers(lead, key)
+
+
+@pytest.mark.any_database
+@pytest.mark.parametrize("key", DRAWN)
+def test_the_rows_of_a_figure_are_at_one_place(key: str) -> None:
+    rows = [{"bin": "1–5", "grade": 1, "share": 0.5}]
+    assert specification(key, rows) == finished(FIGURES[key](inline(rows)))
 
 
 def test_final_grades_by_hand(lead: Client) -> None:

@@ -29,11 +29,13 @@ def by_the_library(model: Any, texts: list[str]) -> Any:
     return model.encode(texts, batch_size=64, normalize_embeddings=True, show_progress_bar=False)
 
 
-@pytest.mark.parametrize("tokens", [1, 7, 64, 4096])
-def test_the_vectors_are_the_librarys(tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding, "TOKENS_AT_A_TIME", tokens)
+def test_the_vectors_are_the_librarys(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
     model = encoder(BUNDLED)
-    np.testing.assert_allclose(encode(model, TEXTS), by_the_library(model, TEXTS), atol=2e-6)
+    expected = by_the_library(model, TEXTS)
+    for tokens in (1, 7, 64, 4096):
+        monkeypatch.setattr(embedding, "TOKENS_AT_A_TIME", tokens)
+        with subtests.test(f"{tokens} tokens at a time"):
+            np.testing.assert_allclose(encode(model, TEXTS), expected, atol=2e-6)
 
 
 def test_a_model_with_cls_pooling(simcse: Path) -> None:
