@@ -348,7 +348,7 @@ def _figures_are_counted(place: Place) -> None:
     assert int(saved[1]) > 0
     assert 'reeljudge_clips{state="failed"} 0' in figures
     for lane in ("quick", "judging", "long"):
-        assert re.search(rf'reeljudge_workers\{{lane="{lane}",machine="\S+"\}} [12]', figures)
+        assert re.search(rf'reeljudge_workers\{{lane="{lane}",machine="\S+",version="0\.2\.0"\}} [12]', figures)
     assert '"workers": "ok"' in place.at["web-1"].run("curl -s http://127.0.0.1:8000/statusz")
 
 
