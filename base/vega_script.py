@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Any
 
 from django.conf import settings
@@ -36,7 +37,9 @@ def _made() -> Path:
         import vl_convert  # slow to import, and needed by collectstatic only
 
         folder.mkdir(parents=True, exist_ok=True)
-        unfinished = folder / f"{NAME}.unfinished"
-        unfinished.write_text(vl_convert.javascript_bundle(SNIPPET), encoding="utf-8")
-        unfinished.replace(folder / NAME)
+        # Each process writes a file of its own, since several may be the first.
+        handle, unfinished = mkstemp(dir=folder)
+        with open(handle, "w", encoding="utf-8") as script:
+            script.write(vl_convert.javascript_bundle(SNIPPET))
+        Path(unfinished).replace(folder / NAME)
     return folder

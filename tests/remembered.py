@@ -82,8 +82,9 @@ def remembered(build: Callable[P, Built]) -> Callable[P, Built]:
 
 
 def _changes() -> int:
-    """Return how many rows this connection has ever written."""
-    return connection.connection.total_changes if connection.connection else 0
+    """Return how many rows this connection has ever written, which SQLite counts."""
+    is_counted = connection.vendor == "sqlite" and connection.connection
+    return connection.connection.total_changes if is_counted else 0
 
 
 def _outcome(before: Rows, after: Rows, began: datetime, row: models.Model) -> Outcome:

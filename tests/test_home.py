@@ -10,7 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import vl_convert
+from django.conf import settings as django_settings
 
+from base import vega_script
 from config import settings
 from tests.installation import ROOT
 
@@ -87,3 +90,21 @@ def test_a_command_before_migrate_says_so(tmp_path: Path, command: list[str]) ->
     )
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert "run `python manage.py migrate` first" in done.stderr
+
+
+def test_processes_that_draw_at_once_have_one_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(django_settings, "HOME", tmp_path)
+    bundle = vl_convert.javascript_bundle
+    scripts: list[str] = []
+
+    def slow(snippet: str) -> str:
+        """As when another process needs the script while this one makes it."""
+        monkeypatch.setattr(vl_convert, "javascript_bundle", bundle)
+        scripts.append(vega_script.VegaFinder().find(vega_script.NAME))
+        return bundle(snippet)
+
+    monkeypatch.setattr(vl_convert, "javascript_bundle", slow)
+    scripts.append(vega_script.VegaFinder().find(vega_script.NAME))
+    assert len(set(scripts)) == 1
+    assert Path(scripts[0]).read_text() == bundle(vega_script.SNIPPET)
+    assert [each.name for each in Path(scripts[0]).parent.iterdir()] == [vega_script.NAME]
