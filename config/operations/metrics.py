@@ -99,7 +99,9 @@ class _Rows(Collector):
         for state, count in counts.items():
             clips.add_metric([state], count)
         yield clips
-        workers = GaugeMetricFamily("reeljudge_workers", "Processes that take jobs", labels=["machine", "version", "lane"])
+        workers = GaugeMetricFamily(
+            "reeljudge_workers", "Processes that take jobs", labels=["machine", "version", "lane"]
+        )
         signs = Sign.objects.recent().values_list("worker", "version", "lane")
         seen = Counts((machine_of(worker), version, lane) for worker, version, lane in signs)
         for machine, version in {each[:2] for each in seen} or {("none", "")}:
