@@ -165,19 +165,20 @@ def analyzed(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_a_units_options_are_those_of_the_commands() -> None:
     assert len(UNITS) == 4
     for unit in UNITS:
-        command = re.search(r"^ExecStart=/opt/reeljudge/current/\.venv/bin/(.*)$", unit.read_text(), re.M)
-        assert command
-        words = command[1].split()
-        if words[0] == "python":
-            words = [words[0], str(ROOT / words[1]), *words[2:]]
-        tried = subprocess.run(
-            [shutil.which(words[0], path=f"{ROOT}/.venv/bin") or words[0], *words[1:], "--help"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert tried.returncode == 0, tried.stderr
+        commands = re.findall(r"^ExecStart=/opt/reeljudge/current/\.venv/bin/(.*)$", unit.read_text(), re.M)
+        assert commands
+        for command in commands:
+            words = command.split()
+            if words[0] == "python":
+                words = [words[0], str(ROOT / words[1]), *words[2:]]
+            tried = subprocess.run(
+                [shutil.which(words[0], path=f"{ROOT}/.venv/bin") or words[0], *words[1:], "--help"],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert tried.returncode == 0, tried.stderr
 
 
 @pytest.mark.parametrize("file", ["reeljudge.env", "container/compose.yaml"])
