@@ -13,7 +13,7 @@ from tests.metrics.shared import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 FILES = ("pyproject.toml", "setup.py", "manage.py", "LICENSE", "docs/measures.md")
-SOURCES = (*PROJECT["tool"]["importlinter"]["root_packages"], "locale", "static", "templates", *FILES)
+SOURCES = (*PROJECT["tool"]["importlinter"]["root_packages"], "locale", "static", "templates", "deploy", *FILES)
 
 
 def run(*command: object, folder: Path, **more: str) -> str:
