@@ -53,11 +53,10 @@ QUERIES, OPEN_AT_FIRST = 60, 12
 SUITE = Path(pytest.__file__).resolve().parent.parent  # where its packages are
 PACE = 0.4  # seconds between two grades of an annotator
 OLD, NEW = __version__, "9.0.0"
-# What pip does not find in the folder of wheels, Python finds in the suite's environment.
-PACKAGES = f"""import sys
-if sys.prefix.startswith("/opt/reeljudge"):
-    sys.path.append({str(SUITE)!r})
-"""
+# What pip does not install for want of a network is laid below what it has installed.
+BELOW = f"""for each in /opt/reeljudge/*/lib/python3.11/site-packages; do
+    mountpoint --quiet $each || mount -t overlay overlay -o lowerdir=$each:{SUITE} $each
+done"""
 PIP = "[install]\nno-deps = true\nno-index = true\n"
 MIGRATION = """from django.db import migrations
 
@@ -88,6 +87,8 @@ class Place:
             for name in names.split():
                 print(f"{time.strftime('%X')} on {name}:\n{block}")
                 printed = self.at[name].run(block, **self.values)
+                if "pip install" in block:
+                    self.at[name].run(BELOW)
                 self.passwords |= dict(re.findall(r"^(\S+): .* password (\S+)$", printed, re.M))
                 self.counts["blocks"] += 1
                 self.counts["commands"] += len(block.strip().splitlines())
@@ -234,7 +235,6 @@ def _empty_machines(place: Place) -> None:
     (place.folder / "films" / "queries.json").write_text(json.dumps(queries))
     for name in ("web-1", "web-2"):
         shutil.copytree(place.folder / "films", place.at[name].root / "srv/films")
-        place.at[name].write("etc/python3.11/sitecustomize.py", PACKAGES)
         place.at[name].write("etc/pip.conf", PIP)
         # The suite's environment may lie in a folder that only root may enter.
         above = " ".join(map(str, [SUITE, *SUITE.parents]))
