@@ -182,7 +182,8 @@ def replaced(file: Path, old: str, new: str) -> None:
 
 
 def _never_gets_ready(source: Path) -> None:
-    replaced(source / "config/wsgi.py", "application =", "raise SystemExit(3)\napplication =")
+    line = "        from django.core.wsgi import get_wsgi_application"
+    replaced(source / "jobs/management/commands/serve.py", line, f"        raise SystemExit(3)\n{line}")
 
 
 def _serves_in_one_process_only(source: Path) -> None:
