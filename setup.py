@@ -37,4 +37,8 @@ class BuildWithServer(build_py):  # type: ignore[misc]
                 write_mo(compiled, read_po(source, locale=words.parts[-3]))
 
 
-setup(cmdclass={"build_py": BuildWithServer})
+# What a machine needs beside the program lies in share/reeljudge of its virtual environment.
+DEPLOY = ("reeljudge*", "systemd/*", "nginx/*", "prometheus/rules.yml", "grafana/*")
+FILES = [(f"share/reeljudge/{Path(each).parent}", sorted(map(str, Path("deploy").glob(each)))) for each in DEPLOY]
+
+setup(cmdclass={"build_py": BuildWithServer}, data_files=FILES)

@@ -250,6 +250,7 @@ class Sign(models.Model):
 
     worker = models.CharField(max_length=100)
     lane = models.CharField(max_length=10, choices=Lane.choices)
+    version = models.CharField(max_length=40, db_default="", help_text="of Reeljudge that it runs; empty: an older one")
     at = models.DateTimeField()
 
     objects = SignQuerySet.as_manager()
@@ -263,8 +264,9 @@ class Sign(models.Model):
     @staticmethod
     def leave(worker: str, lanes: Iterable[str]) -> None:
         """Store that the worker takes the jobs of these lanes, and forget workers that ended without a word."""
-        signs = [Sign(worker=worker, lane=lane, at=Now()) for lane in lanes]
-        Sign.objects.bulk_create(signs, update_conflicts=True, unique_fields=["worker", "lane"], update_fields=["at"])
+        signs = [Sign(worker=worker, lane=lane, version=settings.VERSION, at=Now()) for lane in lanes]
+        key, changes = ["worker", "lane"], ["version", "at"]
+        Sign.objects.bulk_create(signs, update_conflicts=True, unique_fields=key, update_fields=changes)
         Sign.objects.filter(at__lt=Now() - SIGN_HOLDS).delete()
 
     @staticmethod

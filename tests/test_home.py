@@ -99,3 +99,19 @@ def test_processes_that_draw_at_once_have_one_script(tmp_path: Path, monkeypatch
     assert len(set(scripts)) == 1
     assert Path(scripts[0]).read_text() == bundle(vega_script.SNIPPET)
     assert [each.name for each in Path(scripts[0]).parent.iterdir()] == [vega_script.NAME]
+
+
+def test_what_the_address_of_the_database_says_of_tls_reaches_it(tmp_path: Path) -> None:
+    words = "from django.conf import settings; print(settings.DATABASES['default']['OPTIONS'])"
+    address = "postgres://person@127.0.0.1:1/name?sslmode=verify-full&sslrootcert=/etc/data.crt"
+    env = {**os.environ, "DATABASE_URL": address, "REELJUDGE_HOME": str(tmp_path)}
+    printed = subprocess.run(
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", words],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "'sslmode': 'verify-full', 'sslrootcert': '/etc/data.crt'" in printed
+    assert "lock_timeout" in printed

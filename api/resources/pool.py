@@ -322,7 +322,7 @@ class EnlargementOpening(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>/ope
         """Have the first moments judged, in further batches."""
         near = self.data.get("near", Near.LEAVE)
         opened = ask_to_open(enlargement_of(self.lead, number), self.lead, self.data["taken"], near)
-        return self.under_way(open_further_batches.jobs(opened).get(), opened)
+        return self.under_way(open_further_batches.jobs(opened).first(), opened)
 
 
 class PoolsAsked(Query):

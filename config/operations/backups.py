@@ -13,9 +13,11 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 from django.apps import apps
 from django.conf import settings
@@ -29,6 +31,9 @@ from systems.storage import digest
 NAME = re.compile(r"reeljudge-\d{8}T\d{6}Z")
 DATABASE, FILES, SUMMARY = "database", "files.jsonl", "backup.json"
 NEWEST = "newest-backup"  # the key of the cache under which all machines find when it was made
+GRADES = "judging_revision"
+LAST_GRADE = f"SELECT COALESCE(MAX(id), 0) FROM {GRADES}"  # noqa: S608 - nothing of it comes from outside
+SINCE = "Somebody has judged since the backup was made."
 WITH_FILES = {"file", "size", "sha256"}  # the columns of models whose rows name a stored file
 
 
@@ -49,7 +54,7 @@ def back_up(target: Path, keep: int | None = None) -> Path:
     try:
         target.mkdir(parents=True, exist_ok=True)
         unfinished.mkdir(0o700)
-        copy = unfinished / DATABASE
+        copy, last = unfinished / DATABASE, _last_grade()
         _dump(copy)
         number = _list_files(unfinished / FILES)
         summary = {
@@ -59,6 +64,7 @@ def back_up(target: Path, keep: int | None = None) -> Path:
             "size": copy.stat().st_size,
             "sha256": digest(copy),
             "files": number,
+            "last": last,
         }
         (unfinished / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n")
         _verify(unfinished)
@@ -84,13 +90,33 @@ def newest() -> datetime | None:
     return datetime.fromisoformat(at) if at else None
 
 
-def restore(source: Path) -> list[str]:
+def _last_grade() -> int:
+    """Return the number of the last grade, which tells whether somebody has judged since: grades are only added."""
+    if not connection.introspection.table_names().count(GRADES):
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(LAST_GRADE)
+        return int(cursor.fetchone()[0])
+
+
+def restore(source: Path, *, replace: bool = False) -> list[str]:
     """Restore a backup into the empty database of the settings. Return the stored files that are missing or differ.
 
-    Raise BackupRefused if the backup is damaged or of another kind of database, or the database is not empty.
+    With `replace`, restore it in place of what the database holds, unless somebody has judged since.
+
+    Raise BackupRefused if the backup is damaged or of another kind of database, or the database is not empty, or (with
+    `replace`) there is a grade that is not in the backup. Nothing is changed then.
     """
     _verify(source)
-    if tables := connection.introspection.table_names():
+    tables = connection.introspection.table_names()
+    if tables and replace:
+        last = json.loads((source / SUMMARY).read_text()).get("last")
+        if last is None:
+            raise BackupRefused(f"{source}: does not say which grades it holds; restore it into an empty database")
+        connection.close()
+        (_replace_sqlite if connection.vendor == "sqlite" else _replace_postgres)(source / DATABASE, last, tables)
+        return [name for name, size in _files(source) if not _is_there(name, size)]
+    if tables:
         raise BackupRefused(
             f"DATABASE_URL: its database has {len(tables)} tables; expected an empty one. Nothing was changed."
         )
@@ -166,12 +192,66 @@ def _put_sqlite(copy: Path, database: Path) -> None:
     new.replace(database)
 
 
-def _run_postgres(command: str, *arguments: object) -> None:
-    """Run a tool of PostgreSQL on the database of the settings, whose password no list of processes shows."""
+def _replace_sqlite(copy: Path, last: int, tables: list[str]) -> None:
+    """Write a copy over the database, which nobody else may have open."""
+    name = settings.DATABASES["default"]["NAME"]
+    try:
+        with closing(sqlite3.connect(name, isolation_level=None)) as lite, closing(sqlite3.connect(copy)) as source:
+            lite.execute("PRAGMA locking_mode = EXCLUSIVE")  # until it is closed, so that nobody judges in between
+            lite.execute("BEGIN IMMEDIATE")
+            found = lite.execute(LAST_GRADE).fetchone()[0]
+            lite.execute("COMMIT")
+            if found != last:
+                raise BackupRefused(SINCE)
+            source.backup(lite)
+    except sqlite3.OperationalError as fault:
+        raise BackupRefused(f"{name}: {fault}; stop whatever uses it. Nothing was changed.") from fault
+
+
+def _replace_postgres(copy: Path, last: int, tables: list[str]) -> None:
+    """Put a copy in place of all tables, in one transaction."""
+    quoted = ", ".join(map(connection.ops.quote_name, tables))
+    begin = f"""
+        BEGIN;
+        SET lock_timeout = '10s';
+        LOCK TABLE {GRADES} IN ACCESS EXCLUSIVE MODE;
+        DO $$ BEGIN IF ({LAST_GRADE}) <> {last} THEN RAISE EXCEPTION '{SINCE}'; END IF; END $$;
+        DROP TABLE {quoted} CASCADE;
+    """
+    script = ("pg_restore", "--clean", "--if-exists", "--no-owner", "--file=-", str(copy))
+    words = ("psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--output=/dev/null")
+    with TemporaryFile("w+") as errors:
+        psql = _started(words, errors)
+        assert psql.stdin
+        is_whole = False
+        with suppress(BrokenPipeError), psql.stdin:  # psql may have ended, and says why
+            psql.stdin.write(begin)
+            psql.stdin.flush()
+            is_whole = subprocess.run(script, stdout=psql.stdin, stderr=errors, check=False).returncode == 0  # noqa: S603
+            psql.stdin.write("\nCOMMIT;\n" if is_whole else "\nROLLBACK;\n")
+        if psql.wait() or not is_whole:
+            errors.seek(0)
+            found = re.findall(r"(?i)error: +(.*)", errors.read()) or ["psql failed."]
+            raise BackupRefused(f"{found[0]} Nothing was changed.")
+
+
+def _started(words: tuple[str, ...], errors: IO[str]) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(words, env=_for_postgres(), stdin=subprocess.PIPE, stderr=errors, text=True)  # noqa: S603
+    except FileNotFoundError as fault:
+        raise BackupRefused(f"{words[0]}: is not installed; expected PostgreSQL's client programs") from fault
+
+
+def _for_postgres() -> dict[str, str]:
+    """Return the environment by which tools of PostgreSQL find the database of the settings."""
     database = settings.DATABASES["default"]
     names = {"HOST": "PGHOST", "PORT": "PGPORT", "USER": "PGUSER", "PASSWORD": "PGPASSWORD", "NAME": "PGDATABASE"}
-    env = os.environ | {variable: str(database[name]) for name, variable in names.items() if database.get(name)}
-    line = [command, *map(str, arguments)]
+    return os.environ | {variable: str(database[name]) for name, variable in names.items() if database.get(name)}
+
+
+def _run_postgres(command: str, *arguments: object) -> None:
+    """Run a tool of PostgreSQL on the database of the settings, whose password no list of processes shows."""
+    line, env = [command, *map(str, arguments)], _for_postgres()
     try:
         done = subprocess.run(line, env=env, capture_output=True, text=True, check=False)  # noqa: S603 - our arguments
     except FileNotFoundError as fault:

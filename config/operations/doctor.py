@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -157,6 +158,18 @@ def _workers() -> Found:
     found = readiness.CHECKS["workers"]()
     machines = sorted({machine_of(worker) for worker in Sign.objects.recent().values_list("worker", flat=True)})
     yield (OK, f"signs of life from {', '.join(machines)}") if found == readiness.OK else (WARNING, found)
+    yield from _other_versions()
+
+
+def _other_versions() -> Found:
+    """Name the workers that run another version than this program."""
+    others = Sign.objects.recent().exclude(version=settings.VERSION).values_list("worker", "version")
+    by_version: dict[str, set[str]] = defaultdict(set)
+    for worker, version in others:
+        by_version[version or "an older version"].add(machine_of(worker))
+    for version, machines in sorted(by_version.items()):
+        names = ", ".join(sorted(machines))
+        yield WARNING, f"{names}: runs {version}, and this machine {settings.VERSION}; finish the upgrade, or go back"
 
 
 def _backup() -> Found:

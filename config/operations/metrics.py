@@ -99,13 +99,14 @@ class _Rows(Collector):
         for state, count in counts.items():
             clips.add_metric([state], count)
         yield clips
-        workers = GaugeMetricFamily("reeljudge_workers", "Processes that take jobs", labels=["machine", "lane"])
-        seen = Counts(
-            (machine_of(worker), lane) for worker, lane in Sign.objects.recent().values_list("worker", "lane")
+        workers = GaugeMetricFamily(
+            "reeljudge_workers", "Processes that take jobs", labels=["machine", "version", "lane"]
         )
-        for machine in {machine for machine, _ in seen} or {"none"}:
+        signs = Sign.objects.recent().values_list("worker", "version", "lane")
+        seen = Counts((machine_of(worker), version, lane) for worker, version, lane in signs)
+        for machine, version in {each[:2] for each in seen} or {("none", "")}:
             for lane in Lane.values:
-                workers.add_metric([machine, lane], seen[machine, lane])
+                workers.add_metric([machine, version, lane], seen[machine, version, lane])
         yield workers
         if made := backups.newest():
             age = (timezone.now() - made).total_seconds()

@@ -95,9 +95,9 @@ _compared = Event()
 
 
 def _release() -> str:
-    """Whether the database is of no later release. During an upgrade without a pause it is, for a while."""
+    """Whether the tables are of this version, or of a later one with which it works."""
     try:
-        schema.must_not_be_newer()
+        schema.must_suit()
     except schema.OtherDatabase as refusal:
         return str(refusal)
     return OK

@@ -8,14 +8,20 @@ from pathlib import Path
 
 from django.apps import apps
 from django.conf import settings
+from django.core.cache import cache
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import Model
 
 from base.errors import ReeljudgeError
+from campaigns.models import CacheEntry
 from jobs.registry import at_start
 
+# The oldest version that works with the tables of this one, so that it may go on beside it. Raise it with a migration
+# that takes away what an older program asks for: then an upgrade asks for a pause.
+OLDEST = "0.2.0"
+TABLES = "tables"  # the key of the cache under which the database says of which version its tables are
 MOST_NAMED = 3  # differences in one message
 COLUMNS = {
     "postgresql": "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema",
@@ -43,6 +49,38 @@ def must_not_be_newer(loader: MigrationLoader | None = None) -> None:
             f"The database was upgraded by a newer version of Reeljudge: it has {_some(newer)}, which version "
             f"{settings.VERSION} does not know. Run that version, or restore a backup from before the upgrade."
         )
+
+
+def must_suit() -> None:
+    """Raise OtherDatabase if the tables are of a newer version that this one does not work with."""
+    noted = _noted()
+    if "oldest" not in noted or _numbers(noted["oldest"]) > _numbers(settings.VERSION):
+        must_not_be_newer()
+
+
+def needs_pause() -> str:
+    """Return which version cannot go on while its database gets this program's tables; empty if it can."""
+    before = str(_noted().get("version", "0.1.0"))
+    return "" if _numbers(before) >= _numbers(OLDEST) else before
+
+
+def note(version: str | None = None) -> None:
+    """Store of which version the tables are, if all are there, and which versions work with them."""
+    if _has_cache():
+        cache.set(TABLES, {**_noted(), "oldest": OLDEST, **({"version": version} if version else {})}, None)
+
+
+def _noted() -> dict[str, str]:
+    noted: dict[str, str] = (cache.get(TABLES) if _has_cache() else None) or {}
+    return noted
+
+
+def _has_cache() -> bool:
+    return CacheEntry._meta.db_table in connection.introspection.table_names()
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in version.split(".")]
 
 
 def must_be_upgradable() -> None:
@@ -87,7 +125,7 @@ def missing() -> str:
 @at_start
 def refuse_a_newer_database(address: str) -> list[str]:
     """Let `serve` end with one line where each page would fail."""
-    must_not_be_newer()
+    must_suit()
     return []
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 import venv
+from collections.abc import Callable
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.metrics.shared import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 FILES = ("pyproject.toml", "setup.py", "manage.py", "LICENSE", "docs/measures.md")
-SOURCES = (*PROJECT["tool"]["importlinter"]["root_packages"], "locale", "static", "templates", *FILES)
+SOURCES = (*PROJECT["tool"]["importlinter"]["root_packages"], "locale", "static", "templates", "deploy", *FILES)
 
 
 def run(*command: object, folder: Path, **more: str) -> str:
@@ -24,8 +25,8 @@ def run(*command: object, folder: Path, **more: str) -> str:
     return done.stdout
 
 
-def make_wheel(folder: Path) -> Path:
-    """The wheel of this checkout, built without the network."""
+def make_wheel(folder: Path, change: Callable[[Path], object] = lambda source: None) -> Path:
+    """The wheel of this checkout, or of a changed copy of it, built without the network."""
     for name in SOURCES:
         source, target = ROOT / name, folder / "source" / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -33,6 +34,7 @@ def make_wheel(folder: Path) -> Path:
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, target)
+    change(folder / "source")
     options = ["--no-deps", "--no-build-isolation", "--disable-pip-version-check", "-q", "-w", folder]
     run(sys.executable, "-m", "pip", "wheel", *options, folder / "source", folder=folder)
     return next(folder.glob("reeljudge-*.whl"))

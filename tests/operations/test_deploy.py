@@ -137,9 +137,8 @@ def _what_watches_is_not_for_strangers(front: nginx.Front) -> None:
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
 def test_the_units_of_systemd(tmp_path: Path) -> None:
     """They are understood, name programs that exist, and are locked up."""
-    (tmp_path / ".venv" / "bin").mkdir(parents=True)
-    for name in ("python", "celery"):
-        (tmp_path / ".venv" / "bin" / name).symlink_to(shutil.which("true") or "/bin/true")
+    (tmp_path / "bin").mkdir(parents=True)
+    (tmp_path / "bin" / "reeljudge-server").symlink_to(shutil.which("true") or "/bin/true")
     units = []
     for each in (*UNITS, *TIMERS):
         units.append(str(tmp_path / each.name))
@@ -165,19 +164,13 @@ def analyzed(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_a_units_options_are_those_of_the_commands() -> None:
     assert len(UNITS) == 4
     for unit in UNITS:
-        command = re.search(r"^ExecStart=/opt/reeljudge/current/\.venv/bin/(.*)$", unit.read_text(), re.M)
-        assert command
-        words = command[1].split()
-        if words[0] == "python":
-            words = [words[0], str(ROOT / words[1]), *words[2:]]
-        tried = subprocess.run(
-            [shutil.which(words[0], path=f"{ROOT}/.venv/bin") or words[0], *words[1:], "--help"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert tried.returncode == 0, tried.stderr
+        commands = re.findall(r"^ExecStart=/opt/reeljudge/current/bin/reeljudge-server (.*)$", unit.read_text(), re.M)
+        assert commands
+        for command in commands:
+            words = [sys.executable, "manage.py", *command.split(), "--help"]
+            env = {**os.environ, "REDIS_URL": "redis://127.0.0.1:6379/0"}
+            tried = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+            assert tried.returncode == 0, tried.stderr
 
 
 @pytest.mark.parametrize("file", ["reeljudge.env", "container/compose.yaml"])

@@ -76,6 +76,11 @@ def no_workers(settings: Any, tmp_path: Path) -> None:
     Sign.objects.all().delete()
 
 
+def other_versions(settings: Any, tmp_path: Path) -> None:
+    Sign.leave("there:1", ["long"])
+    Sign.objects.filter(worker="there:1").update(version="0.1.9")
+
+
 def old_backup(settings: Any, tmp_path: Path) -> None:
     cache.set(backups.NEWEST, (timezone.now() - timedelta(days=3)).isoformat(), None)
 
@@ -97,6 +102,7 @@ def test_what_is_well_is_ok() -> None:
         (no_column, "tables", "error", "column corpus_clip.sha256 is missing"),
         (no_static_files, "static files", "error", "run `collectstatic`"),
         (no_workers, "workers", "warning", "nobody takes jobs of the lane quick, judging, long"),
+        (other_versions, "workers", "warning", "there: runs 0.1.9, and this machine 0.2.0"),
         (old_backup, "backup", "warning", "run `backup` each night"),
         (no_backup, "backup", "warning", "none is known"),
     ],

@@ -213,7 +213,7 @@ def test_figures_count_saves_claims_jobs_and_clips(counted: None, batch: Batch, 
     assert 'reeljudge_request_seconds_count{address="judge"} 2.0' in page
     assert re.search(r'reeljudge_jobs\{kind="rank",state="waiting"\} \d', page)
     assert float(re.findall(r'^reeljudge_jobs_lag_seconds\{lane="long"\} (\S+)', page, re.M)[0]) >= 90
-    assert 'reeljudge_workers{lane="long",machine="here"} 1.0' in page
+    assert 'reeljudge_workers{lane="long",machine="here",version="0.2.0"} 1.0' in page
     assert re.search(r'reeljudge_clips\{state="failed"\} \d', page)
     assert "reeljudge_database_up 1.0" in page
     assert float(re.findall(r'^reeljudge_disk_free_bytes{folder="home"} (\S+)', page, re.M)[0]) > 0

@@ -9,9 +9,11 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import psycopg
 import pytest
+from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
@@ -24,6 +26,14 @@ from tests.release import RELEASED, released_migrations
 KEPT = "SELECT id, judgement_id, number, press, grade, seconds, key FROM judging_revision ORDER BY id"
 ACKNOWLEDGED = 7  # grades of the open assignment
 JOBS = "SELECT kind, owner, state FROM jobs_job ORDER BY id"
+COLUMNS_OF_JOBS = "SELECT * FROM jobs_job ORDER BY id"
+MIGRATIONS = "SELECT app, name FROM django_migrations ORDER BY id"
+ONE_MORE_GRADE = """
+from judging.models import Revision
+last = Revision.objects.order_by("-pk")[0]
+last.pk, last.key, last.number = None, "8" * 32, last.number + 1
+last.save(force_insert=True)
+"""
 TRIGGERS = {
     "sqlite": "SELECT LOWER(name) FROM sqlite_master WHERE type = 'trigger'",
     "postgres": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal",
@@ -85,7 +95,7 @@ print(json.dumps({
     "unknown": Job.objects.get(label="an extension's own kind").error,
     "webhook": len(decrypt(Webhook.objects.get().secret)),
     "answer": decrypt(StoredAnswer.objects.get().answer)[:4],
-    "cached": [each.rpartition(":")[2] for each in CacheEntry.objects.values_list("cache_key", flat=True)],
+    "cached": sorted(each.rpartition(":")[2] for each in CacheEntry.objects.values_list("cache_key", flat=True)),
 }))
 """
 
@@ -106,10 +116,12 @@ def triggers_of_migrations() -> set[str]:
 def test_the_first_release_is_upgraded_with_all_that_it_holds(place: Installation) -> None:
     before = sql(place, KEPT)
     sql(place, "UPDATE jobs_job SET lease = '2999-01-01 00:00:00' WHERE state = 'running'")
+    with pytest.raises(AssertionError, match=r"Version 0\.1\.0 cannot go on .* with --pause\. Nothing was changed"):
+        place.manage("upgrade", "--backup", str(place.home / "backups"))
     with pytest.raises(AssertionError, match=r"Worker gone:1 is still busy\. Stop the workers .* Nothing was changed"):
-        place.manage("upgrade", "--backup", str(place.home / "backups"), "--wait", "0")
+        place.manage("upgrade", "--backup", str(place.home / "backups"), "--pause", "--wait", "0")
     sql(place, "UPDATE jobs_job SET lease = '2000-01-01 00:00:00' WHERE state = 'running'")
-    printed = place.manage("upgrade", "--backup", str(place.home / "backups"))
+    printed = place.manage("upgrade", "--backup", str(place.home / "backups"), "--pause")
     assert "backed up: " in printed
     assert "BROKEN" not in printed
     assert printed.count(" ok ") == 22  # eleven invariants of two campaigns
@@ -125,20 +137,46 @@ def test_the_first_release_is_upgraded_with_all_that_it_holds(place: Installatio
     assert found["pages"] == 25
     assert (found["graded"], found["saved"]) == (ACKNOWLEDGED, 200)
     assert found["unknown"].startswith("version 0.2.0 does not know this kind of work")
-    assert (found["webhook"], found["answer"], found["cached"]) == (43, "[201", ["newest-backup"])
+    assert (found["webhook"], found["answer"], found["cached"]) == (43, "[201", ["newest-backup", "tables"])
     assert "BROKEN" not in place.manage("audit")
     again = place.manage("upgrade", "--backup", str(place.home / "backups"))
     assert again == "The database is that of this version. Nothing is to be done.\n"
 
 
-def test_an_upgrade_that_is_not_well_says_how_to_go_back(tmp_path: Path) -> None:
-    with restored(tmp_path / "home", "sqlite") as place:
-        sql(place, "UPDATE judging_candidate SET grade = (grade + 1) % 5 WHERE outcome = 'settled'")
-        way_back = (
-            r"The upgrade is not well: 2 invariant\(s\) broken. To go back, .* restore \S+/backups/reeljudge-\w+ into"
-        )
-        with pytest.raises(AssertionError, match=rf": 2\n(?s:.*){way_back}"):
-            place.manage("upgrade", "--backup", str(place.home / "backups"))
+FAULTS = {
+    "the audit": (
+        "UPDATE judging_candidate SET grade = (grade + 1) % 5 WHERE outcome = 'settled'",
+        r"invariant\(s\) broken",
+    ),
+    "a migration": ("CREATE TABLE reports_approvedday (id integer)", "reports_approvedday"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_an_upgrade_that_fails_in_a_pause_is_taken_back(kind: str, fault: str, tmp_path: Path) -> None:
+    statement, words = FAULTS[fault]
+    with restored(tmp_path / "home", kind) as place:
+        sql(place, statement)
+        before = [sql(place, each) for each in (KEPT, MIGRATIONS, COLUMNS_OF_JOBS)]
+        ending = rf": 2\n(?s:.*)The upgrade is not well: .*{words}.*\. The database is as it was before\."
+        with pytest.raises(AssertionError, match=ending):
+            place.manage("upgrade", "--backup", str(place.home / "backups"), "--pause")
+        assert [sql(place, each) for each in (KEPT, MIGRATIONS, COLUMNS_OF_JOBS)] == before
+        with pytest.raises(AssertionError, match=ending):  # nothing of the first attempt is in the way
+            place.manage("upgrade", "--backup", str(place.home / "backups-2"), "--pause")
+
+
+def test_what_was_judged_since_is_never_taken_back(place: Installation) -> None:
+    """The last word is the database's: a grade that came after the backup keeps the tables as they are."""
+    place.manage("migrate", "-v0")
+    made = place.manage("backup", str(place.home / "since")).strip()
+    assert "restored" in place.manage("restore", made, "--replace", check=False)
+    place.shell(ONE_MORE_GRADE)
+    after = sql(place, KEPT)
+    with pytest.raises(AssertionError, match=r": 2\n(?s:.*)Somebody has judged since the backup was made"):
+        place.manage("restore", made, "--replace")
+    assert sql(place, KEPT) == after
 
 
 def refused(*words: str) -> None:
@@ -165,6 +203,7 @@ def test_a_database_of_a_version_that_was_never_released_is_refused() -> None:
 @pytest.mark.django_db
 @pytest.mark.both_databases
 def test_a_newer_database_is_refused_by_whoever_comes_upon_it() -> None:
+    cache.set(schema.TABLES, {"version": "9.1.0", "oldest": "9.0.0"}, None)
     MigrationRecorder(connection).record_applied("jobs", "0999_later")
     refused("upgraded by a newer version", "it has jobs.0999_later", "restore a backup")
     assert "jobs.0999_later" in readiness.CHECKS["release"]()
@@ -174,6 +213,32 @@ def test_a_newer_database_is_refused_by_whoever_comes_upon_it() -> None:
     MigrationRecorder(connection).record_unapplied("jobs", "0999_later")
     MigrationRecorder(connection).record_applied("account", "0999_later")  # an app that is not ours is its own affair
     assert schema.refuse_a_newer_database("http://127.0.0.1:8000") == []
+
+
+@pytest.mark.django_db
+@pytest.mark.both_databases
+def test_a_version_goes_on_with_tables_that_suit_it(settings: Any) -> None:
+    """It may be started anew in the middle of an upgrade; to change such tables is not for it."""
+    MigrationRecorder(connection).record_applied("jobs", "0999_later")
+    cache.set(schema.TABLES, {"version": "9.1.0", "oldest": settings.VERSION}, None)
+    assert schema.refuse_a_newer_database("http://127.0.0.1:8000") == []
+    assert readiness.CHECKS["release"]() == "ok"
+    refused("upgraded by a newer version")
+    settings.VERSION = "0.1.9"
+    with pytest.raises(schema.OtherDatabase, match=r"jobs\.0999_later"):
+        schema.refuse_a_newer_database("http://127.0.0.1:8000")
+
+
+@pytest.mark.django_db
+@pytest.mark.both_databases
+def test_an_upgrade_says_whether_it_needs_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.set(schema.TABLES, {"version": "0.10.0", "oldest": "0.2.0"}, None)
+    monkeypatch.setattr(schema, "OLDEST", "0.9.0")
+    assert schema.needs_pause() == ""
+    monkeypatch.setattr(schema, "OLDEST", "0.11.0")
+    assert schema.needs_pause() == "0.10.0"
+    cache.delete(schema.TABLES)
+    assert schema.needs_pause() == "0.1.0"
 
 
 @pytest.mark.django_db

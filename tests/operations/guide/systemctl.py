@@ -18,6 +18,7 @@ from pathlib import Path
 
 FOLDERS = ("/etc/systemd/system", "/lib/systemd/system")
 RUN = Path("/run/units")
+WANTED = Path("/etc/systemd/system/multi-user.target.wants")
 OWN_WAYS = {  # of services that come with tools of their own
     "postgresql": {
         "start": "pg_ctlcluster 15 main start",
@@ -33,16 +34,24 @@ def main() -> None:
     RUN.mkdir(exist_ok=True)
     if verb == "daemon-reload":
         return
-    for name in names:
+    for name in [each.removesuffix(".service") for each in names]:
         if name in OWN_WAYS:
             subprocess.run(shlex.split(OWN_WAYS[name][verb]), check=True)
         elif verb == "enable":
-            start(name)  # with --now
+            enable(name)
         elif verb == "restart":
             stop(name)
             start(name)
         else:
             {"start": start, "stop": stop}[verb](name)
+
+
+def enable(name: str) -> None:
+    """With --now. A timer never comes to its time."""
+    if not name.endswith(".timer"):
+        WANTED.mkdir(parents=True, exist_ok=True)
+        (WANTED / f"{name}.service").touch()
+        start(name)
 
 
 def start(name: str) -> None:
@@ -73,6 +82,10 @@ def start(name: str) -> None:
 
 def stop(name: str) -> None:
     """As KillMode=mixed does: the main process is asked, and what is left at the end is killed."""
+    if "*" in name:
+        for each in RUN.glob(name):
+            stop(each.name)
+        return
     file = RUN / name
     if not file.exists():
         return

@@ -1,8 +1,8 @@
 """docs/deployment.md is followed word for word, from empty machines to an upgrade and a restore while people judge.
 
 Each block that names a machine runs there as it stands. The machines are those of machines.py. What else differs from
-what a reader does: packages of Python are taken from the suite's environment instead of being fetched, and `systemctl`
-and `apt-get` are stand-ins.
+what a reader does: packages of Python other than ours are those of the suite's environment, and `systemctl` and
+`apt-get` are stand-ins.
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import httpx
 import psycopg
 import pytest
 from playwright.sync_api import Page, expect
 
+from metrics import __version__
 from tests import browsing
 from tests.browsing import moving
 from tests.films import write_film
 from tests.installation import ROOT
+from tests.metrics.packaged import make_wheel
 from tests.operations.guide.annotators import Annotator
 from tests.operations.guide.machines import Machine, are_possible, machines
 from tests.waiting import wait_until
@@ -44,19 +47,28 @@ pytestmark = [
 ]
 GUIDE = (ROOT / "docs" / "deployment.md").read_text()
 BLOCK = re.compile(r"<!-- run: on ([\w -]+) -->\n```sh\n(.*?)```", re.S)
-UPGRADE, BACKUP = "\n## Upgrading without a pause\n", "\n## Backing up, and trying a restore\n"
-INSTALL = ".venv/bin/pip install --quiet -r requirements.txt\n"
+UPGRADE, BACKUP = "\n## Upgrading\n", "\n## Backing up, and trying a restore\n"
 PEOPLE = ("ben", "cleo", "dan", "eve", "fay", "gus")
 QUERIES, OPEN_AT_FIRST = 60, 12
 SUITE = Path(pytest.__file__).resolve().parent.parent  # where its packages are
 PACE = 0.4  # seconds between two grades of an annotator
-NEW_MIGRATION = """from django.db import migrations
+OLD, NEW = __version__, "9.0.0"
+# What pip does not install for want of a network is laid below what it has installed.
+BELOW = f"""for each in /opt/reeljudge/*/lib/python3.11/site-packages; do
+    mountpoint --quiet $each || mount -t overlay overlay -o lowerdir=$each:{SUITE} $each
+done"""
+PIP = "[install]\nno-deps = true\nno-index = true\n"
+MIGRATION = """from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("jobs", "LAST")]
-    operations = [migrations.RunSQL("CREATE TABLE later (id integer)", "DROP TABLE later")]
+    dependencies = [("jobs", "{last}")]
+    operations = [migrations.RunSQL("{sql}")]
 """
+BREAKS_WITH_TWO = (
+    "        processes = 1 if on_sqlite",
+    "        assert options['processes'] == 1\n        processes = 1 if on_sqlite",
+)
 
 
 @dataclass
@@ -74,20 +86,12 @@ class Place:
         for names, block in BLOCK.findall(part):
             for name in names.split():
                 print(f"{time.strftime('%X')} on {name}:\n{block}")
-                printed = self.at[name].run(self._substituted(block), **self.values)
+                printed = self.at[name].run(block, **self.values)
+                if "pip install" in block:
+                    self.at[name].run(BELOW)
                 self.passwords |= dict(re.findall(r"^(\S+): .* password (\S+)$", printed, re.M))
                 self.counts["blocks"] += 1
                 self.counts["commands"] += len(block.strip().splitlines())
-
-    def _substituted(self, block: str) -> str:
-        """The same block with the environment of the suite, which a reader's pip would fetch."""
-        linked = (
-            f'mount --bind {SUITE} "$(echo .venv/lib/python3.*/site-packages)"\n'
-            "printf '#!%s/.venv/bin/python\\nfrom celery.__main__ import main\\nmain()\\n' \"$PWD\""
-            " > .venv/bin/celery\n"
-            "chmod +x .venv/bin/celery\n"
-        )
-        return block.replace(INSTALL, linked)
 
     @property
     def certificate(self) -> Path:
@@ -106,30 +110,38 @@ class Place:
             "print('ROWS', json.dumps(rows))\n"
         )
         settings = "/etc/reeljudge.env" if database == "reeljudge" else f"/etc/reeljudge-{database}.env"
-        printed = self.at["web-1"].run(f'SETTINGS={settings} reeljudge shell --no-imports -c "$CODE"', CODE=code)
+        printed = self.at["web-1"].run(f'SETTINGS={settings} reeljudge-server shell --no-imports -c "$CODE"', CODE=code)
         found = json.loads(printed.partition("ROWS ")[2])
         return {(token, position): grade for token, position, grade in found}
 
+    def applied(self) -> list[tuple[str, str]]:
+        """The migrations that the database has."""
+        return self.query("SELECT app, name FROM django_migrations ORDER BY app, name")
+
     def open_batches(self) -> int:
+        return int(self.query("SELECT count(*) FROM judging_batch WHERE state = 'open'")[0][0])
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
         password = self.values["PASSWORD"]
         with psycopg.connect(f"postgres://reeljudge:{password}@198.51.100.20/reeljudge") as database:
-            row = database.execute("SELECT count(*) FROM judging_batch WHERE state = 'open'").fetchone()
-        return int(row[0]) if row else 0
+            return database.execute(statement.encode()).fetchall()
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     tmp_path.chmod(0o755)
     values = {
-        "SOURCE": f"file://{tmp_path}/source.git",
-        "VERSION": "v1",
-        "NEW": "v2",
+        "WHEELS": f"{tmp_path}/wheels",
+        "VERSION": OLD,
+        "NEW": NEW,
         "PASSWORD": secrets.token_hex(24),
         "SECRET_KEY": secrets.token_hex(32),
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
     }
-    _releases(tmp_path)
+    (tmp_path / "wheels").mkdir()
+    for version in VERSIONS:
+        make(version, tmp_path)
     with machines(tmp_path / "machines") as at:
         made = Place(at, tmp_path, values=values)
         _empty_machines(made)
@@ -140,29 +152,76 @@ def place(tmp_path: Path) -> Iterator[Place]:
                 print("\n".join(each.logs() for each in at.values()))
 
 
-def _releases(folder: Path) -> None:
-    """A repository with two releases; the second has other scripts, styles and pages, and a migration."""
-    source, copy = folder / "source.git", folder / "copy"
-    git("clone", "--quiet", "--bare", str(ROOT), str(source))
-    git("clone", "--quiet", str(source), str(copy))
-    git("-C", str(copy), "tag", "v1")
+def make(version: str, folder: Path) -> None:
+    """A wheel of a version. Those after the first have other scripts and styles, a migration, and their own faults."""
+    wheel = make_wheel(folder / version, lambda source: _changed(source, version) if version != OLD else None)
+    wheel.rename(folder / "wheels" / wheel.name)
+
+
+def _changed(source: Path, version: str) -> None:
+    replaced(source / "metrics/__init__.py", f'"{OLD}"', f'"{version}"')
     for name in ("static/base.css", "static/annotate/annotate.css"):
-        (copy / name).write_text(f"{(copy / name).read_text()}\n/* the second release */\n")
+        (source / name).write_text(f"{(source / name).read_text()}\n/* the second release */\n")
     for name in ("static/annotate/outbox.js", "static/annotate/workplace.js", "static/scrolling.js"):
-        (copy / name).write_text(f"{(copy / name).read_text()}\n// the second release\n")
-    migrations = copy / "jobs" / "migrations"
-    last = max(migrations.glob("0*.py")).stem
-    (migrations / "9999_later.py").write_text(NEW_MIGRATION.replace("LAST", last))
-    git("-C", str(copy), "add", "--all")
-    person = ("-c", "user.name=t", "-c", "user.email=t@example.org")
-    git("-C", str(copy), *person, "commit", "--quiet", "--message", "jobs: Do something later.")
-    git("-C", str(copy), "tag", "v2")
-    git("-C", str(copy), "push", "--quiet", "--tags", str(source))
+        (source / name).write_text(f"{(source / name).read_text()}\n// the second release\n")
+    migrate(source, "CREATE TABLE later (id integer)")
+    VERSIONS[version](source)
 
 
-def git(*arguments: str) -> None:
-    done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def migrate(source: Path, sql: str) -> None:
+    folder = source / "jobs" / "migrations"
+    last = max(each.stem for each in folder.glob("[0-9]*.py"))
+    name = f"{int(last[:4]) + 1 if last[0] == '9' else 9001}_later.py"
+    (folder / name).write_text(MIGRATION.format(last=last, sql=sql))
+
+
+def replaced(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert text.count(old) == 1, (file, old)
+    file.write_text(text.replace(old, new))
+
+
+def _never_gets_ready(source: Path) -> None:
+    line = "        from django.core.wsgi import get_wsgi_application"
+    replaced(source / "jobs/management/commands/serve.py", line, f"        raise SystemExit(3)\n{line}")
+
+
+def _serves_in_one_process_only(source: Path) -> None:
+    """It gets ready when it is tried, and not when its unit starts it."""
+    replaced(source / "jobs/management/commands/serve.py", *BREAKS_WITH_TWO)
+
+
+def _cannot_migrate(source: Path) -> None:
+    """Its first migration works, and the second does not."""
+    migrate(source, "CREATE TABLE half (id integer)")
+    migrate(source, "SELECT 1 / 0")
+
+
+def _needs_a_pause_and_fails(source: Path) -> None:
+    migrate(source, "CREATE TABLE half (id integer)")
+    replaced(source / "config/operations/schema.py", 'OLDEST = "0.2.0"', 'OLDEST = "9.0.4"')
+    _serves_in_one_process_only(source)
+
+
+FAILURES = {
+    "9.0.1": f"9.0.1 does not get ready; {NEW} serves on.",
+    "9.0.2": f"9.0.2 was not ready within 9 s; {NEW} serves again.",
+    "9.0.3": f"the database was not upgraded; {NEW} serves on.",
+}
+INSTALLING = """<!-- run: on web-1 -->
+```sh
+python3 -m venv /opt/reeljudge/{version}
+/opt/reeljudge/{version}/bin/pip install --quiet --find-links $WHEELS "reeljudge[worker]=={version}"
+```"""
+UPGRADING = "SECONDS_TO_BE_READY=9 reeljudge-upgrade {version} 2>&1 && exit 1 || true"
+VERSIONS: dict[str, Callable[[Path], None]] = {
+    OLD: lambda source: None,
+    NEW: lambda source: None,
+    "9.0.1": _never_gets_ready,
+    "9.0.2": _serves_in_one_process_only,
+    "9.0.3": _cannot_migrate,
+    "9.0.4": _needs_a_pause_and_fails,
+}
 
 
 def _empty_machines(place: Place) -> None:
@@ -177,6 +236,7 @@ def _empty_machines(place: Place) -> None:
     (place.folder / "films" / "queries.json").write_text(json.dumps(queries))
     for name in ("web-1", "web-2"):
         shutil.copytree(place.folder / "films", place.at[name].root / "srv/films")
+        place.at[name].write("etc/pip.conf", PIP)
         # The suite's environment may lie in a folder that only root may enter.
         above = " ".join(map(str, [SUITE, *SUITE.parents]))
         place.at[name].run(f"for each in {above}; do chmod o+rx $each; done")
@@ -243,14 +303,16 @@ def test_the_guide(place: Place, crowd: Callable[[], list[Annotator]], capsys: p
         _upgrade(place, upgrading, people)
         _goes_on_in_the_page(page)
         before = _restore(place, backing_up, people)
+        _upgrades_that_fail(place, people)
     stopped = _stop(people)
     _figures_are_counted(place)
+    _an_upgrade_in_a_pause_that_fails(place)
     rows = place.rows()
     acknowledged = {key: grade for each in people for key, grade in each.acknowledged.items()}
     assert stopped == []
     assert lost(acknowledged, rows) == 0
     assert lost({**acknowledged, ("never said", 1): 2}, rows) == 1  # the control
-    assert "BROKEN" not in place.at["web-1"].run("reeljudge audit")
+    assert "BROKEN" not in place.at["web-1"].run("reeljudge-server audit")
     totals = sum((each.counts for each in people), Counter()) + place.counts
     with capsys.disabled():
         print(f"\nguide: {', '.join(f'{count:,} {name}' for name, count in sorted(totals.items()))}")
@@ -270,7 +332,7 @@ def _install(place: Place, part: str) -> None:
         place.at[name].run("echo AWS_CA_BUNDLE=/etc/store.pem >> /etc/reeljudge.env")
     place.follow(first.split(bucket)[1])
     place.follow(second)
-    printed = place.at["web-1"].run(f"reeljudge add_member films {' '.join(PEOPLE[3:])}")
+    printed = place.at["web-1"].run(f"reeljudge-server add_member films {' '.join(PEOPLE[3:])}")
     place.passwords |= dict(re.findall(r"^(\S+): .* password (\S+)$", printed, re.M))
     wait_until(lambda: place.open_batches() >= OPEN_AT_FIRST, lambda: "batches are open")
 
@@ -316,11 +378,43 @@ def _upgrade(place: Place, part: str, people: list[Annotator]) -> None:
     for found in BLOCK.finditer(part):
         place.follow(found[0])
         _wait_for_grades(people, 10)
-        if "/opt/reeljudge/$NEW /opt/reeljudge/current" in found[2] and found[1] == "web-1":
+        if found[1] == "web-1" and "reeljudge-upgrade" in found[2]:
             _only_one_machine_has_the_new_files(place)
     assert {version for each in people for version in each.versions} >= set(_versions(place))
     assert len(_versions(place)) == 1
     assert all(len(each.versions - {""}) == 2 for each in people)
+    assert "of another version" not in place.at["web-1"].run("reeljudge-server doctor")
+
+
+def _upgrades_that_fail(place: Place, people: list[Annotator]) -> None:
+    """Whatever fails, the version before serves afterwards, and people judge on."""
+    first = place.at["web-1"]
+    for version, words in FAILURES.items():
+        place.follow(INSTALLING.format(version=version))
+        printed = first.run(UPGRADING.format(version=version))
+        assert printed.strip().splitlines()[-1] == f"reeljudge-upgrade: {words}", printed
+        assert first.run("readlink /opt/reeljudge/current").strip() == NEW
+        _wait_for_grades(people, 10)
+    # The database has a table of a newer version by now, which is no obstacle to a start.
+    assert "jobs_half" not in first.run("reeljudge-server migrate --check")
+    first.run("systemctl restart reeljudge-web && curl -sf --retry 60 --retry-all-errors http://127.0.0.1:8000/readyz")
+
+
+def _an_upgrade_in_a_pause_that_fails(place: Place) -> None:
+    """It changed the tables, and they are as before; so is what people had judged."""
+    before, applied = place.rows(), place.applied()
+    first, version = place.at["web-1"], "9.0.4"
+    place.follow(INSTALLING.format(version=version))
+    refused = first.run(UPGRADING.format(version=version))
+    assert f"Version {NEW} cannot go on with the tables of {version}" in refused
+    place.at["web-2"].run("systemctl stop 'reeljudge-*'")
+    printed = first.run(UPGRADING.format(version=f"{version} --pause"))
+    assert "The database is upgraded." in printed
+    assert printed.strip().splitlines()[-1] == (
+        f"reeljudge-upgrade: {version} was not ready within 9 s; {NEW} serves again."
+    )
+    assert (place.rows(), place.applied()) == (before, applied)
+    assert first.run("curl -s http://127.0.0.1:8000/readyz").startswith('{"ready": true')
 
 
 def _only_one_machine_has_the_new_files(place: Place) -> None:
@@ -348,7 +442,9 @@ def _figures_are_counted(place: Place) -> None:
     assert int(saved[1]) > 0
     assert 'reeljudge_clips{state="failed"} 0' in figures
     for lane in ("quick", "judging", "long"):
-        assert re.search(rf'reeljudge_workers\{{lane="{lane}",machine="\S+"\}} [12]', figures)
+        assert re.search(
+            rf'reeljudge_workers\{{lane="{lane}",machine="\S+",version="{re.escape(NEW)}"\}} [12]', figures
+        )
     assert '"workers": "ok"' in place.at["web-1"].run("curl -s http://127.0.0.1:8000/statusz")
 
 

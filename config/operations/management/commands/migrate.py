@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.commands import migrate
+from django.db import DEFAULT_DB_ALIAS
 
 from base.commands import ReeljudgeCommand
 from config.operations import schema
@@ -13,4 +15,10 @@ class Command(ReeljudgeCommand, migrate.Command):
 
     def handle(self, *arguments: Any, **options: Any) -> None:
         schema.must_be_upgradable()
-        super().handle(*arguments, **options)
+        is_whole = not (options["check_unapplied"] or options["plan"] or options["app_label"])
+        if is_whole and options["database"] == DEFAULT_DB_ALIAS:
+            schema.note()  # before: if it fails half-way, versions that work with the rest go on
+            super().handle(*arguments, **options)
+            schema.note(settings.VERSION)
+        else:
+            super().handle(*arguments, **options)

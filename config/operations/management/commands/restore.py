@@ -17,9 +17,14 @@ class Command(ReeljudgeCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("source", type=Path, help="a folder that `backup` has made")
+        parser.add_argument(
+            "--replace",
+            action="store_true",
+            help="in place of what the database holds, unless somebody has judged since",
+        )
 
     def handle(self, **options: Any) -> None:
-        missing = backups.restore(options["source"])
+        missing = backups.restore(options["source"], replace=options["replace"])
         self.stdout.write("The database is restored. Run `migrate`, then `audit --media`.")
         if missing:
             first = ", ".join(missing[:MOST_NAMED])

@@ -1,10 +1,11 @@
-"""manage.py upgrade: back up, wait for the workers to stop, change the tables, and check what came of it."""
+"""manage.py upgrade: back up, change the tables, check what came of it, and go back if it is not well."""
 
 import time
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError
 from django.db.models.functions import Now
@@ -13,34 +14,45 @@ from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError, WrongState
 from config.operations import backups, schema
 from jobs.models import Job
-from judging.models import Judgement, Revision
 
 SECONDS_BETWEEN_LOOKS = 1.0
 
 
 class Command(ReeljudgeCommand):
-    help = "Upgrade the database to this version: stop the workers, then run this, then start the new version."
+    help = "Upgrade the database to this version, while the version before goes on or (--pause) while everything rests."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--backup", type=Path, required=True, help="folder for a backup that is made before")
-        parser.add_argument("--wait", type=float, default=120, help="seconds until running jobs must have ended")
+        parser.add_argument(
+            "--pause", action="store_true", help="nobody judges meanwhile, so that the backup is restored if it fails"
+        )
+        parser.add_argument(
+            "--wait", type=float, default=120, help="seconds until running jobs must have ended (--pause)"
+        )
 
     def handle(self, **options: Any) -> None:
         schema.must_be_upgradable()
         if not schema.unapplied():
+            schema.note(settings.VERSION)
             self.stdout.write("The database is that of this version. Nothing is to be done.")
             return
-        _drain(options["wait"])
+        if options["pause"]:
+            _drain(options["wait"])
+        elif before := schema.needs_pause():
+            raise WrongState(
+                f"Version {before} cannot go on with the tables of {settings.VERSION}. Stop the web servers and the "
+                "workers on all machines, and upgrade with --pause. Nothing was changed."
+            )
         backup = backups.back_up(options["backup"])
         self.stdout.write(f"backed up: {backup}")
-        before = _kept()
         try:
             call_command("migrate", verbosity=0)
             call_command("audit", stdout=self.stdout)
+            if missing := schema.missing():
+                raise CommandError(missing)
         except (CommandError, ReeljudgeError, DatabaseError) as fault:
-            raise CommandError(_way_back(str(fault), backup), returncode=2) from fault
-        if missing := schema.missing() or _lost(before):
-            raise CommandError(_way_back(missing, backup), returncode=2)
+            words = f"The upgrade is not well: {' '.join(str(fault).split())}."
+            raise CommandError(f"{words} {_go_back(backup, options['pause'])}", returncode=2) from fault
         self.stdout.write("The database is upgraded. Start the web servers and the workers of this version.")
 
 
@@ -50,25 +62,18 @@ def _drain(seconds: float) -> None:
     while worker := Job.objects.running().filter(lease__gt=Now()).values_list("worker", flat=True).first():
         if time.monotonic() > end:
             raise WrongState(
-                f"Worker {worker} is still busy. Stop the workers on all machines (systemctl stop 'reeljudge-worker@*' "
-                "reeljudge-sweeper); they give their jobs back. Nothing was changed."
+                f"Worker {worker} is still busy. Stop the workers on all machines (systemctl stop 'reeljudge-*'); they "
+                "give their jobs back. Nothing was changed."
             )
         time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-def _kept() -> tuple[int, int]:
-    return Judgement.objects.count(), Revision.objects.count()
-
-
-def _lost(before: tuple[int, int]) -> str:
-    """Return in words whether there are fewer judgements than before; people may have made more."""
-    lost = any(now < then for now, then in zip(_kept(), before, strict=True))
-    return f"there were {before[0]} judgements, and there are fewer" if lost else ""
-
-
-def _way_back(fault: str, backup: Path) -> str:
-    words = " ".join(fault.split())
-    return (
-        f"The upgrade is not well: {words}. To go back, stop the web servers, restore {backup} into an empty "
-        "database with this version (docs/backup.md), and start the version from before."
-    )
+def _go_back(backup: Path, was_paused: bool) -> str:
+    """Restore the backup if nobody can have judged since, and return in words where the database is now."""
+    if not was_paused:
+        return f"The version before goes on with the database as it is; {backup} is from before."
+    try:
+        backups.restore(backup, replace=True)
+    except ReeljudgeError as refusal:
+        return f"It could not be taken back: {refusal} The backup is {backup} (docs/backup.md)."
+    return "The database is as it was before."
