@@ -196,7 +196,7 @@ def test_what_is_exported_and_checked_does_not_depend_on_the_language(
             call_command("audit", "films", stdout=out)
             call_command("export_qrels", "films", out=tmp_path / code, stdout=io.StringIO())
             outputs[code] = [out.getvalue(), *_contents(tmp_path / code)]
-            release = freeze(leo.campaign, leo, "CC0-1.0")
+            release = freeze(leo.campaign, leo, "CC0-1.0", with_unfinished=True)
             assert work_off(io.StringIO()) == []
         release.refresh_from_db()
         with zipfile.ZipFile(release.file.path) as archive:

@@ -99,7 +99,7 @@ def test_a_full_disk_of_temporary_files(
 
 
 def test_a_full_disk_of_releases(small_disk: Path, settled: Batch, leo: Membership) -> None:
-    release = freeze(settled.query.campaign, leo, "CC0-1.0")
+    release = freeze(settled.query.campaign, leo, "CC0-1.0", with_unfinished=True)
     assert len(work_off(StringIO())) == 1
     assert "No space left on device" in Job.objects.get().error
     assert files_below(small_disk) == []

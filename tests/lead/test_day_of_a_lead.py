@@ -218,6 +218,8 @@ def undo_once(page: Page) -> None:
 def freeze(day: Day, version: int, folder: Path) -> Path:
     """In the page; downloaded, and checked as whoever gets it would check it."""
     page = day.open("releases/")
+    if (unfinished := page.locator("[name=with_unfinished]")).count():
+        unfinished.check()
     page.click("button:has-text('Freeze')")
     row = page.locator("#releases a", has_text=f"day-v{version}.zip")
     expect(row).to_be_visible(timeout=120_000)

@@ -61,7 +61,7 @@ def judged(campaign: Campaign, member: Callable[..., Membership]) -> Campaign:
 
 @pytest.fixture
 def release(judged: Campaign, member: Callable[..., Membership]) -> Release:
-    found = freeze(judged, member("leo", "lead"), "CC0-1.0")
+    found = freeze(judged, member("leo", "lead"), "CC0-1.0", with_unfinished=True)
     assert work_off(StringIO()) == []
     found.refresh_from_db()
     return found

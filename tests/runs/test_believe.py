@@ -45,7 +45,7 @@ def trial(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cam
         monkeypatch.setattr(inquiries, name, 4)
     call_command("generate_campaign", "trial", "--queries", "8", "--annotators", "5", stdout=StringIO())
     campaign = Campaign.objects.get(name="trial")
-    freeze(campaign, person(campaign, "leo", "lead"), "CC0-1.0")
+    freeze(campaign, person(campaign, "leo", "lead"), "CC0-1.0", with_unfinished=True)
     assert work_off(StringIO()) == []
     return campaign
 

@@ -105,7 +105,7 @@ def test_scores_are_the_librarys_and_stay_with_their_release(
             expected = values.mean(axis=1) * (100 if is_percent else 1)
             assert np.allclose(unpacked_values(by_name[str(measure)].values), expected, equal_nan=True, rtol=1e-6)
     before = dict(stored.values_list("pk", "value"))
-    second = freeze(release.campaign, release.by, "CC0-1.0", "again")
+    second = freeze(release.campaign, release.by, "CC0-1.0", "again", with_unfinished=True)
     assert work_off(StringIO()) == []
     both = product([run.pk for run in runs], [release.pk, second.pk])
     assert set(Scoring.objects.values_list("run", "release")) == set(both)
