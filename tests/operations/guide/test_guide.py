@@ -49,9 +49,9 @@ GUIDE = (ROOT / "docs" / "deployment.md").read_text()
 BLOCK = re.compile(r"<!-- run: on ([\w -]+) -->\n```sh\n(.*?)```", re.S)
 UPGRADE, BACKUP = "\n## Upgrading\n", "\n## Backing up, and trying a restore\n"
 PEOPLE = ("ben", "cleo", "dan", "eve", "fay", "gus")
-QUERIES, OPEN_AT_FIRST = 60, 12
+QUERIES, OPEN_AT_FIRST = 100, 12
 SUITE = Path(pytest.__file__).resolve().parent.parent  # where its packages are
-PACE = 0.4  # seconds between two grades of an annotator
+PACE = 1.5  # seconds between two grades of an annotator
 OLD, NEW = __version__, "9.0.0"
 # What pip does not install for want of a network is laid below what it has installed.
 BELOW = f"""for each in /opt/reeljudge/*/lib/python3.11/site-packages; do
