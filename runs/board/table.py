@@ -89,6 +89,12 @@ class Board:
         return any(cell.plain is not None for row in self.rows for cell in row.cells)
 
     @property
+    def has_one_rating(self) -> bool:
+        """Whether no pair has more than one rating, so that no interval tells what others would have changed."""
+        counts = self.release.counts
+        return bool(0 < counts.get("judgements", 0) <= sum(counts.get("pairs", {}).values()))
+
+    @property
     def baseline(self) -> Run | None:
         return next((row.run for row in self.rows if row.is_baseline), None)
 

@@ -112,3 +112,10 @@ def test_a_release_of_all_queries_is_judged_in_full(
     page = content_of(browser(rio).get(reverse("leaderboard", args=[part.campaign.name]))).decode()
     assert "Judged in full." in page
     assert "Estimated" not in page
+
+
+def test_one_rating_of_each_pair_is_said(scored: Release, rio: Membership) -> None:
+    board = reverse("leaderboard", args=[scored.campaign.name])
+    assert "Each pair has one rating" not in content_of(browser(rio).get(board)).decode()
+    Release.objects.update(counts=scored.counts | {"judgements": sum(scored.counts["pairs"].values())})
+    assert "Each pair has one rating" in content_of(browser(rio).get(board)).decode()
