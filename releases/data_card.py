@@ -133,7 +133,7 @@ def _sample(release: Release) -> str:
     if more := release.counts["queries"] - n:
         text += f"It holds {more:,} more, which are not in the sample; estimates leave them out.\n"
     elif about["beyond"]:
-        text += f"Left out are {about['beyond']:,} queries that are finished, but come after one that is not.\n"
+        text += f"Finished queries that come after one that is not, and are left out: {about['beyond']:,}.\n"
     return text
 
 

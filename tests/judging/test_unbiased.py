@@ -119,7 +119,7 @@ def error(scope: Scope) -> float:
     grades: dict[str, list[int]] = defaultdict(list)
     settled = scope.candidates.settled().order_by("query", "rank")
     for query_id, grade in settled.values_list("query__query_id", "grade"):
-        grades[query_id].append(grade)
+        grades[query_id].append(grade or 0)
     for query_id, found in grades.items():
         assert found == judged_in_full(TRUTH[query_id])
     assert len(grades) > FINISHED / 2

@@ -74,7 +74,7 @@ def test_it_holds_the_queries_up_to_the_frontier(several: Campaign, leo: Members
     assert not any(verify(archive).values())
     text = "".join(archive.lines("README.md"))
     assert "Its 2 queries up to the frontier are a random sample, drawn without replacement, of all 6" in text
-    assert "Left out are 1 queries that are finished" in text
+    assert "Finished queries that come after one that is not, and are left out: 1." in text
     assert not any(audit(several).values())
 
 
