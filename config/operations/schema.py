@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,7 +22,7 @@ from jobs.registry import at_start
 # The oldest version that works with the tables of this one, so that it may go on beside it. Raise it with a migration
 # that takes away what an older program asks for: then an upgrade asks for a pause.
 OLDEST = "0.2.0"
-TABLES = "tables"  # the key of the cache under which the database says of which version its tables are
+SUITS = "oldest-version"  # the key of the cache under which the database says which version its tables still suit
 MOST_NAMED = 3  # differences in one message
 COLUMNS = {
     "postgresql": "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema",
@@ -53,34 +54,28 @@ def must_not_be_newer(loader: MigrationLoader | None = None) -> None:
 
 def must_suit() -> None:
     """Raise OtherDatabase if the tables are of a newer version that this one does not work with."""
-    noted = _noted()
-    if "oldest" not in noted or _numbers(noted["oldest"]) > _numbers(settings.VERSION):
+    oldest = cache.get(SUITS) if _has_cache() else None
+    if oldest is None or _numbers(oldest) > _numbers(settings.VERSION):
         must_not_be_newer()
 
 
-def needs_pause() -> str:
-    """Return which version cannot go on while its database gets this program's tables; empty if it can."""
-    before = str(_noted().get("version", "0.1.0"))
-    return "" if _numbers(before) >= _numbers(OLDEST) else before
+def works_with_these_tables(version: str) -> bool:
+    """Return whether an older version can go on while its database gets this program's tables, and afterwards."""
+    return _numbers(version) >= _numbers(OLDEST)
 
 
-def note(version: str | None = None) -> None:
-    """Store of which version the tables are, if all are there, and which versions work with them."""
+def note_oldest() -> None:
+    """Store which versions work with the tables of this one."""
     if _has_cache():
-        cache.set(TABLES, {**_noted(), "oldest": OLDEST, **({"version": version} if version else {})}, None)
+        cache.set(SUITS, OLDEST, None)
 
 
-def _noted() -> dict[str, str]:
-    noted: dict[str, str] = (cache.get(TABLES) if _has_cache() else None) or {}
-    return noted
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 def _has_cache() -> bool:
     return CacheEntry._meta.db_table in connection.introspection.table_names()
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(number) for number in version.split(".")]
 
 
 def must_be_upgradable() -> None:

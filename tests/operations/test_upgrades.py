@@ -117,7 +117,7 @@ def test_the_first_release_is_upgraded_with_all_that_it_holds(place: Installatio
     before = sql(place, KEPT)
     sql(place, "UPDATE jobs_job SET lease = '2999-01-01 00:00:00' WHERE state = 'running'")
     with pytest.raises(AssertionError, match=r"Version 0\.1\.0 cannot go on .* with --pause\. Nothing was changed"):
-        place.manage("upgrade", "--backup", str(place.home / "backups"))
+        place.manage("upgrade", "--backup", str(place.home / "backups"), "--from", "0.1.0")
     with pytest.raises(AssertionError, match=r"Worker gone:1 is still busy\. Stop the workers .* Nothing was changed"):
         place.manage("upgrade", "--backup", str(place.home / "backups"), "--pause", "--wait", "0")
     sql(place, "UPDATE jobs_job SET lease = '2000-01-01 00:00:00' WHERE state = 'running'")
@@ -137,9 +137,9 @@ def test_the_first_release_is_upgraded_with_all_that_it_holds(place: Installatio
     assert found["pages"] == 25
     assert (found["graded"], found["saved"]) == (ACKNOWLEDGED, 200)
     assert found["unknown"].startswith("version 0.2.0 does not know this kind of work")
-    assert (found["webhook"], found["answer"], found["cached"]) == (43, "[201", ["newest-backup", "tables"])
+    assert (found["webhook"], found["answer"], found["cached"]) == (43, "[201", ["newest-backup", "oldest-version"])
     assert "BROKEN" not in place.manage("audit")
-    again = place.manage("upgrade", "--backup", str(place.home / "backups"))
+    again = place.manage("upgrade", "--backup", str(place.home / "backups"), "--from", "0.2.0")
     assert again == "The database is that of this version. Nothing is to be done.\n"
 
 
@@ -203,7 +203,7 @@ def test_a_database_of_a_version_that_was_never_released_is_refused() -> None:
 @pytest.mark.django_db
 @pytest.mark.both_databases
 def test_a_newer_database_is_refused_by_whoever_comes_upon_it() -> None:
-    cache.set(schema.TABLES, {"version": "9.1.0", "oldest": "9.0.0"}, None)
+    cache.set(schema.SUITS, "9.0.0", None)
     MigrationRecorder(connection).record_applied("jobs", "0999_later")
     refused("upgraded by a newer version", "it has jobs.0999_later", "restore a backup")
     assert "jobs.0999_later" in readiness.CHECKS["release"]()
@@ -220,7 +220,7 @@ def test_a_newer_database_is_refused_by_whoever_comes_upon_it() -> None:
 def test_a_version_goes_on_with_tables_that_suit_it(settings: Any) -> None:
     """It may be started anew in the middle of an upgrade; to change such tables is not for it."""
     MigrationRecorder(connection).record_applied("jobs", "0999_later")
-    cache.set(schema.TABLES, {"version": "9.1.0", "oldest": settings.VERSION}, None)
+    cache.set(schema.SUITS, settings.VERSION, None)
     assert schema.refuse_a_newer_database("http://127.0.0.1:8000") == []
     assert readiness.CHECKS["release"]() == "ok"
     refused("upgraded by a newer version")
@@ -229,16 +229,10 @@ def test_a_version_goes_on_with_tables_that_suit_it(settings: Any) -> None:
         schema.refuse_a_newer_database("http://127.0.0.1:8000")
 
 
-@pytest.mark.django_db
-@pytest.mark.both_databases
-def test_an_upgrade_says_whether_it_needs_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache.set(schema.TABLES, {"version": "0.10.0", "oldest": "0.2.0"}, None)
+@pytest.mark.parametrize(("before", "goes_on"), [("0.9.0", True), ("v0.10.1", True), ("0.8.9", False)])
+def test_a_version_goes_on_if_it_is_not_too_old(before: str, goes_on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema, "OLDEST", "0.9.0")
-    assert schema.needs_pause() == ""
-    monkeypatch.setattr(schema, "OLDEST", "0.11.0")
-    assert schema.needs_pause() == "0.10.0"
-    cache.delete(schema.TABLES)
-    assert schema.needs_pause() == "0.1.0"
+    assert schema.works_with_these_tables(before) is goes_on
 
 
 @pytest.mark.django_db

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.core.management.commands import migrate
 from django.db import DEFAULT_DB_ALIAS
 
@@ -17,8 +16,7 @@ class Command(ReeljudgeCommand, migrate.Command):
         schema.must_be_upgradable()
         is_whole = not (options["check_unapplied"] or options["plan"] or options["app_label"])
         if is_whole and options["database"] == DEFAULT_DB_ALIAS:
-            schema.note()  # before: if it fails half-way, versions that work with the rest go on
-            super().handle(*arguments, **options)
-            schema.note(settings.VERSION)
-        else:
-            super().handle(*arguments, **options)
+            schema.note_oldest()  # before: if it fails half-way, versions that work with the rest go on
+        super().handle(*arguments, **options)
+        if is_whole and options["database"] == DEFAULT_DB_ALIAS:
+            schema.note_oldest()  # the table may be new

@@ -23,7 +23,9 @@ class Command(ReeljudgeCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--backup", type=Path, required=True, help="folder for a backup that is made before")
-        parser.add_argument(
+        how = parser.add_mutually_exclusive_group(required=True)
+        how.add_argument("--from", dest="before", metavar="VERSION", help="the version that goes on meanwhile")
+        how.add_argument(
             "--pause", action="store_true", help="nobody judges meanwhile, so that the backup is restored if it fails"
         )
         parser.add_argument(
@@ -33,15 +35,14 @@ class Command(ReeljudgeCommand):
     def handle(self, **options: Any) -> None:
         schema.must_be_upgradable()
         if not schema.unapplied():
-            schema.note(settings.VERSION)
             self.stdout.write("The database is that of this version. Nothing is to be done.")
             return
         if options["pause"]:
             _drain(options["wait"])
-        elif before := schema.needs_pause():
+        elif not schema.works_with_these_tables(options["before"]):
             raise WrongState(
-                f"Version {before} cannot go on with the tables of {settings.VERSION}. Stop the web servers and the "
-                "workers on all machines, and upgrade with --pause. Nothing was changed."
+                f"Version {options['before']} cannot go on with the tables of {settings.VERSION}. Stop the web "
+                "servers and the workers on all machines, and upgrade with --pause. Nothing was changed."
             )
         backup = backups.back_up(options["backup"])
         self.stdout.write(f"backed up: {backup}")
