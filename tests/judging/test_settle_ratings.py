@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terminal import printed, refused
+from tests.terminal import manage, printed, refused
 
 HEADER = "pair_id,worker,relevance"
 
@@ -132,7 +132,9 @@ def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
     assert answer == f"--out {out}: cannot be written (No such file or directory)"
 
 
+@pytest.mark.django_db
 def test_a_person_reads_one_message_and_gets_exit_code_2(tmp_path: Path) -> None:
-    message = refused(*settling(write(tmp_path, "a,1,2", "a,2,five")))
-    assert message.endswith("ratings.csv: line 3: field relevance: 'five'; expected an integer from 0 to 4")
-    assert "\n" not in message
+    done = manage(*settling(write(tmp_path, "a,1,2", "a,2,five")))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("ratings.csv: line 3: field relevance: 'five'; expected an integer from 0 to 4\n")
+    assert done.stderr.count("\n") == 1
