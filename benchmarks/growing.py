@@ -51,7 +51,17 @@ def grow(address: str, judgements: int) -> None:
                     _copy(reading, writing, model, copy)
         for model in _models():
             _go_on_counting(writing, model._meta.db_table)
+        _draw_orders()
         reading.execute("VACUUM (ANALYZE)")
+
+
+def _draw_orders() -> None:
+    """Give copies of queries, whose ids and campaigns differ, places of their own."""
+    from campaigns.models import Campaign
+    from judging.pool.queries import draw_order
+
+    for campaign in Campaign.objects.all():
+        draw_order(campaign)
 
 
 def _models() -> list[Any]:

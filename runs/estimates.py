@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics import Estimate
+from metrics import CONVENTIONS, Estimate, parse_measure
+from metrics.analysis.predictions import within_range
 from metrics.analysis.sampling import FEWEST, Design, Values
 from runs.models import Score, Scoring, Yardstick
 from runs.tables import unpacked_values
@@ -20,7 +21,7 @@ def scores_of(scoring: Scoring) -> Iterator[tuple[Score, Estimate | None]]:
     scores = scoring.scores.order_by("pk")
     for score in scores if sample.is_part else scores.defer("values", "predicted"):
         values = sample.values(score) if sample.is_part else None
-        yield score, sample.estimate(values) if values else None
+        yield score, sample.estimate_score(values, score) if values else None
 
 
 class Sample:
@@ -67,4 +68,9 @@ class Sample:
         return self.design.values(judged[self._places], unpacked_values(score.predicted).astype(np.float64))
 
     def estimate(self, values: Values) -> Estimate:
+        """Estimate a difference."""
         return self.design.estimate(values, future=True)
+
+    def estimate_score(self, values: Values, score: Score) -> Estimate:
+        convention = CONVENTIONS[score.convention]
+        return within_range(self.estimate(values), parse_measure(score.measure), convention)

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent
 LARGEST_SHARE = 0.25  # of the code, in one app
 CODE = {".py", ".html", ".js", ".css"}
 MOST_IN_A_ROOT = 12  # modules
-MOST_MODULES = 520
+MOST_MODULES = 500
 MOST_LINES_OF_A_VIEW = 20
 METHODS = {"get", "post", "put", "patch", "delete"}  # of the API's resources
 MOST_FILES_OF_A_PRESS = 8
@@ -85,7 +85,8 @@ def test_an_apps_root_holds_a_dozen_modules_at_most(app: str) -> None:
 
 
 def test_the_product_has_few_modules_and_nothing_is_hung_on_models() -> None:
-    modules = [file for app in apps() for file in (ROOT / app).rglob("*.py")]
+    files = [file for app in apps() for file in (ROOT / app).rglob("*.py")]
+    modules = [file for file in files if "migrations" not in file.parts]  # which only get added
     assert len(modules) <= MOST_MODULES
     of_models = [file for file in modules if "systems" not in file.parts]
     assert [file.name for file in of_models if "ignore[attr-defined]" in file.read_text(encoding="utf-8")] == []

@@ -105,7 +105,7 @@ def test_a_run(release: Release, rio: Membership) -> None:  # noqa: F811
 
 def test_a_release(judged: Any, leo: Membership) -> None:  # noqa: F811
     def freeze() -> None:
-        browser(leo).post(reverse("release-make", args=["films"]), {"licence": "CC0-1.0"})
+        browser(leo).post(reverse("release-make", args=["films"]), {"licence": "CC0-1.0", "with_unfinished": "on"})
         work_off()
 
     _, calls = calls_of(freeze)

@@ -1,4 +1,4 @@
-"""The leaderboard, one more measure, whether measures can be believed, and why a run has its score."""
+"""The leaderboard, one more measure, watched differences, whether measures can be believed, and why a score is so."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Shape, Text, Whole
-from api.operations import OR_LATER, RUNS, UNFIT, Answer, With, changes, reads
+from api.fields import Body, Choice, Page, Shape, Text, Whole
+from api.operations import OR_LATER, RUNS, UNFIT, Answer, Rows, With, changes, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobShape
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
 from base.errors import WrongState
 from campaigns.models import Membership
+from runs.access import watch as watch_of
 from runs.board import choices as board_choices
 from runs.board.choices import Queries
 from runs.board.files import numbers_of
@@ -26,11 +27,12 @@ from runs.explain import queries as explained_queries
 from runs.explain.cases import Case, Judged, Rank, Side, case_of
 from runs.explain.queries import Line, lines_of, scatter_file, texts_of
 from runs.measures import NAMES
-from runs.models import Yardstick
+from runs.models import Watch, Yardstick
 from runs.reliability import choices as examinations
 from runs.reliability.figures import BY_KEY
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
 from runs.scoring import ask_for_measure, score_runs
+from runs.watches import Look, begin, estimate_difference, last_look
 
 LARGEST = 10**9 - 1
 
@@ -274,3 +276,63 @@ def _side(side: Side, places: dict[int, int]) -> With:
     """Return a run on the query; values that are not counted are null."""
     values = {name: None if value != value else value for name, value in side.values.items()}
     return With(side, values=values, ranks=[With(rank, match=places.get(id(rank.match))) for rank in side.ranks])
+
+
+class LookShape(Shape):
+    of = Look, "at judged ranked value low high needed decided=is_decided"
+    helps = {
+        "judged": "queries up to the frontier",
+        "ranked": "all queries",
+        "value": "the difference over all queries, estimated",
+        "low": "of an interval that holds at all times, however often one looks",
+        "needed": "queries after which it is decided, if it stays so; null if all do not suffice",
+        "decided": "whether the interval excludes 0",
+    }
+
+
+class WatchShape(Shape):
+    of = Watch, "id=pk measure run=run.number other=other.number"
+    helps = {"run": "its number", "other": "the number of the run whose score is taken off"}
+    look = LookShape(allow_null=True, help_text="the last; null before the first")
+
+
+class NewWatch(Body):
+    run = Whole(min_value=1, max_value=LARGEST, help_text="its number")
+    other = Whole(min_value=1, max_value=LARGEST, help_text="the number of the run whose score is taken off")
+    measure = Text(max_length=80, help_text="its name, as the library parses it")
+
+
+class Watches(Resource, at=f"{CAMPAIGN}/watches", name="watches"):
+    @reads(Page(WatchShape))
+    def get(self) -> Any:
+        """The differences that leads of the campaign watch."""
+        rows = Watch.objects.filter(run__campaign=self.lead.campaign).select_related("run", "other")
+        return Rows(rows, ("pk",), lambda page: [*map(_with_look, page)])
+
+    @starts(WatchShape, UNFIT, body=NewWatch)
+    def post(self) -> Any:
+        """Watch the difference of two runs; the first look follows."""
+        watch = begin(self.lead, **self.data)
+        return self.under_way(estimate_difference.jobs(watch).first(), _with_look(watch))
+
+
+class OneWatch(Resource, at=f"{CAMPAIGN}/watches/<int:pk>", name="watch"):
+    @reads(WatchShape)
+    def get(self, pk: int) -> Any:
+        """A watched difference, with its last look."""
+        return _with_look(watch_of(self.lead, pk))
+
+    @starts(WatchShape)
+    def put(self, pk: int) -> Any:
+        """Look at a difference now."""
+        watch = watch_of(self.lead, pk)
+        return self.under_way(estimate_difference.ask(watch), _with_look(watch))
+
+    @changes()
+    def delete(self, pk: int) -> Any:
+        """Watch a difference no longer."""
+        watch_of(self.lead, pk).delete()
+
+
+def _with_look(watch: Watch) -> With:
+    return With(watch, look=last_look(watch))

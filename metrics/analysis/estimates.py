@@ -26,7 +26,7 @@ from ..measures.evaluate import Evaluator
 from ..measures.measure import Measure
 from .compare import Comparison, Difference, Interval, effect_size, holm, names_of
 from .planning import Spread, spread_of
-from .predictions import PredictedScores, Predictions, columns, view_of
+from .predictions import PredictedScores, Predictions, columns, view_of, within_range
 from .sampling import FEWEST, Design, Estimate, Values
 
 RULE = "regression on caption rank, 1"
@@ -93,7 +93,7 @@ class Estimator:
         MeasureError
             For a run that cannot be read, or holds none of the queries that nobody judged.
         """
-        return [{m: self._estimate(v) for m, v in each.items()} for each in self._values(*runs)]
+        return [{m: self._score(m, values) for m, values in each.items()} for each in self._values(*runs)]
 
     def differences(self, run: Any, other: Any) -> dict[Measure, Estimate]:
         """Estimate the score of a run less that of another on each measure. Parameters and errors: see `estimates`."""
@@ -116,7 +116,7 @@ class Estimator:
         intervals, differences = {}, []
         for measure in self.measures:
             for name, of_run in values.items():
-                mean = self._estimate(of_run[measure])
+                mean = self._score(measure, of_run[measure])
                 intervals[name, measure] = Interval(mean.value, mean.low, mean.high)
             found = [values[run][measure].less(values[other][measure]) for run, other in pairs]
             estimates = [self._estimate(each) for each in found]
@@ -129,6 +129,9 @@ class Estimator:
         return Comparison(
             convention, "estimated", level, baseline, tuple(values), self.measures, intervals, tuple(differences)
         )
+
+    def _score(self, measure: Measure, values: Values) -> Estimate:
+        return within_range(self._estimate(values), measure, self.convention)
 
     def _estimate(self, values: Values) -> Estimate:
         return self.design.estimate(values, self.future, self.confidence, self.anytime)
@@ -202,7 +205,7 @@ def estimate(
     >>> qrels = {str(n): [("a", n, n + 1, 4 - n), ("b", n, n + 1, 2)] for n in range(4)}
     >>> run = {str(n): [("a", n, n + 1, 1.0)] for n in range(6)}
     >>> print(estimate("nDCG_IoU(iou=0.5)@1", qrels, run, pool))
-    0.8750 [0.4947, 1.2553], estimated from 67% of the queries
+    0.8750 [0.4947, 1.0000], estimated from 67% of the queries
     """
     measure = parse_measure(measure)
     estimator = Estimator(

@@ -19,6 +19,7 @@ from ..measures.ground import Ground
 from ..measures.measure import Measure
 from ..measures.results import Scores, reported
 from ..measures.scores import gains
+from .sampling import Estimate
 
 ENOUGH = 30  # judged candidates; from fewer, a rank's mean is smoothed over the ranks around it
 
@@ -159,6 +160,15 @@ def view_of(measure: Measure, convention: Convention) -> View:
 def columns(scores: Scores) -> list[Floats]:
     """Values of each query on the scale of the aggregate, for each measure."""
     return [reported(m, v, scores.convention) for m, v in zip(scores.measures, scores.values, strict=True)]
+
+
+def within_range(score: Estimate, measure: Measure, convention: Convention) -> Estimate:
+    """The estimate of a score, cut to the range of its measure, beyond which few queries may lead."""
+    if not measure.definition.share:
+        return score
+    is_percent = convention.options(measure.definition.family).report.startswith("percent")
+    value, low, high = np.clip([score.value, score.low, score.high], 0, 100 if is_percent else 1).tolist()
+    return replace(score, value=value, low=low, high=high)
 
 
 def _with_scale(measure: Measure, scale: Floats) -> Measure:

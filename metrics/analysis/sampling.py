@@ -27,7 +27,8 @@ class Estimate:
     Attributes
     ----------
     value, se, low, high
-        The estimate, its standard error, and its interval; on the scale of the measure's aggregate.
+        The estimate, its standard error, and its interval, on the scale of the measure's aggregate; of a score, cut to
+        the measure's range.
     plain, plain_se
         The mean of the judged queries alone, and its standard error.
     slope

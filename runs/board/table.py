@@ -183,7 +183,7 @@ def _estimate(rows: list[Row], found: list[tuple[Run, Found]], choices: Choices,
         for n, measure in enumerate(choices.measures):
             score = scores.get(str(measure))
             if score and (values := sample.values(score)):
-                mean, cell = sample.estimate(values), row.cells[n]
+                mean, cell = sample.estimate_score(values, score), row.cells[n]
                 row.cells[n] = Cell(mean.value, mean.low, mean.high, cell.spread, plain=cell.value)
 
 

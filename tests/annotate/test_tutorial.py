@@ -152,5 +152,5 @@ def test_it_names_no_film(taught: list[Example], ada: Membership, member: Callab
     hidden = ("secret", "similarity", "caption", "11.25", "14.5", "leo")
     queries = [f"?step={step}" for step in range(1, 7)] + [f"?step=4&example={n}&answer=2" for n in range(1, 6)]
     for query in queries:
-        html: Any = page(ada, query)
+        html = re.sub(r'value="\w{64}"', "", page(ada, query))  # without tokens, which are random
         assert not [each for each in hidden if each in html]

@@ -22,15 +22,16 @@ from judging.work.claiming import claim
 from tests.cast import judge_all
 campaign = Campaign.objects.get(name="review")
 people = dict(campaign.memberships.filter(role="annotator").values_list("user__username", "pk"))
+texts = list(Batch.objects.in_campaign(campaign).order_by("pk").values_list("query__text", flat=True))
 def grade(name, candidate):
-    if candidate.query.text == "A person sits down." and candidate.rank < 3:
+    if candidate.query.text == texts[0] and candidate.rank < 3:
         return {"asha": 0, "ben": 4, "chen": 0, "devi": 4}[name]
-    return 4 if candidate.query.text == "A person stands up." else 1
+    return 4 if candidate.query.text == texts[1] else 1
 for name in ("asha", "ben", "chen", "devi"):
     member = Membership.objects.get(pk=people[name])
     while work := claim(member):
         judge_all(work, lambda candidate: grade(name, candidate))
-print("settled", Batch.objects.in_campaign(campaign).to_review().count())
+print("settled", Batch.objects.in_campaign(campaign).to_review().count(), *texts, sep="\n")
 """
 
 
@@ -43,7 +44,9 @@ def page(server: Installation, tmp_path: Path, chromium: Browser) -> Iterator[Pa
     wait_until_open(server, "review", len(TEXTS))
     server.accounts("review", "annotator", "asha", "ben", "chen", "devi")
     password = server.accounts("review", "lead", "rita")["rita"]
-    assert "settled 4" in server.shell(JUDGE)
+    *_, settled, number, first, second, third, fourth = server.shell(JUDGE).strip().split("\n")
+    assert (settled, number) == ("settled", "4")
+    TEXTS[:] = [first, second, third, fourth]  # in the order in which they were opened, which is drawn
     with signed_in(server, chromium, "rita", password) as rita:
         yield rita.page
 
