@@ -43,7 +43,7 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the databases that they are for, and let long files begin: with servers, then with many tests."""
+    """Mark tests by the databases that they are for, and let files that take long begin."""
     for item in items:
         uses = item.get_closest_marker("django_db")
         if uses or "db" in _fixtures(item):
@@ -54,7 +54,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             with_servers.add(item.path)
             item.stash[forks.needs_server] = True
     tests = Counter(item.path for item in items if item.path not in with_servers)
-    items.sort(key=lambda item: (item.path not in with_servers, -tests[item.path]))
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path not in with_servers, item.path not in slow, -tests[item.path]))
 
 
 def pytest_collection_finish() -> None:

@@ -251,7 +251,7 @@ def adjudicate(page: Page, rank: int) -> None:
     page.check(f"#rank-{rank} [name=grade][value='3']")
     page.fill(f"#rank-{rank} [name=reason]", "nearly all of it")
     page.click(f"#rank-{rank} form button:has-text('Give this grade')")
-    expect(page.locator(".message")).to_contain_text(f"Rank {rank} has grade 3 from you")
+    expect(page.locator(".message.success")).to_contain_text(f"Rank {rank} has grade 3 from you")
     expect(page.locator(f"#rank-{rank} td strong")).to_have_text("3")
 
 
