@@ -28,17 +28,22 @@ def pool_lines(scope: Scope) -> Lines:
     They are the same whether or not the query is judged, and however many batches it has. `withdrawn` is there, and
     true, if the query was withdrawn for what judging it showed.
     """
+    for each, candidates in ranked_queries(scope):
+        record: dict[str, Any] = {
+            "query_id": each.query_id,
+            "sample": each.sample,
+            "stratum": each.stratum,
+            "candidates": candidates,
+        }
+        yield json.dumps(record | ({"withdrawn": True} if each.withdrawn else {}), ensure_ascii=False) + "\n"
+
+
+def ranked_queries(scope: Scope) -> Iterator[tuple[Ordered, list[str]]]:
+    """Yield each query that the sample stands for, in the campaign's order, with the ids of its ranked moments."""
     rest = iter(scope.order)
     while some := list(islice(rest, QUERIES_AT_A_TIME)):
         found = _ranked(some)
-        for each in some:
-            record: dict[str, Any] = {
-                "query_id": each.query_id,
-                "sample": each.sample,
-                "stratum": each.stratum,
-                "candidates": found[each.pk],
-            }
-            yield json.dumps(record | ({"withdrawn": True} if each.withdrawn else {}), ensure_ascii=False) + "\n"
+        yield from ((each, found[each.pk]) for each in some)
 
 
 def _ranked(queries: list[Ordered]) -> dict[int, list[str]]:

@@ -22,13 +22,14 @@ from campaigns.events import About, Happened, listens
 from campaigns.models import Campaign, Membership
 from jobs.queue import Lane
 from jobs.registry import Report, kind
-from judging.models import Candidate, Judgement
-from judging.review.frontier import Frontier, frontier
+from judging.models import Judgement
+from judging.review.frontier import frontier, up_to
 from metrics import Estimator, MeasureError, Pool, Qrels, as_pool, convention_named, qrels_from_dict
 from metrics import Run as Ranking
-from metrics.analysis.planning import queries_to_decide
 from metrics.analysis.predictions import view_of
 from metrics.analysis.sampling import FEWEST
+from releases.exports import MOMENT, Scope
+from releases.sample import ranked_queries
 from reports.statistics.progress import SECONDS
 from reports.summaries import PROGRESS, current_summary
 from runs.board.choices import measure_named
@@ -39,7 +40,6 @@ from runs.tables import read_table
 
 MOST = 20  # differences of a campaign
 EVERY = timedelta(hours=1)  # a look by itself, when a query is closed
-MOMENT = ("moment__video__name", "moment__start", "moment__end")
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,9 @@ class Cost:
 
     hours: float
     money: Decimal | None
+
+    def times(self, queries: int) -> Cost:
+        return Cost(queries * self.hours, None if self.money is None else queries * self.money)
 
 
 def watches_of(campaign: Campaign) -> list[Watch]:
@@ -136,18 +139,18 @@ def estimate_difference(watch: Watch, report: Report) -> None:
     """Look at a difference, and keep what was found. Raise MeasureError if it cannot be estimated."""
     campaign = watch.run.campaign
     report(0, 2, "reading the judgements")
-    now, found = timezone.now(), frontier(campaign)
+    now, scope = timezone.now(), Scope(campaign, with_finished=False, with_unfinished=False)
+    found = scope.frontier
     if found.left_out:
         raise MeasureError(
             "queries were withdrawn for what judging them showed, so the judged ones are no random sample"
         )
     if found.sample < FEWEST:
         raise MeasureError(f"{found.sample} queries are finished up to the frontier; an estimate needs {FEWEST}")
-    estimator = Estimator(watch.measure, _qrels(campaign, found), _pool(campaign, found), future=True, anytime=True)
+    estimator = Estimator(watch.measure, _qrels(scope), _pool(scope), future=True, anytime=True)
     report(1, 2, "scoring both runs")
     runs = [read_table(Ranking, each.table, name=each.name) for each in (watch.run, watch.other)]
-    ((measure, difference),) = estimator.differences(*runs).items()
-    needed = queries_to_decide(difference, estimator.spreads(*runs)[measure])
+    ((difference, needed),) = estimator.progress(*runs).values()
     look = {name: getattr(difference, name) for name in ("judged", "ranked", "value", "low", "high")}
     watch.looks = [each for each in watch.looks if each["judged"] != difference.judged]
     watch.looks.append(look | {"at": now.isoformat(), "needed": needed})
@@ -158,34 +161,26 @@ def estimate_difference(watch: Watch, report: Report) -> None:
 def cost_of(campaign: Campaign, queries: int) -> Cost:
     """Return what judging more queries costs, if they take as much as those up to the frontier did."""
     found = frontier(campaign)
-    of_sample = {"candidate__query__campaign": campaign, "candidate__query__in": _sample(campaign, found)}
-    judgements = Judgement.objects.filter(seat__isnull=False, **of_sample).count() / max(1, found.sample)
+    sample = up_to(campaign, found).values("pk")
+    counted = Judgement.objects.filter(seat__isnull=False, candidate__query__in=sample).count()
     progress: dict[str, Any] = current_summary(campaign, PROGRESS).counts or {}
-    hours = queries * judgements * (progress.get("mean") or SECONDS) / 3600
+    hours = queries * counted / max(1, found.sample) * (progress.get("mean") or SECONDS) / 3600
     rate = campaign.hourly_rate
     return Cost(hours, None if rate is None else rate * Decimal(hours))
 
 
-def _sample(campaign: Campaign, found: Frontier) -> Any:
-    return campaign.queries.pool().filter(found.before, closed=True).values("pk")
-
-
-def _qrels(campaign: Campaign, found: Frontier) -> Qrels:
-    rows = Candidate.objects.settled().filter(query__in=_sample(campaign, found)).order_by("query", "rank")
+def _qrels(scope: Scope) -> Qrels:
+    rows = scope.candidates.settled().order_by("query", "rank")
     moments: dict[str, list[tuple[str, float, float, int]]] = defaultdict(list)
     for query, *moment, grade in rows.values_list("query__query_id", *MOMENT, "grade"):
         moments[query].append((*moment, grade))
     return qrels_from_dict(moments, lenient=True)
 
 
-def _pool(campaign: Campaign, found: Frontier) -> Pool:
-    ranked = campaign.queries.ranked_population()
-    rows = Candidate.objects.ranked().filter(query__in=ranked.order_by().values("pk")).order_by("query", "rank")
-    moments: dict[str, list[tuple[str, float, float]]] = defaultdict(list)
-    for query, *moment in rows.values_list("query__query_id", *MOMENT):
-        moments[query].append(tuple(moment))
-    pool = as_pool(moments)
-    strata = dict(ranked.values_list("query_id", "stratum"))
-    sample = set(campaign.queries.filter(pk__in=_sample(campaign, found)).values_list("query_id", flat=True))
-    in_sample = np.array([query in sample for query in pool.queries])
-    return replace(pool, sample=in_sample, strata=tuple(strata[query] for query in pool.queries))
+def _pool(scope: Scope) -> Pool:
+    """Return what `pool.jsonl` of a release would hold now."""
+    ranked = list(ranked_queries(scope))
+    pool = as_pool({each.query_id: candidates for each, candidates in ranked})
+    return replace(
+        pool, sample=np.array([each.sample for each, _ in ranked]), strata=tuple(each.stratum for each, _ in ranked)
+    )

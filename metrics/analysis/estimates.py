@@ -25,7 +25,7 @@ from ..measures.definitions import Measures, parse_measure, parse_measures
 from ..measures.evaluate import Evaluator
 from ..measures.measure import Measure
 from .compare import Comparison, Difference, Interval, effect_size, holm, names_of
-from .planning import Spread, spread_of
+from .planning import Spread, queries_to_decide, spread_of
 from .predictions import PredictedScores, Predictions, columns, view_of, within_range
 from .sampling import FEWEST, Design, Estimate, Values
 
@@ -97,13 +97,18 @@ class Estimator:
 
     def differences(self, run: Any, other: Any) -> dict[Measure, Estimate]:
         """Estimate the score of a run less that of another on each measure. Parameters and errors: see `estimates`."""
-        first, second = self._values(run, other)
-        return {measure: self._estimate(first[measure].less(second[measure])) for measure in self.measures}
+        return {measure: self._estimate(values) for measure, values in self._between(run, other).items()}
+
+    def progress(self, run: Any, other: Any) -> dict[Measure, tuple[Estimate, int | None]]:
+        """As `differences`, each with the number of queries after which it is decided: see `queries_to_decide`."""
+        between = self._between(run, other)
+        estimates = {measure: self._estimate(values) for measure, values in between.items()}
+        spreads = {measure: spread_of(self.design, values) for measure, values in between.items()}
+        return {m: (estimate, queries_to_decide(estimate, spreads[m])) for m, estimate in estimates.items()}
 
     def spreads(self, run: Any, other: Any) -> dict[Measure, Spread]:
         """How the difference of two runs varies between queries, for planning: see `queries_to_judge`."""
-        first, second = self._values(run, other)
-        return {measure: spread_of(self.design, first[measure].less(second[measure])) for measure in self.measures}
+        return {measure: spread_of(self.design, values) for measure, values in self._between(run, other).items()}
 
     def compare(self, *runs: Any, baseline: str | None = None) -> Comparison:
         """Compare runs by estimated differences: as `compare` does with scores of queries that are judged in full.
@@ -135,6 +140,10 @@ class Estimator:
 
     def _estimate(self, values: Values) -> Estimate:
         return self.design.estimate(values, self.future, self.confidence, self.anytime)
+
+    def _between(self, run: Any, other: Any) -> dict[Measure, Values]:
+        first, second = self._values(run, other)
+        return {measure: first[measure].less(second[measure]) for measure in self.measures}
 
     def _values(self, *runs: Any) -> list[dict[Measure, Values]]:
         sources = [run_source(run, self.convention.lenient) for run in runs]

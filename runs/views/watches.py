@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from base.request_fields import text_in, whole_in
 from campaigns.models import Campaign
-from campaigns.pages import campaign_page, while_working
+from campaigns.pages import campaign_page
 from judging.review.frontier import frontier
 from metrics import parse_measure
 from runs import access
@@ -41,10 +41,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         "runs": open_runs(lead.campaign),
         "measures": [parse_measure(each) for each in NDCG],
     }
-    answer = campaign_page(request, lead, "runs/watches.html", **context)
-    return (
-        while_working(answer, any(job.is_unfinished for job in jobs)) if request.headers.get("hx-request") else answer
-    )
+    return campaign_page(request, lead, "runs/watches.html", **context)
 
 
 @require_POST
@@ -67,8 +64,9 @@ def _rows(campaign: Campaign) -> list[tuple[Watch, Look | None, dict[str, str] |
     """Return the watched differences, with their last look, its picture, and what deciding them costs."""
     found = [(watch, last_look(watch)) for watch in watches_of(campaign)]
     widest = max([WIDE, *(max(abs(look.low), abs(look.high)) for _, look in found if look)])
+    of_one = cost_of(campaign, 1) if any(look and look.more for _, look in found) else None
     return [
-        (watch, look, _picture(look, widest), cost_of(campaign, look.more) if look.more else None)
+        (watch, look, _picture(look, widest), of_one.times(look.more) if of_one and look.more else None)
         if look
         else (watch, None, None, None)
         for watch, look in found

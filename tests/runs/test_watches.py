@@ -16,6 +16,7 @@ from jobs.models import Job
 from jobs.running import work_off
 from judging.models import Query, Review
 from judging.models.states import WithdrawnFor
+from judging.review.frontier import frontier
 from judging.review.reviewing import review
 from metrics import estimate_difference
 from runs.models import Run, Watch
@@ -68,6 +69,14 @@ def test_a_look_is_the_librarys_estimate_of_the_queries_up_to_the_frontier(lead:
     assert look.value == pytest.approx(found.value)
     assert [look.low, look.high] == pytest.approx([found.low, found.high])
     assert cost_of(lead.campaign, 2).hours > 0
+
+
+def test_a_query_that_is_not_ranked_yet_is_one_of_all_as_in_a_release(lead: Membership) -> None:
+    Query.objects.create(campaign=lead.campaign, query_id="last", text="Somebody waves.", place=1.0)
+    finish(lead.campaign, 4)
+    look = last_look(looked(begin(lead, 1, 2, MEASURE)))
+    assert look
+    assert (look.judged, look.ranked) == (4, frontier(lead.campaign).queries) == (4, 7)
 
 
 def test_too_few_queries_are_a_failure_in_words(lead: Membership) -> None:
