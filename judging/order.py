@@ -37,12 +37,12 @@ def spread(seed: int, stratum: str, query_ids: Iterable[str]) -> dict[str, float
 
 def places(seed: int, strata: Mapping[str, str]) -> dict[str, float]:
     """Return the place of each query, by its id. Given is the stratum of each, which is empty if it has none."""
-    found = {query_id: place(seed, query_id) for query_id, stratum in strata.items() if not stratum}
     parts: dict[str, list[str]] = defaultdict(list)
     for query_id, stratum in strata.items():
         parts[stratum].append(query_id)
+    found = {query_id: place(seed, query_id) for query_id in parts.pop("", [])}
     for stratum, query_ids in parts.items():
-        found |= spread(seed, stratum, query_ids) if stratum else {}
+        found |= spread(seed, stratum, query_ids)
     return found
 
 

@@ -13,11 +13,12 @@ from typing import Any
 
 from judging import order
 from judging.models import Candidate
+from metrics.analysis.estimates import RULE
 from metrics.formats.moment_ids import moment_id
+from metrics.formats.pool import flaw_of
 from releases.exports import MOMENT, Lines, Ordered, Scope
 
 POOL = "pool.jsonl"
-RULE = "regression on caption rank, 1"  # of the estimates that a sample is for
 QUERIES_AT_A_TIME = 500
 
 
@@ -63,13 +64,6 @@ def estimates(scope: Scope) -> dict[str, Any]:
         "sample": found.sample,
         "beyond": found.beyond,
         "random": found.is_random,
-        "why_not": list(_why_not(scope)),
+        "why_not": [flaw] if (flaw := flaw_of(found.left_out)) else [],
         "order_sha256": order.checksum(each.query_id for each in scope.order),
     }
-
-
-def _why_not(scope: Scope) -> Iterator[str]:
-    """Yield each reason for which the queries up to the frontier are no random sample."""
-    if number := scope.frontier.left_out:
-        words = "1 query was" if number == 1 else f"{number:,} queries were"
-        yield f"{words} withdrawn for what judging showed"

@@ -69,9 +69,3 @@ def _place(queries: QueryQuerySet) -> Subquery:
 def up_to(campaign: Campaign, found: Frontier) -> QueryQuerySet:
     """Return the queries up to the frontier."""
     return campaign.queries.pool().filter(found.before)
-
-
-def ids_in_order(campaign: Campaign) -> list[str]:
-    """Return the ids of all queries of which those up to the frontier are a sample, in their order."""
-    rows = campaign.queries.ranked_population().values_list("place", "query_id")
-    return [query_id for _, query_id in sorted(rows)]

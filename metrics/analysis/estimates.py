@@ -29,7 +29,7 @@ from .planning import Spread, queries_to_decide, spread_of
 from .predictions import PredictedScores, Predictions, columns, view_of, within_range
 from .sampling import FEWEST, Design, Estimate, Values
 
-RULE = "regression on caption rank, 1"
+RULE = "regression on caption rank, 1"  # with its version; releases name it
 
 
 class Estimator:

@@ -102,7 +102,7 @@ def read_pool(path: str | Path) -> Pool:
     if samples and len(samples) < len(moments):
         other = next(query for query in moments if query not in samples)
         raise MeasureError(f"{source}: query {other!r} lacks the field sample; all queries have it, or none")
-    return _pool(source, moments, samples, strata, _flaw(missing))
+    return _pool(source, moments, samples, strata, flaw_of(missing))
 
 
 def _pool(
@@ -145,8 +145,8 @@ def _truth(place: Place, field: str, value: Any) -> bool:
     raise place.fail(f"{field} is {show(value)}; it must be true or false")
 
 
-def _flaw(withdrawn: int) -> str:
-    """Why the sample is not random, if so many queries of it were withdrawn for what judging them showed."""
+def flaw_of(withdrawn: int) -> str:
+    """Why a sample is not random, of which so many queries were withdrawn for what judging them showed; empty for 0."""
     if not withdrawn:
         return ""
     return f"{'1 query was' if withdrawn == 1 else f'{withdrawn:,} queries were'} withdrawn for what judging showed"
