@@ -9,15 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics import CONVENTIONS, Estimate, parse_measure
-from metrics.analysis.predictions import within_range
+from metrics.analysis.predictions import within_range, without_grades
 from metrics.analysis.sampling import FEWEST, Design, Values
 from runs.models import Score, Scoring, Yardstick
 from runs.tables import unpacked_values
 
 
-def scores_of(scoring: Scoring) -> Iterator[tuple[Score, Estimate | None]]:
+def sample_of(scoring: Scoring) -> Sample:
+    """Return the sample of the release on which a run was scored."""
+    return Sample(Yardstick.objects.get(release=scoring.release_id))
+
+
+def scores_of(scoring: Scoring, sample: Sample) -> Iterator[tuple[Score, Estimate | None]]:
     """Yield the scores of a scoring, each with the estimate over all ranked queries where there is one."""
-    sample = Sample(Yardstick.objects.get(release=scoring.release_id))
     scores = scoring.scores.order_by("pk")
     for score in scores if sample.is_part else scores.defer("values", "predicted"):
         values = sample.values(score) if sample.is_part else None
@@ -64,7 +68,8 @@ class Sample:
         """Return what a run scores, ready to be estimated; None if it has no prediction, or no query counts."""
         if score.predicted is None:
             return None
-        judged = np.append(unpacked_values(score.values), np.nan).astype(np.float64)
+        measure, convention = parse_measure(score.measure), CONVENTIONS[score.convention]
+        judged = np.append(unpacked_values(score.values).astype(np.float64), without_grades(measure, convention))
         return self.design.values(judged[self._places], unpacked_values(score.predicted).astype(np.float64))
 
     def estimate(self, values: Values) -> Estimate:

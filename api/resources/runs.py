@@ -25,7 +25,7 @@ from campaigns.uploads import take_piece
 from metrics import Estimate
 from metrics.formats import RUN_FORMATS, TASKS
 from runs import access
-from runs.estimates import scores_of
+from runs.estimates import sample_of, scores_of
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit
 from runs.scoring import newest_release, score_runs
@@ -234,5 +234,5 @@ class Scores(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scores", name="run-scor
 def _scores(scoring: Scoring | None) -> Any:
     if scoring is None:
         return UNSCORED
-    scores = [With(score, estimate=estimate) for score, estimate in scores_of(scoring)]
+    scores = [With(score, estimate=estimate) for score, estimate in scores_of(scoring, sample_of(scoring))]
     return With(scoring, release=scoring.release.version, scores=scores)

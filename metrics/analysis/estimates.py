@@ -26,7 +26,7 @@ from ..measures.evaluate import Evaluator
 from ..measures.measure import Measure
 from .compare import Comparison, Difference, Interval, effect_size, holm, names_of
 from .planning import Spread, queries_to_decide, spread_of
-from .predictions import PredictedScores, Predictions, columns, view_of, within_range
+from .predictions import PredictedScores, Predictions, columns, view_of, within_range, without_grades
 from .sampling import FEWEST, Design, Estimate, Values
 
 RULE = "regression on caption rank, 1"  # with its version; releases name it
@@ -159,8 +159,8 @@ class Estimator:
         ]
 
     def _made_ready(self, measure: Measure, scores: Floats, predicted: Floats) -> Values:
-        left_out = 0.0 if self.convention.options(measure.definition.family).empty == "zero" else np.nan
-        values = self.design.values(np.append(scores, left_out)[self._places], predicted)
+        judged = np.append(scores, without_grades(measure, self.convention))[self._places]
+        values = self.design.values(judged, predicted)
         if values is None:
             raise MeasureError(f"{measure} cannot be estimated: the convention leaves out all judged queries")
         return values

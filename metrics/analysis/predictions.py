@@ -162,6 +162,11 @@ def columns(scores: Scores) -> list[Floats]:
     return [reported(m, v, scores.convention) for m, v in zip(scores.measures, scores.values, strict=True)]
 
 
+def without_grades(measure: Measure, convention: Convention) -> float:
+    """What a judged query scores of which no pair has a grade: 0, or NaN if the convention leaves it out."""
+    return 0.0 if convention.options(measure.definition.family).empty == "zero" else np.nan
+
+
 def within_range(score: Estimate, measure: Measure, convention: Convention) -> Estimate:
     """The estimate of a score, cut to the range of its measure, beyond which few queries may lead."""
     if not measure.definition.share:

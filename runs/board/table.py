@@ -14,6 +14,7 @@ from base.errors import BadValue
 from campaigns.models import Membership
 from metrics import Measure
 from metrics.analysis.compare import bootstrap_columns, holm, p_value
+from metrics.analysis.sampling import Values as SampleValues
 from metrics.measures.results import AGGREGATES
 from releases.models import Release
 from runs.board.choices import Choices
@@ -112,12 +113,13 @@ def board(member: Membership, yardstick: Yardstick, choices: Choices, mask: Mask
     _count_judged(rows, found, choices, mask)
     if mask is not None:
         _score_part(rows, found, choices, mask)
+    values = _values_of_sample(found, choices, sample) if estimates else []
     if estimates:
-        _estimate(rows, found, choices, sample)
+        _estimate(rows, found, choices, sample, values)
     if choices.baseline is not None:
         _compare(rows, found, choices, mask)
         if estimates:
-            _compare_estimates(rows, found, choices, sample)
+            _compare_estimates(rows, sample, values)
     if choices.seeds:
         rows = list(_by_system(rows))
     _mark_best(rows, choices)
@@ -177,25 +179,39 @@ def _score_part(rows: list[Row], found: list[tuple[Run, Found]], choices: Choice
                 row.cells[n].low, row.cells[n].high = float(low[n, r]), float(high[n, r])
 
 
-def _estimate(rows: list[Row], found: list[tuple[Run, Found]], choices: Choices, sample: Sample) -> None:
+def _values_of_sample(
+    found: list[tuple[Run, Found]], choices: Choices, sample: Sample
+) -> list[list[SampleValues | None]]:
+    """Return what estimates are made of, by measure and run; None where a run has none."""
+    scores = [[of.get(str(measure)) for _, of in found] for measure in choices.measures]
+    return [[sample.values(score) if score else None for score in column] for column in scores]
+
+
+def _estimate(
+    rows: list[Row],
+    found: list[tuple[Run, Found]],
+    choices: Choices,
+    sample: Sample,
+    values: list[list[SampleValues | None]],
+) -> None:
     """Put estimates over all ranked queries into the cells of runs that rank moments for these."""
-    for row, (_, scores) in zip(rows, found, strict=True):
-        for n, measure in enumerate(choices.measures):
-            score = scores.get(str(measure))
-            if score and (values := sample.values(score)):
-                mean, cell = sample.estimate_score(values, score), row.cells[n]
+    for n, measure in enumerate(choices.measures):
+        for row, (_, scores), each in zip(rows, found, values[n], strict=True):
+            if each:
+                mean, cell = sample.estimate_score(each, scores[str(measure)]), row.cells[n]
                 row.cells[n] = Cell(mean.value, mean.low, mean.high, cell.spread, plain=cell.value)
 
 
-def _compare_estimates(rows: list[Row], found: list[tuple[Run, Found]], choices: Choices, sample: Sample) -> None:
+def _compare_estimates(rows: list[Row], sample: Sample, values: list[list[SampleValues | None]]) -> None:
     """Test estimated differences to the baseline where both are estimated; other cells stay as they are."""
     place = next(n for n, row in enumerate(rows) if row.is_baseline)
-    for n, measure in enumerate(choices.measures):
-        scores = [of.get(str(measure)) for _, of in found]
-        values = [sample.values(score) if score else None for score in scores]
-        base = values.pop(place)
-        others = [row for row in rows if not row.is_baseline]
-        pairs = [(row, each.less(base)) for row, each in zip(others, values, strict=True) if base and each]
+    for n, column in enumerate(values):
+        base = column[place]
+        pairs = [
+            (row, each.less(base))
+            for row, each in zip(rows, column, strict=True)
+            if base and each and not row.is_baseline
+        ]
         differences = [sample.estimate(each) for _, each in pairs]
         p = holm(np.array([sample.design.p_value(each) for each in differences]))
         for (row, _), difference, corrected in zip(pairs, differences, p.tolist(), strict=True):

@@ -22,9 +22,9 @@ from campaigns.uploads import announced, progress_answer, take_piece
 from jobs.models import Job
 from metrics import CONVENTIONS, Estimate
 from runs import access
-from runs.estimates import Sample, scores_of
+from runs.estimates import sample_of, scores_of
 from runs.measures import NAMES
-from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility, Yardstick
+from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, receive_run, submit
 from runs.scoring import jobs_on, newest_release
 
@@ -95,9 +95,9 @@ def _scores(run: Run, version: str = "") -> dict[str, Any]:
         number = whole("release", version, "the number of a release")
         scoring = get_object_or_404(run.scorings.select_related("release"), release__version=number)
     found: dict[str, list[tuple[Score, Estimate | None]]] = defaultdict(list)
-    for score, estimate in scores_of(scoring) if scoring else ():
+    sample = sample_of(scoring) if scoring else None
+    for score, estimate in scores_of(scoring, sample) if scoring and sample else ():
         found[score.convention].append((score, estimate))
-    sample = Sample(Yardstick.objects.get(release=scoring.release)) if scoring else None
     refusals = scoring.refusals if scoring else {}
     conventions = [(CONVENTIONS[name], found[name], refusals.get(name)) for name in NAMES if scoring]
     about = {

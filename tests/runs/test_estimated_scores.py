@@ -7,6 +7,7 @@ from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 from django.urls import reverse
 
@@ -18,7 +19,9 @@ from metrics import Estimator
 from releases.archive import ReleaseArchive
 from releases.freezing import freeze
 from releases.models import Release
-from runs.models import Score
+from runs.estimates import Sample
+from runs.models import Score, Yardstick
+from runs.tables import packed_values
 from tests.cast import browser, content_of
 from tests.runs.conftest import best
 from tests.runs.uploading import uploaded
@@ -112,6 +115,16 @@ def test_a_release_of_all_queries_is_judged_in_full(
     page = content_of(browser(rio).get(reverse("leaderboard", args=[part.campaign.name]))).decode()
     assert "Judged in full." in page
     assert "Estimated" not in page
+
+
+@pytest.mark.parametrize(("convention", "mean"), [("paper", 0.75), ("released", 0.5)])
+def test_a_judged_query_without_a_grade_counts_as_in_the_library(convention: str, mean: float) -> None:
+    """All pairs of the third query were discarded, so that the qrels do not have it."""
+    ranked = [[0, True, ""], [1, True, ""], [None, True, ""], [None, False, ""]]
+    stored = {"values": packed_values(np.array([1.0, 0.5])), "predicted": packed_values(np.full(4, 0.5))}
+    values = Sample(Yardstick(ranked=ranked)).values(Score(convention=convention, measure=MEASURE, **stored))
+    assert values
+    assert values.mean == pytest.approx(mean)
 
 
 def test_one_rating_of_each_pair_is_said(scored: Release, rio: Membership) -> None:
