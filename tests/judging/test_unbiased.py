@@ -154,8 +154,9 @@ def old_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_the_frontier_is_like_all_queries(many: Campaign) -> None:
-    found = list(errors(many, range(2), with_finished=False))
-    assert abs(sum(found) / len(found)) < 0.02
+    """One seed is no proof; forty seeds, below, are."""
+    (found,) = errors(many, range(1), with_finished=False)
+    assert abs(found) < 0.02
 
 
 def test_what_was_finished_first_in_the_order_of_before_is_not(many: Campaign, old_order: None) -> None:
