@@ -1,10 +1,10 @@
-"""How many queries must be judged to tell two systems apart, before anything is judged.
+"""How many queries must be judged to tell two systems apart, before anything is judged, and what that takes.
 
 See T. Sakai, Topic set size design, 2016.
 """
 
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, inf, sqrt
 
 from scipy.stats import nct
 from scipy.stats import t as student
@@ -14,6 +14,7 @@ from .sampling import FEWEST, Design, Estimate, Values, width
 
 MOST = 1_000_000  # queries
 JUDGEMENTS = 69.4  # of a query of TVR-Ranking: 227,768 of 3,280 queries
+SECONDS = 19.0  # of a judgement of TVR-Ranking: 1,200 hours for 227,808
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,78 @@ class Spread:
 TVR_RANKING = {"spread": Spread(0.1441, 0.0705), "close": Spread(0.1077, 0.0701), "rerank": Spread(0.0560, 0.0527)}
 
 
+@dataclass(frozen=True)
+class Work:
+    """What judging takes.
+
+    Attributes
+    ----------
+    judgements
+        Of a query.
+    seconds
+        Of a judgement.
+    pay
+        For an hour; None if nobody knows.
+    hours
+        That all annotators together work in a week; None if nobody knows.
+    """
+
+    judgements: float = JUDGEMENTS
+    seconds: float = SECONDS
+    pay: float | None = None
+    hours: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None and not 0 < value < inf:
+                raise MeasureError(f"{name} is {value:g}; it must be positive")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many queries must be judged in one of the two ways, and what that takes.
+
+    All but the way are None if no number of queries is enough, cost and weeks also if nobody knows the pay, the hours.
+    """
+
+    way: str
+    queries: int | None = None
+    judgements: int | None = None
+    hours: int | None = None
+    cost: int | None = None
+    weeks: int | None = None
+
+
+def plans(
+    difference: float,
+    spread: Spread,
+    work: Work | None = None,
+    *,
+    power: float = 0.8,
+    level: float = 0.05,
+    ranked: float = inf,
+) -> list[Plan]:
+    """Return the plan with queries that are judged alone, and the one in which the ranked queries correct them.
+
+    Parameters and errors: see `queries_to_judge`.
+    """
+    ways = {"judged alone": None, "corrected by the ranked queries": ranked}
+    return [
+        _plan(way, queries_to_judge(difference, spread, power=power, level=level, ranked=number), work or Work())
+        for way, number in ways.items()
+    ]
+
+
+def _plan(way: str, queries: int | None, work: Work) -> Plan:
+    if queries is None:
+        return Plan(way)
+    judgements = queries * work.judgements
+    hours = judgements * work.seconds / 3600
+    cost = None if work.pay is None else round(hours * work.pay)
+    weeks = None if work.hours is None else ceil(hours / work.hours)
+    return Plan(way, queries, round(judgements), round(hours), cost, weeks)
+
+
 def queries_to_judge(
     difference: float, spread: Spread, *, power: float = 0.8, level: float = 0.05, ranked: float | None = None
 ) -> int | None:
@@ -81,7 +154,7 @@ def queries_to_judge(
     >>> queries_to_judge(0.02, TVR_RANKING["spread"], ranked=float("inf"))
     100
     """
-    if not difference > 0:
+    if not 0 < difference < inf:
         raise MeasureError(f"difference is {difference:g}; it must be positive")
     if not 0 < level < power < 1:
         raise MeasureError(f"power is {power:g} and level {level:g}; they must be 0 < level < power < 1")

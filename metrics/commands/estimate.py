@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from .. import Estimate, Measure, Spread
 
 LIKE = ("spread", "close", "rerank")
-WAYS = {"judged in full": None, "corrected by the ranked queries": math.inf}
 
 
 def add(commands: Any) -> None:
@@ -51,7 +50,7 @@ def add_plan(commands: Any) -> None:
     parser.add_argument("--sd", type=float, help="instead: standard deviation of the difference between queries")
     parser.add_argument("--sd-left", type=float, help="and of what the caption ranks do not explain (default: --sd)")
     parser.add_argument("--judgements", type=float, help="of a query (default: TVR-Ranking's 69.4)")
-    parser.add_argument("--seconds", type=float, default=19, help="of a judgement (default: TVR-Ranking's 19)")
+    parser.add_argument("--seconds", type=float, help="of a judgement (default: TVR-Ranking's 19)")
     parser.add_argument("--pay", type=float, help="for an hour")
     parser.add_argument("--hours", type=float, help="that all annotators together work in a week")
     inputs.add_format(parser)
@@ -95,19 +94,14 @@ def caption(found: "Estimate") -> str:
 
 
 def plan(args: argparse.Namespace) -> None:
-    from ..analysis.planning import JUDGEMENTS, queries_to_judge
+    from ..analysis.planning import Work, plans
 
-    spread, rows = spread_asked_for(args), []
-    for way, ranked in WAYS.items():
-        ranked = ranked and (args.ranked or ranked)
-        queries = queries_to_judge(args.difference, spread, power=args.power, level=args.level, ranked=ranked)
-        hours = None if queries is None else queries * (args.judgements or JUDGEMENTS) * args.seconds / 3600
-        found: dict[str, Any] = {"way": way, "queries": queries, "hours": hours and round(hours)}
-        if args.pay is not None:
-            found["cost"] = hours and round(hours * args.pay)
-        if args.hours:
-            found["weeks"] = hours and math.ceil(hours / args.hours)
-        rows.append(found)
+    given = {name: getattr(args, name) for name in ("judgements", "seconds", "pay", "hours")}
+    work = Work(**{name: value for name, value in given.items() if value is not None})
+    ranked = args.ranked or math.inf
+    found = plans(args.difference, spread_asked_for(args), work, power=args.power, level=args.level, ranked=ranked)
+    left_out = {"cost": args.pay is None, "weeks": args.hours is None}
+    rows = [{name: value for name, value in vars(each).items() if not left_out.get(name)} for each in found]
     if args.format == "json":
         tables.print_json(rows)
     elif args.format == "csv":
