@@ -194,12 +194,8 @@ def charts(campaign: Campaign, kept: dict[str, CurrentSummary], *, with_pay: boo
 def _progress(campaign: Campaign, numbers: Numbers) -> Spark:
     days = numbers["days"][-DAYS_SHOWN:]
     labels = [f"{_day(day)}: {done:,} judgements" for day, done, _ in days]
-    if not numbers["left"]:
-        note = "nothing open is left"
-    elif numbers["end"]:
-        note = f"about {numbers['left']:,} left, done around {_day(numbers['end'])}"
-    else:
-        note = f"about {numbers['left']:,} left"
+    left = f"about {numbers['left']:,} left" if numbers["left"] else "nothing open is left"
+    note = f"{left}{_end(numbers)}"
     value = f"{numbers['judgements']:,} judgements"
     pace = f"{numbers['pace']:.0f} a day lately" if days else "the days are unknown"
     description = f"{value}; {pace}; {note}"
@@ -208,6 +204,16 @@ def _progress(campaign: Campaign, numbers: Numbers) -> Spark:
     return Spark(
         "Progress", value, note, description, address, bars=bars([done for _, done, _ in days], labels), labels=ends
     )
+
+
+def _end(numbers: Numbers) -> str:
+    """Say between which days a campaign ends at the present pace, as far as anybody can."""
+    end, earliest, latest = (numbers.get(name) for name in ("end", "earliest", "latest"))
+    if earliest and latest:
+        return f", done between {_day(earliest)} and {_day(latest)} (95 %)"
+    if earliest:
+        return f", done after {_day(earliest)}; the pace varies too much to say when"
+    return f", done around {_day(end)}" if end else ""
 
 
 def _agreement(campaign: Campaign, numbers: Numbers) -> Spark:

@@ -17,40 +17,37 @@ from django.utils import timezone
 
 from campaigns.models import Campaign
 from judging.models import Batch, Candidate, Judgement, Review, Revision
-from judging.models.pool import ANNOTATORS
 from judging.quality.check_results import check_totals, speeds
+from metrics.analysis.planning import SECONDS
 from reports.hours import EVER, Worked, worked_on_days
-from reports.statistics.arrays import CONTESTED, DISCARDED, OPEN, SETTLED, Read, Records
+from reports.statistics.arrays import Read, Records
+from reports.statistics.forecast import Undecided, ends, left_in, pace_of
 
 Numbers = dict[str, Any]
-PACE_OVER = timedelta(days=14)  # the forecast assumes that the pace of these days goes on
-CONTESTED_SHARE = 0.2  # share of pairs expected in round two, before any is settled
-SECOND_SHARE = 0.5  # share of queries expected to get a second batch, before any is reviewed
-SECONDS = 19.0  # expected for a judgement, before any is timed (TVR-Ranking: 1,200 hours for 227,808)
+LONGEST = 3650  # days that the forecast looks ahead
 
 
 def progress(campaign: Campaign, pool: Read) -> Numbers:
     """Return the judgements by day, how many are left, and when the campaign ends at the present pace.
 
-    Times are in seconds, shares from 0 to 1.
+    Times are in seconds, shares from 0 to 1. `earliest` and `latest` are the days between which it ends; see `ends`.
     """
     days = _days(campaign)
     judgements, seconds = sum(row[1] for row in days), sum(row[2] for row in days)
     mean = seconds / judgements if judgements and seconds else None
-    left = _left(campaign, pool)
-    pace = _pace(days)
+    left, pace = left_in(pool, _undecided(campaign)), pace_of(days)
     return {
         "outcomes": _outcomes(pool.candidates),
         "grades": np.bincount(pool.candidates["grade"][pool.candidates["grade"] >= 0], minlength=5).tolist(),
         "candidates": len(pool.candidates),
         "judgements": len(pool.judged.grade),
         "days": days,
-        "left": left,
-        "pace": pace,
-        "end": _end(left, pace),
+        "left": round(left.judgements),
+        "pace": pace.a_day.mean if pace else 0.0,
+        **{name: _day_after(number) for name, number in ends(left, pace).items()},
         "seconds": seconds,
         "mean": mean,
-        "seconds_left": left * (SECONDS if mean is None else mean),
+        "seconds_left": round(left.judgements) * (SECONDS if mean is None else mean),
     }
 
 
@@ -70,46 +67,21 @@ def _days(campaign: Campaign) -> list[list[Any]]:
     return [[str(day), found[day].judgements, float(found[day].seconds)] for day in sorted(found)]
 
 
-def _left(campaign: Campaign, pool: Read) -> int:
-    """Estimate the number of judgements still to come, for open and contested candidates and for second batches."""
-    candidates, judged = pool
-    counted = np.bincount(judged.candidate, minlength=len(candidates))
-    outcome = candidates["outcome"]
-    past = np.isin(outcome, [SETTLED, DISCARDED]) | candidates["escalated"]
-    contested = float(candidates["escalated"][past].mean()) if past.any() else CONTESTED_SHARE
-    round_two = ANNOTATORS * contested
-    under_way = (ANNOTATORS - counted[outcome == OPEN] + round_two).sum()
-    in_round_two = (2 * ANNOTATORS - counted[outcome == CONTESTED]).sum()
-    second = _second_batches(campaign) * (ANNOTATORS + round_two)
-    return round(float(under_way) + float(in_round_two) + second)
-
-
-def _second_batches(campaign: Campaign) -> float:
-    """Estimate the candidates of second batches to come, if leads go on to decide as they did so far."""
+def _undecided(campaign: Campaign) -> Undecided:
+    """Return what is known of second batches to come."""
     if campaign.batches < 2:
-        return 0.0
+        return Undecided(0, campaign.batch_size)
     reviews = Review.objects.filter(batch__campaign=campaign, batch__number=1, undone__isnull=True)
-    counts = reviews.aggregate(all=Count("pk"), second=Count("pk", filter=Q(verdict=Review.Verdict.SECOND)))
-    share = counts["second"] / counts["all"] if counts["all"] else SECOND_SHARE
+    counts = reviews.aggregate(decided=Count("pk"), opened=Count("pk", filter=Q(verdict=Review.Verdict.SECOND)))
     decided = Batch.objects.filter(Q(number=2) | Q(further=True), query=OuterRef("pk"))
-    undecided = campaign.queries.pool().filter(~Exists(decided), closed=False)
-    return undecided.count() * share * campaign.batch_size
+    queries = campaign.queries.pool().filter(~Exists(decided), closed=False)
+    return Undecided(queries.count(), campaign.batch_size, **counts)
 
 
-def _pace(days: list[list[Any]]) -> float:
-    """Return the judgements a day over the last two weeks with work, days of rest included."""
-    if not days:
-        return 0.0
-    last = date.fromisoformat(days[-1][0])
-    recent = [row for row in days if date.fromisoformat(row[0]) > last - PACE_OVER]
-    first = date.fromisoformat(recent[0][0])
-    return float(sum(row[1] for row in recent) / ((last - first).days + 1))
-
-
-def _end(left: int, pace: float) -> str | None:
-    if not left or not pace or left / pace > 3650:
+def _day_after(days: float | None) -> str | None:
+    if days is None or days > LONGEST:
         return None
-    return (timezone.localdate() + timedelta(days=math.ceil(left / pace))).isoformat()
+    return (timezone.localdate() + timedelta(days=math.ceil(days))).isoformat()
 
 
 def people(campaign: Campaign) -> dict[str, Any]:
