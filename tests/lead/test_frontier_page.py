@@ -154,8 +154,26 @@ def test_each_query_that_holds_it_back_says_why(
     ]  # fmt: skip
     assert [each["batch"] for each in found["held"]] == [None, *[batch.pk for batch in several[:5]]]
     text = " ".join(browser(leo).get(reverse("campaign", args=["films"])).content.decode().split())
-    assert "the first 0 of 7 queries, and 1 beyond the" in text
+    assert "Finished: 1 of 7 queries, beyond the" in text
     assert "6 queries hold back." in text
+
+
+def test_the_desk_says_how_far_it_is_in_a_sentence(
+    several: list[Batch], ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    def sentence() -> str:
+        page = browser(leo).get(reverse("campaign", args=["films"])).content.decode()
+        (found,) = re.findall(r'<p class="quiet">\s*((?:Finished|No query).*?)</p>', page, re.DOTALL)
+        return " ".join(re.sub("<[^>]*>", "", found).split())
+
+    assert sentence() == "No query of 6 is finished yet. Frontier"
+    for number, words in [
+        (0, "the first of 6 queries. Frontier"),
+        (1, "the first 2 of 6 queries. Frontier"),
+        (4, "the first 2 of 6 queries, and 1 beyond the frontier, which 2 queries hold back."),
+    ]:
+        close(several[number], ada, bob)
+        assert sentence() == f"Finished in the random order: {words}"
 
 
 def test_the_page_asks_as_much_of_many_queries_as_of_few(several: list[Batch], leo: Membership) -> None:
