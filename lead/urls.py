@@ -93,6 +93,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("new-campaign/", drafts.index, name="drafts"),
     path("new-campaign/<slug:token>/corpus", drafts.corpus, name="draft-corpus"),
     path("new-campaign/<slug:token>/films", drafts.films, name="draft-films"),
+    path("new-campaign/<slug:token>/plan", drafts.plan, name="draft-plan"),
     path("new-campaign/<slug:token>/queries", drafts.queries, name="draft-queries"),
     path("new-campaign/<slug:token>/store", drafts.start_storing, name="draft-store"),
     path("new-campaign/<slug:token>/settings", drafts.campaign_settings, name="draft-settings"),

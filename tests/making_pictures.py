@@ -95,6 +95,7 @@ def _from_captions(place: Installation, page: Page, number: int, look: Look) -> 
     page.fill("[name=pasted]", f"video,start,end,description,duration\n{DESCRIPTIONS}")
     for _ in range(2):
         page.get_by_role("button", name="Save and go on").click()
+    page.get_by_role("link", name="Go on").click()
     look("queries-of-a-new-corpus")
     queries = page.url
     page.get_by_role("button", name="Store the corpus now").click()

@@ -131,7 +131,7 @@ from campaigns.models import Campaign
 from runs.models import Enlargement, Score, SystemSearch, TrainedSystem
 from runs.pools.enlarging import Plan, ask_to_propose
 from runs.receiving import describe, submit
-from runs.watches import begin
+from runs.differences.watches import begin
 from tests.runs.conftest import best
 from tests.runs.uploading import ranking, send
 from tests.waiting import wait_until

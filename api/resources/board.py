@@ -23,6 +23,7 @@ from runs.board import choices as board_choices
 from runs.board.choices import Queries
 from runs.board.files import numbers_of
 from runs.board.table import board
+from runs.differences.watches import Look, begin, estimate_difference, last_look
 from runs.explain import queries as explained_queries
 from runs.explain.cases import Case, Judged, Rank, Side, case_of
 from runs.explain.queries import Line, lines_of, scatter_file, texts_of
@@ -32,7 +33,6 @@ from runs.reliability import choices as examinations
 from runs.reliability.figures import BY_KEY
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
 from runs.scoring import ask_for_measure, score_runs
-from runs.watches import Look, begin, estimate_difference, last_look
 
 LARGEST = 10**9 - 1
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from django.forms import BaseForm
+from django.forms import BaseForm, Field, FloatField, IntegerField
 from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Number, Page, Shape, Text, Whole
+from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole, shape
 from api.operations import LEAD, STORES, TAGGED, UNFIT, VERSIONED, Answer, With, changes, fresh, makes, reads, starts
 from api.problems import faults_of
 from api.resource import Resource, must_match, tag_of
@@ -28,7 +28,9 @@ from judging.drafts import changes as steps
 from judging.drafts import forms
 from judging.drafts.builder import marks
 from judging.drafts.sources import draw_queries, store_corpus
+from metrics.analysis.planning import Plan, Spread
 from retrieval.rewriting.counting import counted, ready_in
+from runs.differences.planning import PlanForm
 
 LARGEST_FILE = 2**53 - 1  # bytes; the settings allow less
 
@@ -211,6 +213,52 @@ class StoreCorpus(Resource, at="drafts/<slug:token>/corpus", name="draft-store")
     def post(self, token: str) -> Any:
         """Store the new corpus before the campaign, so that it can be reworded."""
         return _later(access.open_draft(self.request, token), store_corpus.ask)
+
+
+class SpreadShape(Shape):
+    of = Spread, "judged left"
+    helps = {"judged": "standard deviation", "left": "what the caption ranks do not explain of it"}
+
+
+class PlannedShape(Shape):
+    of = Plan, "way queries judgements hours cost weeks"
+    helps = {"queries": "null if more than a million, or than are ranked", "cost": "null without an hourly rate"}
+
+
+class PilotShape(Shape):
+    like = serializers.CharField()
+    runs = serializers.ListField(child=serializers.IntegerField(), help_text="numbers")
+
+
+class AdviceShape(Shape):
+    spread = SpreadShape(help_text="of the difference of NDCG@20 between queries")
+    plans = PlannedShape(many=True)
+    pilots = PilotShape(many=True, help_text="releases with runs whose difference may serve as an example")
+
+
+def _in_an_address(field: Field) -> serializers.Field:
+    """Return the field that takes what a form's field takes, as text."""
+    words = {"required": False, "help_text": " ".join(filter(None, (f"{field.label}.", str(field.help_text))))}
+    limits = {name: value for name in ("min_value", "max_value") if (value := getattr(field, name, None)) is not None}
+    if isinstance(field, FloatField):
+        return serializers.FloatField(**words, **limits)
+    if isinstance(field, IntegerField):
+        return serializers.IntegerField(**words, **limits)
+    return Text(**words, max_length=150)
+
+
+PlanAsked = shape("PlanAsked", Query, **{name: _in_an_address(each) for name, each in PlanForm.base_fields.items()})
+
+
+class PlanDraft(Resource, at="drafts/<slug:token>/plan", name="draft-plan"):
+    @reads(AdviceShape, UNFIT, query=PlanAsked)
+    def get(self, token: str) -> Any:
+        """How many queries tell two systems apart, and what judging them takes."""
+        form = PlanForm(access.open_draft(self.request, token), self.params)
+        if not form.is_valid():
+            raise Unfit(faults_of(form))
+        pilots = [{"like": name, "runs": list(pilot.runs)} for name, pilot in form.pilots.items()]
+        return {"spread": form.spread, "plans": form.plans, "pilots": pilots}
 
 
 class DrawQueries(Resource, at="drafts/<slug:token>/queries", name="draft-draw"):

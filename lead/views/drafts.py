@@ -34,6 +34,7 @@ from judging.drafts.changes import (
 from judging.drafts.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
 from judging.drafts.sources import captions_of, draw_queries, drawn, store_corpus, wrong_at_first_look
 from retrieval.rewriting.counting import counted, ready_in
+from runs.differences.planning import PlanForm
 
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
@@ -71,6 +72,17 @@ def films(request: HttpRequest, token: str) -> HttpResponse:
     initial = {"films": draft.media, "root": root, "below": below, "frame_rate": draft.frame_rate}
     form = FilmsForm(request.POST if request.method == "POST" else None, initial=initial)
     return _step(request, draft, "films", form)
+
+
+@require_safe
+def plan(request: HttpRequest, token: str) -> HttpResponse:
+    """How many queries tell two systems apart, and what judging them takes. It is advice, and stores nothing."""
+    draft, given = access.open_draft(request, token), request.GET.dict()
+    like = given.get("like")
+    if given.pop("of", like) != like:  # the runs are those of the campaign that was chosen before
+        given = {name: value for name, value in given.items() if name not in ("run", "other")}
+    form = PlanForm(draft, given)
+    return _page(request, draft, "plan", form, next=after(draft, "draft-plan"))
 
 
 @page_or_form
@@ -180,7 +192,7 @@ def _page(
         "unfinished": any(job.is_unfinished for job in jobs),
         "most_mib": {purpose: most_mib(purpose) for purpose in Upload.Purpose.values},
     }
-    status = 400 if form and form.is_bound else 200
+    status = 400 if form and form.errors else 200
     return render(request, f"lead/drafts/{step}.html", context | about, status=status)
 
 
@@ -197,6 +209,7 @@ class Step(NamedTuple):
 WORDS = {
     "draft-corpus": "Corpus",
     "draft-films": "Films",
+    "draft-plan": "Plan",
     "draft-queries": "Queries",
     "draft-settings": "Settings",
     "draft-people": "People",
@@ -226,6 +239,7 @@ def _done(draft: Draft) -> dict[str, bool]:
         or bool(draft.corpus_name and Upload.Purpose.MOMENTS in whole and not wrong_at_first_look(draft)),
         "draft-films": draft.media == Draft.Media.FOLDER
         or (draft.media == Draft.Media.UPLOAD and Upload.Purpose.FILM in whole),
+        "draft-plan": False,
         "draft-queries": Upload.Purpose.QUERIES in whole or bool(draft.selection),
         "draft-settings": bool(draft.name),
         "draft-people": bool(draft.people),

@@ -31,6 +31,7 @@ TWINS: dict[str, tuple[str, ...]] = {
         ("draft-corpus", "draft-films", "draft-settings", "draft-people", "draft-check", "draft-progress"),
         ("api-draft",),
     ),
+    "draft-plan": ("api-draft-plan",),
     "draft-queries": ("api-draft", "api-draft-draw"),
     "draft-store": ("api-draft-store",),
     "draft-check-start": ("api-draft-check",),

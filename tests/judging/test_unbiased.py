@@ -62,14 +62,19 @@ WHOLE = sum(ndcg(judged_in_full(grades)) for grades in TRUTH.values()) / QUERIES
 @pytest.fixture
 @remembered
 def many(campaign: Campaign) -> Campaign:
-    """Two hundred queries whose first batches are reviewed by a policy, and eight annotators."""
+    campaign.queries.all().delete()
+    fill(campaign, TRUTH)
+    return campaign
+
+
+def fill(campaign: Campaign, truth: Truth) -> None:
+    """Add queries whose first batches are reviewed by a policy, and eight annotators."""
     rules = {"batch_size": SIZE, "second_from": SECOND_FROM}
     rules |= {"auto_second_from": SECOND_FROM, "auto_close_below": SECOND_FROM}
     Campaign.objects.filter(pk=campaign.pk).update(**rules)
     campaign.refresh_from_db()
-    campaign.queries.all().delete()
-    moments = list(Moment.objects.all()[: campaign.depth])
-    queries = [Query(campaign=campaign, query_id=name, text=f"A person does thing {name}.") for name in TRUTH]
+    moments = list(Moment.objects.filter(video__corpus=campaign.corpus)[: campaign.depth])
+    queries = [Query(campaign=campaign, query_id=name, text=f"A person does thing {name}.") for name in truth]
     Query.objects.bulk_create(queries)
     batches = [Batch.of(query, 1, state=Batch.State.OPEN) for query in queries]
     Batch.objects.bulk_create(batches)
@@ -82,31 +87,33 @@ def many(campaign: Campaign) -> Campaign:
     )
     for number in range(PEOPLE):
         campaign.add_member(User.objects.create(username=f"person-{number}"), Membership.Role.ANNOTATOR)
-    return campaign
 
 
-def grade_of(assignment: Assignment) -> Callable[[Candidate], int]:
+def grade_of(assignment: Assignment, truth: Truth) -> Callable[[Candidate], int]:
     """The true grade; but the second who sees one of ten pairs errs by two, so that others settle it."""
 
     def grade(candidate: Candidate) -> int:
-        true = TRUTH[candidate.query.query_id][candidate.rank - 1]
+        true = truth[candidate.query.query_id][candidate.rank - 1]
         errs = assignment.round == 1 and assignment.slot == 2 and candidate.pk % 10 == 0
         return (true + 2 if true < 2 else true - 2) if errs else true
 
     return grade
 
 
-def work(campaign: Campaign, seed: int) -> None:
-    """Judge in the order that the seed draws, several people at once, until so many queries are finished."""
+def draw(campaign: Campaign, seed: int) -> None:
     Campaign.objects.filter(pk=campaign.pk).update(order_seed=seed)
     campaign.refresh_from_db()
     draw_order(campaign)
+
+
+def work(campaign: Campaign, seed: int, truth: Truth, finished: int) -> None:
+    """Judge in the campaign's order, several people at once, until so many queries are finished."""
     chance, people = random.Random(seed), list(campaign.memberships.annotators())
     held: dict[int, Assignment | None] = {}
-    while campaign.queries.finished().count() < FINISHED:
+    while campaign.queries.finished().count() < finished:
         person = chance.choice(people)
         if assignment := held.get(person.pk):
-            judge_all(assignment, grade_of(assignment))
+            judge_all(assignment, grade_of(assignment, truth))
             held[person.pk] = None
             for batch in Batch.objects.in_campaign(campaign).to_review():
                 review(batch, None, Review.Verdict.CLOSE)  # second batches; the policy decides on first ones
@@ -129,7 +136,8 @@ def error(scope: Scope) -> float:
 def errors(campaign: Campaign, seeds: range, *, with_finished: bool) -> Iterator[float]:
     for seed in seeds:
         before = transaction.savepoint()
-        work(campaign, seed)
+        draw(campaign, seed)
+        work(campaign, seed, TRUTH, FINISHED)
         yield error(Scope(campaign, with_finished=with_finished, with_unfinished=False))
         if seed == seeds[0]:
             assert not any(audit(campaign).values())

@@ -19,8 +19,8 @@ from judging.models.states import WithdrawnFor
 from judging.review.frontier import frontier
 from judging.review.reviewing import review
 from metrics import estimate_difference
+from runs.differences.watches import EVERY, begin, cost_of, last_look
 from runs.models import Run, Watch
-from runs.watches import EVERY, begin, cost_of, last_look
 from tests.cast import browser, content_of
 from tests.runs.conftest import best
 

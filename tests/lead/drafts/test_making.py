@@ -145,7 +145,7 @@ def test_a_corpus_that_is_there_is_taken_as_it_is(
 ) -> None:
     without_ranking(monkeypatch)
     answer = client.post(reverse("draft-corpus", args=[draft.token]), {"corpus": corpus.pk})
-    assert answer["Location"] == reverse("draft-queries", args=[draft.token])
+    assert answer["Location"] == reverse("draft-plan", args=[draft.token])
     assert checked(client, draft)["problems"] == []
     start(client, "draft-make", draft)
     assert Campaign.objects.get().corpus == corpus

@@ -26,11 +26,11 @@ from judging.models import Judgement
 from judging.review.frontier import frontier, up_to
 from metrics import Estimator, MeasureError, Pool, Qrels, as_pool, convention_named, qrels_from_dict
 from metrics import Run as Ranking
+from metrics.analysis.planning import SECONDS
 from metrics.analysis.predictions import view_of
 from metrics.analysis.sampling import FEWEST
 from releases.exports import MOMENT, Scope
 from releases.sample import ranked_queries
-from reports.statistics.progress import SECONDS
 from reports.summaries import PROGRESS, current_summary
 from runs.board.choices import measure_named
 from runs.measures import USUAL
