@@ -168,7 +168,10 @@ def test_the_frontier_is_like_all_queries(many: Campaign) -> None:
 
 
 def test_what_was_finished_first_in_the_order_of_before_is_not(many: Campaign, old_order: None) -> None:
-    """The order of before, and all that was finished: the negative control."""
+    """The order of before, and all that was finished: the negative control.
+
+    What is finished first are queries that need no second batch. Each of them scores 1, so all seeds say the same.
+    """
     found = list(errors(many, range(1), with_finished=True))
     assert min(found) > 0.02
 
@@ -179,11 +182,3 @@ def test_the_frontier_is_like_all_queries_over_forty_seeds(many: Campaign) -> No
     found = list(errors(many, range(40), with_finished=False))
     print(found, in_standard_errors(found))
     assert abs(in_standard_errors(found)) < 2
-
-
-@pytest.mark.long
-@pytest.mark.timeout(1800)
-def test_the_order_of_before_is_not_over_forty_seeds(many: Campaign, old_order: None) -> None:
-    found = list(errors(many, range(40), with_finished=True))
-    print(found, in_standard_errors(found))
-    assert not abs(in_standard_errors(found)) < 2
