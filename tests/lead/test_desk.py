@@ -22,8 +22,10 @@ from judging.models import Assignment, Batch, Candidate, Flag, Query, Review, Si
 from judging.pool.ranking import Plan, ask_for_study, rank_candidates
 from lead.desk import needs
 from releases.freezing import freeze
+from reports.models import Summary
 from reports.statistics.arrays import read
 from reports.statistics.progress import progress
+from reports.summaries import PROGRESS, store_summaries
 from reports.tables.queries import Table
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 from tests.conftest import Case
@@ -135,6 +137,24 @@ def test_nothing_left_has_no_end(batch: Batch, ada: Membership, bob: Membership,
     Query.objects.update(closed=True)
     assert progress(campaign, read(campaign))["end"] is None
     assert "nothing open is left" in desk(leo)
+
+
+@pytest.mark.any_database
+def test_the_desk_says_between_which_days_it_ends(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reports.summaries.AT_ONCE", 10)
+    list(generate("ending", 8, annotators=4, seed=1))
+    campaign = Campaign.objects.get(name="ending")
+    store_summaries(campaign)
+    kept = Summary.objects.get(campaign=campaign, name=PROGRESS)
+    lead = browser(campaign.memberships.get(role="lead"))
+    for earliest, latest, words in [
+        ("2027-01-03", "2027-02-09", "300 left, done between 3 Jan 2027 and 9 Feb 2027 (95 %)"),
+        ("2027-01-03", None, "300 left, done after 3 Jan 2027; the pace varies too much to say when"),
+        (None, None, "300 left, done around 20 Jan 2027"),
+    ]:
+        kept.counts |= {"left": 300, "end": "2027-01-20", "earliest": earliest, "latest": latest}
+        kept.save()
+        assert words in html.unescape(lead.get(reverse("campaign", args=["ending"])).content.decode())
 
 
 def test_the_cost_to_come_is_told_in_the_campaigns_currency(
@@ -257,8 +277,6 @@ def _questions(name: str, queries: int) -> dict[str, int]:
 def test_a_kept_campaign_is_shown_in_at_most_sixteen_questions(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a large one, whose numbers a job has counted."""
     monkeypatch.setattr("reports.summaries.AT_ONCE", 10)
-    from reports.summaries import store_summaries
-
     list(generate("kept", 20, annotators=6, seed=1))
     store_summaries(Campaign.objects.get(name="kept"))
     client = browser(Membership.objects.leads().get(campaign__name="kept"))
