@@ -29,7 +29,7 @@ from runs.tables import read_table
 from runs.yardsticks import pool_of
 
 MEASURE = "nDCG_IoU(iou=0.5)@20"
-OWN = "own"
+OWN, AT_FIRST = "own", TVR_RANKING["spread"]
 OF_TVR_RANKING = {
     "spread": "Systems that find moments more or less often",
     "close": "Systems that find about as many moments",
@@ -121,19 +121,17 @@ class PlanForm(forms.Form):
         self.draft = draft
         self.pilots = pilots_of(draft.owner)
         usual = self._usual()
-        self.pilot = self.pilots.get(str(given.get("like", usual["like"])))
+        like = str(given.get("like", usual["like"]))
+        self.pilot, self.is_own = self.pilots.get(like), like == OWN
         if self.pilot:
             usual |= dict(zip(("run", "other"), self.pilot.runs, strict=False))
+        elif self.is_own and "sd" not in given:
+            usual |= {"sd": AT_FIRST.judged, "sd_left": AT_FIRST.left}
         super().__init__({name: value for name, value in (usual | {**given}).items() if value is not None})
         fields: dict[str, Any] = self.fields
         fields["like"].choices = self._choices()
         for name in ("run", "other"):
             fields[name].widget.choices = list(self.pilot.runs.items()) if self.pilot else []
-
-    @property
-    def is_own(self) -> bool:
-        """Whether the standard deviations are to be typed."""
-        return str(self.data["like"]) == OWN
 
     def _usual(self) -> dict[str, Any]:
         """Return the usual values: TVR-Ranking's, and what the draft says."""
@@ -160,20 +158,20 @@ class PlanForm(forms.Form):
         data = self.cleaned_data
         if self.errors:
             return data
-        if data["like"] == OWN and data["sd"] is None:
+        if self.is_own and data["sd"] is None:
             raise ValidationError({"sd": "Write a standard deviation, such as 0.14."})
         if self.pilot and (data["run"] == data["other"] or not {data["run"], data["other"]} <= {*self.pilot.runs}):
             raise ValidationError({"other": f"Choose two of the runs {', '.join(map(str, self.pilot.runs))}."})
         try:
             self.spread = self._spread(data)
         except MeasureError as fault:
-            raise ValidationError({"sd_left" if data["like"] == OWN else "like": f"{fault}."}) from fault
+            raise ValidationError({"sd_left" if self.is_own else "like": f"{fault}."}) from fault
         return data
 
     def _spread(self, data: dict[str, Any]) -> Spread:
         if self.pilot:
             return self.pilot.spread(data["run"], data["other"])
-        if data["like"] == OWN:
+        if self.is_own:
             return Spread(data["sd"], data["sd_left"] or data["sd"])
         return TVR_RANKING[data["like"]]
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from io import BytesIO, StringIO
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -51,7 +52,7 @@ def client(lead: Membership) -> Client:
     return browser(lead)
 
 
-def page_of(client: Client, draft: Draft, status: int = 200, **given: object) -> str:
+def page_of(client: Client, draft: Draft, status: int = 200, **given: Any) -> str:
     answer = client.get(reverse("draft-plan", args=[draft.token]), given)
     assert answer.status_code == status
     return text_between_tags(content_of(answer).decode())
@@ -63,7 +64,7 @@ def test_page_api_and_command_say_the_same(client: Client, draft: Draft, lead: M
     printed = json.loads(run_cli("plan", "--difference", "0.02", "--format", "json").stdout)
     assert [{name: each[name] for name in printed[0]} for each in found["plans"]] == printed
     assert found["pilots"] == [{"like": "films/2", "runs": [1, 2, 3]}]
-    given = {"difference": 0.05, "power": 0.9, "like": "own", "sd": 0.2, "sd_left": 0.1, "ranked": 500}
+    given: Any = {"difference": 0.05, "power": 0.9, "like": "own", "sd": 0.2, "sd_left": 0.1, "ranked": 500}
     found = Program(lead.user).get(f"drafts/{draft.token}/plan", **given).json()
     numbers = ["--sd", "0.2", "--sd-left", "0.1", "--ranked", "500"]
     printed = json.loads(run_cli("plan", "--difference", "0.05", "--power", "0.9", *numbers, "--format", "json").stdout)
@@ -96,19 +97,20 @@ def test_what_the_draft_says_is_part_of_the_plan(client: Client, draft: Draft) -
 
 
 def test_what_fits_nothing_is_refused_in_words(client: Client, draft: Draft, lead: Membership) -> None:
-    for given, field, words in [
-        ({"like": "own"}, "sd", "Write a standard deviation, such as 0.14."),
+    cases: list[tuple[dict[str, Any], str, str]] = [
         ({"like": "own", "sd": 0.1, "sd_left": 0.2}, "sd_left", "must not be the larger"),
         ({"like": "films/2", "run": 1, "other": 1}, "other", "Choose two of the runs 1, 2, 3."),
         ({"like": "films/2", "run": 1, "other": 9}, "other", "Choose two of the runs 1, 2, 3."),
         ({"like": "films/1"}, "like", "films/1"),
         ({"difference": 0}, "difference", "0.001"),
         ({"power": "nan"}, "power", "number"),
-    ]:
+    ]
+    for given, field, words in cases:
         problem = Program(lead.user).get(f"drafts/{draft.token}/plan", **given).json()
         assert problem["status"] in (400, 422)
         assert words in " ".join(problem["fields"][field])
         assert words in page_of(client, draft, 400, **given)
+    assert "Write a standard deviation, such as 0.14." in page_of(client, draft, 400, like="own", sd="")
 
 
 def test_a_pilot_needs_two_runs_that_the_person_may_see(client: Client, draft: Draft, lead: Membership) -> None:
@@ -127,7 +129,7 @@ def test_a_pilot_needs_two_runs_that_the_person_may_see(client: Client, draft: D
 
 def test_the_step_leads_on_and_stores_nothing(client: Client, draft: Draft) -> None:
     before = Draft.objects.values().get()
-    answer = client.get(reverse("draft-plan", args=[draft.token]), {"difference": 0.01})
+    answer = client.get(reverse("draft-plan", args=[draft.token]), {"difference": "0.01"})
     assert reverse("draft-queries", args=[draft.token]) in content_of(answer).decode()
     assert client.post(reverse("draft-plan", args=[draft.token])).status_code == 405
     assert Draft.objects.values().get() == before
