@@ -11,7 +11,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # isort: off
-    from .analysis.agreement import alpha as alpha, kappa as kappa
+    from .analysis.agreement import (
+        Calibration as Calibration,
+        alpha as alpha,
+        calibration as calibration,
+        kappa as kappa,
+    )
     from .analysis.compare import Comparison as Comparison, compare as compare
     from .analysis.estimates import (
         Estimator as Estimator,
@@ -20,7 +25,11 @@ if TYPE_CHECKING:  # isort: off
     )
     from .analysis.groups import grouped as grouped
     from .analysis.nms import temporal_nms as temporal_nms
-    from .analysis.planning import Spread as Spread, queries_to_judge as queries_to_judge
+    from .analysis.planning import (
+        Spread as Spread,
+        queries_alone as queries_alone,
+        queries_to_judge as queries_to_judge,
+    )
     from .analysis.project import project as project
     from .analysis.sampling import Estimate as Estimate
     from .client.calls import RunRefused as RunRefused
@@ -31,6 +40,7 @@ if TYPE_CHECKING:  # isort: off
     from .formats.errors import MeasureError as MeasureError, MeasureWarning as MeasureWarning
     from .formats.moment_ids import moment_id as moment_id, parse_moment_id as parse_moment_id
     from .formats.pool import Pool as Pool, as_pool as as_pool, read_pool as read_pool
+    from .formats.predicted import read_predicted as read_predicted
     from .formats.qrels import as_qrels as as_qrels, read_qrels as read_qrels
     from .formats.runs import as_run as as_run, read_run as read_run
     from .formats.tables import Qrels as Qrels, Run as Run
@@ -61,12 +71,12 @@ if TYPE_CHECKING:  # isort: off
 __version__ = "0.2.0"
 
 _NAMES = {
-    ".analysis.agreement": ("alpha", "kappa"),
+    ".analysis.agreement": ("Calibration", "alpha", "calibration", "kappa"),
     ".analysis.compare": ("Comparison", "compare"),
     ".analysis.estimates": ("Estimator", "estimate", "estimate_difference"),
     ".analysis.groups": ("grouped",),
     ".analysis.nms": ("temporal_nms",),
-    ".analysis.planning": ("Spread", "queries_to_judge"),
+    ".analysis.planning": ("Spread", "queries_alone", "queries_to_judge"),
     ".analysis.project": ("project",),
     ".analysis.sampling": ("Estimate",),
     ".client.client": ("AsyncClient", "Client"),
@@ -77,6 +87,7 @@ _NAMES = {
     ".formats.errors": ("MeasureError", "MeasureWarning"),
     ".formats.moment_ids": ("moment_id", "parse_moment_id"),
     ".formats.pool": ("Pool", "as_pool", "read_pool"),
+    ".formats.predicted": ("read_predicted",),
     ".formats.qrels": ("as_qrels", "read_qrels"),
     ".formats.runs": ("as_run", "read_run"),
     ".formats.tables": ("Qrels", "Run"),

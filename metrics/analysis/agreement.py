@@ -1,12 +1,15 @@
-"""Agreement among annotators: Cohen's kappa and Krippendorff's alpha, with missing ratings. Pure."""
+"""Agreement among annotators, and of predictions with them: Cohen's kappa, Krippendorff's alpha, calibration. Pure."""
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..formats.arrays import Floats
+from ..formats import HIGHEST_GRADE
+from ..formats.arrays import Floats, Ints
 from ..formats.csv_tables import Ratings
+from .compare import Interval, draws
 
 Weights = Literal["plain", "linear", "quadratic"]
 Scale = Literal["nominal", "ordinal", "interval"]
@@ -145,3 +148,73 @@ def kappas(ratings: Ratings, weights: Weights = "plain", least: int = 30) -> lis
             value = kappa(table[a], table[b], weights)
             found.append(PairKappa(int(people[a]), int(people[b]), shared, value))
     return found
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How predicted grades compare with final ones. Intervals are of queries: whole queries are resampled.
+
+    Attributes
+    ----------
+    candidates, queries
+        How many are compared.
+    table
+        Counts of candidates by predicted grade, rounded (row), and final grade (column): shape (5, 5).
+    kappa
+        Quadratic weighted kappa of the two; NaN where chance explains everything.
+    severity
+        Mean of predicted less final grade: below 0 the predictor is too severe.
+    """
+
+    candidates: int
+    queries: int
+    table: Ints
+    kappa: Interval
+    severity: Interval
+
+
+def calibration(predicted: Floats, grades: Floats, query: Ints, *, seed: int = 0, resamples: int = 1000) -> Calibration:
+    """Compare predicted grades with the final grades of the same candidates.
+
+    Parameters
+    ----------
+    predicted, grades
+        Of each candidate, from 0 to 4: floats of shape (candidates,). Predicted ones need not be whole, and are rounded
+        half up for the table and for kappa.
+    query
+        The number of each candidate's query.
+    seed, resamples
+        Of the percentile bootstrap, whose intervals hold 95 %.
+
+    Examples
+    --------
+    >>> found = calibration(np.array([0.0, 1.5, 4.0]), np.array([0.0, 1.0, 4.0]), np.array([0, 0, 1]))
+    >>> found.table.sum(), found.table[2, 1], round(found.severity.mean, 3)
+    (np.int64(3), np.int64(1), 0.167)
+    """
+    size = HIGHEST_GRADE + 1
+    _, number = np.unique(query, return_inverse=True)
+    queries = int(number.max()) + 1 if number.size else 0
+    cells = (np.floor(predicted + 0.5) * size + grades).astype(np.int64)
+    tables = np.bincount(number * size**2 + cells, minlength=queries * size**2).reshape(queries, size**2)
+    off = np.bincount(number, predicted - grades, queries)
+    drawn = draws(queries, seed, resamples).astype(np.float64)
+    counts, values = drawn @ tables, np.arange(size, dtype=np.float64)
+    whole = tables.sum(axis=0).reshape(size, size)
+    kappas = np.array([kappa_of(each.reshape(size, size), values, "quadratic") for each in counts])
+    severities = drawn @ off / np.maximum(1, counts.sum(axis=1))
+    return Calibration(
+        candidates=number.size,
+        queries=queries,
+        table=whole,
+        kappa=_interval(kappa_of(whole.astype(np.float64), values, "quadratic"), kappas),
+        severity=_interval(float((predicted - grades).mean()) if number.size else np.nan, severities),
+    )
+
+
+def _interval(value: float, resampled: Floats) -> Interval:
+    known = resampled[~np.isnan(resampled)]
+    if np.isnan(value) or not known.size:
+        return Interval(value, np.nan, np.nan)
+    low, high = np.quantile(known, [0.025, 0.975])
+    return Interval(value, float(low), float(high))

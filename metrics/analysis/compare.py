@@ -203,7 +203,7 @@ def bootstrap_columns(
     Returns the lower and the upper ends, of shape (columns,); NaN where no query counts.
     """
     values = values[~np.isnan(values).all(axis=1)]
-    drawn, there = _drawn(len(values), seed, resamples), ~np.isnan(values)
+    drawn, there = draws(len(values), seed, resamples), ~np.isnan(values)
     means = drawn @ np.where(there, values, 0).astype(np.float32)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of columns in which no query counts
@@ -214,7 +214,7 @@ def bootstrap_columns(
     return low, high
 
 
-def _drawn(queries: int, seed: int, resamples: int) -> NDArray[np.float32]:
+def draws(queries: int, seed: int, resamples: int) -> NDArray[np.float32]:
     """How often each resample draws each query: shape (resamples, queries)."""
     if not queries:
         return np.zeros((resamples, 0), dtype=np.float32)

@@ -25,7 +25,7 @@ from ..measures.definitions import Measures, parse_measure, parse_measures
 from ..measures.evaluate import Evaluator
 from ..measures.measure import Measure
 from .compare import Comparison, Difference, Interval, effect_size, holm, names_of
-from .planning import Spread, queries_to_decide, spread_of
+from .planning import Spread, queries_to_decide, share_left, spread_of
 from .predictions import PredictedScores, Predictions, columns, view_of, within_range, without_grades
 from .sampling import FEWEST, Design, Estimate, Values
 
@@ -42,8 +42,9 @@ class Estimator:
     pool
         The candidates of all ranked queries: see `as_pool`.
     predictor
-        Predicted grades of candidates, as a run has scores: see `as_run`. Where it has no candidate, and by default,
-        the mean of judged candidates at the same caption rank is the prediction.
+        Predicted grades of candidates, made without knowing what was judged: a file as in `read_predicted`, or a run
+        whose scores they are. Where it has no candidate, and by default, the mean of judged candidates at the same
+        caption rank is the prediction.
     future, confidence, anytime
         See `Estimate`.
 
@@ -109,6 +110,15 @@ class Estimator:
     def spreads(self, run: Any, other: Any) -> dict[Measure, Spread]:
         """How the difference of two runs varies between queries, for planning: see `queries_to_judge`."""
         return {measure: spread_of(self.design, values) for measure, values in self._between(run, other).items()}
+
+    def shares_left(self, run: Any) -> dict[Measure, float]:
+        """Return the share of a score's variance between judged queries that the predictions leave, from 0 to 1.
+
+        That is 1 − ρ² of the scores and the predicted scores, corrected for the slope that is estimated; NaN if all
+        queries score the same. See `queries_alone` for what it is worth. Parameters and errors: see `estimates`.
+        """
+        (values,) = self._values(run)
+        return {measure: share_left(self.design, each) for measure, each in values.items()}
 
     def compare(self, *runs: Any, baseline: str | None = None) -> Comparison:
         """Compare runs by estimated differences: as `compare` does with scores of queries that are judged in full.

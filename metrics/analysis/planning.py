@@ -207,6 +207,36 @@ def standard_error(spread: Spread, judged: int, ranked: float | None = None) -> 
     return sqrt(spread.left**2 / judged + spread.predicted**2 / ranked)
 
 
+def queries_alone(left: float, judged: int, ranked: float) -> float:
+    """How many queries, judged alone, tell as much as some that predictions of all ranked queries correct.
+
+    Parameters
+    ----------
+    left
+        The share of the variance that predictions leave, in (0, 1]: see `Estimator.shares_left`.
+    judged, ranked
+        The number of queries that are judged, and that are ranked, `math.inf` for many.
+
+    Examples
+    --------
+    >>> queries_alone(0.5, 100, float("inf")), round(queries_alone(0.5, 100, 1000))
+    (200.0, 182)
+    """
+    if not 0 < left <= 1:
+        raise MeasureError(f"share left is {left:g}; it must be above 0 and at most 1")
+    return 1 / (left / judged + (1 - left) / ranked)
+
+
+def share_left(design: Design, values: Values) -> float:
+    """Return the share of the variance between judged queries that predictions leave; NaN if there is none."""
+    squares = float((values.residual**2).sum())
+    if not squares:
+        return float("nan")
+    left = values.residual - design.estimate(values).slope * values.predicted[design.sample]
+    freedom = (values.residual.size - 1) / (values.residual.size - 2)
+    return min(1.0, float(((left - left.mean()) ** 2).sum()) / squares * freedom)
+
+
 def spread_of(design: Design, difference: Values) -> Spread:
     """Return how a difference varies between the judged queries of a pilot."""
     slope = design.estimate(difference).slope

@@ -11,7 +11,7 @@ from ..formats import ANY_GRADE
 from ..formats.arrays import Bools, Floats, Ints
 from ..formats.errors import MeasureError, MeasureWarning
 from ..formats.pool import Pool, look_up
-from ..formats.runs import as_run
+from ..formats.predicted import as_predicted
 from ..formats.tables import Qrels
 from ..measures.conventions import Convention
 from ..measures.evaluate import Evaluator
@@ -22,6 +22,7 @@ from ..measures.scores import gains
 from .sampling import Estimate
 
 ENOUGH = 30  # judged candidates; from fewer, a rank's mean is smoothed over the ranks around it
+UNEVEN = 0.05  # more than that, and a predictor's candidates of judged and of other queries are unlike
 
 
 class View(NamedTuple):
@@ -53,14 +54,28 @@ class Predictions:
         self.given: Floats | None = None
         self._grounds: dict[View, tuple[Ground, Floats]] = {}
         if predictor is not None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", MeasureWarning)  # predicted grades need not fall
-                table = as_run(predictor)
+            table = as_predicted(predictor)
             self.given = look_up(pool, table, table.scores, np.nan).clip(0, ANY_GRADE)
-            if np.isnan(self.given).all():
-                raise MeasureError(
-                    "the predictor has no candidate of the pool; do both use the same query and moment ids?"
-                )
+            self._check(self.given, np.isin(self.query, sample))
+
+    def _check(self, given: Floats, in_sample: Bools) -> None:
+        """Refuse a predictor that can predict nothing, or that says of judged queries what it does not of others.
+
+        The prediction must be the same whether or not a query is judged. So a candidate may lack one by chance, but not
+        because nobody judged it.
+        """
+        if np.isnan(given).all():
+            raise MeasureError("the predictor has no candidate of the pool; do both use the same query and moment ids?")
+        if in_sample.all() or not in_sample.any():
+            return
+        judged, others = (float((~np.isnan(given[each])).mean()) for each in (in_sample, ~in_sample))
+        if not others:
+            raise MeasureError(
+                "the predictor has candidates of judged queries only; it must predict those that nobody judged, too"
+            )
+        if abs(judged - others) > UNEVEN:
+            message = f"the predictor has {judged:.0%} of the candidates of judged queries, and {others:.0%} of others"
+            warnings.warn(f"{message}; estimates are off if judging decides which it has", MeasureWarning, stacklevel=4)
 
     def ground(self, view: View) -> tuple[Ground, Floats]:
         """The pool with predicted grades as a view sees it, and the gain of each grade from 0 up."""

@@ -145,16 +145,22 @@ def add_pool(parser: argparse.ArgumentParser, needed: bool) -> None:
         "the judged queries, and corrected by all of them",
     )
     parser.add_argument(
-        "--predictor", metavar="FILE", help="with a pool: predicted grades, as a run (default: mean grade of the rank)"
+        "--predictor",
+        metavar="FILE",
+        help="with a pool: predicted grades, a CSV or JSON lines with query, video, start, end, grade, or a run "
+        "(default: mean grade of the rank)",
     )
 
 
 def estimator_of(args: argparse.Namespace, confidence: float, future: bool, anytime: bool = False) -> "Estimator":
     """The estimator of the measures on the qrels and the pool."""
     from ..analysis.estimates import Estimator
+    from ..formats.predicted import holds_grades, read_predicted
 
     measures, convention = measures_of(args)
-    predictor = args.predictor and load_run(args, args.predictor)
+    predictor = args.predictor
+    if predictor:
+        predictor = read_predicted(predictor) if holds_grades(predictor) else load_run(args, predictor)
     return Estimator(
         measures,
         load_qrels(args),
