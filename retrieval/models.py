@@ -45,7 +45,31 @@ class CastName(models.Model):
         return self.name
 
 
-class Substitution(models.Model):
+class Spent(models.Model):
+    """What requests to the chat endpoint have cost."""
+
+    requests = models.PositiveIntegerField(default=0)
+    retries = models.PositiveIntegerField(default=0, help_text="requests that repeat or divide an earlier one")
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    input_price = models.FloatField(default=0, help_text="for a million tokens")
+    output_price = models.FloatField(default=0, help_text="for a million tokens")
+
+    class Meta:
+        abstract = True
+
+    @property
+    def cost(self) -> float:
+        """What the tokens so far cost, in the currency of the prices."""
+        return (self.input_tokens * self.input_price + self.output_tokens * self.output_price) / 1e6
+
+    def spend(self, usage: dict[str, int]) -> None:
+        """Add what was spent. Several workers may do so at a time."""
+        rows = type(self)._default_manager.filter(pk=self.pk)
+        rows.update(**{name: F(name) + count for name, count in usage.items()})
+
+
+class Substitution(Spent):
     """An order to reword the descriptions of a corpus: by what, for whom, and at what cost."""
 
     class By(models.TextChoices):
@@ -60,20 +84,9 @@ class Substitution(models.Model):
     at = models.DateTimeField(db_default=Now())
     ended = models.DateTimeField(null=True)
     descriptions = models.PositiveIntegerField(default=0, help_text="distinct ones that it had to reword")
-    requests = models.PositiveIntegerField(default=0)
-    retries = models.PositiveIntegerField(default=0, help_text="requests that repeat or divide an earlier one")
-    input_tokens = models.PositiveBigIntegerField(default=0)
-    output_tokens = models.PositiveBigIntegerField(default=0)
-    input_price = models.FloatField(default=0, help_text="for a million tokens")
-    output_price = models.FloatField(default=0, help_text="for a million tokens")
 
     def __str__(self) -> str:
         return f"substitution {self.pk} by {self.get_by_display()}"
-
-    @property
-    def cost(self) -> float:
-        """What the tokens so far cost, in the currency of the prices."""
-        return (self.input_tokens * self.input_price + self.output_tokens * self.output_price) / 1e6
 
 
 class RewordingQuerySet(models.QuerySet["Rewording"]):

@@ -29,6 +29,8 @@ TRIES = 6  # of one request, before the endpoint counts as away
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0  # seconds
 LARGEST_ANSWER = 4 * 2**20  # bytes
 LETTERS_OF_A_TOKEN = 4  # of English text, roughly
+PICTURE_TOKENS = 300  # of a picture of 360 lines, roughly; endpoints count in different ways
+Messages = list[dict[str, Any]]  # what a message holds is a text, or a list of texts and pictures
 # What no second request mends: an address or a key that cannot be sent, and an answer that cannot be unpacked.
 REFUSED = (
     *(httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.DecodingError),
@@ -100,7 +102,12 @@ class Endpoint:
         """What messages call the endpoint, because its address may hold a password."""
         return httpx.URL(self.address).host
 
-    def ask(self, messages: list[dict[str, str]], temperature: float, beat: Beat) -> str:
+    def take_usage(self) -> dict[str, int]:
+        """Return what was asked for since the last call, and begin to count anew."""
+        taken, self.usage = self.usage, Usage()
+        return vars(taken)
+
+    def ask(self, messages: Messages, temperature: float, beat: Beat) -> str:
         """Return what the model answers. A request that finds the endpoint busy is sent again after a while.
 
         Raises EndpointAway if it was sent six times. Raises EndpointRefuses if the endpoint says that the request is
@@ -144,7 +151,7 @@ class Endpoint:
                     raise httpx.ReadTimeout(f"not whole after {self.timeout:g} s")
             return answer.status_code, answer.headers, content
 
-    def _text_of(self, content: bytes, messages: list[dict[str, str]]) -> str:
+    def _text_of(self, content: bytes, messages: Messages) -> str:
         try:
             answer = read_json(content)
             text = answer["choices"][0]["message"]["content"]
@@ -156,10 +163,9 @@ class Endpoint:
             raise Unusable("a chat completion without a text")
         return text
 
-    def _count(self, usage: object, messages: list[dict[str, str]], text: str) -> None:
+    def _count(self, usage: object, messages: Messages, text: str) -> None:
         counts = usage if isinstance(usage, dict) else {}
-        sent = sum(tokens(message["content"]) for message in messages)
-        self.usage.input_tokens += _whole(counts.get("prompt_tokens"), sent)
+        self.usage.input_tokens += _whole(counts.get("prompt_tokens"), tokens_of(messages))
         self.usage.output_tokens += _whole(counts.get("completion_tokens"), tokens(text))
 
     def _wait(self, seconds: float, beat: Beat) -> None:
@@ -178,6 +184,27 @@ def _certificates() -> ssl.SSLContext:
 def tokens(text: str) -> int:
     """Return roughly how many tokens a text has. What the endpoint itself counts goes before."""
     return -(-len(text) // LETTERS_OF_A_TOKEN)
+
+
+def tokens_of(messages: Messages) -> int:
+    """Return roughly how many tokens messages have, with their pictures."""
+    return sum(
+        tokens(content) if isinstance(content, str) else sum(map(_tokens_of_part, content))
+        for content in (message["content"] for message in messages)
+    )
+
+
+def _tokens_of_part(part: dict[str, Any]) -> int:
+    return tokens(part["text"]) if part["type"] == "text" else PICTURE_TOKENS
+
+
+def json_of(reply: str) -> object:
+    """Return the JSON that an answer is, also within a fence. Raises Unusable if it is none."""
+    fenced = re.fullmatch(r"\s*```(?:json)?\s*(.*?)\s*```\s*", reply, re.S)
+    try:
+        return read_json(fenced[1] if fenced else reply)
+    except MeasureError as fault:
+        raise Unusable(f"not JSON: {abbreviated(reply)}") from fault
 
 
 def _whole(value: object, otherwise: int) -> int:
@@ -233,7 +260,7 @@ class ChatSubstituter:
         return Proposal("", [], f"The endpoint's answer is of no use: {why}.")
 
 
-def messages(descriptions: Sequence[str]) -> list[dict[str, str]]:
+def messages(descriptions: Sequence[str]) -> Messages:
     """Return the messages that ask for the captions of these descriptions."""
     numbered = [{"number": number, "description": text} for number, text in enumerate(descriptions, 1)]
     request = json.dumps(numbered, ensure_ascii=False)
@@ -244,11 +271,7 @@ def _captions(reply: str, expected: int) -> list[object]:
     """Return the captions of an answer in the order of the descriptions. Raises Unusable if it is not JSON as asked
     for, or holds more, fewer or other numbers than the request.
     """
-    fenced = re.fullmatch(r"\s*```(?:json)?\s*(.*?)\s*```\s*", reply, re.S)
-    try:
-        answer = read_json(fenced[1] if fenced else reply)
-    except MeasureError as fault:
-        raise Unusable(f"not JSON: {abbreviated(reply)}") from fault
+    answer = json_of(reply)
     entries = answer.get("captions") if isinstance(answer, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise Unusable(f"not the JSON that was asked for: {abbreviated(answer)}")

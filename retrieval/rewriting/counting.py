@@ -21,7 +21,7 @@ from corpus.models import Corpus, Moment
 from jobs.models import Job
 from jobs.registry import SELF, Report, kind
 from retrieval.models import CaptionFigures, Rewording, Substitution, is_under_way, may_become_queries
-from retrieval.rewriting.by_chat import ChatSubstituter, messages, tokens
+from retrieval.rewriting.by_chat import ChatSubstituter, messages, tokens, tokens_of
 from retrieval.rewriting.cast import LISTS
 
 AT_ONCE = 5000  # moments; a corpus with more is counted by a job
@@ -140,7 +140,7 @@ def estimate(corpus: Corpus, again: bool = False) -> Estimate:
     texts -= set(done.values_list("before", flat=True))
     count, size = len(texts), ChatSubstituter.at_a_time
     requests = -(-count // size)
-    frame = sum(tokens(message["content"]) for message in messages([]))
+    frame = tokens_of(messages([]))
     text_tokens = sum(map(tokens, texts))
     sent = requests * frame + text_tokens + count * tokens(FRAME)
     answered = text_tokens + count * tokens(FRAME)

@@ -110,10 +110,7 @@ def propose(
             place += len(proposals)
     finally:
         if isinstance(substituter, ChatSubstituter):
-            usage = substituter.endpoint.usage
-            fresh = {name: F(name) + count for name, count in vars(usage).items()}
-            Substitution.objects.filter(pk=order.pk).update(**fresh)
-            substituter.endpoint.usage = type(usage)()
+            order.spend(substituter.endpoint.take_usage())
 
 
 def _store(rows: list[Rewording], proposals: list[Proposal], attempt: int) -> None:
