@@ -16,7 +16,7 @@ from django.conf import settings
 
 from corpus.errors import CorpusError, FilmAway, Unavailable
 from corpus.films import film_at
-from corpus.models import Clip, Moment
+from corpus.models import Clip, Moment, Video
 from corpus.stored_files import Stored, store
 from systems.features.confinement import Confined
 
@@ -138,24 +138,36 @@ def make(clip: Clip, cutter: Cutter, sign: Callable[[], None] = lambda: None) ->
 
 
 def _cut_and_store(clip: Clip, cutter: Cutter, sign: Callable[[], None]) -> Stored:
-    corpus = clip.video.corpus
-    with _source(clip, sign) as source, tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "clip.mp4"
-        cutter.cut(source, clip.start, clip.end, file, corpus.frame_rate, clip.sound, sign)
+        cut_aside(clip.video, (clip.start, clip.end), file, cutter, clip.sound, sign)
         return store(f"{FOLDER}/{clip.token}.mp4", file)
 
 
+def cut_aside(
+    video: Video,
+    stretch: Stretch,
+    to: Path,
+    cutter: Cutter,
+    sound: bool = False,
+    sign: Callable[[], None] = lambda: None,
+) -> None:
+    """Cut a stretch of a video into a file that nobody stores. Parameters and errors: see `make` and `Cutter.cut`."""
+    with _source(video, sign) as source:
+        cutter.cut(source, *stretch, to, video.corpus.frame_rate, sound, sign)
+
+
 @contextmanager
-def _source(clip: Clip, sign: Callable[[], None]) -> Iterator[Path]:
+def _source(video: Video, sign: Callable[[], None]) -> Iterator[Path]:
     """Give the film or the folder of frames, which this machine has or fetches."""
-    place, folder = clip.video.media, clip.video.corpus.media_folder
+    place, folder = video.media, video.corpus.media_folder
     if not place:
-        raise CorpusError(f"{clip.video.name}: the corpus has no media of it any more")
+        raise CorpusError(f"{video.name}: the corpus has no media of it any more")
     with film_at(folder, place, sign) as source:
         if not os.access(source, os.R_OK):
             here = f"{folder} on {socket.gethostname()}"
             _warn_once(here)
-            raise FilmAway(f"{clip.video.name}: its media are not in {here}")
+            raise FilmAway(f"{video.name}: its media are not in {here}")
         yield source
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from heapq import merge
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from systems.features.films import beginning, frames, open_film, pictures
 
 MOST_LINES = 480
 LONGEST = 600.0  # seconds
+SMALL = (640, 360)  # of a picture, at most
 # The errors of FFmpeg and Pillow for a broken or hostile source.
 UNREADABLE = (av.error.FFmpegError, OSError, ValueError, SyntaxError, MemoryError, Image.DecompressionBombError)
 # bitexact keeps the encoder's name and the date out of the file; a53cc=0 keeps out the source's closed captions.
@@ -94,6 +96,29 @@ def length(source: Path) -> float:
     if seconds <= 0:
         raise CorpusError(f"{source.name}: does not tell how long it lasts")
     return seconds
+
+
+def pictures_of(clip: Path, number: int) -> list[bytes]:
+    """Return so many pictures of a clip that we have cut, at equal distances, as JPEG with at most 360 lines.
+
+    A clip of fewer frames has fewer pictures. Raises CorpusError if the clip cannot be read.
+    """
+    gap, found = length(clip) / number, list[bytes]()
+    last = None
+    try:
+        for last in frames(clip, 0.0, LONGEST):
+            if len(found) < number and last.time >= (len(found) + 0.5) * gap:
+                found.append(_jpeg(last))
+    except (SystemsError, *UNREADABLE) as fault:
+        raise CorpusError(f"{clip.name}: cannot be decoded ({fault})") from fault
+    return found or ([_jpeg(last)] if last else [])
+
+
+def _jpeg(frame: VideoFrame) -> bytes:
+    picture: Any = frame.to_image()  # type: ignore[no-untyped-call]
+    picture.thumbnail(SMALL)
+    picture.save(content := BytesIO(), "JPEG", quality=80)
+    return content.getvalue()
 
 
 def _write(to: Path, images: Iterator[VideoFrame], heard: Sounds | None = None) -> None:
