@@ -8,7 +8,17 @@ from django.shortcuts import get_object_or_404
 from campaigns.access import lead as lead
 from campaigns.access import membership as membership
 from campaigns.models import Membership
-from runs.models import Arrival, Enlargement, Run, Submission, TrainedSystem, Visibility, Watch
+from runs.models import (
+    Arrival,
+    Enlargement,
+    PredictionsFile,
+    Predictor,
+    Run,
+    Submission,
+    TrainedSystem,
+    Visibility,
+    Watch,
+)
 
 
 def run(member: Membership, number: int) -> Run:
@@ -52,8 +62,19 @@ def public_run(request: HttpRequest, name: str, token: str) -> Run:
 
 def watch(lead: Membership, pk: int) -> Watch:
     """Return a difference that leads of the campaign watch."""
-    rows = Watch.objects.select_related("run__campaign", "other")
+    rows = Watch.objects.select_related("run__campaign", "other", "predictor")
     return get_object_or_404(rows, pk=pk, run__campaign=lead.campaign)
+
+
+def predictor(lead: Membership, pk: int) -> Predictor:
+    """Return a predictor of the lead's campaign."""
+    return get_object_or_404(Predictor.objects.select_related("campaign", "by"), pk=pk, campaign=lead.campaign)
+
+
+def predictions_file(lead: Membership, pk: int, token: str) -> PredictionsFile:
+    """Return the file of a predictor that has no grades yet."""
+    files = PredictionsFile.objects.select_related("predictor").filter(predictor__ended=None)
+    return get_object_or_404(files, token=token, predictor=pk, predictor__campaign=lead.campaign)
 
 
 def trained_system(member: Membership, number: int) -> TrainedSystem:

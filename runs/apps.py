@@ -9,5 +9,6 @@ class RunsConfig(AppConfig):
         from runs import receiving, scoring  # noqa: F401
         from runs.differences import watches  # noqa: F401
         from runs.pools import comparing, enlarging  # noqa: F401
+        from runs.predictors import asking, keeping, worth  # noqa: F401
         from runs.reliability import inquiries  # noqa: F401
         from runs.systems import orders, training  # noqa: F401

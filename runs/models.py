@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 from django.conf import settings
@@ -14,6 +16,9 @@ from django.db.models.functions import Now
 
 from campaigns.models import Membership
 from campaigns.models.draft import ArrivingFile, token
+from judging.models import Candidate
+from metrics.formats.predicted import Predicted
+from retrieval.models import Spent
 from runs.pools.models import Enlargement as Enlargement
 from runs.pools.models import Near as Near
 from runs.pools.models import PoolScore as PoolScore
@@ -196,21 +201,114 @@ class Score(models.Model):
         return f"{self.measure} ({self.convention}) of {self.scoring}"
 
 
+class Predictor(Spent):
+    """Something that predicts the grades of a campaign's candidates. What it predicts is never a grade.
+
+    Judging, releases and everything that annotators see know nothing of predictors.
+    """
+
+    class Source(models.TextChoices):
+        FILE = "file", "A file of predicted grades"
+        CHAT = "chat", "The chat endpoint, which looks at pictures of each clip"
+
+    campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="predictors")
+    name = models.CharField(max_length=100)
+    by = models.ForeignKey(Membership, models.PROTECT, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+    source = models.CharField(max_length=10, choices=Source.choices)
+    model = models.CharField(max_length=200, blank=True, help_text="what predicts")
+    prompt = models.TextField(blank=True, help_text="what the chat endpoint is told before each clip")
+    frames = models.PositiveSmallIntegerField(default=0, help_text="pictures of each clip that the endpoint sees")
+    filename = models.CharField(max_length=255, blank=True)
+    sha256 = models.CharField(max_length=64, blank=True, help_text="of the uploaded file")
+    fault = models.TextField(blank=True, help_text="what is wrong with the uploaded file")
+    ended = models.DateTimeField(null=True, help_text="when all grades were there")
+
+    class Meta:
+        ordering = ["campaign", "pk"]
+        constraints = [models.UniqueConstraint(fields=["campaign", "name"], name="one_predictor_per_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_of_chat(self) -> bool:
+        return self.source == Predictor.Source.CHAT
+
+    def rows(self) -> Iterator[Predicted]:
+        """Yield query, video, start and end (seconds), and predicted grade of each candidate that has one."""
+        grades = {key: grade for held in self.predicted.values_list("grades", flat=True) for key, grade in held.items()}
+        queries = self.predicted.order_by().values("query")
+        moments = ("query__query_id", "moment__video__name", "moment__start", "moment__end")
+        found = Candidate.objects.filter(query__in=queries).order_by("query__query_id", "rank")
+        for key, *moment in found.values_list("pk", *moments).iterator():
+            if (grade := grades.get(str(key))) is not None:
+                yield (*moment, grade)
+
+    @property
+    def prompt_sha256(self) -> str:
+        return hashlib.sha256(self.prompt.encode()).hexdigest() if self.prompt else ""
+
+
+class PredictedGrades(models.Model):
+    """What a predictor says of the candidates of one query."""
+
+    predictor = models.ForeignKey(Predictor, models.CASCADE, related_name="predicted", db_index=False)
+    query = models.ForeignKey("judging.Query", models.CASCADE, related_name="predicted")
+    grades = models.JSONField(default=dict, help_text="from 0 to 4, by the candidate's key")
+    faults = models.JSONField(default=dict, help_text="why there is no grade, by the candidate's key")
+
+    class Meta:
+        verbose_name_plural = "predicted grades"
+        constraints = [models.UniqueConstraint(fields=["predictor", "query"], name="predicted_once")]
+
+    def __str__(self) -> str:
+        return f"{self.predictor} on query {self.query_id}"
+
+
+class PredictionsFile(ArrivingFile):
+    """The file of a predictor, until its grades are stored."""
+
+    purpose = "grades"  # the only one, which addresses of uploads name
+
+    predictor = models.OneToOneField(Predictor, models.CASCADE, related_name="file")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(received__gte=0, received__lte=F("size")), name="no_more_of_predictions_arrives"
+            )
+        ]
+
+    @property
+    def path(self) -> Path:
+        return Path(settings.UPLOAD_ROOT) / "predictions" / self.token
+
+
 class Watch(models.Model):
     """A difference of two runs that leads look at while judging goes on, as often as they like."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="+")
     other = models.ForeignKey(Run, models.CASCADE, related_name="+")
     measure = models.CharField(max_length=80)
+    predictor = models.ForeignKey(
+        Predictor, models.PROTECT, null=True, related_name="watches", help_text="null: the mean grade of a caption rank"
+    )
     looks = models.JSONField(default=list, help_text="what each look found, the newest last")
     looked = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name_plural = "watches"
-        constraints = [models.UniqueConstraint(fields=["run", "other", "measure"], name="one_watch_of_a_difference")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "other", "measure"], condition=Q(predictor=None), name="one_watch_of_a_difference"
+            ),
+            models.UniqueConstraint(fields=["run", "other", "measure", "predictor"], name="one_watch_by_a_predictor"),
+        ]
 
     def __str__(self) -> str:
-        return f"{self.run.name} − {self.other.name}, {self.measure}"
+        by = f", by {self.predictor.name}" if self.predictor else ""
+        return f"{self.run.name} − {self.other.name}, {self.measure}{by}"
 
 
 class Inquiry(models.Model):

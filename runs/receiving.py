@@ -153,7 +153,7 @@ def _checked(submission: Submission, file: Arrival) -> tuple[Predictions | None,
     """Return the predictions in a file, or what is wrong with them; messages name the file as its owner does."""
     campaign, faults = submission.by.campaign, Faults()
     videos = submission.file_for(Arrival.Purpose.VIDEOS)
-    names = _names_of(campaign)
+    names = names_of(campaign)
     try:
         predictions, faults = check_run_file(
             file.path,
@@ -170,7 +170,7 @@ def _checked(submission: Submission, file: Arrival) -> tuple[Predictions | None,
     return (_renamed(predictions, names) if predictions else None), faults
 
 
-def _names_of(campaign: Campaign) -> dict[str, str]:
+def names_of(campaign: Campaign) -> dict[str, str]:
     """Return the ids under which runs may name the campaign's queries, each with the id in the qrels."""
     rows = list(campaign.queries.pool().values_list("query_id", "aliases"))
     aliases = {str(alias): query for query, others in rows for alias in others}

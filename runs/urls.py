@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from runs.views import board, explain, pools, reliability, runs, systems, watches
+from runs.views import board, explain, pools, predictors, reliability, runs, systems, watches
 
 urlpatterns = [
     path("campaigns/<slug:name>/runs/", runs.index, name="runs"),
@@ -31,6 +31,14 @@ urlpatterns = [
     path("campaigns/<slug:name>/watches/", watches.index, name="watches"),
     path("campaigns/<slug:name>/watches/<int:pk>/look", watches.look, name="watch-look"),
     path("campaigns/<slug:name>/watches/<int:pk>/end", watches.end, name="watch-end"),
+    path("campaigns/<slug:name>/predictors/", predictors.index, name="predictors"),
+    path("campaigns/<slug:name>/predictors/weigh", predictors.weigh, name="predictors-weigh"),
+    path("campaigns/<slug:name>/predictors/<int:pk>/", predictors.detail, name="predictor"),
+    path("campaigns/<slug:name>/predictors/<int:pk>/progress", predictors.progress, name="predictor-progress"),
+    path("campaigns/<slug:name>/predictors/<int:pk>/grades.csv", predictors.download, name="predictor-grades"),
+    path("campaigns/<slug:name>/predictors/<int:pk>/remove", predictors.remove, name="predictor-remove"),
+    path("campaigns/<slug:name>/predictors/<int:pk>/files", predictors.announce_file, name="predictor-files"),
+    path("campaigns/<slug:name>/predictors/<int:pk>/files/<slug:file>", predictors.piece, name="predictor-piece"),
     path("campaigns/<slug:name>/runs/public/<slug:token>/", runs.public, name="public-run"),
     path("campaigns/<slug:name>/systems/", systems.index, name="systems"),
     path("campaigns/<slug:name>/systems/new", systems.new, name="system-new"),

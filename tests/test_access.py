@@ -34,7 +34,18 @@ from judging.work import submitting
 from releases.freezing import freeze
 from releases.models import Release, TrainingSet
 from retrieval.models import Rewording, Substitution
-from runs.models import Arrival, Enlargement, Inquiry, Run, Submission, TrainedSystem, Watch, Yardstick
+from runs.models import (
+    Arrival,
+    Enlargement,
+    Inquiry,
+    PredictionsFile,
+    Predictor,
+    Run,
+    Submission,
+    TrainedSystem,
+    Watch,
+    Yardstick,
+)
 from runs.reliability.choices import HEADLINE
 from tests.cast import browser, claim, content_of, expire, judge_all
 from tests.conftest import Case
@@ -187,6 +198,14 @@ MATRIX = {
     "watches": ("GET", 302, 404, 404, 404, 404, 200),
     "watch-look": ("POST", 302, 404, 404, 404, 404, 302),
     "watch-end": ("POST", 302, 404, 404, 404, 404, 302),
+    "predictors": ("GET", 302, 404, 404, 404, 404, 200),
+    "predictors-weigh": ("POST", 302, 404, 404, 404, 404, 302),
+    "predictor": ("GET", 302, 404, 404, 404, 404, 200),
+    "predictor-progress": ("GET", 302, 404, 404, 404, 404, 200),
+    "predictor-grades": ("GET", 302, 404, 404, 404, 404, 200),
+    "predictor-remove": ("POST", 302, 404, 404, 404, 404, 302),
+    "predictor-files": ("POST", 401, 404, 404, 404, 404, 201),
+    "predictor-piece": ("GET", 302, 404, 404, 404, 404, 200),
     "pool-open": ("POST", 302, 404, 404, 404, 404, 302),
     "runs": ("GET", 302, 404, 404, 404, 200, 200),
     "run": ("GET", 302, 404, 404, 404, 200, 200),
@@ -290,6 +309,12 @@ MATRIX = {
     "api-pools": ("GET", 401, 404, 404, 404, 404, 404),  # no release has two pools
     "api-watches": ("GET", 401, 404, 404, 404, 404, 200),
     "api-watch": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-predictors": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-predictors-worth": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-predictor": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-predictor-grades": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-predictor-files": ("POST", 401, 404, 404, 404, 404, 201),
+    "api-predictor-file": ("GET", 401, 404, 404, 404, 404, 200),
     "api-enlargements": ("GET", 401, 404, 404, 404, 200, 200),
     "api-enlargement": ("GET", 401, 404, 404, 404, 200, 200),
     "api-enlargement-opening": ("PUT", 401, 404, 404, 404, 404, 202),
@@ -422,6 +447,13 @@ ALSO = {
     "api-messages": ("POST", 401, 404, 404, 404, 404, 201),
     "watches": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but there are no such runs
     "api-watches": ("POST", 401, 404, 404, 404, 404, 422),
+    "predictors": ("POST", 302, 404, 404, 404, 404, 302),
+    "predictor": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but no file has arrived
+    "predictor-piece": ("PATCH", 401, 404, 404, 404, 404, 400),  # let in, but where does the piece belong?
+    "api-predictors": ("POST", 401, 404, 404, 404, 404, 201),
+    "api-predictors-worth": ("PUT", 401, 404, 404, 404, 404, 202),
+    "api-predictor": ("DELETE", 401, 404, 404, 404, 404, 204),
+    "api-predictor-file": ("PATCH", 401, 404, 404, 404, 404, 400),
     "api-enlargements": ("POST", 401, 404, 404, 404, 404, 422),  # let in, but there are no such runs
     "api-releases": ("POST", 401, 404, 404, 404, 404, 202),
     "api-verification": ("GET", 401, 404, 404, 404, 404, 404),  # nobody has asked for one
@@ -454,6 +486,7 @@ ALSO = {
 # A third one.
 AND_ALSO = {
     "api-watch": ("PUT", 401, 404, 404, 404, 404, 202),
+    "api-predictor": ("PUT", 401, 404, 404, 404, 404, 422),  # let in, but no file has arrived
     "api-draft": ("DELETE", 401, 404, 404, 404, 404, 404),
     "api-upload": ("DELETE", 401, 404, 404, 404, 404, 404),
 }
@@ -461,7 +494,10 @@ PEOPLE = ["stranger", "outsider", "annotator", "other annotator", "researcher", 
 STRANGERS = ["annotator of plays", "researcher of plays", "lead of plays"]  # of another campaign
 SOME = ("stranger", "annotator", "lead")  # who ask where it does not matter who asks, as by HEAD where GET is tried
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-JSON = ("judge", "flag", "submit", "resume", "uploads", "upload", "run-files", "run-piece")
+JSON = (
+    *("judge", "flag", "submit", "resume", "uploads", "upload"),
+    *("run-files", "run-piece", "predictor-files", "predictor-piece"),
+)
 FOR_ALL = (  # views that a stranger reaches
     *("sign-in", "account_login", "mfa_authenticate", "mfa_login_webauthn", "join", "language", "sign-out"),
     *("openid_connect_login", "openid_connect_callback", "account_confirm_email", "account_reset_password"),
@@ -645,6 +681,19 @@ def watch(held: Assignment) -> Watch:
     return Watch.objects.get_or_create(run=first, other=second, measure="AxIoU@1")[0]
 
 
+def predictor(held: Assignment) -> Predictor:
+    """A predictor whose file is on its way."""
+    campaign = held.batch.query.campaign
+    lead, _ = User.objects.get_or_create(username="leo")
+    by = campaign.add_member(lead, "lead")
+    return Predictor.objects.get_or_create(campaign=campaign, name="guess", defaults={"by": by, "source": "file"})[0]
+
+
+def predictions_file(held: Assignment) -> PredictionsFile:
+    about = {"name": "a.csv", "size": 9, "token": "6" * 32}
+    return PredictionsFile.objects.get_or_create(predictor=predictor(held), defaults=about)[0]
+
+
 def researcher(held: Assignment) -> Membership:
     user, _ = User.objects.get_or_create(username="rio")
     return held.annotator.campaign.add_member(user, "researcher")
@@ -760,6 +809,16 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "watch-look": lambda held: [watch(held).pk],
     "watch-end": lambda held: [watch(held).pk],
     "api-watch": lambda held: [watch(held).pk],
+    "predictor": lambda held: [predictor(held).pk],
+    "predictor-progress": lambda held: [predictor(held).pk],
+    "predictor-grades": lambda held: [predictor(held).pk],
+    "predictor-remove": lambda held: [predictor(held).pk],
+    "predictor-files": lambda held: [predictor(held).pk],
+    "predictor-piece": lambda held: [predictor(held).pk, predictions_file(held).token],
+    "api-predictor": lambda held: [predictor(held).pk],
+    "api-predictor-grades": lambda held: [predictor(held).pk],
+    "api-predictor-files": lambda held: [predictor(held).pk],
+    "api-predictor-file": lambda held: [predictor(held).pk, predictions_file(held).token],
     "api-enlargement": lambda held: [enlargement(held).number],
     "api-enlargement-opening": lambda held: [enlargement(held).number],
     "pool": lambda held: [enlargement(held).number],
@@ -961,6 +1020,9 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["api-messages"] = {"text": "Well done."}
     bodies["hours-approve"] = bodies["api-hours"] = {"from": "2026-01-01", "to": "2026-01-31"}
     bodies["watches"] = bodies["api-watches"] = {"run": 8, "other": 9, "measure": "AxIoU@1"}
+    bodies["predictors"] = bodies["api-predictors"] = {"name": "another", "source": "file"}
+    bodies["predictor-files"] = {"purpose": "grades", "name": "b.csv", "size": 9}
+    bodies["api-predictor-files"] = {"name": "b.csv", "size": 9}
     bodies["api-enlargements"] = {"runs": [1, 2]}
     bodies["api-enlargement-opening"] = {"taken": 1}
     bodies["api-releases"] = {"licence": "CC0-1.0"}

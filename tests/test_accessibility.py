@@ -55,7 +55,7 @@ NO_PAGES |= {"mfa_view_recovery_codes", "account_reset_password_from_key", "acco
 NO_PAGES |= {"first-link", "first-account", "draft-progress", "upload"}
 NO_PAGES |= {name for name in MATRIX if name.startswith("api-")}
 NO_PAGES |= {"run-file", "run-progress", "run-piece", "run-scatter", "leaderboard-file", "believe-file"}
-NO_PAGES |= {"system-curves"}
+NO_PAGES |= {"system-curves", "predictor-progress", "predictor-grades", "predictor-piece"}
 PAGES = {name for name, (method, *_) in MATRIX.items() if method == "GET"} - NO_PAGES
 STRANGERS = {
     "sign-in": "/sign-in/",
@@ -128,8 +128,10 @@ Draft.objects.update(findings={"problems": ["moments.csv: line 3: end"], "notes"
 """
 RUNS = """
 from campaigns.models import Campaign
-from runs.models import Enlargement, Score, SystemSearch, TrainedSystem
+from runs.models import Enlargement, PredictedGrades, Predictor, Score, SystemSearch, TrainedSystem
 from runs.pools.enlarging import Plan, ask_to_propose
+from runs.predictors.keeping import add_predictor
+from runs.predictors.worth import ask_to_weigh, worth_of
 from runs.receiving import describe, submit
 from runs.differences.watches import begin
 from tests.runs.conftest import best
@@ -152,7 +154,14 @@ wait_until(lambda: Score.objects.exclude(spread=None).exists(), lambda: "a run i
 wait_until(lambda: films.runs.count() == 2, lambda: "both are stored")
 made = ask_to_propose(mina, Plan([1, 2]))
 begin(mina, 1, 2, "AxIoU@10")
+guess = add_predictor(mina, "guess", "file", "a model")
+Predictor.objects.filter(pk=guess.pk).update(ended=guess.at, prompt="Guess.")
+for query in films.queries.pool():
+    grades = {str(pk): 2.5 for pk in query.candidates.values_list("pk", flat=True)}
+    PredictedGrades.objects.create(predictor=guess, query=query, grades=grades)
+ask_to_weigh(films)
 wait_until(lambda: Enlargement.objects.filter(found__isnull=False).exists(), lambda: "moments are proposed")
+wait_until(lambda: worth_of(films).made, lambda: "the predictor is compared")
 """
 
 

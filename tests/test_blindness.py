@@ -18,6 +18,7 @@ from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
 
 from api.urls import urlpatterns
 from campaigns.models import Campaign, Event, Membership, Message
@@ -29,7 +30,7 @@ from judging.quality.exam import set_exam
 from judging.quality.examples import add_own_example
 from judging.review.reopening import reopen_all_of
 from judging.work import grading
-from runs.models import TrainedSystem
+from runs.models import PredictedGrades, Predictor, TrainedSystem
 from tests.api.asking import Program
 from tests.cast import (
     browser,
@@ -45,6 +46,7 @@ from tests.cast import (
 
 SEED = 8_314_159_265_358
 PLACE = 0.314159265
+PREDICTED = 3.2718
 TIMES = re.compile(r"\b\d+\.(25|5)\b")  # every moment starts at …1.25 and ends at …4.5 seconds
 
 
@@ -71,6 +73,13 @@ def worked(batch: Batch, bob: Membership, leo: Membership) -> Batch:
     )
     for candidate in batch.candidates.all():
         Candidate.objects.filter(pk=candidate.pk).update(similarity=0.777000 + candidate.rank / 1e6)
+    predictor = Predictor.objects.create(
+        campaign=leo.campaign, by=leo, name="secret predictor", source="file", ended=timezone.now()
+    )
+    keys = map(str, batch.candidates.values_list("pk", flat=True))
+    PredictedGrades.objects.create(
+        predictor=predictor, query=batch.query, grades={key: PREDICTED + n / 1e6 for n, key in enumerate(keys)}
+    )
     for clip in Clip.objects.all():
         clip.state = Clip.State.READY
         clip.file.save(f"clips/{clip.token}.mp4", content=ContentFile(b"0123456789"))
@@ -136,6 +145,9 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         "/campaigns/films/watches/",
         "/campaigns/films/pools/",
         "/campaigns/films/pools/1/",
+        "/campaigns/films/predictors/",
+        f"/campaigns/films/predictors/{Predictor.objects.get().pk}/",
+        f"/campaigns/films/predictors/{Predictor.objects.get().pk}/grades.csv",
     ):
         answers.append(client.get(address))
     submit = reverse("submit", args=[held.token])
@@ -157,11 +169,12 @@ def tell_nothing(answers: list[str]) -> None:
         assert str(SEED) not in answer
         assert "0.777" not in answer
         assert str(PLACE) not in answer
+        assert str(PREDICTED) not in answer
         assert "frontier" not in answer
         assert not TIMES.search(re.sub(r"'(Date|Expires|Content-Length)': '[^']*'", "", answer))
         assert "similarity" not in answer
         assert "caption" not in answer
-        assert not re.search(r"\b(check|gold|repeat|threshold|pool|warned)\b", answer)
+        assert not re.search(r"\b(check|gold|repeat|threshold|pool|warned|predicted|predictor)\b", answer)
 
 
 def crawl_api(program: Program, values: dict[str, list[Any]], methods: tuple[str, ...]) -> list[str]:
@@ -194,7 +207,7 @@ def values_of(campaign: Campaign, *tokens: str) -> dict[str, list[Any]]:
         "number": [1],
         "depth": [40],
         "token": list(tokens),
-        "pk": sorted({1, 2, 3, *batches, *candidates}),
+        "pk": sorted({1, 2, 3, *batches, *candidates, *campaign.predictors.values_list("pk", flat=True)}),
         "worker": list(workers),
         "file": ["qrels.txt", "ratings.csv", "figure-6.csv", "0" * 32],
     }
@@ -235,6 +248,9 @@ def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership
     assert all(canary in text for canary in ("secret caption", "secret-video", "secret-bob", "0.777"))
     assert TIMES.search(text)
     assert "secret system" in everything(Program(leo).get("campaigns/films/systems/1"))
+    predictor = Predictor.objects.get()
+    assert str(PREDICTED) in everything(browser(leo).get(f"/campaigns/films/predictors/{predictor.pk}/grades.csv"))
+    assert "secret predictor" in everything(Program(leo).get(f"campaigns/films/predictors/{predictor.pk}"))
 
 
 def test_the_workplace_names_candidates_by_place_only(worked: Batch, ada: Membership) -> None:

@@ -293,6 +293,9 @@ class LookShape(Shape):
 class WatchShape(Shape):
     of = Watch, "id=pk measure run=run.number other=other.number"
     helps = {"run": "its number", "other": "the number of the run whose score is taken off"}
+    predictor = serializers.IntegerField(
+        source="predictor_id", allow_null=True, help_text="the id of what corrects it; null: caption rank"
+    )
     look = LookShape(allow_null=True, help_text="the last; null before the first")
 
 
@@ -300,14 +303,14 @@ class NewWatch(Body):
     run = Whole(min_value=1, max_value=LARGEST, help_text="its number")
     other = Whole(min_value=1, max_value=LARGEST, help_text="the number of the run whose score is taken off")
     measure = Text(max_length=80, help_text="its name, as the library parses it")
+    predictor = Whole(required=False, min_value=1, max_value=LARGEST, help_text="its id; without it, caption rank")
 
 
 class Watches(Resource, at=f"{CAMPAIGN}/watches", name="watches"):
     @reads(Page(WatchShape))
     def get(self) -> Any:
         """The differences that leads of the campaign watch."""
-        rows = Watch.objects.filter(run__campaign=self.lead.campaign).select_related("run", "other")
-        return Rows(rows, ("pk",), lambda page: [*map(_with_look, page)])
+        return Rows(watches_of(self.lead.campaign), ("pk",), lambda page: [*map(_with_look, page)])
 
     @starts(WatchShape, UNFIT, body=NewWatch)
     def post(self) -> Any:

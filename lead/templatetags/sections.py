@@ -67,6 +67,8 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
     "Runs": (
         Page("leaderboard", "Leaderboard"),
         Page("watches", "Decided yet?", lead_only=True),
+        Page("predictors", "Predictors", lead_only=True),
+        Page("predictor", lead_only=True),
         Page("believe", "Can it be believed?"),
         Page("pools", "Pools"),
         Page("pool"),

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from base.errors import BadValue, WrongState
@@ -29,6 +29,7 @@ from metrics import Run as Ranking
 from metrics.analysis.planning import SECONDS
 from metrics.analysis.predictions import view_of
 from metrics.analysis.sampling import FEWEST
+from metrics.formats.predicted import predicted_from
 from releases.exports import MOMENT, Scope
 from releases.sample import ranked_queries
 from reports.summaries import PROGRESS, current_summary
@@ -78,10 +79,10 @@ class Cost:
         return Cost(queries * self.hours, None if self.money is None else queries * self.money)
 
 
-def watches_of(campaign: Campaign) -> list[Watch]:
+def watches_of(campaign: Campaign | int) -> QuerySet[Watch]:
     """Return the campaign's watched differences, in the order in which they were begun."""
-    rows = Watch.objects.filter(run__campaign=campaign).select_related("run__campaign", "other")
-    return list(rows.order_by("pk"))
+    rows = Watch.objects.filter(run__campaign=campaign).select_related("run__campaign", "other", "predictor")
+    return rows.order_by("pk")
 
 
 def last_look(watch: Watch) -> Look | None:
@@ -89,11 +90,12 @@ def last_look(watch: Watch) -> Look | None:
 
 
 @all_or_nothing
-def begin(lead: Membership, run: int, other: int, measure: str) -> Watch:
+def begin(lead: Membership, run: int, other: int, measure: str, predictor: int | None = None) -> Watch:
     """Watch the difference of two runs, and look at it. Doing it twice is harmless.
 
-    Raise BadValue for a run that cannot take part, or a measure that cannot be estimated, and WrongState if too many
-    differences are watched.
+    The key of a predictor says what corrects the estimate; without it the mean grade of a caption rank does. Raise
+    BadValue for a run or a predictor that cannot take part, or a measure that cannot be estimated, and WrongState if
+    too many differences are watched.
     """
     runs = {each.number: each for each in open_runs(lead.campaign)}
     for field, number in (("run", run), ("other", other)):
@@ -106,8 +108,11 @@ def begin(lead: Membership, run: int, other: int, measure: str) -> Watch:
         view_of(wanted, convention_named(USUAL))
     except MeasureError as fault:
         raise BadValue("measure", str(wanted), f"a mean over queries ({fault})") from fault
+    by = lead.campaign.predictors.filter(pk=predictor).exclude(ended=None).first() if predictor else None
+    if predictor and not by:
+        raise BadValue("predictor", str(predictor), "a predictor of this campaign that has all its grades")
     known = Watch.objects.filter(run__campaign=lead.campaign)
-    about: dict[str, Any] = {"run": runs[run], "other": runs[other], "measure": str(wanted)}
+    about: dict[str, Any] = {"run": runs[run], "other": runs[other], "measure": str(wanted), "predictor": by}
     if not known.filter(**about).exists() and known.count() >= MOST:
         raise WrongState(f"{MOST} differences are watched already. End one of them first.")
     watch, _ = Watch.objects.get_or_create(**about)
@@ -120,7 +125,7 @@ def look_again(campaign: int, what: Happened, about: About) -> None:
     """Look at the differences of a campaign when a query is closed, at most once an hour."""
     if what == Happened.QUERY_CLOSED:
         due = Q(looked=None) | Q(looked__lt=timezone.now() - EVERY)
-        for watch in Watch.objects.filter(due, run__campaign=campaign).select_related("run__campaign", "other"):
+        for watch in watches_of(campaign).filter(due):
             estimate_difference.ask(watch)
 
 
@@ -140,14 +145,11 @@ def estimate_difference(watch: Watch, report: Report) -> None:
     campaign = watch.run.campaign
     report(0, 2, "reading the judgements")
     now, scope = timezone.now(), Scope(campaign, with_finished=False, with_unfinished=False)
-    found = scope.frontier
-    if found.left_out:
-        raise MeasureError(
-            "queries were withdrawn for what judging them showed, so the judged ones are no random sample"
-        )
-    if found.sample < FEWEST:
-        raise MeasureError(f"{found.sample} queries are finished up to the frontier; an estimate needs {FEWEST}")
-    estimator = Estimator(watch.measure, _qrels(scope), _pool(scope), future=True, anytime=True)
+    must_be_a_sample(scope)
+    predictor = predicted_from(watch.predictor.rows(), watch.predictor.name) if watch.predictor else None
+    estimator = Estimator(
+        watch.measure, qrels_of(scope), pool_of(scope), predictor=predictor, future=True, anytime=True
+    )
     report(1, 2, "scoring both runs")
     runs = [read_table(Ranking, each.table, name=each.name) for each in (watch.run, watch.other)]
     ((difference, needed),) = estimator.progress(*runs).values()
@@ -156,6 +158,17 @@ def estimate_difference(watch: Watch, report: Report) -> None:
     watch.looks.append(look | {"at": now.isoformat(), "needed": needed})
     watch.looked = now
     watch.save(update_fields=["looks", "looked"])
+
+
+def must_be_a_sample(scope: Scope) -> None:
+    """Raise MeasureError if the queries up to the frontier are too few for an estimate, or no random sample."""
+    found = scope.frontier
+    if found.left_out:
+        raise MeasureError(
+            "queries were withdrawn for what judging them showed, so the judged ones are no random sample"
+        )
+    if found.sample < FEWEST:
+        raise MeasureError(f"{found.sample} queries are finished up to the frontier; an estimate needs {FEWEST}")
 
 
 def cost_of(campaign: Campaign, queries: int) -> Cost:
@@ -169,7 +182,8 @@ def cost_of(campaign: Campaign, queries: int) -> Cost:
     return Cost(hours, None if rate is None else rate * Decimal(hours))
 
 
-def _qrels(scope: Scope) -> Qrels:
+def qrels_of(scope: Scope) -> Qrels:
+    """Return the consensus on each candidate up to the frontier."""
     rows = scope.candidates.settled().order_by("query", "rank")
     moments: dict[str, list[tuple[str, float, float, int]]] = defaultdict(list)
     for query, *moment, grade in rows.values_list("query__query_id", *MOMENT, "grade"):
@@ -177,7 +191,7 @@ def _qrels(scope: Scope) -> Qrels:
     return qrels_from_dict(moments, lenient=True)
 
 
-def _pool(scope: Scope) -> Pool:
+def pool_of(scope: Scope) -> Pool:
     """Return what `pool.jsonl` of a release would hold now."""
     ranked = list(ranked_queries(scope))
     pool = as_pool({each.query_id: candidates for each, candidates in ranked})

@@ -28,9 +28,8 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     """The differences that leads watch, each with its last look; a POST begins another one."""
     lead = access.lead(request, name)
     if request.method == "POST":
-        watch = begin(
-            lead, whole_in(request.POST, "run"), whole_in(request.POST, "other"), text_in(request.POST, "measure", 80)
-        )
+        run, other, predictor = (whole_in(request.POST, field, "0") for field in ("run", "other", "predictor"))
+        watch = begin(lead, run, other, text_in(request.POST, "measure", 80), predictor)
         messages.success(request, f"You watch {watch}.")
         return redirect("watches", name)
     jobs = list(estimate_difference.jobs(Watch.objects.filter(run__campaign=lead.campaign)).not_done())
@@ -39,6 +38,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         "frontier": frontier(lead.campaign),
         "jobs": jobs,
         "runs": open_runs(lead.campaign),
+        "predictors": lead.campaign.predictors.exclude(ended=None),
         "measures": [parse_measure(each) for each in NDCG],
     }
     return campaign_page(request, lead, "runs/watches.html", **context)

@@ -40,6 +40,7 @@ from releases.exports import FILES, Scope
 from releases.freezing import freeze, freeze_release
 from releases.models import Release
 from releases.verifying import CHECKS, verify
+from runs.models import PredictedGrades, Predictor
 from tests.cast import browser, claim, content_of, judge_all, make_query, settle_round_one
 from tests.remembered import remembered
 from tests.terminal import manage, printed, refused
@@ -176,6 +177,20 @@ def test_people_are_numbers(judged: Campaign, leo: Membership) -> None:
     archive = opened(frozen(judged, leo))
     everything = b" ".join(archive.read(name) for name in archive.namelist()).decode()
     assert not re.search(r"\b(ada|bob|cleo|dan|leo)\b", everything)
+
+
+def test_predictions_are_in_no_release_and_in_no_export(judged: Campaign, leo: Membership) -> None:
+    before = {export.file: "".join(export.lines(judged)) for export in FILES}
+    predictor = Predictor.objects.create(campaign=judged, by=leo, name="secret guess", source="file")
+    for query in judged.queries.all():
+        grades = {str(pk): 3.2718 for pk in query.candidates.values_list("pk", flat=True)}
+        PredictedGrades.objects.create(predictor=predictor, query=query, grades=grades)
+    assert {export.file: "".join(export.lines(judged)) for export in FILES} == before
+    archive = opened(frozen(judged, leo))
+    everything = b" ".join(archive.read(name) for name in archive.namelist())
+    assert b"3.2718" not in everything
+    assert b"secret guess" not in everything
+    assert not any(b"predict" in archive.read(name) for name in archive.namelist() if name.endswith((".jsonl", ".csv")))
 
 
 def test_the_same_release_is_the_same_bytes(judged: Campaign, leo: Membership) -> None:
