@@ -13,6 +13,7 @@ import av
 import numpy as np
 import pytest
 from django.core.files.base import ContentFile
+from django.db import connection
 from django.urls import reverse
 from PIL import Image
 
@@ -371,6 +372,7 @@ def test_candidates_without_media_are_left_out(lead: Membership, endpoint: ChatE
 def test_what_is_deleted_is_asked_for_no_longer(sighted: Membership, endpoint: ChatEndpoint) -> None:
     def grade(query: str, pictures: list[bytes]) -> str:
         Predictor.objects.all().delete()
+        connection.close()  # of the server's thread
         return '{"grade": 2}'
 
     endpoint.grade = grade
