@@ -92,7 +92,7 @@ def read(file: Path) -> Ratings:
     """
     ratings, second = Ratings(), dict[str, list[tuple[str, int]]]()
     try:
-        for place, (pair, worker, grade, number) in rating_rows(file):
+        for place, (pair, worker, grade, number, _) in rating_rows(file):
             ratings.rounds_known = number is not None
             given = ratings.setdefault(pair, [])
             if number == 2:

@@ -1,7 +1,7 @@
 """Agreement among annotators, and of predictions with them: Cohen's kappa, Krippendorff's alpha, calibration. Pure."""
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +13,8 @@ from .compare import Interval, draws
 
 Weights = Literal["plain", "linear", "quadratic"]
 Scale = Literal["nominal", "ordinal", "interval"]
+LEAST_GROUPS = 10  # fewer tell nothing of how groups differ
+ENDS = (0.025, 0.975)
 
 
 def kappa(one: Floats, other: Floats, weights: Weights = "plain") -> float:
@@ -90,9 +92,31 @@ def alpha(ratings: Ratings, scale: Scale = "ordinal") -> float:
     if ratings.grade.size == 0:
         return float("nan")
     grades, grade = np.unique(ratings.grade, return_inverse=True)
-    _, candidate = np.unique(ratings.candidate, return_inverse=True)
-    counts = np.bincount(candidate * grades.size + grade, minlength=(candidate.max() + 1) * grades.size)
-    return alpha_of(counts.reshape(-1, grades.size).astype(np.float64), grades.astype(np.float64), scale)
+    return alpha_of(_counts(ratings.candidate, grade, grades.size), grades.astype(np.float64), scale)
+
+
+def alpha_with_interval(
+    ratings: Ratings, group: Ints | None = None, scale: Scale = "ordinal"
+) -> tuple[float, tuple[float, float]]:
+    """Return Krippendorff's alpha and its 95 % interval (`alpha_interval`), NaN where they are undefined.
+
+    group: what each rating's candidate goes together with, such as its batch, shape (ratings,); None: nothing.
+    """
+    if ratings.grade.size == 0:
+        return float("nan"), (float("nan"), float("nan"))
+    grades, grade = np.unique(ratings.grade, return_inverse=True)
+    _, first = np.unique(ratings.candidate, return_index=True)
+    groups = np.unique((ratings.candidate if group is None else group)[first], return_inverse=True)[1]
+    together = coincidences(_counts(ratings.candidate, grade, grades.size), groups)
+    levels = grades.astype(np.float64)
+    return float(alpha_of_coincidences(together.sum(axis=0), levels, scale)), alpha_interval(together, levels, scale)
+
+
+def _counts(candidate: Ints, grade: Ints, grades: int) -> Floats:
+    """Return how many ratings of each grade each candidate has, shape (candidates, grades)."""
+    _, place = np.unique(candidate, return_inverse=True)
+    cells = np.bincount(place * grades + grade, minlength=(place.max() + 1) * grades)
+    return cells.reshape(-1, grades).astype(np.float64)
 
 
 def alpha_of(counts: Floats, grades: Floats, scale: Scale = "ordinal") -> float:
@@ -104,22 +128,95 @@ def alpha_of(counts: Floats, grades: Floats, scale: Scale = "ordinal") -> float:
     >>> alpha_of(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([0.0, 1.0]), "nominal")
     0.0
     """
-    counts = counts[counts.sum(axis=1) >= 2]
-    share = 1 / (counts.sum(axis=1) - 1)
-    together = (counts * share[:, None]).T @ counts - np.diag(share @ counts)
-    held = together.sum(axis=1)
+    return float(alpha_of_coincidences(coincidences(counts)[0], grades, scale))
+
+
+def coincidences(counts: Floats, group: Ints | None = None) -> Floats:
+    """Return the coincidence matrix of the candidates of each group: how often two grades met on a candidate.
+
+    Matrices of several groups may be added, and the alpha of their sum is that of all their candidates.
+
+    counts: as for `alpha_of`.
+    group: of each candidate, from 0, such as its batch, shape (candidates,); None: one group.
+
+    Returns an array of shape (groups, grades, grades).
+
+    >>> coincidences(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([0, 1])).tolist()
+    [[[2.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]]
+    """
+    group = np.zeros(len(counts), np.int64) if group is None else group
+    groups, levels = int(group.max(initial=0)) + 1, counts.shape[1]
+    number = counts.sum(axis=1)
+    share = np.where(number > 1, 1 / np.maximum(number - 1, 1), 0)
+    found = np.empty((groups, levels, levels))
+    for one, other in combinations_with_replacement(range(levels), 2):
+        met = counts[:, one] * (counts[:, other] - (one == other)) * share
+        found[:, one, other] = found[:, other, one] = np.bincount(group, met, minlength=groups)
+    return found
+
+
+def alpha_of_coincidences(together: Floats, grades: Floats, scale: Scale = "ordinal") -> Floats:
+    """Return the alpha of each coincidence matrix, shape (...), NaN where it is undefined.
+
+    together: shape (..., grades, grades); grades: as for `alpha_of`.
+    """
+    held = together.sum(axis=-1)
     distance = _distance(grades, held, scale)
-    expected = float((np.outer(held, held) * distance).sum())
-    observed = float((together * distance).sum())
-    return 1 - (float(held.sum()) - 1) * observed / expected if expected > 0 else float("nan")
+    expected = np.einsum("...i,...j,...ij->...", held, held, distance)
+    observed = (together * distance).sum(axis=(-2, -1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = 1 - (held.sum(axis=-1) - 1) * observed / expected
+    return np.asarray(np.where(expected > 0, found, np.nan))
+
+
+def alpha_interval(
+    together: Floats, grades: Floats, scale: Scale = "ordinal", replicates: int = 500, seed: int = 1
+) -> tuple[float, float]:
+    """Return the 95 % interval of alpha by a bootstrap over groups, whose candidates stay together.
+
+    Errors of a batch go together, so that an interval which draws single candidates is too narrow. Each replicate is
+    the sum of the groups' coincidence matrices, each taken as often as a Poisson variable of mean 1 says, which stands
+    for drawing with replacement.
+
+    Parameters
+    ----------
+    together
+        The coincidence matrix of each group, shape (groups, grades, grades).
+    grades, scale
+        As for `alpha_of`.
+    replicates
+        How often the groups are drawn.
+
+    Returns
+    -------
+    The lower and the upper end, or NaN twice if fewer than 10 groups have pairs.
+
+    Examples
+    --------
+    >>> batch = np.array([[8.0, 2.0], [2.0, 4.0]])
+    >>> low, high = alpha_interval(np.tile(batch, (20, 1, 1)), np.array([0.0, 1.0]), "nominal")
+    >>> round(low, 2), round(high, 2)  # all batches are alike
+    (0.47, 0.47)
+    """
+    parts = together[together.any(axis=(1, 2))].reshape(-1, grades.size**2)
+    if len(parts) < LEAST_GROUPS:
+        return float("nan"), float("nan")
+    rng = np.random.default_rng(seed)
+    _, first, number = np.unique(parts @ rng.random(grades.size**2), return_index=True, return_counts=True)
+    distinct = parts[first]  # few, where candidates are the groups
+    at_once = max(1, 2_000_000 // len(distinct))
+    sizes = [min(at_once, replicates - start) for start in range(0, replicates, at_once)]
+    sums = np.concatenate([rng.poisson(number, (size, len(distinct))) @ distinct for size in sizes])
+    low, high = np.nanquantile(alpha_of_coincidences(sums.reshape(-1, *together.shape[1:]), grades, scale), ENDS)
+    return float(low), float(high)
 
 
 def _distance(grades: Floats, held: Floats, scale: Scale) -> Floats:
-    """Squared distance of each two grades; the ordinal one counts the ratings in between."""
+    """Squared distance of each two grades, shape (..., grades, grades); the ordinal one counts what is between."""
     if scale == "nominal":
         return 1.0 - np.eye(grades.size)
-    position = grades if scale == "interval" else np.cumsum(held) - held / 2
-    apart: Floats = position[:, None] - position[None]
+    position = grades if scale == "interval" else np.cumsum(held, axis=-1) - held / 2
+    apart: Floats = position[..., :, None] - position[..., None, :]
     return np.asarray(apart * apart)
 
 

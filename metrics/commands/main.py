@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from ..formats.errors import MeasureError, MeasureWarning
-from . import compare, convert, estimate, evaluate, inputs, meta, server
+from . import annotators, compare, convert, estimate, evaluate, inputs, meta, server
 
-COMMANDS = (evaluate, compare, estimate, convert, meta, server)
+COMMANDS = (evaluate, compare, estimate, convert, meta, annotators, server)
 SYSTEMS = "systems"  # the command whose own commands are those of the systems' library
 INTERRUPTED = 128 + signal.SIGINT  # as a shell reports it
 

@@ -1,5 +1,5 @@
 """``agreement``, ``stability``, ``noise``, ``ties``, ``select``, ``axioms``: how good the measures are (AxIoU,
-sections 5, 6 and B); and ``annotators``, how far they agree.
+sections 5, 6 and B).
 """
 
 import argparse
@@ -12,7 +12,6 @@ from . import inputs, tables
 
 if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run, Scores
-    from ..analysis.agreement import Scale, Weights
     from ..formats.arrays import Floats
 
 Row = dict[str, Any]
@@ -24,8 +23,6 @@ HELP = {
     "select": "z-scores of the systems that measures select",
 }
 
-SCALES: tuple["Scale", ...] = ("nominal", "ordinal", "interval")
-WEIGHTS: tuple["Weights", ...] = ("plain", "linear", "quadratic")
 ONE_OF_EACH = (
     "R@5,0.5",
     "AP@5,0.5",
@@ -98,7 +95,6 @@ def add(commands: Any) -> None:
     inputs.add_measures(parser, "one of each kind")
     inputs.add_seed(parser)
     parser.set_defaults(run=axioms)
-    add_annotators(commands.add_parser("annotators", help="Krippendorff's alpha and Cohen's kappa of raw ratings"))
 
 
 def add_stability(parser: argparse.ArgumentParser) -> None:
@@ -131,15 +127,6 @@ def add_select(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--test-qrels", metavar="FILE", help="test split (default: a random half of the queries)")
     parser.add_argument("--test-runs", nargs="+", metavar="FILE", help="the same systems on it, in the same order")
     parser.add_argument("--test-measures", nargs="+", metavar="MEASURE", help="default: the same measures")
-
-
-def add_annotators(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--ratings", required=True, metavar="FILE", help="CSV: pair_id,worker,relevance")
-    least = "shared candidates that a kappa needs (default 30)"
-    parser.add_argument("--least", type=inputs.whole(1), default=30, help=least)
-    inputs.add_scale(parser)
-    inputs.add_format(parser)
-    parser.set_defaults(run=annotators)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -272,30 +259,6 @@ def axioms(args: argparse.Namespace) -> None:
         rows.append([measure.spelling, *answers, "; ".join(cases)])
     print("\n".join(tables.aligned(rows)))
     print(f"convention {convention.name}")
-
-
-def annotators(args: argparse.Namespace) -> None:
-    from ..analysis.agreement import alpha, kappas
-    from ..formats.csv_tables import read_ratings
-
-    ratings = read_ratings(args.ratings, args.scale)
-    values: dict[str, float] = {f"alpha {scale}": alpha(ratings, scale) for scale in SCALES}
-    pairs = 0
-    for weights in WEIGHTS:
-        found = [pair for pair in kappas(ratings, weights, args.least) if not math.isnan(pair.kappa)]
-        pairs, shared = len(found), sum(pair.shared for pair in found)
-        weighted = sum(pair.kappa * pair.shared for pair in found)
-        values[f"kappa {weights}"] = weighted / shared if shared else math.nan
-    if args.format == "json":
-        tables.print_json({"ratings": ratings.grade.size, "pairs": pairs} | inputs.plain_numbers(values))
-        return
-    if args.format == "csv":
-        print("measure,value")
-        print("\n".join(f"{name},{value!r}" for name, value in values.items()))
-        return
-    print(f"{ratings.grade.size} ratings; kappa over {pairs} pairs of annotators, weighted by shared candidates")
-    for name, value in values.items():
-        print(f"{name:16}  {value:.3f}")
 
 
 OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {

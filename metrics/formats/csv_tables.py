@@ -162,6 +162,7 @@ class Rating(NamedTuple):
     worker: str
     grade: int
     round: int | None = None  # 1 or 2; None if the file does not say it
+    batch: str | None = None  # None if the file does not say it
 
 
 class Ratings(NamedTuple):
@@ -178,7 +179,7 @@ class Ratings(NamedTuple):
         workers: dict[str, int] = {}
         rows = [
             (pairs.setdefault(pair, len(pairs)), workers.setdefault(worker, len(workers)), grade)
-            for pair, worker, grade, _ in ratings
+            for pair, worker, grade, *_ in ratings
         ]
         return cls(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
 
@@ -192,9 +193,9 @@ def rating_rows(path: str | Path, highest: int = HIGHEST_GRADE) -> Iterator[tupl
     """Ratings with their places, in the order of a CSV with the columns pair_id, worker and relevance.
 
     Pairs and workers are texts that are not blank; a relevance is an integer from 0 to `highest`. A column round, if
-    there is one, holds 1 or 2. The columns are found by their names; further columns and blank lines are passed over.
-    Raises MeasureError if the file cannot be read, a column is missing, there are no ratings, or one is wrong; it names
-    the line and the field.
+    there is one, holds 1 or 2, and a column batch names the pairs that were judged together. The columns are found by
+    their names; further columns and blank lines are passed over. Raises MeasureError if the file cannot be read, a
+    column is missing, there are no ratings, or one is wrong; it names the line and the field.
     """
     source = source_name(path)
     grades = {str(grade): grade for grade in range(highest + 1)}
@@ -208,7 +209,8 @@ def rating_rows(path: str | Path, highest: int = HIGHEST_GRADE) -> Iterator[tupl
                 raise _wrong(place, row, name, "an id")
         if row.get("round", "1") not in ROUNDS:
             raise _wrong(place, row, "round", "1 or 2")
-        yield place, Rating(row["pair_id"], row["worker"], grade, ROUNDS.get(row.get("round", "")))
+        round = ROUNDS.get(row.get("round", ""))
+        yield place, Rating(row["pair_id"], row["worker"], grade, round, row.get("batch"))
     if place is None:
         raise MeasureError(f"{source}: holds no ratings; expected lines of {','.join(COLUMNS)}")
 

@@ -86,7 +86,7 @@ def test_command_line(tmp_path: Path) -> None:
     done = run_cli("annotators", "--ratings", good)
     assert done.stdout.splitlines()[:2] == [
         "80 ratings; kappa over 1 pairs of annotators, weighted by shared candidates",
-        "alpha nominal     1.000",
+        "alpha nominal     1.000  95 % interval 1.000 to 1.000, drawn by pairs",
     ]
     assert run_cli("annotators", "--ratings", good, "--format", "csv").stdout.startswith("measure,value\n")
 

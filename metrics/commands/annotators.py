@@ -1,0 +1,111 @@
+"""``annotators``: how far they agree, and how severe and how exact each of them is, from raw ratings."""
+
+import argparse
+import math
+from typing import TYPE_CHECKING, Any
+
+from . import inputs, tables
+
+if TYPE_CHECKING:
+    from ..analysis.agreement import Scale, Weights
+    from ..formats.arrays import Ints
+    from ..formats.csv_tables import Rating, Ratings
+
+SCALES: tuple["Scale", ...] = ("nominal", "ordinal", "interval")
+WEIGHTS: tuple["Weights", ...] = ("plain", "linear", "quadratic")
+
+
+def add(commands: Any) -> None:
+    words = "Krippendorff's alpha and Cohen's kappa of raw ratings; severity and spread of each annotator"
+    parser = commands.add_parser("annotators", help=words)
+    parser.add_argument("--ratings", required=True, metavar="FILE", help="CSV: pair_id,worker,relevance")
+    least = "shared candidates that a kappa needs (default 30)"
+    parser.add_argument("--least", type=inputs.whole(1), default=30, help=least)
+    together = (
+        "pairs of a batch, by their numbers: pair_id // N is the batch (default: the column batch, if there is one)"
+    )
+    parser.add_argument("--batch-size", type=inputs.whole(1), metavar="N", help=together)
+    parser.add_argument("--severity", action="store_true", help="print severity and spread of each annotator instead")
+    inputs.add_scale(parser)
+    inputs.add_format(parser)
+    parser.set_defaults(run=annotators)
+
+
+def annotators(args: argparse.Namespace) -> None:
+    from ..formats.csv_tables import Ratings, rating_rows
+
+    read = [rating for _, rating in rating_rows(args.ratings, args.scale)]
+    ratings, batches = Ratings.of(read), batches_of(args, read)
+    if args.severity:
+        return severities(args, read, ratings, batches)
+    return agreements(args, ratings, batches)
+
+
+def batches_of(args: argparse.Namespace, read: "list[Rating]") -> "Ints | None":
+    """The number of each rating's batch; None if nothing tells it."""
+    import numpy as np
+
+    from .. import MeasureError
+
+    names = [rating.batch for rating in read]
+    if args.batch_size:
+        if wrong := next((rating.pair for rating in read if not rating.pair.isdecimal()), None):
+            raise MeasureError(f"--batch-size needs pairs that are numbered; {args.ratings} has {wrong!r}")
+        names = [str(int(rating.pair) // args.batch_size) for rating in read]
+    if None in names:
+        return None
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], np.int64)
+
+
+def severities(args: argparse.Namespace, read: "list[Rating]", ratings: "Ratings", batches: "Ints | None") -> None:
+    """A line for each annotator whom somebody else can be compared with."""
+    from .. import MeasureError
+    from ..analysis.severity import severity
+
+    found = severity(ratings, batches, args.scale)
+    if not found.annotator.size:
+        raise MeasureError(f"{args.ratings}: no pair was rated by two workers")
+    workers = list(dict.fromkeys(rating.worker for rating in read))
+    rows = [
+        {"worker": workers[found.annotator[at]], "ratings": int(found.ratings[at])}
+        | {"severity": float(found.severity[at]), "low": float(found.severity_interval[at, 0])}
+        | {"high": float(found.severity_interval[at, 1]), "spread": float(found.spread[at])}
+        | {"spread_low": float(found.spread_interval[at, 0]), "spread_high": float(found.spread_interval[at, 1])}
+        for at in range(len(found.annotator))
+    ]
+    if args.format == "json":
+        tables.print_json({"pairs": len(found.candidate), "annotators": rows})
+    elif args.format == "csv":
+        tables.print_csv(list(rows[0]), rows)
+    else:
+        print("\n".join(tables.aligned(tables.plain(rows))))
+
+
+def agreements(args: argparse.Namespace, ratings: "Ratings", batches: "Ints | None") -> None:
+    from ..analysis.agreement import alpha_with_interval, kappas
+
+    found_alphas = {scale: alpha_with_interval(ratings, batches, scale) for scale in SCALES}
+    values: dict[str, float] = {}
+    for scale, (value, (low, high)) in found_alphas.items():
+        values |= {f"alpha {scale}": value, f"alpha {scale} low": low, f"alpha {scale} high": high}
+    pairs = 0
+    for weights in WEIGHTS:
+        found = [pair for pair in kappas(ratings, weights, args.least) if not math.isnan(pair.kappa)]
+        pairs, shared = len(found), sum(pair.shared for pair in found)
+        weighted = sum(pair.kappa * pair.shared for pair in found)
+        values[f"kappa {weights}"] = weighted / shared if shared else math.nan
+    if args.format == "json":
+        tables.print_json({"ratings": ratings.grade.size, "pairs": pairs} | inputs.plain_numbers(values))
+        return
+    if args.format == "csv":
+        print("measure,value")
+        print("\n".join(f"{name},{value!r}" for name, value in values.items()))
+        return
+    print(f"{ratings.grade.size} ratings; kappa over {pairs} pairs of annotators, weighted by shared candidates")
+    drawn = "pairs" if batches is None else "batches"
+    for name, value in values.items():
+        low, high = values.get(f"{name} low", math.nan), values.get(f"{name} high", math.nan)
+        ends = "" if math.isnan(low) else f"  95 % interval {low:.3f} to {high:.3f}, drawn by {drawn}"
+        if not name.endswith((" low", " high")):
+            print(f"{name:16}  {value:.3f}{ends}")
