@@ -62,6 +62,7 @@ of_campaign = [
     path("agreement/count", agreement.count, name="agreement-count"),
     path("agreement/counting", agreement.counting, name="agreement-counting"),
     path("agreement/annotators/<int:worker>/", agreement.annotator, name="agreement-annotator"),
+    path("agreement/severity/", agreement.severity, name="severity"),
     path("agreement/queries/", agreement.queries, name="agreement-queries"),
     path("agreement/judgements/", agreement.judgements, name="agreement-judgements"),
     path("figures/", agreement.figures_page, name="figures"),

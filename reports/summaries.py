@@ -22,12 +22,14 @@ from reports.statistics.agreement import agreement, by_query
 from reports.statistics.arrays import Read, read
 from reports.statistics.collection import collection
 from reports.statistics.progress import days_over, people, progress
+from reports.statistics.severity import who_judges
 
-AGREEMENT, QUERIES, FIGURES = "agreement", "queries", "figures"
+AGREEMENT, SEVERITY, QUERIES, FIGURES = "agreement", "severity", "queries", "figures"
 PROGRESS, PEOPLE, DAYS = "progress", "people", "days"
 # How each summary is computed. The campaign's arrays are read once, when the first summary needs them.
 NAMES: dict[str, Callable[[Campaign, Callable[[], Read]], Any]] = {
-    AGREEMENT: lambda campaign, pool: agreement(pool(), campaign.tolerance),
+    AGREEMENT: lambda campaign, pool: agreement(pool(), campaign.tolerance, campaign.rounds_known),
+    SEVERITY: lambda campaign, pool: who_judges(pool(), campaign.tolerance, campaign.rounds_known),
     QUERIES: lambda campaign, pool: by_query(pool(), campaign.tolerance, campaign.rounds_known),
     FIGURES: lambda campaign, pool: collection(campaign, pool()),
     PROGRESS: lambda campaign, pool: progress(campaign, pool()),

@@ -11,7 +11,7 @@
     else box.removeAttribute("tabindex");
   }
 
-  for (const box of document.querySelectorAll(".rows, .changes, .cells, pre, .drawing, .none, .query h1")) {
+  for (const box of document.querySelectorAll(".rows, .changes, .cells, .matrix, pre, .drawing, .none, .query h1")) {
     sizes.observe(box);
     contents.observe(box, { childList: true });
   }

@@ -31,6 +31,7 @@ LEADS_PAGES = {
     "checks": "demo/checks/",
     "messages": "demo/messages/",
     "agreement": "demo/agreement/",
+    "severity": "demo/agreement/severity/",
     "agreement-queries": "demo/agreement/queries/",
     "figures": "demo/figures/",
     "reviews": "demo/reviews/",

@@ -17,8 +17,17 @@ from judging.models import Kind
 from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, Plan, ask_for_study
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.files import campaign_figure_file, query_of
-from reports.figures.numbers import Subject, annotator_of, week_name
-from reports.summaries import AGREEMENT, FIGURES, PROGRESS, QUERIES, CurrentSummary, count_agreement, current_summary
+from reports.figures.numbers import Subject, annotator_of, disputed, matrix, opposed, severities, week_name
+from reports.summaries import (
+    AGREEMENT,
+    FIGURES,
+    PROGRESS,
+    QUERIES,
+    SEVERITY,
+    CurrentSummary,
+    count_agreement,
+    current_summary,
+)
 from reports.tables.judgements import ONLY, Line, judgements_page
 
 LARGEST_KEY = 10**18 - 1
@@ -55,6 +64,48 @@ class QueriesAgreement(Counted):
     queries = QueryAgreement(many=True, help_text="those with most disagreement first")
 
 
+class AnnotatorSeverity(Shape):
+    worker = serializers.IntegerField()
+    ratings = serializers.IntegerField(help_text="grades of pairs that others judged too")
+    severity = serializers.FloatField(help_text="grades above the mean of all annotators")
+    severity_low = serializers.FloatField(help_text="of the 95 % interval, as the next")
+    severity_high = serializers.FloatField()
+    spread = serializers.FloatField(help_text="standard deviation around the pairs' latent grades")
+    spread_low = serializers.FloatField()
+    spread_high = serializers.FloatField()
+    careful = serializers.BooleanField(help_text="whether the spread is below the middle one")
+
+
+class OpposedPair(Shape):
+    query = serializers.IntegerField(help_text="the id of the query's resource")
+    query_id = serializers.CharField()
+    text = serializers.CharField()
+    candidate = serializers.IntegerField()
+    batch = serializers.IntegerField()
+    rank = serializers.IntegerField()
+    consensus = serializers.IntegerField()
+    latent = serializers.FloatField(help_text="the grade that the model gives the pair")
+    error = serializers.FloatField(help_text="its standard deviation")
+    difficulty = serializers.FloatField(help_text="the factor of everybody's spread")
+    by = serializers.CharField(help_text="worker numbers of the careful annotators, with blanks between")
+
+
+class DisputedQuery(Shape):
+    query = serializers.IntegerField(help_text="the id of the query's resource")
+    query_id = serializers.CharField()
+    text = serializers.CharField()
+    pairs = serializers.IntegerField(help_text="of grades")
+    annotators = serializers.IntegerField()
+    ratio = serializers.FloatField(help_text="disagreement beside what is expected of these annotators")
+    least = serializers.FloatField(help_text="the same, whoever is left out")
+
+
+class SeverityShape(Counted):
+    annotators = AnnotatorSeverity(many=True)
+    opposed = OpposedPair(many=True, help_text="pairs on which careful annotators oppose the consensus")
+    disputed = DisputedQuery(many=True, help_text="queries whose disagreement is everybody's")
+
+
 class Progress(Resource, at=f"{CAMPAIGN}/progress", name="progress"):
     @reads(Numbers)
     def get(self) -> Any:
@@ -70,7 +121,7 @@ class Progress(Resource, at=f"{CAMPAIGN}/progress", name="progress"):
 class Agreement(Resource, at=f"{CAMPAIGN}/agreement", name="agreement"):
     @reads(Numbers)
     def get(self) -> Any:
-        """How far annotators agree, in all and each of them."""
+        """How far annotators agree, in all, each of them, and each two."""
         return _agreement(self.member.campaign)
 
     @starts(Numbers)
@@ -89,6 +140,18 @@ class AnnotatorAgreement(Resource, at=f"{CAMPAIGN}/agreement/annotators/<int:wor
         summary = current_summary(campaign, AGREEMENT)
         own = annotator_of(summary.counts, member) if summary.counts else None
         return With(summary, numbers=_of_one(campaign, own) if own else None)
+
+
+class SeverityOfAnnotators(Resource, at=f"{CAMPAIGN}/agreement/severity", name="severity"):
+    @reads(SeverityShape)
+    def get(self) -> Any:
+        """How severe and how exact each annotator is, and the pairs and queries that this calls into question."""
+        campaign = self.member.campaign
+        summary, subject = current_summary(campaign, SEVERITY), Subject(campaign)
+        lists = {"annotators": severities, "opposed": opposed, "disputed": disputed}
+        return With(
+            summary, **{name: rows(summary.counts, subject) if summary.counts else [] for name, rows in lists.items()}
+        )
 
 
 class AgreementByQuery(Resource, at=f"{CAMPAIGN}/agreement/queries", name="agreement-queries"):
@@ -112,7 +175,8 @@ def _agreement(campaign: Campaign) -> With:
         for row in _named(campaign, summary.counts["annotators"])
     ]
     numbers = {key: value for key, value in summary.counts.items() if not isinstance(value, list)}
-    return With(summary, numbers=numbers | {"annotators": people})
+    each_two = matrix(summary.counts, Subject(campaign))
+    return With(summary, numbers=numbers | {"annotators": people, "matrix": each_two})
 
 
 def _of_one(campaign: Campaign, own: Any) -> Any:

@@ -50,10 +50,20 @@ def share_of(number: int, whole: int) -> str:
 def decimals(value: float | None, places: int) -> str:
     """A number with so many decimals.
 
-    >>> decimals(-0.123, 2), decimals(1234.5, 1)
-    ('−0.12', '1,234.5')
+    >>> decimals(-0.123, 2), decimals(1234.5, 1), decimals(-0.001, 2)
+    ('−0.12', '1,234.5', '0.00')
     """
-    return UNKNOWN if value is None else with_minus(f"{value:,.{places}f}")
+    return UNKNOWN if value is None else with_minus(f"{round(value, places) + 0.0:,.{places}f}")  # never −0
+
+
+@register.filter
+def interval(ends: tuple[float, float] | None, places: int) -> str:
+    """The ends of an interval, or nothing where it is not known.
+
+    >>> interval((-0.5, 0.25), 2), interval(None, 2)
+    ('−0.50 to 0.25', '')
+    """
+    return " to ".join(decimals(end, places) for end in ends) if ends and None not in ends else ""
 
 
 @register.filter
@@ -63,4 +73,4 @@ def signed(value: float | None) -> str:
     >>> signed(-0.25)
     '−0.25'
     """
-    return UNKNOWN if value is None else with_minus(f"{value:+.2f}")
+    return UNKNOWN if value is None else with_minus(f"{round(value, 2) + 0.0:+.2f}")

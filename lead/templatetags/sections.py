@@ -47,6 +47,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
     "Agreement": (
         Page("agreement", "Annotators"),
         Page("agreement-annotator"),
+        Page("severity", "Severity and spread"),
         Page("agreement-queries", "Queries"),
         Page("agreement-judgements", "Judgements"),
         Page("figures", "Figures and tables"),

@@ -23,12 +23,14 @@ from judging.models import Kind, Query
 from judging.pool.ranking import Plan, ask_for_study
 from reports.figures.catalogue import DRAWN, DRIFT, NOTHING, TABLES, WEEKS, Figure
 from reports.figures.files import campaign_figure_file, query_of
-from reports.figures.numbers import Subject, annotator_of, week_name
-from reports.summaries import AGREEMENT, FIGURES, QUERIES, count_agreement, current_summary
+from reports.figures.numbers import Subject, annotator_of, disputed, opposed, week_name
+from reports.statistics.severity import MUCH
+from reports.summaries import AGREEMENT, FIGURES, QUERIES, SEVERITY, count_agreement, current_summary
 from reports.tables.judgements import ON_A_PAGE, filters_of, judgements_page, only_of
 
 NUMBERS = {
     "judged": "Judged",
+    "alpha": "Alpha",
     "kappa": "Quadratic kappa",
     "severity": "Severity",
     "settled": "Settled",
@@ -37,6 +39,8 @@ NUMBERS = {
     "fast": "Under 2 s",
 }
 OF_PAIRS, OF_TIMES = {"kappa", "severity", "contested"}, {"seconds", "fast"}
+MOST_IN_MATRIX = 40
+FEW_PAIRS = 30
 
 
 @require_safe
@@ -55,6 +59,28 @@ def overall(request: HttpRequest, name: str) -> HttpResponse:
         headings=_headings(member.campaign),
         sort=sort or "worker",
         weeks=plot_of(WEEKS, numbers.counts, Subject(member.campaign)) if numbers.counts else None,
+        matrix=_matrix(people, numbers.counts["matrix"]) if numbers.counts else [],
+        most=MOST_IN_MATRIX,
+        few=FEW_PAIRS,
+    )
+
+
+@require_safe
+def severity(request: HttpRequest, name: str) -> HttpResponse:
+    """How severe and how exact each annotator is, and the pairs and queries that this calls into question."""
+    member = access.membership(request, name)
+    numbers = current_summary(member.campaign, SEVERITY)
+    subject = Subject(member.campaign)
+    return campaign_page(
+        request,
+        member,
+        "lead/severity.html",
+        numbers=numbers,
+        counts=numbers.counts,
+        people=_sorted(_people(member, numbers.counts["annotators"]), "") if numbers.counts else [],
+        opposed=opposed(numbers.counts, subject)[:ON_A_PAGE] if numbers.counts else [],
+        disputed=disputed(numbers.counts, subject)[:ON_A_PAGE] if numbers.counts else [],
+        much=MUCH,
     )
 
 
@@ -124,6 +150,15 @@ def count(request: HttpRequest, name: str) -> HttpResponse:
     count_agreement.ask(access.lead(request, name).campaign)
     messages.success(request, "The numbers are being counted again.")
     return redirect("agreement", name=name)
+
+
+def _matrix(people: list[dict[str, Any]], pairs: list[list[Any]]) -> list[dict[str, Any]]:
+    """A row for each annotator with a cell for each: their pairs and kappa, or None. Of many, those with most pairs."""
+    cells = {key: (number, kappa) for one, other, number, kappa in pairs for key in ((one, other), (other, one))}
+    known = [row for row in people if any(row["member"] in key for key in cells)]
+    most = sorted(known, key=lambda row: -row["judged"])[:MOST_IN_MATRIX]
+    listed = [row["who"] for row in _sorted(most, "")]
+    return [{"who": one, "cells": [(other, cells.get((one.pk, other.pk))) for other in listed]} for one in listed]
 
 
 def _headings(campaign: Campaign) -> list[Heading]:

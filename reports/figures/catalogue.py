@@ -11,7 +11,7 @@ from judging.models import Candidate
 from reports.figures import numbers
 from reports.figures.numbers import Rows, Subject
 from reports.statistics.collection import ALL
-from reports.summaries import AGREEMENT, FIGURES
+from reports.summaries import AGREEMENT, FIGURES, SEVERITY
 
 NOTHING = "No round is complete yet."
 
@@ -60,7 +60,8 @@ def query_of(counts: Any, subject: Subject) -> str:
 
 
 def pairs_of(counts: Any, subject: Subject) -> str:
-    return f"{counts['pairs']:,} pairs of round one, each in the week in which its second grade came."
+    pairs = f"{counts['pairs']:,} pairs of round one, each in the week in which its second grade came."
+    return f"{pairs} The band is the 95 % interval, drawn by batches; a week with fewer than ten has none."
 
 
 def worker_of(counts: Any, subject: Subject) -> str:
@@ -195,4 +196,15 @@ DRAWN = [
 ]
 WEEKS = Figure("weeks", "Agreement by week", numbers.weeks, pairs_of, tell_weeks, (816, 362), 2, AGREEMENT)
 DRIFT = Figure("drift", "Drift by week", numbers.drift, worker_of, tell_drift, (790, 362), 2, AGREEMENT)
-BY_KEY = {figure.key: figure for figure in (*TABLES, *DRAWN, WEEKS, DRIFT)}
+# Tables that pages show in a way of their own, and others as a file.
+OF_ANNOTATORS = [
+    Figure(key, title, rows, "", lambda rows: "", summary=summary)
+    for key, title, rows, summary in (
+        ("annotators", "Annotators against the others", numbers.annotators, AGREEMENT),
+        ("matrix", "Each two annotators", numbers.matrix, AGREEMENT),
+        ("severity", "Severity and spread", numbers.severities, SEVERITY),
+        ("opposed", "Pairs on which careful annotators oppose the consensus", numbers.opposed, SEVERITY),
+        ("disputed", "Queries whose disagreement is everybody’s", numbers.disputed, SEVERITY),
+    )
+]
+BY_KEY = {figure.key: figure for figure in (*TABLES, *DRAWN, WEEKS, DRIFT, *OF_ANNOTATORS)}

@@ -115,7 +115,10 @@ def _example(data: alt.Data) -> Any:
 def _weeks(data: alt.Data) -> Any:
     base = alt.Chart(data, width=WIDTH).encode(x=_weeks_below(), tooltip=WEEK_TIPS)
     level = alt.Y("alpha:Q", title="ordinal alpha", scale=_scale(0, 1))
-    alpha = base.mark_line(point=POINT, color=BLUE).encode(level)
+    ends = level.copy()
+    ends.shorthand = "alpha_low:Q"
+    band = base.mark_area(color=SHADES[1], opacity=0.5).encode(ends, y2="alpha_high:Q")
+    alpha = band + base.mark_line(point=POINT, color=BLUE).encode(level)
     pairs = base.mark_bar(color=SHADES[1]).encode(alt.Y("pairs:Q", title="pairs", axis=alt.Axis(tickCount=3)))
     return alpha.properties(height=200) & pairs.properties(height=80)
 
@@ -159,7 +162,7 @@ TIPS = [
 ]
 WEEK_TIPS = [
     alt.Tooltip("week:O"),
-    alt.Tooltip("alpha:Q", format=".3f"),
+    *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("alpha", "alpha_low", "alpha_high")),
     alt.Tooltip("pairs:Q", format=","),
     _percent("contested"),
 ]

@@ -116,7 +116,7 @@ def example(counts: Any, subject: Subject) -> Rows:
 
 
 def weeks(counts: Any, subject: Subject) -> Rows:
-    names = ("judged", "pairs", "alpha", "contested")
+    names = ("judged", "pairs", "alpha", "alpha_low", "alpha_high", "contested")
     return [
         {"week": week_name(each["week"])} | {name: each[name] for name in names}
         for each in counts["weeks"]
@@ -131,6 +131,69 @@ def drift(counts: Any, subject: Subject) -> Rows:
         for each in (mine["weeks"] if mine else [])
         if each["week"]
     ]
+
+
+def annotators(counts: Any, subject: Subject) -> Rows:
+    """Return the numbers of each annotator against the others."""
+    return [
+        {"worker": worker} | {name: value for name, value in row.items() if name != "member" and _is_plain(value)}
+        for worker, row in _by_worker(counts["annotators"], subject.campaign)
+    ]
+
+
+def _is_plain(value: Any) -> bool:
+    return not isinstance(value, list | dict)
+
+
+def matrix(counts: Any, subject: Subject) -> Rows:
+    """Return a row for every two annotators with common pairs."""
+    workers = _workers(subject.campaign)
+    return [
+        {"worker": workers[one], "other": workers[other], "pairs": pairs, "kappa": kappa}
+        for one, other, pairs, kappa in counts["matrix"]
+        if one in workers and other in workers
+    ]
+
+
+def severities(counts: Any, subject: Subject) -> Rows:
+    return [
+        {"worker": worker} | {name: value for name, value in row.items() if name != "member"}
+        for worker, row in _by_worker(counts["annotators"], subject.campaign)
+    ]
+
+
+def opposed(counts: Any, subject: Subject) -> Rows:
+    """Return the pairs whose consensus careful annotators oppose."""
+    found = Candidate.objects.select_related("query").in_bulk([row["candidate"] for row in counts["opposed"]])
+    workers = _workers(subject.campaign)
+    return [
+        {"query_id": of.query.query_id, "text": of.query.text, "query": of.query_id, "candidate": of.pk}
+        | {"batch": of.batch_id, "rank": of.rank}
+        | {name: row[name] for name in ("consensus", "latent", "error", "difficulty")}
+        | {"by": " ".join(str(workers[member]) for member in row["by"] if member in workers)}
+        for row in counts["opposed"]
+        if (of := found.get(row["candidate"]))
+    ]
+
+
+def disputed(counts: Any, subject: Subject) -> Rows:
+    """Return the queries whose disagreement is everybody's."""
+    found = Query.objects.in_bulk([row["query"] for row in counts["queries"]])
+    return [
+        {"query_id": of.query_id, "text": of.text, **row}
+        for row in counts["queries"]
+        if (of := found.get(row["query"]))
+    ]
+
+
+def _workers(campaign: Campaign) -> dict[int, int]:
+    return dict(campaign.memberships.values_list("pk", "worker"))
+
+
+def _by_worker(rows: Rows, campaign: Campaign) -> list[tuple[int, dict[str, Any]]]:
+    workers = _workers(campaign)
+    known = ((workers[row["member"]], row) for row in rows if row["member"] in workers)
+    return sorted(known, key=lambda pair: pair[0])
 
 
 def annotator_of(counts: Any, member: Membership | None) -> Any:

@@ -13,31 +13,44 @@ import numpy as np
 from judging.consensus import GRADES
 from judging.models.pool import ANNOTATORS
 from judging.quality.check_results import FAST
-from metrics.analysis.agreement import alpha_of, kappa_of
-from reports.statistics.arrays import DISCARDED, NOBODY, SETTLED, Floats, Ints, Judged, Read, Records
+from metrics.analysis.agreement import alpha_interval, alpha_of_coincidences, coincidences, kappa_of
+from reports.statistics.arrays import DISCARDED, NOBODY, SETTLED, Floats, Ints, Judged, Read, Records, beside
 
 Numbers = dict[str, Any]
 LEVELS = np.array(GRADES, np.float64)
 CONCLUDED = (SETTLED, DISCARDED)
+ALPHAS = ("alpha", "alpha_low", "alpha_high")
 
 
-def agreement(pool: Read, tolerance: int) -> Numbers:
-    """Return all numbers of the pages of agreement, except those of the queries."""
+def agreement(pool: Read, tolerance: int, rounds_known: bool = True) -> Numbers:
+    """Return all numbers of the pages of agreement, except those of the queries.
+
+    An interval of alpha is drawn by batches. `matrix` has a row for every two annotators with common pairs: the one,
+    the other, the number of these pairs (see `beside`), and quadratic kappa.
+    """
     candidates, judged = pool
     rated = _rated(pool)
     first = judged.where(judged.seat <= ANNOTATORS).paired
     never_escalated = first.where(~candidates["escalated"][first.candidate])
+    alphas = {
+        name: _alpha(each, candidates)
+        for name, each in (("round_one", first), ("never_escalated", never_escalated), ("all", judged))
+    }
+    pairs = beside(judged, rounds_known)
     return {
         "judgements": len(judged.grade),
         "pairs": len(first.grade) // 2,
         "rated": len(rated),
         "escalated": int(candidates["escalated"][rated].sum()),
-        "alpha": {"round_one": _alpha(first), "never_escalated": _alpha(never_escalated), "all": _alpha(judged)},
+        "batches": len(np.unique(candidates["batch"][judged.candidate])),
+        "alpha": {name: alpha for name, (alpha, _, _) in alphas.items()},
+        "alpha_interval": {name: ends if None not in ends else None for name, (_, *ends) in alphas.items()},
         "calm_pairs": len(never_escalated.grade) // 2,
         "contested": _mean(_gap(first) > tolerance),
         "same": _mean(_gap(first) == 0),
-        "weeks": _weeks(judged, first, tolerance),
-        "annotators": [_annotator(pool, who, tolerance) for who in np.split(*_by(judged.annotator)) if len(who)],
+        "weeks": _weeks(judged, first, candidates, tolerance),
+        "annotators": [_annotator(pool, pairs, who, tolerance) for who in np.split(*_by(judged.annotator)) if len(who)],
+        "matrix": _matrix(pairs),
     }
 
 
@@ -87,7 +100,7 @@ def _rated(pool: Read) -> Ints:
     return np.flatnonzero(times >= ANNOTATORS)
 
 
-def _annotator(pool: Read, who: Ints, tolerance: int) -> Numbers:
+def _annotator(pool: Read, pairs: Judged, who: Ints, tolerance: int) -> Numbers:
     mine = pool.judged.where(who)
     # In imported ratings one person may have judged a candidate twice, which says nothing about agreement with others.
     mine = mine._replace(co_judge=np.where(mine.co_judge == mine.annotator, NOBODY, mine.co_judge))
@@ -102,6 +115,7 @@ def _annotator(pool: Read, who: Ints, tolerance: int) -> Numbers:
     return {
         "member": int(mine.annotator[0]),
         **_numbers(mine, pool.candidates, tolerance),
+        **_alpha_beside(pairs.where(pairs.annotator == mine.annotator[0]), pool.candidates),
         "table": _table(mine).astype(int).tolist(),
         "weeks": weeks,
         "others": sorted(others, key=lambda row: -row["pairs"]),
@@ -117,7 +131,7 @@ def _numbers(judged: Judged, candidates: Records, tolerance: int) -> Numbers:
     return {
         "judged": len(judged.grade),
         "pairs": len(paired.grade),
-        "kappa": _plain(kappa_of(_table(judged), LEVELS, "quadratic")),
+        "kappa": _kappa(_table(judged)),
         "severity": _mean(paired.grade - paired.other),
         "settled": _mean(outcome[np.isin(outcome, CONCLUDED)] == SETTLED),
         "contested": _mean(_gap(first) > tolerance),
@@ -126,7 +140,7 @@ def _numbers(judged: Judged, candidates: Records, tolerance: int) -> Numbers:
     }
 
 
-def _weeks(judged: Judged, first: Judged, tolerance: int) -> list[Numbers]:
+def _weeks(judged: Judged, first: Judged, candidates: Records, tolerance: int) -> list[Numbers]:
     """Return the numbers of each week's judgements, and of the pairs that became complete in it."""
     ends = np.zeros(first.candidate.max(initial=-1) + 1, np.int64)
     np.maximum.at(ends, first.candidate, first.week)
@@ -137,7 +151,7 @@ def _weeks(judged: Judged, first: Judged, tolerance: int) -> list[Numbers]:
             "week": int(week),
             "judged": int(number),
             "pairs": len((pairs := first.where(complete == week)).grade) // 2,
-            "alpha": _alpha(pairs),
+            **dict(zip(ALPHAS, _alpha(pairs, candidates), strict=True)),
             "contested": _mean(_gap(pairs) > tolerance),
         }
         for week, number in zip(weeks, judgements, strict=True)
@@ -158,13 +172,45 @@ def _table(judged: Judged) -> Floats:
     return cells.reshape(LEVELS.size, LEVELS.size).astype(np.float64)
 
 
-def _alpha(judged: Judged) -> float | None:
-    """Return Krippendorff's ordinal alpha of the judgements, or None if there are none."""
+def _alpha(judged: Judged, candidates: Records) -> list[float | None]:
+    """Return Krippendorff's ordinal alpha of the judgements and the ends of its interval, None where undefined."""
     if not len(judged.grade):
-        return None
+        return [None] * 3
     places, candidate = np.unique(judged.candidate, return_inverse=True)
     cells = np.bincount(candidate * LEVELS.size + judged.grade, minlength=places.size * LEVELS.size)
-    return _plain(alpha_of(cells.reshape(-1, LEVELS.size).astype(np.float64), LEVELS))
+    batch = np.unique(candidates["batch"][places], return_inverse=True)[1]
+    return _with_ends(coincidences(cells.reshape(-1, LEVELS.size).astype(np.float64), batch))
+
+
+def _alpha_beside(pairs: Judged, candidates: Records) -> Numbers:
+    """Return the alpha of an annotator's grades beside those of the others, with its interval."""
+    batches, batch = np.unique(candidates["batch"][pairs.candidate], return_inverse=True)
+    cells = (batch * LEVELS.size + pairs.grade) * LEVELS.size + pairs.other
+    shape = (len(batches), LEVELS.size, LEVELS.size)
+    met = np.bincount(cells, minlength=len(batches) * LEVELS.size**2).reshape(shape).astype(np.float64)
+    return dict(zip(ALPHAS, _with_ends(met + met.transpose(0, 2, 1)), strict=True))
+
+
+def _with_ends(together: Floats) -> list[float | None]:
+    found = float(alpha_of_coincidences(together.sum(axis=0), LEVELS)), *alpha_interval(together, LEVELS)
+    return [_plain(each) for each in found]
+
+
+def _matrix(pairs: Judged) -> list[list[Any]]:
+    people, who = np.unique(np.stack([pairs.annotator, pairs.co_judge]), return_inverse=True)
+    one, other = who.reshape(2, -1)
+    once = one < other
+    two, of_two = np.unique(one[once] * max(len(people), 1) + other[once], return_inverse=True)
+    cells = (of_two * LEVELS.size + pairs.grade[once]) * LEVELS.size + pairs.other[once]
+    tables = np.bincount(cells, minlength=len(two) * LEVELS.size**2).reshape(-1, LEVELS.size, LEVELS.size)
+    return [
+        [int(people[key // len(people)]), int(people[key % len(people)]), int(table.sum()), _kappa(table)]
+        for key, table in zip(two.tolist(), tables.astype(np.float64), strict=True)
+    ]
+
+
+def _kappa(table: Floats) -> float | None:
+    return _plain(kappa_of(table, LEVELS, "quadratic"))
 
 
 def _gap(paired: Judged) -> Ints:

@@ -28,7 +28,7 @@ DISCARDED, FLAGGED = Candidate.Outcome.DISCARDED.value, Candidate.Outcome.FLAGGE
 CHUNK = 5000  # rows that are in memory as Python objects at a time
 CANDIDATE = np.dtype(
     [
-        *((name, "i8") for name in ("pk", "query", "moment", "rank")),
+        *((name, "i8") for name in ("pk", "query", "batch", "moment", "rank")),
         ("similarity", "f8"),  # NaN of what runs found
         ("outcome", "U12"),  # of the annotators' grades, even if a lead graded the candidate since
         ("escalated", "?"),
@@ -115,12 +115,32 @@ def joined(candidates: Records, judgements: Records, weeks: dict[int, int], roun
     return Read(candidates, judged)
 
 
+def beside(judged: Judged, rounds_known: bool) -> Judged:
+    """Return each grade beside each one that it is compared with, a row for every two of them and direction.
+
+    These are the co-judge's of the same round; if rounds are unknown, those of all other annotators of the candidate.
+    What one person gave a candidate twice, as imported ratings have it, is compared with nobody's.
+    """
+    if rounds_known:
+        return judged.where((judged.co_judge != NOBODY) & (judged.co_judge != judged.annotator))
+    order = np.argsort(judged.candidate, kind="stable")
+    _, starts, times = np.unique(judged.candidate[order], return_index=True, return_counts=True)
+    number = np.repeat(times, times)
+    own = np.repeat(np.arange(len(order)), number)
+    place = np.arange(len(own)) - np.repeat(np.cumsum(number) - number, number)
+    other = np.repeat(np.repeat(starts, times), number) + place
+    own, other = order[own], order[other]
+    different = judged.annotator[own] != judged.annotator[other]
+    own, other = own[different], other[different]
+    return judged.where(own)._replace(co_judge=judged.annotator[other], other=judged.grade[other])
+
+
 def candidates_of(campaign: Campaign, kind: Kind, queries: QuerySet[Any] | None = None) -> Records:
     candidates = Candidate.objects.filter(**_of_kind("query", campaign, kind, queries), batch__isnull=False)
     adjudications = Adjudication.objects.in_force().filter(candidate=OuterRef("pk"))
     by_lead = Q(outcome=Candidate.Outcome.ADJUDICATED)
     columns = candidates.order_by("pk").values_list(
-        *("pk", "query", "moment", "rank", "similarity"),
+        *("pk", "query", "batch", "moment", "rank", "similarity"),
         Case(When(by_lead, then=Subquery(adjudications.values("before"))), default="outcome"),
         "escalated",
         Case(When(by_lead, then=NOBODY), default=Coalesce("grade", NOBODY), output_field=IntegerField()),

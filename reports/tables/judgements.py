@@ -102,6 +102,14 @@ def _discarded(rows: Judgements, campaign: Campaign) -> Judgements:
     return rows.filter(Q(candidate__outcome=Candidate.Outcome.DISCARDED) | Exists(graded))
 
 
+def _with(rows: Judgements, members: list[int], campaign: Campaign) -> Judgements:
+    """Beside these members' in the same round; if rounds are unknown, of candidates that they judged too."""
+    if campaign.rounds_known:
+        return rows.filter(_beside(annotator__in=members))
+    theirs = Judgement.objects.filter(candidate=OuterRef("candidate"), seat__isnull=False, annotator__in=members)
+    return rows.filter(Exists(theirs.exclude(pk=OuterRef("pk"))))
+
+
 def _beside(*conditions: Q, **fields: Any) -> Exists:
     """Whether the co-judge's judgement of the same candidate in the same round is such a one."""
     others = Judgement.objects.filter(candidate=OuterRef("candidate"), seat=OuterRef("partner"))
@@ -129,7 +137,7 @@ ONLY: dict[str, Callable[[Judgements, Campaign], Judgements]] = {
 }
 FILTERS: dict[str, Callable[[Judgements, str, Campaign], Judgements]] = {
     "worker": lambda rows, value, campaign: rows.filter(annotator__in=_memberships("worker", value, campaign)),
-    "with": lambda rows, value, campaign: rows.filter(_beside(annotator__in=_memberships("with", value, campaign))),
+    "with": lambda rows, value, campaign: _with(rows, _memberships("with", value, campaign), campaign),
     "week": _week,
     "query": lambda rows, value, campaign: rows.filter(candidate__query=_number("query", value)),
     "candidate": lambda rows, value, campaign: rows.filter(candidate=_number("candidate", value)),
@@ -139,7 +147,7 @@ FILTERS: dict[str, Callable[[Judgements, str, Campaign], Judgements]] = {
     "before": lambda rows, value, campaign: rows.filter(pk__lt=_number("before", value)),
 }
 # What the rounds, and what the times tell. Of imported ratings times are never known, and rounds seldom.
-OF_ROUNDS, OF_TIMES = {"with", "own", "other", "round-one", "never-escalated", "contested"}, {"week", "fast"}
+OF_ROUNDS, OF_TIMES = {"own", "other", "round-one", "never-escalated", "contested"}, {"week", "fast"}
 
 
 def filters_of(campaign: Campaign) -> dict[str, Callable[[Judgements, str, Campaign], Judgements]]:

@@ -102,6 +102,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "agreement-counting": ("api-agreement",),
     "agreement-annotator": ("api-agreement-annotator",),
     "agreement-queries": ("api-agreement-queries",),
+    "severity": ("api-severity",),
     "agreement-judgements": ("api-judgements",),
     "figures": ("api-figures",),
     "figure": ("api-figure",),

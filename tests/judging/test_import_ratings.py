@@ -218,7 +218,8 @@ def test_what_nobody_knows_of_imported_ratings_is_not_shown(tmp_path: Path) -> N
     assert "66.67 %" in agreement
     assert "2 of 3 candidates have more than two grades" in agreement
     assert "does not say which of them belong to which round" in agreement
-    for unknown in ("before escalation", "Contested", "Quadratic kappa", "Severity", "Under 2 s", "Median seconds"):
+    assert "those of all others who judged the same candidates" in agreement
+    for unknown in ("before escalation", "Contested", "Severity is", "Under 2 s", "Median seconds", "co-judges’"):
         assert unknown not in agreement, unknown
     worker = text_of(campaign, "agreement-annotator", 4)
     assert "imported; rounds and co-judges are unknown" in worker

@@ -86,6 +86,7 @@ def test_an_annotators_page(contested: Batch, leo: Membership, ada: Membership) 
 def test_who_has_judged_nothing_has_a_page(batch: Batch, leo: Membership, ada: Membership) -> None:
     assert "Nothing is submitted yet" in page(browser(leo), "agreement")
     assert "count yet" in page(browser(leo), "agreement-annotator", ada.worker)
+    assert "before there is anything to compare" in page(browser(leo), "severity")
     assert "No query has a candidate with two" in page(browser(leo), "agreement-queries")
     assert "No judgement that counts" in page(browser(leo), "agreement-judgements")
 
@@ -98,6 +99,12 @@ def test_the_judgements_behind_each_number(
     assert sorted(listed(lead, worker=ada.worker, own=4, other=1)) == [(1, 4), (2, 4), (3, 4)]
     assert len(listed(lead, worker=ada.worker, **{"with": bob.worker})) == 20
     assert listed(lead, worker=ada.worker, **{"with": cleo.worker}) == []
+    # Nobody knows the rounds of some imported ratings: then the others are all who judged the candidate.
+    Campaign.objects.update(imported=timezone.now(), rounds_known=False)
+    for other, ranks in ((cleo, ["1", "2", "3"]), (ada, [])):
+        text = page(lead, "agreement-judgements", worker=ada.worker, **{"with": other.worker})
+        assert sorted(re.findall(r">rank (\d+)<", text)) == ranks
+    Campaign.objects.update(imported=None, rounds_known=True)
     assert len(listed(lead, only="never-escalated")) == 34
     assert len(listed(lead, only="round-one")) == 40
     assert len(listed(lead, worker=cleo.worker)) == 3
@@ -122,6 +129,32 @@ def test_fifty_judgements_are_a_page(contested: Batch, leo: Membership, ada: Mem
     assert "Older" not in page(lead, "agreement-judgements")
     newest = Judgement.objects.order_by("-pk")[5]
     assert len(listed(lead, before=newest.pk)) == 40
+
+
+def test_each_cell_leads_to_its_pairs(contested: Batch, leo: Membership, ada: Membership, bob: Membership) -> None:
+    lead = browser(leo)
+    text = page(lead, "agreement")
+    row = re.findall(r'href="([^"]*)">([^<]*)</a>\s*<span class="quiet">(\d+)</span>', text)
+    address = f"{reverse('agreement-judgements', args=['films'])}?worker={ada.worker}&amp;with={bob.worker}"
+    assert (address, "20") in [(link, pairs) for link, _, pairs in row]
+    assert "no common pair" in text  # of Ada and Cleo
+
+
+def test_severity_and_spread(contested: Batch, leo: Membership, ada: Membership, bob: Membership) -> None:
+    text = page(browser(leo), "severity")
+    assert text.count('class="n dots">') >= 8
+    assert "Pairs on which careful annotators oppose the consensus" in text
+    lead = browser(leo)
+    for key, first in (
+        ("annotators", "worker,judged,pairs,kappa,severity,"),
+        ("matrix", "worker,other,pairs,kappa\r\n1,2,20,"),
+        ("severity", "worker,ratings,severity,severity_low,"),
+        ("opposed", ""),
+        ("disputed", ""),
+    ):
+        answer = lead.get(reverse("figure", args=["films", f"{key}.csv"]))
+        assert (answer.status_code, answer["Content-Type"]) == (200, "text/csv; charset=utf-8")
+        assert answer.content.decode().replace("\r\n", "\n").startswith(first.replace("\r\n", "\n"))
 
 
 @pytest.mark.any_database
@@ -216,6 +249,7 @@ def test_queries_do_not_grow_with_what_is_shown(
     addresses = [
         reverse("agreement", args=["films"]),
         reverse("agreement-annotator", args=["films", 1]),
+        reverse("severity", args=["films"]),
         reverse("agreement-queries", args=["films"]),
         reverse("agreement-judgements", args=["films"]),
         reverse("figures", args=["films"]),

@@ -19,8 +19,9 @@ from judging.pool import opening
 from metrics.analysis.agreement import alpha, alpha_of, kappa_of
 from metrics.formats.csv_tables import Ratings
 from reports.statistics.agreement import agreement, by_query
-from reports.statistics.arrays import CANDIDATE, JUDGEMENT, Read, joined, read
+from reports.statistics.arrays import CANDIDATE, JUDGEMENT, SETTLED, Read, beside, joined, read
 from reports.statistics.collection import by_rank, by_similarity, collection, spread
+from reports.statistics.severity import who_judges
 from tests.cast import claim, judge_all, make_query
 from tests.remembered import remembered
 from tests.tampering import tampering
@@ -238,6 +239,74 @@ def test_the_raw_ratings_of_tvr_ranking(shared: Path) -> None:
     assert numbers["pairs"] == 96_483
     assert sum(map(sum, spread(pool))) == 96_483
     assert len(numbers["annotators"]) == 21
+    low, high = numbers["alpha_interval"]["all"]
+    assert (low, high) == pytest.approx((0.607, 0.623), abs=0.002)
+    assert all(each["alpha_low"] < each["alpha"] < each["alpha_high"] for each in numbers["annotators"][:-1])
+
+
+def test_each_two_annotators_by_hand(judged: Campaign, ada: Membership, bob: Membership, cleo: Membership) -> None:
+    pool = read(judged)
+    numbers = agreement(pool, 1)
+    cells = {(one, other): (pairs, kappa) for one, other, pairs, kappa in numbers["matrix"]}
+    kappa = cohen_kappa_score(ADA, BOB, labels=range(5), weights="quadratic")
+    assert cells[ada.pk, bob.pk] == (4, pytest.approx(kappa, abs=1e-6))
+    assert len(cells) == 2  # and Cleo and Dan, on one pair
+    # Without rounds, all four of rank 3 are beside each other.
+    pairs = beside(pool.judged, rounds_known=False)
+    assert len(pairs.grade) == 2 * (3 + 6)
+    hers = pairs.where(pairs.annotator == cleo.pk)
+    assert sorted(zip(hers.grade, hers.other, strict=True)) == [(3, 1), (3, 4), (3, 4)]
+
+
+def test_alpha_beside_the_others_is_that_of_the_pairs(judged: Campaign, ada: Membership, bob: Membership) -> None:
+    numbers = agreement(read(judged), 1)
+    oracle = krippendorff.alpha(np.array([ADA, BOB], float), value_domain=[0, 1, 2, 4], level_of_measurement="ordinal")
+    assert of(numbers, ada)["alpha"] == of(numbers, bob)["alpha"] == pytest.approx(oracle, abs=1e-6)
+    assert of(numbers, ada)["alpha_low"] is None  # of one batch
+    assert numbers["alpha_interval"] == {"round_one": None, "never_escalated": None, "all": None}
+
+
+def test_who_judges(shared: Path) -> None:
+    """Two queries are planted in the real ratings: one on which all disagree, and one on which one annotator does. A
+    pair's consensus is planted as far from what careful annotators say.
+    """
+    pool = _pool(shared / "tvr_ranking" / "raw_annotation.csv")
+    candidates, judged = pool
+    candidates["query"] = candidates["batch"] // 5
+    chance = np.random.default_rng(1)
+    grade = judged.grade.copy()
+    all_of_them = candidates["query"][judged.candidate] == 100
+    grade[all_of_them] = chance.choice([0, 4], all_of_them.sum())
+    of_one = (candidates["query"][judged.candidate] == 200) & (judged.annotator == 3)
+    assert of_one.sum() > 20
+    grade[of_one] = chance.choice([0, 4], of_one.sum())
+    candidates["outcome"] = SETTLED
+    sums, times = (np.bincount(judged.candidate, each) for each in (grade, np.ones(len(grade))))
+    candidates["grade"] = np.floor(sums / times + 0.5)
+    calm = np.flatnonzero((times == 2) & (np.bincount(judged.candidate, grade**2) == sums**2 / times) & (sums == 8))
+    planted = calm[np.isin(calm, judged.candidate[np.isin(judged.annotator, (1, 9))])][0]
+    candidates["grade"][planted] = 1
+    found = who_judges(Read(candidates, judged._replace(grade=grade)), 1, rounds_known=False)
+    disputed = [each["query"] for each in found["queries"]]
+    assert disputed[0] == 100
+    assert 200 not in disputed
+    assert found["opposed"][0]["candidate"] == candidates["pk"][planted]
+    assert {1, 9} & set(found["opposed"][0]["by"])
+    assert [each["member"] for each in found["annotators"]] == sorted(set(judged.annotator.tolist()))
+
+
+def test_who_judges_where_all_agree(four: Campaign, ada: Membership, bob: Membership) -> None:
+    for member in (ada, bob):
+        judge_all(claim(member), lambda candidate: candidate.rank)
+    found = who_judges(read(four), 1)
+    assert [(each["severity"], each["ratings"]) for each in found["annotators"]] == [(0, 4), (0, 4)]
+    assert (found["pairs"], found["batches"], found["opposed"], found["queries"]) == (4, 1, [], [])
+
+
+def test_who_judges_with_nothing_to_compare(four: Campaign, ada: Membership) -> None:
+    judge_all(claim(ada), lambda candidate: 2)
+    found = who_judges(read(four), 1)
+    assert (found["annotators"], found["opposed"], found["queries"]) == ([], [], [])
 
 
 def _pool(file: Path) -> Read:
@@ -248,6 +317,7 @@ def _pool(file: Path) -> Read:
         given.setdefault(pair, []).append((worker, grade))
     candidates = np.zeros(len(given), CANDIDATE)
     candidates["pk"] = sorted(given)
+    candidates["batch"] = candidates["pk"] // 20
     candidates["escalated"] = [len(given[pair]) == 4 for pair in sorted(given)]
     judgements = np.array(
         [
