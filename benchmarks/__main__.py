@@ -30,6 +30,7 @@ MODULES = [
     "metrics_reading",
     "metrics_plain",
     "metrics_stability",
+    "annotators",
     "estimates",
 ]
 
