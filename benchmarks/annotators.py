@@ -27,7 +27,7 @@ def figures() -> Iterator[str]:
         yield from real_lines(file)
     else:
         yield "TVR-Ranking's ratings: the shared data is not here (REELJUDGE_SHARED)"
-    for batches in (60, 300):
+    for batches in (60, 300, 1000):
         yield covered_line(batches)
 
 
