@@ -14,9 +14,8 @@ from scipy.stats import kendalltau
 from benchmarks.metrics_kernel import best_of
 from metrics import qrels_from_dict, run_from_dict
 from metrics.analysis.agreement import alpha
-from metrics.analysis.meta import paper_measures, stability
+from metrics.analysis.meta import paper_measures, signs, stability, tau_b
 from metrics.analysis.noise import noise_error
-from metrics.analysis.tau import signs, tau_b
 from metrics.formats.arrays import Floats
 from metrics.formats.csv_tables import read_ratings
 

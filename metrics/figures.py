@@ -8,13 +8,35 @@ from typing import Any
 
 import altair as alt
 
-from . import theme
 from .analysis.meta import spelt
 from .formats.errors import MeasureError
 from .measures.definitions import parse_measure
 
 Rows = list[dict[str, Any]]
 KINDS = (".svg", ".png", ".pdf")
+INK, PAPER, FAINT = "#22262b", "#ffffff", "#d9dde2"
+COLOURS = ["#1f5fa8", "#c8501e", "#2f8f5b", "#8a4fa3", "#b58900", "#3c9aa6", "#a33b53", "#6b7280"]
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]
+FONT = "DejaVu Sans, Liberation Sans, Helvetica, sans-serif"
+
+
+@alt.theme.register("reeljudge", enable=True)
+def reeljudge() -> alt.theme.ThemeConfig:
+    """Dark ink on white, one order of hues, no frames, and sizes for a printed column."""
+    text = {"labelColor": INK, "titleColor": INK, "labelFont": FONT, "titleFont": FONT, "titleFontWeight": "normal"}
+    config: Any = {
+        "background": PAPER,
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": {**text, "gridColor": FAINT, "domainColor": INK, "tickColor": INK},
+        "legend": {**text, "symbolStrokeWidth": 2, "labelLimit": 300},
+        "header": text,
+        "title": {"color": INK, "font": FONT, "fontWeight": "normal", "anchor": "start"},
+        "range": {"category": COLOURS},
+        "line": {"strokeWidth": 2},
+        "point": {"size": 36, "filled": True},
+    }
+    return {"config": config}
 
 
 def draw(kind: str, rows: Rows, path: str) -> None:
@@ -62,7 +84,7 @@ def ties(data: alt.Data, rows: Rows) -> Any:
     """Share of queries on which all systems tie (AxIoU, Figure 9)."""
     return (
         alt.Chart(data, width=320)
-        .mark_bar(color=theme.COLOURS[0])
+        .mark_bar(color=COLOURS[0])
         .encode(
             x=alt.X("all_tied:Q", title="all-tied query ratio", scale=alt.Scale(domain=[0, 1])),
             y=alt.Y("measure:N", sort=[row["measure"] for row in rows], title=None),
@@ -92,11 +114,9 @@ def matrix(data: alt.Data, rows: Rows, sides: tuple[str, str], value: tuple[str,
             tooltip=[f"{down}:N", f"{across}:N", alt.Tooltip(f"{name}:Q", title=title, format=".3f")],
         )
     )
-    scale = alt.Scale(
-        domain=[-most, 0, most], range=[theme.COLOURS[1], theme.PAPER, theme.COLOURS[0]], interpolate="rgb"
-    )
+    scale = alt.Scale(domain=[-most, 0, most], range=[COLOURS[1], PAPER, COLOURS[0]], interpolate="rgb")
     strong = alt.expr.abs(alt.datum[name]) > 0.6 * most
-    ink = alt.condition(strong, alt.value(theme.PAPER), alt.value(theme.INK))
+    ink = alt.condition(strong, alt.value(PAPER), alt.value(INK))
     numbers = base.mark_text(fontSize=9).encode(text=alt.Text(f"{name}:Q", format=".2f"), color=ink)
     return base.mark_rect().encode(color=alt.Color(f"{name}:Q", scale=scale, title=title)) + numbers
 
@@ -109,8 +129,8 @@ def _names(channel: Any, name: str, order: list[str], **more: Any) -> Any:
 def lines(data: alt.Data, rows: Rows, x: str, x_title: str, y: str, y_title: str) -> Any:
     """A panel for the measures of each cutoff, and in it a line for each threshold; colour and dash tell them apart."""
     order, panels = _order(rows, "line"), _order(rows, "panel")
-    dashes = [theme.DASHES[i % len(theme.DASHES)] for i in range(len(order))]
-    colours = [theme.COLOURS[i % len(theme.COLOURS)] for i in range(len(order))]
+    dashes = [DASHES[i % len(DASHES)] for i in range(len(order))]
+    colours = [COLOURS[i % len(COLOURS)] for i in range(len(order))]
     names = _order(rows, x.partition(":")[0])  # a text keeps the order of the rows
     return (
         alt.Chart(data, width=210, height=170)

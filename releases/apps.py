@@ -6,4 +6,4 @@ class ReleasesConfig(AppConfig):
 
     def ready(self) -> None:
         # These register kinds of job, and what the audit checks.
-        from releases import auditing, freezing, training, verifying  # noqa: F401
+        from releases import freezing, training, verifying  # noqa: F401

@@ -7,7 +7,8 @@ from typing import Any
 
 import altair as alt
 
-from metrics import parse_measure, theme
+from metrics import figures as theme
+from metrics import parse_measure
 from metrics.figures import agreement, inline, lines, noise, placed, select, stability, ties
 from reports.figures.drawing import finished
 

@@ -32,7 +32,7 @@ from metrics.measures.results import Scores, reported
 from metrics.measures.scene import Scene
 from releases.archive import ReleaseArchive
 from releases.models import Release
-from runs.estimates import Sample
+from runs.estimates.scores import Sample
 from runs.measures import NAMES, NDCG, further_of, measures_of
 from runs.models import Run, Score, Scoring, Yardstick
 from runs.pools.comparing import ask_to_compare

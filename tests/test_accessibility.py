@@ -130,10 +130,10 @@ RUNS = """
 from campaigns.models import Campaign
 from runs.models import Enlargement, PredictedGrades, Predictor, Score, SystemSearch, TrainedSystem
 from runs.pools.enlarging import Plan, ask_to_propose
-from runs.predictors.keeping import add_predictor
-from runs.predictors.worth import ask_to_weigh, worth_of
+from runs.estimates.predictors import add_predictor
+from runs.estimates.worth import ask_to_weigh, worth_of
 from runs.receiving import describe, submit
-from runs.differences.watches import begin
+from runs.estimates.watches import begin
 from tests.runs.conftest import best
 from tests.runs.uploading import ranking, send
 from tests.waiting import wait_until

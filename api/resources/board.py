@@ -23,7 +23,7 @@ from runs.board import choices as board_choices
 from runs.board.choices import Queries
 from runs.board.files import numbers_of
 from runs.board.table import board
-from runs.differences.watches import Look, begin, estimate_difference, last_look, watches_of
+from runs.estimates.watches import Look, begin, estimate_difference, last_look, watches_of
 from runs.explain import queries as explained_queries
 from runs.explain.cases import Case, Judged, Rank, Side, case_of
 from runs.explain.queries import Line, lines_of, scatter_file, texts_of

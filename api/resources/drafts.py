@@ -30,7 +30,7 @@ from judging.drafts.builder import marks
 from judging.drafts.sources import draw_queries, store_corpus
 from metrics.analysis.planning import Plan, Spread
 from retrieval.rewriting.counting import counted, ready_in
-from runs.differences.planning import PlanForm
+from runs.estimates.planning import PlanForm
 
 LARGEST_FILE = 2**53 - 1  # bytes; the settings allow less
 

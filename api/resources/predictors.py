@@ -15,10 +15,18 @@ from api.resources.runs import MOST, PIECE, FileShape, take
 from campaigns.models import Membership
 from metrics.formats.predicted import predicted_csv
 from runs import access
+from runs.estimates.endpoint import Estimate, estimate
+from runs.estimates.predictors import (
+    FEWEST_FRAMES,
+    FRAMES,
+    MOST_FRAMES,
+    add_predictor,
+    announce,
+    begin,
+    remove_predictor,
+)
+from runs.estimates.worth import Saving, Worth, ask_to_weigh, worth_of
 from runs.models import PredictionsFile, Predictor
-from runs.predictors.asking import Estimate, estimate
-from runs.predictors.keeping import FEWEST_FRAMES, FRAMES, MOST_FRAMES, add_predictor, announce, begin, remove_predictor
-from runs.predictors.worth import Saving, Worth, ask_to_weigh, worth_of
 
 LARGEST = 10**9 - 1
 

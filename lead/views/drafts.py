@@ -34,7 +34,7 @@ from judging.drafts.changes import (
 from judging.drafts.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
 from judging.drafts.sources import captions_of, draw_queries, drawn, store_corpus, wrong_at_first_look
 from retrieval.rewriting.counting import counted, ready_in
-from runs.differences.planning import PlanForm
+from runs.estimates.planning import PlanForm
 
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 

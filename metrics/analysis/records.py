@@ -11,9 +11,9 @@ import numpy as np
 from ..formats.arrays import Floats, Ints
 from ..measures.measure import Measure
 from . import meta
+from .meta import signs, tau_b
 from .noise import NoiseError
 from .other_judging import Changed
-from .tau import signs, tau_b
 
 Row = dict[str, Any]
 

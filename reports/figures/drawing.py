@@ -11,7 +11,7 @@ import vl_convert
 
 from judging.consensus import GRADES
 from judging.models import Candidate
-from metrics import theme
+from metrics import figures as theme
 from metrics.figures import inline
 from reports.figures.numbers import DRIFTS, Rows
 

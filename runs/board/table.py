@@ -18,7 +18,7 @@ from metrics.analysis.sampling import Values as SampleValues
 from metrics.measures.results import AGGREGATES
 from releases.models import Release
 from runs.board.choices import Choices
-from runs.estimates import Sample
+from runs.estimates.scores import Sample
 from runs.models import Run, Score, Scoring, Yardstick
 from runs.tables import unpacked_values
 

@@ -18,8 +18,8 @@ from jobs.registry import Report, kind
 from judging.models import Batch, Candidate
 from metrics import MeasureError, Qrels, qrels_from_dict
 from metrics import Run as Predictions
+from metrics.analysis.meta import signs, tau_b
 from metrics.analysis.pooling import means_of_part, means_without_own
-from metrics.analysis.tau import signs, tau_b
 from metrics.formats.moment_ids import moment_id
 from releases.archive import ReleaseArchive
 from releases.contents import FURTHER

@@ -20,10 +20,8 @@ from campaigns.uploads import announced, progress_answer, take_piece
 from jobs.models import Job
 from metrics.formats.predicted import predicted_csv
 from runs import access
-from runs.models import PredictionsFile, Predictor
-from runs.pools.enlarging import open_runs
-from runs.predictors.asking import ask_for_grades, estimate
-from runs.predictors.keeping import (
+from runs.estimates.endpoint import ask_for_grades, estimate
+from runs.estimates.predictors import (
     FEWEST_FRAMES,
     FRAMES,
     MOST_FRAMES,
@@ -33,7 +31,9 @@ from runs.predictors.keeping import (
     receive_predictions,
     remove_predictor,
 )
-from runs.predictors.worth import QUERIES, Saving, Worth, ask_to_weigh, weigh_predictors, worth_of
+from runs.estimates.worth import QUERIES, Saving, Worth, ask_to_weigh, weigh_predictors, worth_of
+from runs.models import PredictionsFile, Predictor
+from runs.pools.enlarging import open_runs
 from runs.receiving import MOST_MIB
 
 

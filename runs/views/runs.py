@@ -22,7 +22,7 @@ from campaigns.uploads import announced, progress_answer, take_piece
 from jobs.models import Job
 from metrics import CONVENTIONS, Estimate
 from runs import access
-from runs.estimates import sample_of, scores_of
+from runs.estimates.scores import sample_of, scores_of
 from runs.measures import NAMES
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, receive_run, submit

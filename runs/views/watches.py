@@ -15,7 +15,7 @@ from campaigns.pages import campaign_page
 from judging.review.frontier import frontier
 from metrics import parse_measure
 from runs import access
-from runs.differences.watches import Cost, Look, begin, cost_of, estimate_difference, last_look, watches_of
+from runs.estimates.watches import Cost, Look, begin, cost_of, estimate_difference, last_look, watches_of
 from runs.measures import NDCG
 from runs.models import Watch
 from runs.pools.enlarging import open_runs

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from metrics.analysis.meta import signs, tau_b
 from metrics.analysis.sampling import Design
-from metrics.analysis.tau import signs, tau_b
 from metrics.formats.arrays import Bools, Floats, Ints
 from tests.metrics.tvr_ratings import BATCH, Pairs
 

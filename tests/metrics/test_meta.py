@@ -12,9 +12,18 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from metrics import MeasureError, calc, qrels_from_dict, run_from_dict, scores_of
-from metrics.analysis.meta import _masks, agreement, all_tied, paper_measures, score_block, select, stability
+from metrics.analysis.meta import (
+    _masks,
+    agreement,
+    all_tied,
+    paper_measures,
+    score_block,
+    select,
+    signs,
+    stability,
+    tau_b,
+)
 from metrics.analysis.noise import noise_error, noisy
-from metrics.analysis.tau import signs, tau_b
 from metrics.formats.qrels import read_qrels
 from metrics.formats.tables import Qrels
 from metrics.measures.matching import temporal_iou

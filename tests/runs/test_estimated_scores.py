@@ -19,7 +19,7 @@ from metrics import Estimator
 from releases.archive import ReleaseArchive
 from releases.freezing import freeze
 from releases.models import Release
-from runs.estimates import Sample
+from runs.estimates.scores import Sample
 from runs.models import Score, Yardstick
 from runs.tables import packed_values
 from tests.cast import browser, content_of

@@ -29,12 +29,12 @@ from judging.review.frontier import frontier
 from metrics import calibration, estimate_difference, queries_alone, read_predicted
 from metrics.formats.predicted import predicted_csv
 from reports.models import Summary
-from runs.differences.watches import EVERY, last_look
-from runs.differences.watches import begin as watch
+from runs.estimates.endpoint import estimate, waiting_in
+from runs.estimates.predictors import MOST, add_predictor, announce, begin, remove_predictor
+from runs.estimates.watches import EVERY, last_look
+from runs.estimates.watches import begin as watch
+from runs.estimates.worth import CAPTIONS, MEASURE, SUMMARY, ask_to_weigh, worth_of
 from runs.models import PredictedGrades, PredictionsFile, Predictor, Run
-from runs.predictors.asking import estimate, waiting_in
-from runs.predictors.keeping import MOST, add_predictor, announce, begin, remove_predictor
-from runs.predictors.worth import CAPTIONS, MEASURE, SUMMARY, ask_to_weigh, worth_of
 from tests import chat_endpoint as stub
 from tests.api.asking import Program, problem_in
 from tests.cast import browser, content_of, make_query, small_batches
@@ -292,7 +292,7 @@ def test_answers_that_are_no_grade_are_readable_faults_and_never_grades(
 def test_a_model_that_is_of_no_use_is_given_up(
     sighted: Membership, endpoint: ChatEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runs.predictors.asking.UNUSABLE_IN_A_ROW", 3)
+    monkeypatch.setattr("runs.estimates.endpoint.UNUSABLE_IN_A_ROW", 3)
     endpoint.grade = lambda query, pictures: "no"
     predictor = seen(sighted)
     assert predictor.ended is None

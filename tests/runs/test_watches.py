@@ -19,7 +19,7 @@ from judging.models.states import WithdrawnFor
 from judging.review.frontier import frontier
 from judging.review.reviewing import review
 from metrics import estimate_difference
-from runs.differences.watches import EVERY, begin, cost_of, last_look
+from runs.estimates.watches import EVERY, begin, cost_of, last_look
 from runs.models import Run, Watch
 from tests.cast import browser, content_of
 from tests.runs.conftest import best

@@ -1,14 +1,20 @@
 """manage.py index_system: index a campaign's corpus anew with a trained system, or check its index."""
 
+import sys
 from argparse import ArgumentParser
 from typing import Any
 
+from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
-from runs.systems.terminal import SystemCommand, add_system_arguments, say, system_numbered
+from base.text import printable
+from corpus.errors import CorpusError
+from runs.management.commands.search_system import add_system_arguments, system_numbered
 from runs.systems.training import index
+from systems.errors import SystemsError
 
 
-class Command(SystemCommand):
+class Command(ReeljudgeCommand):
+    refusals = (CorpusError, SystemsError)
     help = "Index the corpus anew with a trained system, such as after videos were added; its run stays as it is."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -26,3 +32,9 @@ class Command(SystemCommand):
             index(row, say)
             done = f"{row.campaign.corpus} is indexed"
         self.stdout.write(f"system {row.number} ({row}): {done}")
+
+
+def say(done: int, total: int, text: str = "") -> None:
+    """Show progress in a terminal."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{printable(text)}  {done:,} of {total:,}")

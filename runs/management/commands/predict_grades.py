@@ -11,9 +11,9 @@ from campaigns.uploads import append
 from jobs.models import Job
 from jobs.running import work_off_one
 from metrics.formats.predicted import predicted_csv
+from runs.estimates.endpoint import estimate
+from runs.estimates.predictors import FRAMES, add_predictor, announce, begin
 from runs.models import Predictor
-from runs.predictors.asking import estimate
-from runs.predictors.keeping import FRAMES, add_predictor, announce, begin
 
 AT_ONCE = 1 << 20  # bytes
 

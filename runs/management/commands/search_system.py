@@ -4,15 +4,19 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from base.commands import written
+from base.commands import ReeljudgeCommand, written
 from base.errors import ReeljudgeError
+from campaigns.models import Campaign
+from corpus.errors import CorpusError
 from metrics import Run
-from runs.systems.terminal import SystemCommand, add_system_arguments, system_numbered
+from runs.systems.models import TrainedSystem
 from runs.systems.training import DEPTH, as_ranking, queries_as_read, queries_of
 from systems.data import Query
+from systems.errors import SystemsError
 
 
-class Command(SystemCommand):
+class Command(ReeljudgeCommand):
+    refusals = (CorpusError, SystemsError)
     help = "Print the best moments for a typed query, or write a run of the campaign's queries with --out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -42,3 +46,18 @@ class Command(SystemCommand):
         with written("--out", file):
             file.write_text(as_ranking(run), encoding="utf-8")
         self.stdout.write(f"{file}: {len(run.queries):,} queries, {len(run.start):,} moments")
+
+
+def add_system_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("campaign")
+    parser.add_argument("number", type=int, help="of the system, as the campaign's page of systems lists it")
+
+
+def system_numbered(campaign: str, number: int) -> TrainedSystem:
+    """Return a campaign's trained system. Raise ReeljudgeError if it has none of this number; it says which it has."""
+    rows = Campaign.objects.named(campaign).systems.select_related("campaign__corpus", "by__campaign")
+    found = rows.filter(number=number).first()
+    if found is None:
+        known = ", ".join(f"{row.number} ({row})" for row in rows.order_by("number")[:20]) or "none yet"
+        raise ReeljudgeError(f"system {number}: campaign {campaign} has none of this number; it has: {known}")
+    return found

@@ -4,20 +4,22 @@ from argparse import ArgumentParser
 from dataclasses import fields
 from typing import Any
 
-from base.commands import user_named
+from base.commands import ReeljudgeCommand, user_named
 from base.errors import BadValue, ReeljudgeError
 from campaigns.models import Campaign, Membership
+from corpus.errors import CorpusError
 from corpus.features import DESCRIPTOR
 from jobs.models import Job
 from jobs.running import work_off_one
 from runs.systems.models import TrainedSystem
 from runs.systems.orders import ENCODER, LEARNED, Wanted, ask_again, ask_to_train
-from runs.systems.terminal import SystemCommand
 from runs.systems.training import train_system
+from systems.errors import SystemsError
 from systems.interface import SYSTEMS
 
 
-class Command(SystemCommand):
+class Command(ReeljudgeCommand):
+    refusals = (CorpusError, SystemsError)
     help = "Ask for a system to be trained for a campaign, and its run submitted; a worker does it, or --now does."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -32,9 +32,9 @@ from metrics.formats import HIGHEST_GRADE
 from metrics.formats.moment_ids import moment_id
 from metrics.formats.predicted import read_predicted
 from releases.exports import MOMENT
+from runs.estimates.endpoint import ask_for_grades, prompt_for, waiting_in
+from runs.estimates.worth import weigh_predictors
 from runs.models import PredictedGrades, PredictionsFile, Predictor
-from runs.predictors.asking import ask_for_grades, prompt_for, waiting_in
-from runs.predictors.worth import weigh_predictors
 from runs.receiving import MOST_MIB, names_of
 from systems.storage import digest
 

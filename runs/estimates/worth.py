@@ -27,7 +27,7 @@ from metrics import Run as Ranking
 from metrics.formats.predicted import predicted_from
 from releases.exports import Scope
 from reports.models import Summary
-from runs.differences.watches import EVERY, must_be_a_sample, pool_of, qrels_of
+from runs.estimates.watches import EVERY, must_be_a_sample, pool_of, qrels_of
 from runs.models import Predictor
 from runs.pools.enlarging import open_runs
 from runs.tables import read_table

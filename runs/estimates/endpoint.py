@@ -38,8 +38,8 @@ from retrieval.rewriting.by_chat import (
     json_of,
     tokens,
 )
+from runs.estimates.worth import weigh_predictors
 from runs.models import PredictedGrades, Predictor
-from runs.predictors.worth import weigh_predictors
 
 LONGEST_FAULT = 200
 AT_ONCE = 8  # queries, each of which is a part that a worker takes
