@@ -1,12 +1,15 @@
-// The bar below the stage: how far the clip is, pause, speed and sound. A click on it leads to that time of the clip, and
+// The bar of the stage: how far the clip is, pause, speed and sound. A click on it leads to that time of the clip, and
 // a click on the clip stops it and lets it go on.
 "use strict";
 
 class Bar {
   static SPEEDS = [1, 1.5, 2, 0.5];
+  static KEPT = "reeljudge-speed"; // where this browser keeps the speed for the next batch
 
   constructor(stage) {
     this.stage = stage;
+    const kept = Number(localStorage.getItem(Bar.KEPT));
+    if (Bar.SPEEDS.includes(kept)) stage.speed = kept;
     $("full").hidden = !document.fullscreenEnabled;
     $("stage").addEventListener("click", () => (stage.absent ? stage.retry() : stage.pause()));
     for (const kind of ["pointerdown", "pointermove"]) $("seek").addEventListener(kind, (event) => this.seek(event));
@@ -15,7 +18,8 @@ class Bar {
 
   // The time of a clip that has not come yet is not that of the one before.
   showTime() {
-    const { currentTime, duration } = this.stage.video || {};
+    const { currentTime, duration, videoWidth, videoHeight } = this.stage.video || {};
+    if (videoWidth) $("theatre").style.setProperty("--ratio", videoWidth / videoHeight);
     $("time").value = duration ? currentTime / duration : 0;
     $("clock").textContent = duration ? `${clock(currentTime)} / ${clock(duration)}` : "";
   }
@@ -27,7 +31,9 @@ class Bar {
   }
 
   showPause() {
-    label("pause", word(this.stage.video?.paused ? "play" : "pause"));
+    const paused = Boolean(this.stage.video?.paused);
+    label("pause", word(paused ? "play" : "pause"));
+    $("theatre").classList.toggle("paused", paused);
   }
 
   showSpeed() {
@@ -40,6 +46,7 @@ class Bar {
     const { stage } = this;
     stage.speed = Bar.SPEEDS[(Bar.SPEEDS.indexOf(stage.speed) + 1) % Bar.SPEEDS.length];
     if (stage.video) stage.video.playbackRate = stage.speed;
+    localStorage.setItem(Bar.KEPT, stage.speed);
     this.showSpeed();
   }
 

@@ -3,7 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const label = (id, text) => ($(id).firstChild.textContent = `${text} `);
-const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
+const clock = (seconds) => `${Math.floor(seconds / 60)}:${(Math.floor(10 * (seconds % 60)) / 10).toFixed(1).padStart(4, "0")}`;
 
 function hint(text) {
   $("hint").textContent = text;

@@ -259,6 +259,14 @@ class Stage {
     if (this.video?.duration) this.video.currentTime = Math.min(0.999, Math.max(0, share)) * this.video.duration;
   }
 
+  // So many seconds back, and on from there.
+  rewindBy(seconds) {
+    const { video } = this;
+    if (!video?.duration) return;
+    video.currentTime = Math.max(Math.min(video.start ?? 0, video.duration), video.currentTime - seconds);
+    if (video.paused) this.resume();
+  }
+
   // One frame forwards or back, onto its middle, where rounding cannot move it to another.
   step(frames) {
     const { video } = this;

@@ -13,6 +13,7 @@
   let came = null; // index of the place that was judged just before
   let shown = 0; // when the clip came, in milliseconds
   let submitting = false;
+  let warned = false; // that it is too early for the present clip
 
   const stage = new Stage({
     box: $("stage"),
@@ -48,6 +49,7 @@
     at = index;
     came = from;
     shown = performance.now();
+    warned = false;
     stage.show(at);
     bar.showTime();
     page.classList.remove("over");
@@ -86,6 +88,7 @@
   // Saying something -----------------------------------------------------------------------------------
   function grade(value, input) {
     if (over() || closed()) return;
+    if (!$("reasons").hidden) return flagBy(value);
     if (covered()) return hint(word("covered"));
     if (stage.unseen) return hint(stage.absent ? absence() : word("loading"));
     if (gated()) return hint(word("gate"));
@@ -99,6 +102,7 @@
 
   // A second press of the same key, or one that should have mended the first: it does not grade the next clip.
   function tooEarly() {
+    warned = true;
     hint(came === null ? word("early") : word("early, or back", { clip: at + 1, before: came + 1 }));
     blink($("stage"));
   }
@@ -112,6 +116,12 @@
     const said = word("flagged", { clip: at + 1 });
     next();
     hint(said);
+  }
+
+  // While the reasons stand in the place of the grades, a digit is the number of one.
+  function flagBy(number) {
+    const reason = $("reasons").querySelectorAll("[data-reason]")[number - 1];
+    if (reason) flag(reason.dataset.reason);
   }
 
   // Enter behind the comment: it goes with the reason that is set, or with the one to be chosen now.
@@ -168,6 +178,7 @@
     const { paused, duration } = stage.video;
     const watching = !paused && performance.now() - shown < (2000 * duration) / stage.speed;
     if (watching && !over()) timer.sign(); // nobody has to move to watch a clip twice
+    if (warned && !stage.early) [warned] = [false, hint("")];
     showGate();
   }
 
@@ -255,6 +266,7 @@
     ",": () => over() || stage.step(-1),
     ".": () => over() || stage.step(1),
     r: () => over() || (stage.absent ? stage.retry() : stage.play()),
+    l: () => over() || stage.rewindBy(2),
     v: () => over() || fullScreen(),
     Enter: () => (over() ? $("submit").focus() : fullScreen()),
     m: () => $("sound").hidden || bar.hear(),
@@ -270,6 +282,7 @@
     overview: keys.a,
     pause: keys[" "],
     replay: keys.r,
+    again: keys.l,
     "frame-back": keys[","],
     "frame-on": keys["."],
     speed: keys.s,

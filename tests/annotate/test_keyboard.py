@@ -143,6 +143,35 @@ def test_query_clip_and_grades_are_in_sight_in_every_window(place: Installation,
     assert page.evaluate("() => scrollY") == before > 0
 
 
+SHARES = {(1366, 625): 0.45, (1280, 600): 0.40, (1920, 1080): 0.55}  # of the window, which the clip fills at least
+SHARE = """() => {
+    const { width, height } = document.querySelector("video.seen").getBoundingClientRect();
+    return width * height / innerWidth / innerHeight;
+}"""
+
+
+def test_the_clip_is_the_page(place: Installation, chromium: Browser) -> None:
+    """A clip of 16:9 has its own ratio on the stage, and a flag's reasons take no room from it."""
+    password = place.accounts("keyboard", "annotator", "kai")["kai"]
+    page = Person(place, chromium.new_context(), "kai", password).claim()
+    moving(page)
+    for (width, height), share in SHARES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        before = page.evaluate(SHARE)
+        assert before >= share
+        page.keyboard.press("f")
+        assert page.evaluate(SHARE) == pytest.approx(before)
+        page.keyboard.press("Escape")
+    expect(page.locator("#bar")).to_have_css("opacity", "0")
+    page.keyboard.press(" ")
+    expect(page.locator("#bar")).to_have_css("opacity", "1")
+    page.keyboard.press(" ")
+    expect(page.locator("#bar")).to_have_css("opacity", "0")
+    page.keyboard.press("f")
+    page.keyboard.press("2")  # the second reason, and no grade
+    expect(page.locator("#hint")).to_contain_text("Clip 1 is flagged")
+
+
 def test_the_guideline_of_a_phone_is_closed_by_its_button_and_by_back(place: Installation, chromium: Browser) -> None:
     password = place.accounts("keyboard", "annotator", "kim2")["kim2"]
     context = chromium.new_context(viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
