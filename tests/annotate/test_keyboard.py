@@ -15,8 +15,8 @@ RING = "() => getComputedStyle(document.activeElement).outlineStyle"
 
 @pytest.fixture(scope="module")
 def place(server: Installation) -> Installation:
-    make_campaign(server, "keyboard", queries=2)
-    wait_until_open(server, "keyboard", 2)
+    make_campaign(server, "keyboard", queries=3)
+    wait_until_open(server, "keyboard", 3)
     return server
 
 

@@ -30,7 +30,18 @@ from judging.models import Batch
 from judging.pool.queries import load_queries
 from judging.ratings import read, read_pairs
 from metrics import MeasureError, MeasureWarning
-from metrics.formats import QRELS_FORMATS, RUN_FORMATS, csv_tables, files, json_qrels, json_runs, pool, qrels, runs
+from metrics.formats import (
+    QRELS_FORMATS,
+    RUN_FORMATS,
+    csv_tables,
+    files,
+    json_qrels,
+    json_runs,
+    pool,
+    predicted,
+    qrels,
+    runs,
+)
 from releases.archive import ReleaseArchive
 from releases.verifying import verify
 from retrieval.rewriting.cast_file import read_cast
@@ -69,6 +80,7 @@ READERS: dict[str, Reader] = {
     "read_durations": json_runs.read_durations,
     "durations of a corpus": read_durations,
     "read_pool": pool.read_pool,
+    "read_predicted": predicted.read_predicted,
     "read_ratings": csv_tables.read_ratings,
     "read_training_set": lambda file: list(json_qrels.read_training_set(file)),
     "ratings to settle": read,
