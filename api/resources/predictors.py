@@ -139,7 +139,7 @@ class SavingShape(Shape):
     of = Saving, "name left alone"
     helps = {
         "left": "share of the variance between queries that the predictions leave; null if not known",
-        "alone": "queries that tell as much, judged alone, as 100 that all ranked ones correct; null if not known",
+        "alone": "queries judged alone that tell as much as these, which all ranked ones correct; null if not known",
     }
     predictor = serializers.IntegerField(source="predictor.pk", allow_null=True, default=None, help_text="null: ranks")
 

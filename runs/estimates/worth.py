@@ -34,7 +34,6 @@ from runs.tables import read_table
 
 SUMMARY = "predictors"  # the name under which the numbers are stored
 MEASURE = parse_measure("nDCG_IoU(iou=0.5)@20")
-QUERIES = 100  # in the sentence about what a predictor saves
 RANKS = (5, 10, 20, 40)  # the last rank of each band
 CAPTIONS = "Caption rank"
 
@@ -44,7 +43,7 @@ class Saving:
     """How much judging a predictor saves.
 
     left: share of the score's variance between queries that the predictions leave; None if that is not known.
-    alone: how many queries, judged alone, tell as much as a hundred that all ranked queries correct.
+    alone: how many queries, judged alone, tell as much as the judged ones that all ranked queries correct.
     """
 
     name: str
@@ -79,7 +78,7 @@ def worth_of(campaign: Campaign) -> Worth:
     counts = row.counts
     predictors: list[Predictor | None] = [None, *campaign.predictors.exclude(ended=None)]
     left = {key: value for key, value in counts["left"].items() if value is not None}
-    savings = [_saving(each, left.get(_key(each)), counts["ranked"]) for each in predictors]
+    savings = [_saving(each, left.get(_key(each)), counts["judged"], counts["ranked"]) for each in predictors]
     calibrations = {int(key): held for key, held in counts["calibrations"].items()}
     about = {name: counts[name] for name in ("run", "judged", "ranked", "why")}
     return Worth(row.made, savings=savings, calibrations=calibrations, **about)
@@ -89,8 +88,8 @@ def _key(predictor: Predictor | None) -> str:
     return str(predictor.pk if predictor else 0)
 
 
-def _saving(predictor: Predictor | None, left: float | None, ranked: int) -> Saving:
-    alone = None if left is None or ranked <= QUERIES else round(queries_alone(max(left, 1e-6), QUERIES, ranked))
+def _saving(predictor: Predictor | None, left: float | None, judged: int, ranked: int) -> Saving:
+    alone = None if left is None else round(queries_alone(max(left, 1e-6), judged, ranked))
     return Saving(predictor.name if predictor else CAPTIONS, predictor, left, alone)
 
 

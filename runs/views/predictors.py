@@ -31,7 +31,7 @@ from runs.estimates.predictors import (
     receive_predictions,
     remove_predictor,
 )
-from runs.estimates.worth import QUERIES, Saving, Worth, ask_to_weigh, weigh_predictors, worth_of
+from runs.estimates.worth import Saving, Worth, ask_to_weigh, weigh_predictors, worth_of
 from runs.models import PredictionsFile, Predictor
 from runs.pools.enlarging import open_runs
 from runs.receiving import MOST_MIB
@@ -60,7 +60,6 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     worth = worth_of(lead.campaign)
     context: dict[str, Any] = {
         "worth": worth,
-        "queries": QUERIES,
         "lines": _lines(lead.campaign, worth),
         "jobs": list(weigh_predictors.jobs(lead.campaign).not_done()),
         "runs": open_runs(lead.campaign),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -88,7 +90,7 @@ wait_until(lambda: Scoring.objects.filter(release=newest).count() == 2, lambda: 
 """
 
 
-def test_from_the_plan_to_the_decision(server: Installation, chromium: Browser) -> None:
+def test_from_the_plan_to_the_decision(server: Installation, chromium: Browser, tmp_path: Path) -> None:
     server.shell("from tests.runs.test_planning_browser import make; make()")
     password = server.accounts(NAME, "lead", "lea")["lea"]
     server.shell("from tests.runs.test_planning_browser import upload; upload()")
@@ -112,6 +114,8 @@ def test_from_the_plan_to_the_decision(server: Installation, chromium: Browser) 
         page.goto(f"{campaign}/leaderboard/")
         expect(page.locator("main")).to_contain_text(re.compile(r"Estimated from [67]\d\.\d % of the queries"))
         pictures(page, "leaderboard-after")
+        page.goto(f"{campaign}/predictors/")
+        adds_a_predictor(page, tmp_path)
 
 
 def plans_the_next_campaign(page: Page, place: Installation) -> None:
@@ -139,6 +143,31 @@ def plans_the_next_campaign(page: Page, place: Installation) -> None:
     pictures(page, "plan-by-a-number")
     page.get_by_role("link", name="Go on").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Which queries?")
+
+
+def adds_a_predictor(page: Page, folder: Path) -> None:
+    """Predicted grades from a file, which are close to the true ones; the page says what they save."""
+    file = folder / "grades.csv"
+    file.write_text("query,video,start,end,grade\n" + "".join(predicted_lines()))
+    page.locator("section", has_text="From a file").get_by_label("Name").fill("close")
+    page.get_by_role("button", name="Choose the file").click()
+    chosen = page.locator("[data-purpose=grades] input")
+    expect(chosen).to_be_enabled()
+    chosen.set_input_files(file)
+    expect(page.locator("[data-purpose=grades] li .n")).to_contain_text("✓")
+    presses(page, "Check and store", "Quadratic kappa")
+    pictures(page, "predictor")
+    page.get_by_role("link", name="Predictors").first.click()
+    words = re.compile(rf"With close the {LATE} judged queries\s+tell as much as\s+\d+ judged alone")
+    expect(page.locator("main")).to_contain_text(words)
+    pictures(page, "predictors")
+
+
+def predicted_lines() -> Iterator[str]:
+    chance = random.Random(SEED)
+    for query, grades in true_grades().items():
+        for n, grade in enumerate(grades):
+            yield f"{query},film,{5 * n},{5 * n + 4},{min(4, max(0, grade + chance.gauss(0, 0.3))):.2f}\n"
 
 
 def presses(page: Page, button: str, words: str) -> None:

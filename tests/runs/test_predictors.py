@@ -412,16 +412,18 @@ def test_what_judging_each_saves_is_told_beside_caption_rank(lead: Membership) -
     assert true.left is not None
     assert constant.left is not None
     assert true.left < 0.2 < constant.left
-    assert true.alone is None  # six ranked queries are no hundred
+    assert true.alone == 6  # as many as are ranked
     assert true.predictor
     left = {"0": 0.95, str(true.predictor.pk): 0.2}
     row = Summary.objects.get(name=SUMMARY)
-    Summary.objects.filter(pk=row.pk).update(counts=row.counts | {"ranked": 1000, "left": left})
+    Summary.objects.filter(pk=row.pk).update(counts=row.counts | {"judged": 100, "ranked": 1000, "left": left})
     ranks, true, constant = worth_of(lead.campaign).savings
     assert [each.alone for each in (ranks, true, constant)] == [105, 357, None]
     assert round(queries_alone(0.2, 100, 1000)) == 357
     page = content_of(browser(lead).get(reverse("predictors", args=["films"]))).decode()
-    assert "With <strong>true</strong> 100 queries tell as much as 357 judged alone." in " ".join(page.split())
+    assert "With <strong>true</strong> the 100 judged queries tell as much as 357 judged alone." in " ".join(
+        page.split()
+    )
 
 
 def test_the_lead_chooses_the_run_whose_score_is_estimated(lead: Membership, rio: Membership) -> None:
