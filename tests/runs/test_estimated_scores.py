@@ -79,6 +79,7 @@ def test_the_leaderboard_estimates_and_says_so(scored: Release, rio: Membership,
     assert "Estimates for all of them" in content_of(client.get(f"{board}?means=plain")).decode()
 
 
+@pytest.mark.any_database
 def test_differences_to_a_baseline_are_estimated(scored: Release, rio: Membership, tmp_path: Path) -> None:
     board = reverse("leaderboard", args=[scored.campaign.name])
     rows = csv.DictReader(StringIO(content_of(browser(rio).get(f"{board}csv?baseline=1")).decode()))
@@ -88,6 +89,7 @@ def test_differences_to_a_baseline_are_estimated(scored: Release, rio: Membershi
     assert float(row["difference"]) == pytest.approx(found.value, abs=1e-5)
 
 
+@pytest.mark.any_database
 def test_a_runs_page_and_the_api_have_the_estimate(scored: Release, rio: Membership) -> None:
     name = scored.campaign.name
     page = content_of(browser(rio).get(reverse("run", args=[name, 2]))).decode()
@@ -102,6 +104,7 @@ def test_a_runs_page_and_the_api_have_the_estimate(scored: Release, rio: Members
     assert board["sample"] == {"judged": 4, "ranked": 6, "flaw": ""}
 
 
+@pytest.mark.any_database
 def test_a_release_of_all_queries_is_judged_in_full(
     part: Release, rio: Membership, member: Callable[..., Membership]
 ) -> None:
@@ -117,6 +120,7 @@ def test_a_release_of_all_queries_is_judged_in_full(
     assert "Estimated" not in page
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(("convention", "mean"), [("paper", 0.75), ("released", 0.5)])
 def test_a_judged_query_without_a_grade_counts_as_in_the_library(convention: str, mean: float) -> None:
     """All pairs of the third query were discarded, so that the qrels do not have it."""
@@ -127,6 +131,7 @@ def test_a_judged_query_without_a_grade_counts_as_in_the_library(convention: str
     assert values.mean == pytest.approx(mean)
 
 
+@pytest.mark.any_database
 def test_one_rating_of_each_pair_is_said(scored: Release, rio: Membership) -> None:
     board = reverse("leaderboard", args=[scored.campaign.name])
     assert "Each pair has one rating" not in content_of(browser(rio).get(board)).decode()

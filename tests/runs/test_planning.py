@@ -58,6 +58,7 @@ def page_of(client: Client, draft: Draft, status: int = 200, **given: Any) -> st
     return text_between_tags(content_of(answer).decode())
 
 
+@pytest.mark.any_database
 def test_page_api_and_command_say_the_same(client: Client, draft: Draft, lead: Membership) -> None:
     assert "Queries 410 100 Judgements 28,454 6,940 Hours 150 37" in page_of(client, draft)
     found = Program(lead.user).get(f"drafts/{draft.token}/plan").json()
@@ -87,6 +88,7 @@ def test_a_pilots_spread_is_the_librarys(client: Client, draft: Draft, lead: Mem
     assert "Queries" in page
 
 
+@pytest.mark.any_database
 def test_what_the_draft_says_is_part_of_the_plan(client: Client, draft: Draft) -> None:
     settings = {"batch_size": 10, "batches": 1, "hourly_rate": "12.50", "currency": "SGD"}
     people = [["ada", "annotator"], ["bob", "annotator"], ["cleo", "lead"]]
@@ -96,6 +98,7 @@ def test_what_the_draft_says_is_part_of_the_plan(client: Client, draft: Draft) -
     assert "Queries 410 more than are ranked Judgements 9,471 – Hours 50 – Pay, SGD 625 – Weeks 4 –" in page
 
 
+@pytest.mark.any_database
 def test_what_fits_nothing_is_refused_in_words(client: Client, draft: Draft, lead: Membership) -> None:
     cases: list[tuple[dict[str, Any], str, str]] = [
         ({"like": "own", "sd": 0.1, "sd_left": 0.2}, "sd_left", "must not be the larger"),
@@ -113,6 +116,7 @@ def test_what_fits_nothing_is_refused_in_words(client: Client, draft: Draft, lea
     assert "Write a standard deviation, such as 0.14." in page_of(client, draft, 400, like="own", sd="")
 
 
+@pytest.mark.any_database
 def test_a_pilot_needs_two_runs_that_the_person_may_see(client: Client, draft: Draft, lead: Membership) -> None:
     Run.objects.filter(number=1).update(visibility="private")
     pilots = Program(lead.user).get(f"drafts/{draft.token}/plan").json()["pilots"]
@@ -127,6 +131,7 @@ def test_a_pilot_needs_two_runs_that_the_person_may_see(client: Client, draft: D
     assert "films, release 2" not in page_of(browser(owner), own)
 
 
+@pytest.mark.any_database
 def test_the_step_leads_on_and_stores_nothing(client: Client, draft: Draft) -> None:
     before = Draft.objects.values().get()
     answer = client.get(reverse("draft-plan", args=[draft.token]), {"difference": "0.01"})

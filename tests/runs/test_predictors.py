@@ -95,6 +95,7 @@ def grades_of(predictor: Predictor) -> dict[int, float]:
 
 
 # From a file ------------------------------------------------------------------------------------------------
+@pytest.mark.any_database
 @pytest.mark.django_db(transaction=True)  # the file is deleted once that is committed
 @pytest.mark.parametrize("form", ["csv", "json lines", "gzip"])
 def test_a_file_becomes_grades_and_comes_back_the_same(form: str, lead: Membership, tmp_path: Path) -> None:
@@ -368,6 +369,7 @@ def test_candidates_without_media_are_left_out(lead: Membership, endpoint: ChatE
     assert not predictor.predicted.exists()
 
 
+@pytest.mark.any_database
 @pytest.mark.django_db(transaction=True)  # two threads see the same rows
 def test_what_is_deleted_is_asked_for_no_longer(sighted: Membership, endpoint: ChatEndpoint) -> None:
     def grade(query: str, pictures: list[bytes]) -> str:

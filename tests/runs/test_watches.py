@@ -71,6 +71,7 @@ def test_a_look_is_the_librarys_estimate_of_the_queries_up_to_the_frontier(lead:
     assert cost_of(lead.campaign, 2).hours > 0
 
 
+@pytest.mark.any_database
 def test_a_query_that_is_not_ranked_yet_is_one_of_all_as_in_a_release(lead: Membership) -> None:
     Query.objects.create(campaign=lead.campaign, query_id="last", text="Somebody waves.", place=1.0)
     finish(lead.campaign, 4)
@@ -79,6 +80,7 @@ def test_a_query_that_is_not_ranked_yet_is_one_of_all_as_in_a_release(lead: Memb
     assert (look.judged, look.ranked) == (4, frontier(lead.campaign).queries) == (4, 7)
 
 
+@pytest.mark.any_database
 def test_too_few_queries_are_a_failure_in_words(lead: Membership) -> None:
     finish(lead.campaign, 2)
     begin(lead, 1, 2, MEASURE)
@@ -86,6 +88,7 @@ def test_too_few_queries_are_a_failure_in_words(lead: Membership) -> None:
     assert "2 queries are finished up to the frontier; an estimate needs 3" in Job.objects.get(pk=problem.pk).error
 
 
+@pytest.mark.any_database
 def test_a_sample_that_judging_has_changed_is_refused(lead: Membership) -> None:
     finish(lead.campaign, 5)
     first = lead.campaign.queries.order_by("place")[0]
@@ -95,6 +98,7 @@ def test_a_sample_that_judging_has_changed_is_refused(lead: Membership) -> None:
     assert "no random sample" in Job.objects.get(pk=problem.pk).error
 
 
+@pytest.mark.any_database
 def test_it_is_looked_at_again_when_a_query_is_closed_at_most_once_an_hour(lead: Membership) -> None:
     finish(lead.campaign, 4)
     watch = looked(begin(lead, 1, 2, MEASURE))
@@ -105,6 +109,7 @@ def test_it_is_looked_at_again_when_a_query_is_closed_at_most_once_an_hour(lead:
     assert [each["judged"] for each in looked(watch).looks] == [4, 6]
 
 
+@pytest.mark.any_database
 def test_what_cannot_be_watched_is_said(lead: Membership) -> None:
     for arguments, right in [
         ((1, 9, MEASURE), "a run of this campaign that is shared or public"),
@@ -118,6 +123,7 @@ def test_what_cannot_be_watched_is_said(lead: Membership) -> None:
         begin(lead, 1, 2, MEASURE)
 
 
+@pytest.mark.any_database
 def test_the_page_says_what_is_decided_and_what_deciding_takes(lead: Membership) -> None:
     name = lead.campaign.name
     finish(lead.campaign, 4)
