@@ -61,8 +61,8 @@ def public_run(request: HttpRequest, name: str, token: str) -> Run:
 
 
 def watch(lead: Membership, pk: int) -> Watch:
-    """Return a difference that leads of the campaign watch."""
-    rows = Watch.objects.select_related("run__campaign", "other", "predictor")
+    """Return a difference that leads of the campaign watch, of runs that they may see."""
+    rows = Watch.objects.of_open_runs().select_related("run__campaign", "other", "predictor")
     return get_object_or_404(rows, pk=pk, run__campaign=lead.campaign)
 
 

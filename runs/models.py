@@ -285,6 +285,12 @@ class PredictionsFile(ArrivingFile):
         return Path(settings.UPLOAD_ROOT) / "predictions" / self.token
 
 
+class WatchQuerySet(models.QuerySet["Watch"]):
+    def of_open_runs(self) -> WatchQuerySet:
+        """Without those of a run that is its owner's alone now."""
+        return self.exclude(run__visibility=Visibility.PRIVATE).exclude(other__visibility=Visibility.PRIVATE)
+
+
 class Watch(models.Model):
     """A difference of two runs that leads look at while judging goes on, as often as they like."""
 
@@ -296,6 +302,8 @@ class Watch(models.Model):
     )
     looks = models.JSONField(default=list, help_text="what each look found, the newest last")
     looked = models.DateTimeField(null=True)
+
+    objects = WatchQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "watches"

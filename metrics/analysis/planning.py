@@ -232,14 +232,14 @@ def share_left(design: Design, values: Values) -> float:
     squares = float((values.residual**2).sum())
     if not squares:
         return float("nan")
-    left = values.residual - design.estimate(values).slope * values.predicted[design.sample]
+    left = values.residual - design.estimate(values, future=True).slope * values.predicted[design.sample]
     freedom = (values.residual.size - 1) / (values.residual.size - 2)
     return min(1.0, float(((left - left.mean()) ** 2).sum()) / squares * freedom)
 
 
 def spread_of(design: Design, difference: Values) -> Spread:
     """Return how a difference varies between the judged queries of a pilot."""
-    slope = design.estimate(difference).slope
+    slope = design.estimate(difference, future=True).slope  # also of a pilot that is judged to its end
     left = difference.residual - slope * difference.predicted[design.sample]
     judged = float(difference.residual.std(ddof=1))
     return Spread(judged, min(judged, float(left.std(ddof=2))))

@@ -80,8 +80,12 @@ class Cost:
 
 
 def watches_of(campaign: Campaign | int) -> QuerySet[Watch]:
-    """Return the campaign's watched differences, in the order in which they were begun."""
-    rows = Watch.objects.filter(run__campaign=campaign).select_related("run__campaign", "other", "predictor")
+    """Return the campaign's watched differences of runs that leads may see, in the order in which they were begun."""
+    rows = (
+        Watch.objects.of_open_runs()
+        .filter(run__campaign=campaign)
+        .select_related("run__campaign", "other", "predictor")
+    )
     return rows.order_by("pk")
 
 
@@ -143,6 +147,8 @@ def look_again(campaign: int, what: Happened, about: About) -> None:
 def estimate_difference(watch: Watch, report: Report) -> None:
     """Look at a difference, and keep what was found. Raise MeasureError if it cannot be estimated."""
     campaign = watch.run.campaign
+    if watch.run.is_private or watch.other.is_private:
+        raise MeasureError("one of the runs is private now")
     report(0, 2, "reading the judgements")
     now, scope = timezone.now(), Scope(campaign, with_finished=False, with_unfinished=False)
     must_be_a_sample(scope)

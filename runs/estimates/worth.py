@@ -134,23 +134,33 @@ def weigh_predictors(campaign: Campaign, report: Report, run: int | None = None)
     counts["calibrations"] = dict(_calibrations(scope, predictors))
     report(1, 2, "estimating with each predictor")
     try:
-        counts |= {"left": _shares_left(scope, run, tables), "why": ""}
+        left, faults = _shares_left(scope, run, tables)
+        counts |= {"left": left, "why": "; ".join(faults)}
     except MeasureError as fault:
         counts |= {"left": {}, "why": str(fault)}
     Summary.objects.update_or_create(campaign=campaign, name=SUMMARY, defaults={"made": made, "counts": counts})
 
 
-def _shares_left(scope: Scope, run: int, tables: dict[str, Ranking]) -> dict[str, float | None]:
-    """Return the share that each predictor leaves, and caption rank, whose key is 0."""
+def _shares_left(scope: Scope, run: int, tables: dict[str, Ranking]) -> tuple[dict[str, float | None], list[str]]:
+    """Return the share that each predictor leaves, and caption rank, whose key is 0; and why others tell nothing."""
     must_be_a_sample(scope)
     qrels, pool = qrels_of(scope), pool_of(scope)
     chosen = next((each for each in open_runs(scope.campaign) if each.number == run), None)
+    if run and not chosen:
+        raise MeasureError(f"run {run} is private now; choose another")
     ranking = read_table(Ranking, chosen.table, name=chosen.name) if chosen else in_caption_order(pool)
     found: dict[str, float | None] = {}
+    faults = []
     for key, table in {"0": None, **tables}.items():
-        (left,) = Estimator(MEASURE, qrels, pool, predictor=table, future=True).shares_left(ranking).values()
+        try:
+            (left,) = Estimator(MEASURE, qrels, pool, predictor=table, future=True).shares_left(ranking).values()
+        except MeasureError as fault:
+            if table is None:
+                raise
+            left = math.nan
+            faults.append(f"{table.name}: {fault}")
         found[key] = None if math.isnan(left) else left
-    return found
+    return found, faults
 
 
 def in_caption_order(pool: Pool) -> Ranking:

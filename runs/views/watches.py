@@ -32,7 +32,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         watch = begin(lead, run, other, text_in(request.POST, "measure", 80), predictor)
         messages.success(request, f"You watch {watch}.")
         return redirect("watches", name)
-    jobs = list(estimate_difference.jobs(Watch.objects.filter(run__campaign=lead.campaign)).not_done())
+    jobs = list(estimate_difference.jobs(watches_of(lead.campaign)).not_done())
     context: dict[str, Any] = {
         "rows": _rows(lead.campaign),
         "frontier": frontier(lead.campaign),

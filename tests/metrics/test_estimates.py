@@ -402,6 +402,15 @@ def test_a_pilot_tells_the_spread() -> None:
     assert 0 < spread.left <= spread.judged
 
 
+def test_a_pilot_that_is_judged_to_its_end_tells_what_predictions_leave() -> None:
+    """There is nothing to correct in it, and yet it says how well the next one will be corrected."""
+    qrels = {query: [(*m, g) for m, g in zip(POOL[query], GRADES[int(query) % 5], strict=True)] for query in POOL}
+    estimator = Estimator("nDCG_IoU(iou=0.5)@2", qrels, POOL, predictor=qrels)
+    (spread,) = estimator.spreads(GOOD, BAD).values()
+    assert spread.left < 0.5 * spread.judged
+    assert next(iter(estimator.shares_left(GOOD).values())) < 0.5
+
+
 def test_full_comparison_agrees_with_the_plain_one() -> None:
     """With every query judged, estimated differences are the plain ones, whatever is predicted."""
     qrels = {query: [(*m, g) for m, g in zip(POOL[query], GRADES[int(query) % 5], strict=True)] for query in POOL}

@@ -428,6 +428,18 @@ def test_what_judging_each_saves_is_told_beside_caption_rank(lead: Membership) -
     )
 
 
+def test_a_poor_predictor_hides_no_other(lead: Membership) -> None:
+    """It has grades for one candidate of a judged query, and for none of a query that nobody judged."""
+    file = predicted(lead.campaign, near)
+    from_file(lead, file, "near")
+    judged = lead.campaign.queries.order_by("place")[0].query_id
+    lines = file.splitlines(keepends=True)
+    from_file(lead, lines[0] + next(each for each in lines[1:] if each.startswith(f"{judged},")), "poor")
+    worth = worth_of(lead.campaign)
+    assert [each.left is None for each in worth.savings] == [False, False, True]
+    assert worth.why.startswith("poor: ")
+
+
 def test_the_lead_chooses_the_run_whose_score_is_estimated(lead: Membership, rio: Membership) -> None:
     from_file(lead, predicted(lead.campaign, near))
     with pytest.raises(BadValue, match="run 1; expected 0, or a run"):

@@ -118,9 +118,14 @@ def test_what_cannot_be_watched_is_said(lead: Membership) -> None:
     ]:
         with pytest.raises(BadValue, match=right):
             begin(lead, *arguments)
+    known = begin(lead, 1, 2, MEASURE)
     Run.objects.filter(number=2).update(visibility="private")
     with pytest.raises(BadValue, match="shared or public"):
         begin(lead, 1, 2, MEASURE)
+    name, client = lead.campaign.name, browser(lead)
+    assert str(known.other) not in content_of(client.get(reverse("watches", args=[name]))).decode()
+    assert client.post(reverse("watch-look", args=[name, known.pk])).status_code == 404
+    assert client.get(reverse("api-watch", args=[name, known.pk])).status_code == 404
 
 
 @pytest.mark.any_database
