@@ -174,11 +174,9 @@ def _graded_in(campaign: Campaign, file: PredictionsFile) -> dict[int, dict[str,
     found: dict[int, dict[str, float]] = defaultdict(dict)
     for query, held in table.rows(table.scores):
         for video, start, end, grade in held:
-            moment = moment_id(video, start, end)
-            if (key := known.get((names.get(query, query), moment))) is None:
-                raise BadValue(
-                    file.name, f"query {query!r} and {moment}", "candidates of this campaign and nothing else"
-                )
+            if (key := known.get((names.get(query, query), moment_id(video, start, end)))) is None:
+                strange = f"query {abbreviated(query)}, video {abbreviated(video)} from {start:g} to {end:g} s"
+                raise BadValue(file.name, strange, "candidates of this campaign and nothing else")
             found[key[0]].setdefault(key[1], grade)  # of queries with the same text, the first counts
     return found
 

@@ -124,8 +124,8 @@ def test_a_file_becomes_grades_and_comes_back_the_same(form: str, lead: Membersh
     [
         (HEADER + "q0,secret-video-0,1.25,4.5,7\n", "guess.csv: line 2: grade is 7; it must be a number from 0 to 4"),
         (HEADER + "q0,secret-video-0,1.25,4.5,=1+1\n", "guess.csv: line 2: grade is '=1+1'"),
-        (HEADER + "q9,secret-video-0,1.25,4.5,1\n", "query 'q9' and secret-video-0@1250-4500; expected candidates of"),
-        (HEADER + "q0,elsewhere,1.25,4.5,1\n", "query 'q0' and elsewhere@1250-4500"),
+        (HEADER + "q9,secret-video-0,1.25,4.5,1\n", 'query "q9", video "secret-video-0" from 1.25 to 4.5 s; expected'),
+        (HEADER + "q0,elsewhere,1.25,4.5,1\n", 'query "q0", video "elsewhere" from 1.25 to 4.5 s'),
         ("{" * 100_000, "guess.csv: "),
         (b"\x1f\x8b" + b"\x00" * 50, "guess.csv: "),
         (b"PK\x03\x04\x00\x00", "is it a binary file?"),
