@@ -71,7 +71,8 @@ def severity(ratings: Ratings, batch: Ints | None = None, highest: int = HIGHEST
 
     Raises
     ------
-    MeasureError if a grade is outside the scale.
+    MeasureError
+        If a grade is outside the scale.
 
     Examples
     --------
