@@ -99,10 +99,15 @@ def must_be_a_files_name(name: str) -> None:
 def _must_be_fine(purpose: str, name: str, size: int) -> None:
     if purpose == Upload.Purpose.FILM and Path(name).suffix.lower() not in FILMS:
         raise BadValue("name", abbreviated(name), f"a film: {', '.join(sorted(FILMS))}")
+    must_be_of_size(name, size, most_mib(purpose), " (docs/settings.md, UPLOAD_MIB)")
+
+
+def must_be_of_size(name: str, size: int, most: int, advice: str) -> None:
+    """Refuse an empty file, and one of more than so many MiB; the advice ends the message. Sizes are in bytes."""
     if size < 1:
         raise BadValue("size", str(size), "at least one byte")
-    if size > (most := most_mib(purpose)) * MIB:
-        raise TooLarge(f"{name}: {size / MIB:,.0f} MiB; expected at most {most:,} MiB (docs/settings.md, UPLOAD_MIB)")
+    if size > most * MIB:
+        raise TooLarge(f"{name}: {size / MIB:,.0f} MiB; expected at most {most:,} MiB{advice}")
 
 
 def most_mib(purpose: str) -> int:
@@ -178,8 +183,8 @@ def read_whole(upload: Upload) -> str:
     return upload.sha256
 
 
-def remove(upload: Upload) -> None:
-    """Delete an upload with its file. The file stays if the caller's transaction does not succeed."""
+def remove(upload: ArrivingFile) -> None:
+    """Delete the row of an upload with its file. The file stays if the caller's transaction does not succeed."""
     path = upload.path
     upload.delete()
     transaction.on_commit(lambda: path.unlink(missing_ok=True))

@@ -17,11 +17,11 @@ from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
 
-from base.errors import BadValue, TooLarge, WrongState
+from base.errors import BadValue, WrongState
 from base.text import abbreviated
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
-from campaigns.uploads import MIB, must_be_a_files_name, must_have_room
+from campaigns.uploads import must_be_a_files_name, must_be_of_size, must_have_room, remove
 from corpus.models import Video
 from corpus.stored_files import store
 from jobs.errors import JobLeft
@@ -75,10 +75,7 @@ def announce(submission: Submission, purpose: str, name: str, size: int) -> Arri
     has too little room for it; WrongState if the submission has become a run.
     """
     must_be_a_files_name(name)
-    if size < 1:
-        raise BadValue("size", str(size), "at least one byte")
-    if size > MOST_MIB * MIB:
-        raise TooLarge(f"{name}: {size / MIB:,.0f} MiB; expected at most {MOST_MIB} MiB; a run may be packed by gzip")
+    must_be_of_size(name, size, MOST_MIB, "; a run may be packed by gzip")
     submission = locked(Submission.objects.filter(pk=submission.pk)).get()
     must_be_open(submission)
     before = submission.file_for(purpose)
@@ -86,9 +83,7 @@ def announce(submission: Submission, purpose: str, name: str, size: int) -> Arri
         return before
     must_have_room(size)
     if before:
-        path = before.path
-        before.delete()
-        transaction.on_commit(lambda: path.unlink(missing_ok=True))
+        remove(before)
     Submission.objects.filter(pk=submission.pk).update(touched=Now(), findings={})
     return submission.files.create(purpose=purpose, name=name, size=size)
 

@@ -313,5 +313,5 @@ def _interval(value: float, resampled: Floats) -> Interval:
     known = resampled[~np.isnan(resampled)]
     if np.isnan(value) or not known.size:
         return Interval(value, np.nan, np.nan)
-    low, high = np.quantile(known, [0.025, 0.975])
+    low, high = np.quantile(known, ENDS)
     return Interval(value, float(low), float(high))

@@ -155,12 +155,12 @@ def add_pool(parser: argparse.ArgumentParser, needed: bool) -> None:
 def estimator_of(args: argparse.Namespace, confidence: float, future: bool, anytime: bool = False) -> "Estimator":
     """The estimator of the measures on the qrels and the pool."""
     from ..analysis.estimates import Estimator
-    from ..formats.predicted import holds_grades, read_predicted
+    from ..formats.predicted import holds_grades
 
     measures, convention = measures_of(args)
     predictor = args.predictor
-    if predictor:
-        predictor = read_predicted(predictor) if holds_grades(predictor) else load_run(args, predictor)
+    if predictor and not holds_grades(predictor):
+        predictor = load_run(args, predictor)
     return Estimator(
         measures,
         load_qrels(args),

@@ -64,6 +64,12 @@ class Unusable(Exception):
     """One answer is not what was asked for."""
 
 
+def at_prices(input_tokens: int, output_tokens: int) -> float:
+    """Return what so many tokens cost at the settings' prices."""
+    cost: float = input_tokens * settings.CHAT_INPUT_PRICE + output_tokens * settings.CHAT_OUTPUT_PRICE
+    return cost / 1e6
+
+
 @dataclass
 class Usage:
     """What requests have cost since this was last set to zero."""

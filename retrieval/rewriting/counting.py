@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Count, F
 from django.db.models.functions import Now
 
@@ -21,7 +20,7 @@ from corpus.models import Corpus, Moment
 from jobs.models import Job
 from jobs.registry import SELF, Report, kind
 from retrieval.models import CaptionFigures, Rewording, Substitution, is_under_way, may_become_queries
-from retrieval.rewriting.by_chat import ChatSubstituter, messages, tokens, tokens_of
+from retrieval.rewriting.by_chat import ChatSubstituter, at_prices, messages, tokens, tokens_of
 from retrieval.rewriting.cast import LISTS
 
 AT_ONCE = 5000  # moments; a corpus with more is counted by a job
@@ -125,9 +124,7 @@ class Estimate:
 
     @property
     def cost(self) -> float:
-        sent: float = self.input_tokens * settings.CHAT_INPUT_PRICE
-        got: float = self.output_tokens * settings.CHAT_OUTPUT_PRICE
-        return (sent + got) / 1e6
+        return at_prices(self.input_tokens, self.output_tokens)
 
 
 def estimate(corpus: Corpus, again: bool = False) -> Estimate:

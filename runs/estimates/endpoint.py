@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.db.models.functions import Now
 
 from base.text import abbreviated, printable
@@ -35,6 +34,7 @@ from retrieval.rewriting.by_chat import (
     EndpointRefuses,
     Messages,
     Unusable,
+    at_prices,
     json_of,
     tokens,
 )
@@ -66,9 +66,7 @@ class Estimate:
 
     @property
     def cost(self) -> float:
-        sent: float = self.input_tokens * settings.CHAT_INPUT_PRICE
-        got: float = self.output_tokens * settings.CHAT_OUTPUT_PRICE
-        return (sent + got) / 1e6
+        return at_prices(self.input_tokens, self.output_tokens)
 
 
 def prompt_for(campaign: Campaign) -> str:

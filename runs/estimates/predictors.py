@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -16,11 +15,11 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models.functions import Now
 
-from base.errors import BadValue, TooLarge, WrongState
+from base.errors import BadValue, WrongState
 from base.text import abbreviated
 from base.transactions import ROWS_AT_A_TIME, all_or_nothing, locked
 from campaigns.models import Campaign, Membership
-from campaigns.uploads import MIB, must_be_a_files_name, must_have_room
+from campaigns.uploads import UNFINISHED_FOR, must_be_a_files_name, must_be_of_size, must_have_room, remove
 from jobs.errors import JobLeft
 from jobs.models import Job
 from jobs.queue import Lane
@@ -40,7 +39,6 @@ from systems.storage import digest
 
 MOST = 20  # predictors of a campaign
 FEWEST_FRAMES, MOST_FRAMES, FRAMES = 1, 16, 4
-UNFINISHED_FOR = timedelta(days=7)  # since the last piece of a file
 Source = Predictor.Source
 
 
@@ -113,10 +111,7 @@ def announce(predictor: Predictor, name: str, size: int) -> PredictionsFile:
     has too little room for it; WrongState if the predictor takes no file.
     """
     must_be_a_files_name(name)
-    if size < 1:
-        raise BadValue("size", str(size), "at least one byte")
-    if size > MOST_MIB * MIB:
-        raise TooLarge(f"{name}: {size / MIB:,.0f} MiB; expected at most {MOST_MIB} MiB; it may be packed by gzip")
+    must_be_of_size(name, size, MOST_MIB, "; it may be packed by gzip")
     predictor = locked(Predictor.objects.filter(pk=predictor.pk)).get()
     must_be_open(predictor)
     before = PredictionsFile.objects.filter(predictor=predictor).first()
@@ -124,15 +119,9 @@ def announce(predictor: Predictor, name: str, size: int) -> PredictionsFile:
         return before
     must_have_room(size)
     if before:
-        _forget_file(before)
+        remove(before)
     Predictor.objects.filter(pk=predictor.pk).update(fault="")
     return PredictionsFile.objects.create(predictor=predictor, name=name, size=size)
-
-
-def _forget_file(file: PredictionsFile) -> None:
-    path = file.path
-    file.delete()
-    transaction.on_commit(lambda: path.unlink(missing_ok=True))
 
 
 @kind(
@@ -188,7 +177,7 @@ def _store(predictor: Predictor, file: PredictionsFile, found: dict[int, dict[st
     PredictedGrades.objects.bulk_create(rows, batch_size=ROWS_AT_A_TIME)
     about = {"filename": file.name, "sha256": digest(file.path)}
     Predictor.objects.filter(pk=predictor.pk).update(ended=Now(), fault="", **about)
-    _forget_file(file)
+    remove(file)
     weigh_predictors.ask(predictor.campaign)
 
 
@@ -201,7 +190,7 @@ def remove_predictor(predictor: Predictor) -> None:
     if watch := predictor.watches.select_related("run", "other", "predictor").first():
         raise WrongState(f"You watch a difference by it: {watch}. End that first.")
     if file := PredictionsFile.objects.filter(predictor=predictor).first():
-        _forget_file(file)
+        remove(file)
     Predictor.objects.filter(pk=predictor.pk).delete()
 
 
@@ -226,4 +215,4 @@ def forget_unfinished_files() -> None:
     """Delete files of predicted grades of which nothing has arrived for a week."""
     for file in PredictionsFile.objects.filter(touched__lt=Now() - UNFINISHED_FOR):
         with transaction.atomic():
-            _forget_file(file)
+            remove(file)
