@@ -15,6 +15,7 @@ urlpatterns = [
     path("judge/assignments/<slug:token>/", views.workplace, name="workplace"),
     path("judge/assignments/<slug:token>/judgements/<int:position>", views.judge, name="judge"),
     path("judge/assignments/<slug:token>/flags/<int:position>", views.flag, name="flag"),
+    path("judge/assignments/<slug:token>/clips/<slug:key>", views.place, name="place"),
     path("judge/assignments/<slug:token>/resume", views.resume, name="resume"),
     path("judge/assignments/<slug:token>/submit", views.submit, name="submit"),
 ]

@@ -18,13 +18,13 @@ from base.problem_documents import speaks_json
 from base.request_fields import one_of, text_in
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from corpus.clip_files import clip_file
+from corpus.clip_files import clip_file, padded_clip_file
 from judging import access
 from judging.models import Assignment, Flag, Revision
 from judging.quality.exam import exam_state, has_just_passed, nothing_for
 from judging.quality.examples import levels
 from judging.work import claiming, grading, submitting
-from judging.work.claiming import assignment_data
+from judging.work.places import assignment_data, clip_at
 from reports import own_work
 
 
@@ -155,6 +155,12 @@ def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
 @require_safe
 def clip(request: HttpRequest, token: str) -> HttpResponseBase:
     return clip_file(request, access.clip(request, token))
+
+
+@require_safe
+def place(request: HttpRequest, token: str, key: str) -> HttpResponseBase:
+    """The clip of one place of the batch in hand."""
+    return padded_clip_file(request, clip_at(access.held(request, token), key), key)
 
 
 @require_POST

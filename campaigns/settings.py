@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from campaigns.models.campaign import CHECK_RATES, MOST_BEYOND, MOST_PLAYS
+from campaigns.models.campaign import MOST_BEYOND, MOST_HIDDEN, MOST_PLAYS
 
 
 class Setting(NamedTuple):
@@ -92,11 +92,11 @@ SECTIONS = {
         ),
     },
     "Quiet checks": {
-        "check_rate": Setting(
-            "Share of judgements that are checks",
-            "0 for none, else 0.05 to 0.15. Checks look like any other batch.",
+        "hidden_places": Setting(
+            "Hidden places in each batch",
+            f"0 for no checks, up to {MOST_HIDDEN}. Every batch, also of round two, is then filled to one size.",
             0,
-            CHECK_RATES[1],
+            MOST_HIDDEN,
         ),
         "check_warn": Setting(
             "Warn from a share of missed checks of",

@@ -1,11 +1,9 @@
-"""The settings MEDIA_STORE and MEDIA_ADDRESSES: where clips are stored, and how browsers get them."""
+"""The setting MEDIA_STORE: where clips are stored."""
 
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
-
-PROXY, ACCEL, PRESIGNED = "proxy", "accel", "presigned"
 
 
 def storage(store: str, endpoint: str) -> dict[str, Any]:
@@ -37,24 +35,6 @@ def client(endpoint: str) -> dict[str, Any]:
         "request_checksum_calculation": "when_required",
         "response_checksum_validation": "when_required",
     }
-
-
-def addresses(kind: str, store: str, endpoint: str) -> str:
-    """Return the kind of addresses, or raise ImproperlyConfigured if it does not fit the store."""
-    fitting = [PROXY, PRESIGNED if store else ACCEL]
-    if kind not in fitting:
-        raise ImproperlyConfigured(
-            f"MEDIA_ADDRESSES: {kind!r}; with MEDIA_STORE={store!r} expected {' or '.join(fitting)}"
-        )
-    if kind == PRESIGNED and not endpoint:
-        raise ImproperlyConfigured("S3_ENDPOINT_URL: none; MEDIA_ADDRESSES=presigned needs it, also at Amazon's")
-    return kind
-
-
-def origins(kind: str, endpoint: str) -> list[str]:
-    """Return the other origins from which browsers fetch clips, for the content security policy."""
-    address = urlsplit(endpoint)
-    return [f"{address.scheme}://{address.netloc}"] if kind == PRESIGNED else []
 
 
 def _parts(store: str) -> SplitResult:

@@ -178,7 +178,6 @@ MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))
 MEDIA_STORE = env.str("MEDIA_STORE", default="")
 S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")
 S3_CLIENT = media_store.client(S3_ENDPOINT_URL)
-MEDIA_ADDRESSES = media_store.addresses(env.str("MEDIA_ADDRESSES", default="proxy"), MEDIA_STORE, S3_ENDPOINT_URL)
 CUTTING_SECONDS = env.float("CUTTING_SECONDS", default=300)  # for one clip
 CUTTING_MEMORY = env.int("CUTTING_MEMORY", default=4096)  # MiB
 # Files that are uploaded in pieces for new campaigns, and folders whose films new campaigns may use
@@ -285,7 +284,6 @@ FILE_UPLOAD_HANDLERS: list[str] = []  # no form holds a file: files come in piec
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-CLIP_ORIGINS = ["'self'", *media_store.origins(MEDIA_ADDRESSES, S3_ENDPOINT_URL)]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
@@ -293,8 +291,8 @@ CONTENT_SECURITY_POLICY = {
         "script-src": ["'self'"],
         "style-src": ["'self'"],
         "img-src": ["'self'", "data:"],
-        "media-src": [*CLIP_ORIGINS, "blob:"],
-        "connect-src": CLIP_ORIGINS,  # clips are shown while they come, and fetched ahead
+        "media-src": ["'self'", "blob:"],
+        "connect-src": ["'self'"],  # clips are shown while they come, and fetched ahead
         "font-src": ["'self'"],
         "base-uri": ["'none'"],
         # Browsers apply this to where a form is redirected to, as that of signing in elsewhere.

@@ -119,20 +119,23 @@ def opened(file: FieldFile) -> File[bytes]:
 
 
 class Part:
-    """The bytes from `start` to `stop` of a stored file, in chunks. From an S3 store only these bytes are fetched.
-    Django closes it together with the response that streams it, even if nobody reads the response.
+    """The bytes from `start` to `stop` of a stored file and of what comes `after` it, in chunks. From an S3 store only
+    these bytes are fetched. Django closes it together with the response that streams it, even if nobody reads the
+    response.
     """
 
-    def __init__(self, content: File[bytes], start: int, stop: int) -> None:
-        self.content, self.start, self.stop = content, start, stop
+    def __init__(self, content: File[bytes], start: int, stop: int, after: bytes = b"") -> None:
+        self.content, self.start, self.stop = content, start, min(stop, content.size)
+        self.after = after[max(0, start - content.size) : max(0, stop - content.size)]
 
     def __iter__(self) -> Iterator[bytes]:
-        if self.start == self.stop:
-            return
-        if remote := getattr(self.content, "obj", None):  # django-storages' name for S3's object
-            yield from self._remote(remote)
-        else:
-            yield from self._local()
+        if self.start < self.stop:
+            if remote := getattr(self.content, "obj", None):  # django-storages' name for S3's object
+                yield from self._remote(remote)
+            else:
+                yield from self._local()
+        if self.after:
+            yield self.after
 
     def _remote(self, remote: Any) -> Iterator[bytes]:
         body = remote.get(Range=f"bytes={self.start}-{self.stop - 1}")["Body"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -13,36 +12,18 @@ from django.utils import timezone
 from base.transactions import many_rows_are_new, store
 from campaigns.models import Campaign, Membership
 from demo.generating import DAYS, Made, add_judgement
-from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Query, Sitting
-from judging.models.pool import ANNOTATORS
+from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Sitting
 from judging.models.sitting import exam_batches
-from judging.quality.checks import clear_pairs
+from judging.quality.checks import hidden
 from judging.quality.exam import mark_waiting, set_exam
 from judging.review.decisions import adjudicate
 from judging.review.reopening import reopen, scope_of_batch
 
-PAIRS = 8  # of a check
-GOLD, REPEATED = 2.5, 2.5  # judgements in checks for each query, beside about a hundred others
+HIDDEN = 2  # places of a batch
+CHECKED, MOST_CHECKED = 2.0, 4000  # assignments in which something is hidden: for each query, and in all
 SPREAD = 0.8  # standard deviation of grades around the expected grade
-RATE = 0.05
 
 Expected = Sequence[tuple[Candidate, int]]  # pairs, each with the grade that is expected of it
-Check = tuple[Batch, Expected]
-
-
-@dataclass
-class More:
-    """New rows of checks and their judgements, which are stored table by table."""
-
-    queries: list[Query] = field(default_factory=list)
-    batches: list[Batch] = field(default_factory=list)
-    candidates: list[Candidate] = field(default_factory=list)
-    made: Made = field(default_factory=Made)
-
-    def store(self) -> None:
-        for rows in (self.queries, self.batches, self.candidates):
-            store(rows)
-        self.made.store()
 
 
 @transaction.atomic
@@ -58,7 +39,7 @@ def generate_extras(campaign: Campaign, seed: int) -> None:
     for candidate in discarded[: max(1, queries // 100)]:
         adjudicate(candidate, lead, 2, "seen twice")
     _flags(campaign, max(1, queries // 100))
-    _checks(campaign, people, queries, chance)
+    _checks(campaign, min(MOST_CHECKED, round(queries * CHECKED)), chance)
     if queries >= 100:
         _exam(campaign, people, min(10, queries // 100), chance)
     many_rows_are_new()
@@ -76,40 +57,30 @@ def _flags(campaign: Campaign, number: int) -> None:
         candidate.save()
 
 
-def _checks(campaign: Campaign, people: list[Membership], queries: int, chance: random.Random) -> None:
-    """Make gold, each for all annotators who did not judge its query, and repeats of earlier work."""
-    more = More()
-    _gold(campaign, people, max(1, round(queries * GOLD / PAIRS / (len(people) - ANNOTATORS))), chance, more)
-    _repeats(campaign, max(1, round(queries * REPEATED / PAIRS)), chance, more)
-    more.store()
-    Campaign.objects.filter(pk=campaign.pk).update(check_rate=RATE)
+def _checks(campaign: Campaign, number: int, chance: random.Random) -> None:
+    """Hide copies of pairs in that many submitted assignments: of the batch itself, and of what others agreed on."""
+    Campaign.objects.filter(pk=campaign.pk).update(hidden_places=HIDDEN)
+    done = Assignment.objects.submitted().filter(batch__campaign=campaign, batch__kind=Kind.POOL)
+    keys = list(done.filter(batch__state=Batch.State.REVIEWED).order_by("pk").values_list("pk", flat=True))
+    chosen = done.filter(pk__in=chance.sample(keys, min(len(keys), number))).order_by("pk")
+    chosen = chosen.select_related("batch__query__campaign", "annotator__campaign")
+    for assignment in chosen.prefetch_related("judgements__candidate"):
+        _hide(assignment, chance)
 
 
-def _gold(campaign: Campaign, people: list[Membership], number: int, chance: random.Random, more: More) -> None:
-    closed = list(campaign.queries.pool().filter(closed=True).order_by("pk"))
-    for source in chance.sample(closed, min(len(closed), number)):
-        pairs = [
-            (pair, pair.grade or 0) for pair in clear_pairs(campaign).filter(query=source).order_by("rank")[:PAIRS]
-        ]
-        had = set(Judgement.objects.filter(candidate__query=source).values_list("annotator", flat=True))
-        batch, copies = _copy(source, f"gold:{source.pk}", pairs, None, more)
-        for member in people:
-            began = timezone.now() - timedelta(days=chance.uniform(1, DAYS))
-            if member.pk not in had:
-                _judge(batch, member, copies, began, chance, more.made)
-
-
-def _repeats(campaign: Campaign, number: int, chance: random.Random, more: More) -> None:
-    done = Assignment.objects.submitted().filter(batch__campaign=campaign, round=1)
-    done = done.filter(batch__kind=Kind.POOL, batch__state=Batch.State.REVIEWED).order_by("pk")
-    keys = list(done.values_list("pk", flat=True))
-    earlier = done.filter(pk__in=chance.sample(keys, min(len(keys), number)))
-    earlier = earlier.select_related("batch__query", "annotator").prefetch_related("judgements__candidate")
-    for each in earlier.iterator(chunk_size=20):
-        pairs = [(judgement.candidate, judgement.grade) for judgement in each.judgements.all()][:PAIRS]
-        batch, copies = _copy(each.batch.query, f"repeat:{each.pk}", pairs, each.annotator, more)
-        assert each.submitted
-        _judge(batch, each.annotator, copies, each.submitted + timedelta(hours=30), chance, more.made)
+def _hide(assignment: Assignment, chance: random.Random) -> None:
+    pairs = [judgement.candidate for judgement in assignment.judgements.all() if judgement.seat]
+    if not pairs:
+        return
+    copies = hidden(assignment.annotator, assignment.batch, pairs)[:HIDDEN]
+    own = {judgement.candidate_id: judgement.grade for judgement in assignment.judgements.all()}
+    assignment.hidden, made = len(copies), Made()
+    for copy in copies:
+        expected = own.get(copy.repeats_id or 0, copy.truth or 0)
+        add_judgement(assignment, copy, _near(expected, chance), assignment.claimed, chance, made)
+    made.assignments = []
+    made.store()
+    assignment.save(update_fields=["places", "hidden"])
 
 
 def _exam(campaign: Campaign, people: list[Membership], queries: int, chance: random.Random) -> None:
@@ -126,22 +97,6 @@ def _exam(campaign: Campaign, people: list[Membership], queries: int, chance: ra
     campaign.memberships.filter(qualified=None).update(qualified=timezone.now())
 
 
-def _copy(source: Query, name: str, pairs: Expected, owner: Membership | None, more: More) -> Check:
-    """Make a check as `judging.quality.checks` does. Return its batch, and its pairs with their expected grades."""
-    query = Query(campaign_id=source.campaign_id, kind=Kind.CHECK, query_id=name, text=source.text, owner=owner)
-    batch = Batch.of(query, 1, state=Batch.State.OPEN)
-    copies = [
-        (Candidate(query=query, batch=batch, rank=rank, repeats=pair, truth=None if owner else grade), grade)
-        for rank, (pair, grade) in enumerate(pairs, 1)
-    ]
-    for (copy, _), (pair, _) in zip(copies, pairs, strict=True):
-        copy.moment_id, copy.similarity = pair.moment_id, pair.similarity
-    more.queries.append(query)
-    more.batches.append(batch)
-    more.candidates += [copy for copy, _ in copies]
-    return batch, copies
-
-
 def _judge(
     batch: Batch, member: Membership, pairs: Expected, began: datetime, chance: random.Random, made: Made
 ) -> None:
@@ -151,5 +106,10 @@ def _judge(
     assignment.lease, assignment.claimed, assignment.submitted = ended, began, ended
     made.assignments.append(assignment)
     for place, (candidate, expected) in enumerate(pairs, 1):
-        grade = min(4, max(0, round(chance.gauss(expected, SPREAD))))
-        add_judgement(assignment, candidate, grade, began + timedelta(seconds=20 * place), chance, made)
+        add_judgement(
+            assignment, candidate, _near(expected, chance), began + timedelta(seconds=20 * place), chance, made
+        )
+
+
+def _near(expected: int, chance: random.Random) -> int:
+    return min(4, max(0, round(chance.gauss(expected, SPREAD))))

@@ -93,6 +93,11 @@ def assignment(request: HttpRequest, token: str) -> Assignment:
     return get_object_or_404(own, token=token)
 
 
+def held(request: HttpRequest, token: str) -> Assignment:
+    """Return the annotator's own assignment while its lease runs."""
+    return get_object_or_404(Assignment.objects.of(request.user.pk).held(), token=token)
+
+
 def writer(request: HttpRequest, token: str) -> Writer:
     """Return what a save checks by itself, in the statement that stores, instead of asking the database twice."""
     assert request.user.pk is not None
@@ -100,14 +105,11 @@ def writer(request: HttpRequest, token: str) -> Writer:
 
 
 def clip(request: HttpRequest, token: str) -> Clip:
-    """Return a ready clip of the person's batch in hand, of a visible example, or of a campaign that they lead; or one
-    that was cut for the page of a corpus that they may see.
-    """
+    """Return a ready clip of a visible example, of a campaign that they lead, or of a corpus that they may see."""
     found = get_object_or_404(Clip, token=token, state=Clip.State.READY)
-    held = Assignment.objects.of(request.user.pk).held().filter(batch__candidates__clip=found)
     seen = Campaign.objects.led_by(request.user).filter(queries__candidates__clip=found)
     taught = visible_examples(Example.objects.filter(clip=found, campaign__in=Campaign.objects.of(request.user)))
-    if held.exists() or seen.exists() or taught.exists() or _for_leads(request, found).exists():
+    if seen.exists() or taught.exists() or _for_leads(request, found).exists():
         return found
     raise Http404
 

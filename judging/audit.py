@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection, models
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, Subquery
@@ -63,12 +64,35 @@ def nothing_lost(campaign: Campaign) -> Findings:
 
 def _places(campaign: Campaign) -> Findings:
     """Check that the places of each assignment are candidates of its query. A later edition may have them by now."""
-    of_query = dict(Candidate.objects.in_campaign(campaign).values_list("pk", "query"))
+    of_query: dict[int, Any] = dict(Candidate.objects.in_campaign(campaign).values_list("pk", "query"))
+    of_query |= _queries_of_copies(campaign)
     assignments = Assignment.objects.filter(batch__campaign=campaign).values_list("pk", "batch__query", "places")
     for pk, query, places in assignments.order_by("pk").iterator(chunk_size=2000):
         strange = [candidate for candidate in places if of_query.get(candidate) != query]
         if strange or not places:
             yield f"assignment {pk} has {len(places)} places, of which {len(strange)} are not of its query"
+
+
+def _queries_of_copies(campaign: Campaign) -> dict[int, Any]:
+    """Return the query of each copy's original. Before 0.2.0 copies had batches, and stood for themselves."""
+    copies = Candidate.objects.in_campaign(campaign).filter(repeats__isnull=False, batch=None)
+    return dict(copies.values_list("pk", "repeats__query"))
+
+
+def hidden_places(campaign: Campaign) -> Findings:
+    of_checks = Candidate.objects.in_campaign(campaign).filter(query__kind=Kind.CHECK)
+    copies = dict(of_checks.values_list("pk", "repeats"))
+    assignments = Assignment.objects.filter(batch__campaign=campaign).values_list("pk", "places", "hidden")
+    for pk, places, hidden in assignments.order_by("pk").iterator(chunk_size=2000):
+        found = [candidate for candidate in places if candidate in copies]
+        if len(found) != hidden:
+            yield f"assignment {pk} counts {hidden} hidden places; {len(found)} of them hold copies"
+        if len(set(places)) < len(places):
+            yield f"assignment {pk} has a candidate in two places"
+    for pk, moment, original in of_checks.exclude(moment=F("repeats__moment")).values_list("pk", "moment", "repeats"):
+        yield f"candidate {pk} is a copy of candidate {original}, but shows moment {moment}"
+    for judgement in _judgements(campaign).filter(candidate__query__kind=Kind.CHECK, seat__isnull=False):
+        yield f"judgement {judgement.pk} counts, but it is of a copy"
 
 
 def _exam_lost(submitted: models.QuerySet[Assignment]) -> Findings:
@@ -127,7 +151,8 @@ def _elsewhere() -> Q:
         candidate__batch__number=F("assignment__batch__number"),
         candidate__batch__edition__gt=F("assignment__batch__edition"),
     )
-    return other & ~(same & Q(seat__isnull=True))
+    copy = Q(candidate__repeats__query=F("assignment__batch__query"), candidate__batch=None)
+    return other & ~((same | copy) & Q(seat__isnull=True))
 
 
 def nothing_stale(campaign: Campaign) -> Findings:
@@ -308,6 +333,7 @@ INVARIANTS = [
     Invariant(8, "The same judgements give the same consensus", same_consensus),
     Invariant(12, "The lead's word holds until it is undone, and is no consensus", leads_word),
     Invariant(13, "Every drawn query has its own caption first, at similarity 1", own_caption_first),
+    Invariant(17, "Hidden places hold copies of pairs of the same query, and never count", hidden_places),
     Invariant(14, "Queries have the places that were drawn, and the frontier is where it is said to be", drawn_order),
 ]
 

@@ -13,7 +13,6 @@ from django.utils.formats import date_format
 
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
-from campaigns.models.campaign import CHECK_RATES
 from campaigns.settings import COLUMNS, SECTIONS, SETTINGS, Setting
 from judging.models import Assignment, Batch, Candidate
 from judging.pool.clips import cut_clips_anew
@@ -105,7 +104,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         for name, setting in SETTINGS.items():
-            if setting.has_range and name != "check_rate":  # which `clean_check_rate` checks
+            if setting.has_range:
                 self._between(name, setting)
         self.past = list(self.instance.past_rates.order_by("last")) if self.instance.pk else []
         if self.past:
@@ -138,12 +137,6 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
         if currency and not re.fullmatch("[A-Z]{3}", currency):
             raise forms.ValidationError("Write the three letters of ISO 4217, like SGD.")
         return currency
-
-    def clean_check_rate(self) -> float:
-        rate = float(self.cleaned_data["check_rate"])
-        if rate and not CHECK_RATES[0] <= rate <= CHECK_RATES[1]:
-            raise forms.ValidationError("Write 0 for no checks, or a share from 0.05 to 0.15.")
-        return rate
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data

@@ -43,7 +43,6 @@ of_campaign = [
     path("search/cut", corpora.cut_found, name="search-cut"),
     path("settings", campaigns.edit_settings, name="campaign-settings"),
     path("checks/", quality.checks_page, name="checks"),
-    path("checks/gold", quality.set_gold, name="set-gold"),
     path("checks/<int:worker>/<slug:show>", quality.check_pairs, name="check-pairs"),
     path("messages/", people.messages_page, name="messages"),
     path("messages/send", people.send_message, name="send-message"),

@@ -17,11 +17,11 @@ from django.utils import timezone
 from campaigns.models import Campaign, Membership
 from corpus.models import Moment
 from jobs.running import work_off
-from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Query, Review, Revision
+from judging.models import Assignment, Batch, Candidate, Judgement, Query, Revision
 from judging.pool import opening
 from judging.review.reopening import reopen_all_of
-from judging.review.reviewing import review
 from judging.work import claiming, grading, submitting
+from judging.work.places import assignment_data
 
 
 def make_query(campaign: Campaign, query_id: str, text: str) -> Query:
@@ -118,9 +118,14 @@ def expire(assignment: Assignment) -> None:
     Assignment.objects.filter(pk=assignment.pk).update(lease=assignment.claimed)
 
 
-def small_batches(campaign: Campaign, queries: int, *, size: int = 4, rate: float = 0.15) -> None:
+def clip_addresses(assignment: Assignment) -> list[str]:
+    """The addresses of the clips of an assignment, in order, as its annotator gets them."""
+    return [place["clip"] for place in assignment_data(assignment)["places"]]
+
+
+def small_batches(campaign: Campaign, queries: int, *, size: int = 4, hidden: int = 0) -> None:
     """The campaign anew, with many queries of one small batch each."""
-    Campaign.objects.filter(pk=campaign.pk).update(batch_size=size, batches=1, check_rate=rate)
+    Campaign.objects.filter(pk=campaign.pk).update(batch_size=size, batches=1, hidden_places=hidden)
     campaign.refresh_from_db()
     Batch.objects.in_campaign(campaign).delete()
     campaign.queries.all().delete()
@@ -131,30 +136,6 @@ def small_batches(campaign: Campaign, queries: int, *, size: int = 4, rate: floa
 def by_rank(candidate: Candidate) -> int:
     """The grade on which everybody agrees, also in checks."""
     return (candidate.repeats or candidate).rank % 5
-
-
-def settled_and_more(campaign: Campaign, first: Membership, second: Membership, size: int = 4) -> None:
-    """Eight queries that two settled without a difference, closed; forty more to judge; checks are given."""
-    small_batches(campaign, 8, size=size, rate=0)
-    for person in (first, second):
-        for _ in range(8):
-            judge_all(claim(person), by_rank)
-    for batch in Batch.objects.in_campaign(campaign):
-        review(batch, None, Review.Verdict.CLOSE)
-    for number in range(8, 48):
-        make_query(campaign, f"q{number}", f"A person does thing {number}.")
-    Campaign.objects.filter(pk=campaign.pk).update(check_rate=0.15)
-    campaign.refresh_from_db()
-
-
-def work_until_check(annotator: Membership, grade: Callable[[Candidate], int], most: int = 60) -> Assignment:
-    """Judge batch after batch until a check comes; it is in the annotator's hands then."""
-    for _ in range(most):
-        assignment = claim(annotator)
-        if assignment.batch.kind == Kind.CHECK:
-            return assignment
-        judge_all(assignment, grade)
-    raise AssertionError(f"no check in {most} batches")
 
 
 def reopen_all(lead: Membership, annotator: Membership) -> None:

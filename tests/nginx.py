@@ -37,12 +37,12 @@ class Front:
 
 
 @contextmanager
-def front(folder: Path, webs: list[str], media: Path | None = None) -> Iterator[Front]:
+def front(folder: Path, webs: list[str]) -> Iterator[Front]:
     """Start it before web servers, given as `host:port`; it ends with the context."""
     folder.mkdir()
     plain, secure = _free_ports(2)
     _certificate(folder)
-    (folder / "nginx.conf").write_text(_around(folder, _site(folder, webs, media, plain, secure)))
+    (folder / "nginx.conf").write_text(_around(folder, _site(folder, webs, plain, secure)))
     command = ["nginx", "-c", f"{folder}/nginx.conf", "-e", f"{folder}/errors.log"]
     checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
@@ -58,7 +58,7 @@ def front(folder: Path, webs: list[str], media: Path | None = None) -> Iterator[
         nginx.wait(20)
 
 
-def _site(folder: Path, webs: list[str], media: Path | None, plain: int, secure: int) -> str:
+def _site(folder: Path, webs: list[str], plain: int, secure: int) -> str:
     """The site as it is in deploy/, with the addresses and files of this test."""
     site = SITE.read_text()
     servers = "".join(f"    server {web} max_fails=0;\n" for web in webs)
@@ -68,7 +68,6 @@ def _site(folder: Path, webs: list[str], media: Path | None, plain: int, secure:
         "listen 443 ssl http2": f"listen 127.0.0.1:{secure} ssl http2",
         "/etc/nginx/reeljudge/": f"{folder}/",
         "/var/log/nginx/": f"{folder}/",
-        "/srv/reeljudge/media/": f"{media or folder}/",
         "judge.example.org": "localhost",
     }.items():
         assert ours in site, ours

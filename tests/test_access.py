@@ -47,7 +47,7 @@ from runs.models import (
     Yardstick,
 )
 from runs.reliability.choices import HEADLINE
-from tests.cast import browser, claim, content_of, expire, judge_all
+from tests.cast import browser, claim, clip_addresses, content_of, expire, judge_all
 from tests.conftest import Case
 
 # name: (method, stranger, outsider, annotator, other annotator, researcher, lead)
@@ -98,7 +98,8 @@ MATRIX = {
     "flag": ("PUT", 401, 404, 200, 404, 404, 404),
     "submit": ("POST", 401, 404, 200, 404, 404, 404),
     "resume": ("POST", 401, 404, 200, 404, 404, 404),
-    "clip": ("GET", 302, 404, 200, 404, 200, 200),
+    "clip": ("GET", 302, 404, 404, 404, 200, 200),
+    "place": ("GET", 302, 404, 200, 404, 404, 404),
     # Nobody of this cast may create campaigns; tests.lead.drafts has those who may, and other people's drafts.
     "drafts": ("GET", 302, 404, 404, 404, 404, 404),
     "draft-corpus": ("GET", 302, 404, 404, 404, 404, 404),
@@ -158,7 +159,6 @@ MATRIX = {
     "campaign-settings": ("GET", 302, 404, 404, 404, 200, 200),
     "checks": ("GET", 302, 404, 404, 404, 404, 200),
     "check-pairs": ("GET", 302, 404, 404, 404, 404, 200),
-    "set-gold": ("POST", 302, 404, 404, 404, 404, 302),
     "messages": ("GET", 302, 404, 404, 404, 404, 200),
     "send-message": ("POST", 302, 404, 404, 404, 404, 302),
     "people": ("GET", 302, 404, 404, 404, 404, 200),
@@ -339,7 +339,8 @@ MATRIX = {
     "api-flag": ("PUT", 401, 404, 200, 404, 404, 404),
     "api-resume": ("POST", 401, 404, 200, 404, 404, 404),
     "api-submit": ("POST", 401, 404, 204, 404, 404, 404),
-    "api-clip": ("GET", 401, 404, 200, 404, 200, 200),
+    "api-clip": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-place": ("GET", 401, 404, 200, 404, 404, 404),
     "api-agreement-queries": ("GET", 401, 404, 404, 404, 200, 200),
     "api-severity": ("GET", 401, 404, 404, 404, 200, 200),
     "api-agreement-annotator": ("GET", 401, 404, 404, 404, 200, 200),
@@ -355,8 +356,6 @@ MATRIX = {
     "api-teachable": ("GET", 401, 404, 404, 404, 200, 200),
     "api-checks": ("GET", 401, 404, 404, 404, 404, 200),
     "api-check-pairs": ("GET", 401, 404, 404, 404, 404, 200),
-    "api-gold": ("GET", 401, 404, 404, 404, 404, 200),
-    "api-gold-sources": ("GET", 401, 404, 404, 404, 404, 200),
     "api-figures": ("GET", 401, 404, 404, 404, 200, 200),
     "api-figure": ("GET", 401, 404, 404, 404, 200, 200),
     "api-study": ("POST", 401, 404, 404, 404, 404, 202),
@@ -472,7 +471,6 @@ ALSO = {
     "api-exam": ("POST", 401, 404, 404, 404, 404, 409),  # let in, but there is one
     "api-exam-batch": ("PATCH", 401, 404, 404, 404, 404, 428),
     "api-examples": ("POST", 401, 404, 404, 404, 404, 201),
-    "api-gold": ("POST", 401, 404, 404, 404, 404, 201),
     "api-believe": ("POST", 401, 404, 404, 404, 422, 422),  # let in, but there are no runs to examine
     "api-cast": ("PATCH", 401, 404, 404, 404, 404, 428),
     "api-drafts": ("POST", 401, 404, 404, 404, 404, 404),
@@ -861,6 +859,7 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
     ),
     "caption-accept": lambda held: [held.annotator.campaign.corpus_id, waiting_caption(held)],
     "clip": lambda held: [clip_of(held).token],
+    "place": lambda held: [*clip_addresses(held)[0].split("/")[3::2]],
     "workplace": lambda held: [held.token],
     "judge": lambda held: [held.token, 1],
     "flag": lambda held: [held.token, 1],
@@ -889,6 +888,7 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
     "session-end": lambda held: [1],
     "token-revoke": lambda held: [1],
     "api-clip": lambda held: [clip_of(held).token],
+    "api-place": lambda held: [*clip_addresses(held)[0].split("/")[3::2]],
     "api-assignment": lambda held: [held.token],
     "api-judgement": lambda held: [held.token, 1],
     "api-flag": lambda held: [held.token, 1],
@@ -959,7 +959,8 @@ class Door:
             answer = send(address, self.body if method == "POST" else "")
         answer.body = content_of(answer)
         # Clips are the browser's to keep; nothing else is.
-        stored = "private" if self.name in ("clip", "api-clip") and answer.status_code == 200 else "no-store"
+        is_clip = self.name.removeprefix("api-") in ("clip", "place")
+        stored = "private" if is_clip and answer.status_code == 200 else "no-store"
         assert stored in answer["Cache-Control"], address
         return answer
 
@@ -1186,7 +1187,6 @@ FORMS_THAT_NAME = [
     ("reopen", {"batch": "batch"}, 404),
     ("reopen", {"worker": "worker"}, 404),
     ("send-message", {"to": "worker"}, 404),
-    ("set-gold", {"query": "query"}, 404),
     ("accept", {"seen": "accepted"}, 404),
     ("undo", {"review": "review"}, 302),
 ]
@@ -1267,18 +1267,18 @@ def test_clips_close_with_the_lease(held: Assignment, ada: Membership) -> None:
     """Whoever comes back after it opens her work again, which gives her a new one if the batch is still hers."""
     client = browser(ada)
     expire(held)
-    assert ask(client, "clip", held) == 404
+    assert ask(client, "place", held) == 404
     page = client.get(reverse("workplace", args=[held.token]), follow=True)
     assert "You were away for a long time" in page.content.decode()
     assert client.post(reverse("claim", args=["films"])).headers["Location"].endswith(f"/{held.token}/")
-    assert (ask(client, "clip", held), ask(client, "workplace", held)) == (200, 200)
+    assert (ask(client, "place", held), ask(client, "workplace", held)) == (200, 200)
 
 
 def test_clips_close_with_the_batch(held: Assignment, ada: Membership) -> None:
     client = browser(ada)
-    assert ask(client, "clip", held) == 200
+    assert ask(client, "place", held) == 200
     submitting.submit(held, held.fence)
-    assert ask(client, "clip", held) == 404
+    assert ask(client, "place", held) == 404
 
 
 @pytest.mark.parametrize(
@@ -1295,12 +1295,12 @@ def test_clips_close_with_the_batch(held: Assignment, ada: Membership) -> None:
     ],
 )
 def test_ranges_of_clips(
-    held: Assignment, ada: Membership, byte_range: str, status: int, body: bytes, content_range: str | None
+    held: Assignment, leo: Membership, byte_range: str, status: int, body: bytes, content_range: str | None
 ) -> None:
     clip = Clip.objects.get(
         video=held.candidates_in_order()[0].moment.video, start=held.candidates_in_order()[0].moment.start
     )
-    answer = browser(ada).get(reverse("clip", args=[clip.token]), headers={"range": byte_range})
+    answer = browser(leo).get(reverse("clip", args=[clip.token]), headers={"range": byte_range})
     content = content_of(answer)
     assert (answer.status_code, content, answer.get("Content-Range")) == (status, body, content_range)
 

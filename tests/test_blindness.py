@@ -25,24 +25,13 @@ from campaigns.models import Campaign, Event, Membership, Message
 from corpus.models import Clip, Moment
 from jobs.running import work_off
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Query
-from judging.quality.checks import draw_gold
 from judging.quality.exam import set_exam
 from judging.quality.examples import add_own_example
 from judging.review.reopening import reopen_all_of
 from judging.work import grading
 from runs.models import PredictedGrades, Predictor, TrainedSystem
 from tests.api.asking import Program
-from tests.cast import (
-    browser,
-    claim,
-    content_of,
-    expire,
-    judge_all,
-    make_query,
-    settle_round_one,
-    settled_and_more,
-    work_until_check,
-)
+from tests.cast import browser, claim, content_of, expire, judge_all, make_query, settle_round_one
 
 SEED = 8_314_159_265_358
 PLACE = 0.314159265
@@ -260,7 +249,7 @@ def test_the_workplace_names_candidates_by_place_only(worked: Batch, ada: Member
     assert set(assignment) == {"token", "fence", "places", "presses"}
     assert {frozenset(place) for place in assignment["places"]} == {frozenset({"clip", "grade", "flag", "comment"})}
     assert all(place["grade"] is None for place in assignment["places"])
-    assert re.fullmatch(r"/clips/[\w-]{43}", assignment["places"][0]["clip"])
+    assert re.fullmatch(r"/judge/assignments/[\w-]{43}/clips/[\w-]{32}", assignment["places"][0]["clip"])
 
 
 def test_the_order_of_places_does_not_follow_rank_or_time(worked: Batch, ada: Membership) -> None:
@@ -283,47 +272,6 @@ def test_her_own_grades_come_back_and_nobody_elses(worked: Batch, ada: Membershi
     answer = browser(ada).post(reverse("claim", args=["films"]), headers={"accept": "application/json"})
     grades = [place["grade"] for place in answer.json()["assignment"]["places"]]
     assert grades == [None] * 4 + [1] + [None] * 15
-
-
-def workplace_of(member: Membership) -> tuple[str, str]:
-    """The page and the JSON of what the member holds, with what differs between any two batches left out."""
-    client = browser(member)
-    claimed = client.post(reverse("claim", args=["films"]), headers={"accept": "application/json"})
-    held = Assignment.objects.live().select_related("batch__query").get(annotator=member)
-    page = client.get(reverse("workplace", args=[held.token]))
-
-    def bare(answer: Any) -> str:
-        content = everything(answer).replace(held.token, "TOKEN").replace(held.batch.query.text, "QUERY")
-        content = re.sub(r"/clips/[\w-]+", "CLIP", content)
-        content = re.sub(r"data-today=\"\d+\"|csrftoken=\w+|value=\"\w{64}\"|expires=[^;]*", "", content)
-        return re.sub(r"'(Expires|Content-Length|X-Request-ID)': '[^']*'", "", content)
-
-    return bare(page), bare(claimed)
-
-
-def test_a_check_looks_like_any_other_work(
-    campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership
-) -> None:
-    settled_and_more(campaign, bob, cleo)
-    draw_gold(campaign, 8, seed=1)
-    Clip.objects.update(state=Clip.State.READY)
-    seen: dict[str, tuple[str, str]] = {}
-    sizes: dict[str, int] = {}
-    while set(seen) != {"gold", "repeat"}:  # which of them comes next is drawn
-        check = work_until_check(ada, lambda candidate: 1)
-        kind = check.batch.query.query_id.split(":")[0]
-        seen[kind], sizes[kind] = workplace_of(ada), check.batch.candidates.count()
-        judge_all(check, lambda candidate: 1)
-    for kind, size in sizes.items():
-        plain = claim(ada)
-        assert plain.batch.kind == "pool"
-        plain.batch.candidates.filter(rank__gt=size).delete()
-        left = set(plain.batch.candidates.values_list("pk", flat=True))
-        plain.places = [candidate for candidate in plain.places if candidate in left]
-        plain.save()
-        assert workplace_of(ada) == seen[kind]
-        judge_all(Assignment.objects.get(pk=plain.pk), lambda candidate: 1)
-        Campaign.objects.update(check_rate=0)
 
 
 # Researchers ------------------------------------------------------------------------------------------------

@@ -11,14 +11,15 @@ from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole, sha
 from api.operations import JUDGE, OR_NOTHING, changes, reads
 from api.resource import CAMPAIGN, Resource
 from campaigns.models import Message
+from corpus.clip_files import padded_clip_file
 from judging import access
 from judging.consensus import GRADES
 from judging.models import Assignment, Flag, Revision
 from judging.models.assignment import taken_from_you
 from judging.quality.exam import exam_state
 from judging.work import claiming, grading, submitting
-from judging.work.claiming import assignment_data
 from judging.work.grading import LARGEST, LONGEST, LONGEST_COMMENT
+from judging.work.places import assignment_data, clip_at
 from reports import own_work
 
 
@@ -96,7 +97,7 @@ class OwnWork(Shape):
 
 def _data_of(assignment: Assignment) -> dict[str, Any]:
     """Return the assignment as the workplace gets it, with its query, and with the API's addresses of clips."""
-    data = assignment_data(assignment, "api-clip")
+    data = assignment_data(assignment, "api-place")
     places = [{"position": position} | place for position, place in enumerate(data["places"], 1)]
     return data | {"places": places, "query": assignment.batch.query.text}
 
@@ -117,6 +118,13 @@ class OneAssignment(Resource, at="assignments/<slug:token>", name="assignment"):
         if not Assignment.objects.held().filter(pk=assignment.pk).exists():
             raise taken_from_you()
         return _data_of(assignment)
+
+
+class ClipOfPlace(Resource, at="assignments/<slug:token>/clips/<slug:key>", name="place"):
+    @reads(("video/mp4",), scope=JUDGE)
+    def get(self, token: str, key: str) -> Any:
+        """The clip of one place of the batch in hand; ranges are answered."""
+        return padded_clip_file(self.request._request, clip_at(access.held(self.request, token), key), key)
 
 
 class Judgement(Resource, at="assignments/<slug:token>/judgements/<int:position>", name="judgement"):

@@ -1,11 +1,10 @@
-"""The exam and the quiet checks: pairs with their truth, examinees, decisions on them, and gold."""
+"""The exam and the quiet checks: pairs with their truth, examinees, and decisions on them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.db.models import Count
-from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -17,10 +16,9 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
 from judging import access
 from judging.consensus import GRADES
-from judging.models import Batch, Judgement, Query, Sitting
+from judging.models import Batch, Judgement, Sitting
 from judging.models.sitting import exam_batches
 from judging.quality import check_results
-from judging.quality.checks import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
 from judging.quality.exam import DEPTH, LONGEST_REASON, MOST_QUERIES, QUERIES, QUORUM, VERDICTS, set_exam, set_truth
 from judging.quality.examples import LONGEST_WHY
 from reports.summaries import PEOPLE, current_summary
@@ -221,6 +219,7 @@ class ChecksShape(Shape):
 
 class CheckPairShape(Shape):
     of = Judgement, "id query=candidate.query.text grade"
+    source = serializers.CharField(required=False, help_text="`gold` or `repeat`; without `show=speed`")
     expected = serializers.FloatField(required=False, allow_null=True, help_text="without `show=speed`")
     missed = serializers.BooleanField(required=False, allow_null=True, help_text="without `show=speed`")
     seconds = serializers.FloatField(source="spent", allow_null=True, help_text="before the first grade")
@@ -228,24 +227,6 @@ class CheckPairShape(Shape):
 
 class PairsAsked(PageQuery):
     show = serializers.ChoiceField(list(check_results.SELECTIONS), required=False, help_text="else all")
-
-
-class GoldShape(Shape):
-    of = Query, "id text"
-    pairs = serializers.IntegerField()
-    had = serializers.IntegerField(help_text="annotators who have judged it")
-
-
-class NewGold(Body):
-    query = Whole(
-        required=False, min_value=1, max_value=10**18 - 1, help_text=f"closed; without it, {DRAWN_AT_ONCE} are drawn"
-    )
-
-
-class SourceShape(Shape):
-    query = serializers.IntegerField()
-    text = serializers.CharField()
-    pairs = serializers.IntegerField(help_text="on which all annotators agreed")
 
 
 class Checks(Resource, at=f"{CAMPAIGN}/checks", name="checks"):
@@ -269,28 +250,3 @@ class CheckPairs(Resource, at=f"{CAMPAIGN}/checks/<int:worker>/pairs", name="che
             keys = [each.pk for each in rows]
             rows = check_results.pairs_behind(annotator, "all").filter(pk__in=keys)
         return Rows(rows, ("spent", "pk") if which == "speed" else ("-pk",))
-
-
-class Gold(Resource, at=f"{CAMPAIGN}/checks/gold", name="gold"):
-    @reads(Page(GoldShape))
-    def get(self) -> Any:
-        """The gold: checks of pairs on which all agreed."""
-        return Rows(gold(self.lead.campaign), ("-pk",))
-
-    @makes(GoldShape(many=True), body=NewGold)
-    def post(self) -> Any:
-        """Make gold of a closed query, or of some that are drawn."""
-        campaign = self.lead.campaign
-        if "query" in self.data:
-            made = [make_gold(get_object_or_404(campaign.queries, pk=self.data["query"]))]
-        else:
-            made = draw_gold(campaign, DRAWN_AT_ONCE, seed=campaign.order_seed)
-        return gold(campaign).filter(pk__in=[each.pk for each in made])
-
-
-class GoldSources(Resource, at=f"{CAMPAIGN}/checks/gold/sources", name="gold-sources"):
-    @reads(SourceShape(many=True))
-    def get(self) -> Any:
-        """The closed queries that can become gold, of the first 200, most pairs first."""
-        found = sources(self.lead.campaign, most=SOURCES_LOOKED_AT)
-        return [{"query": query.pk, "text": query.text, "pairs": pairs} for query, pairs in found]

@@ -32,7 +32,7 @@ WATCH_FIRST = 0.4  # seconds for which a clip moves before it can be graded
 LAST = 5  # candidates at a batch's end; their grades tell whether there is more to find
 SECOND_BATCH_FROM = 2.0  # mean grade of these candidates
 EXAM_ROUNDS = 3
-CHECK_RATES = (0.05, 0.15)
+MOST_HIDDEN = 10  # places of a batch
 PAID_PLAYS, PAID_BEYOND = 3, 60  # of a clip; seconds
 MOST_PLAYS, MOST_BEYOND = 20, 120
 CHECK_WARN, CHECK_PAUSE = 0.25, 0.4  # shares of missed check pairs
@@ -132,7 +132,9 @@ class Campaign(models.Model):
         default=False,
         help_text="whether who began a batch in round one may judge it in round two if nobody else is left",
     )
-    check_rate = models.FloatField(default=0, help_text="share of judgements that are quiet checks; 0 for no checks")
+    hidden_places = models.PositiveSmallIntegerField(
+        default=0, help_text="places of each batch that hold quiet checks; 0 for no checks"
+    )
     check_warn = models.FloatField(default=CHECK_WARN, help_text="share of missed pairs that leads to a warning")
     check_pause = models.FloatField(default=CHECK_PAUSE, help_text="share of missed pairs that leads to a pause")
     hourly_rate = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)
@@ -185,9 +187,7 @@ class Campaign(models.Model):
                 name="a_press_counts_minutes_at_most",
             ),
             models.CheckConstraint(condition=Q(exam_rounds__gte=1), name="exam_has_a_round"),
-            models.CheckConstraint(
-                condition=Q(check_rate=0) | Q(check_rate__range=CHECK_RATES), name="checks_are_few_or_none"
-            ),
+            models.CheckConstraint(condition=Q(hidden_places__lte=MOST_HIDDEN), name="hidden_places_are_few"),
             models.CheckConstraint(
                 condition=Q(check_warn__gte=0, check_pause__gte=F("check_warn"), check_pause__lte=1),
                 name="a_warning_comes_before_a_pause",

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.core.checks import ERROR as SERIOUS
@@ -18,7 +18,6 @@ from django.core.mail import get_connection
 from django.db import connection
 from django.utils import timezone
 
-from config.media_store import PRESIGNED
 from config.operations import backups, readiness
 from jobs.management.commands.serve import uncollected
 from jobs.models import Sign
@@ -113,7 +112,7 @@ def _redis() -> Found:
 
 
 def _store() -> Found:
-    """Write, read and remove a small file; a store that browsers reach must also allow this site's scripts."""
+    """Write, read and remove a small file."""
     content = secrets.token_bytes(16)
     name = default_storage.save(f"doctor-{secrets.token_hex(8)}", ContentFile(content))
     try:
@@ -122,17 +121,6 @@ def _store() -> Found:
     finally:
         default_storage.delete(name)
     yield (OK, "keeps what is written") if is_same else (ERROR, "gives back other bytes than were written")
-    if settings.MEDIA_ADDRESSES == PRESIGNED:
-        yield from _origins()
-
-
-def _origins() -> Found:
-    store: Any = default_storage
-    rules = store.bucket.Cors().cors_rules
-    allowed = {origin for rule in rules if "GET" in rule["AllowedMethods"] for origin in rule["AllowedOrigins"]}
-    for host in settings.ALLOWED_HOSTS:
-        if not allowed & {f"https://{host}", f"http://{host}", "*"}:
-            yield ERROR, f"the bucket's CORS rule does not allow GET from {host}; expected https://{host}"
 
 
 def _disk() -> Found:

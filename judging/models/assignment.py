@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -60,21 +61,29 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         return self.filter(annotator__user=user, annotator__state=active, annotator__role=role)
 
     def lease_out(
-        self, batch: Batch, annotator: Membership, round: int, pairs: list[Candidate], *, takes_slot: bool
+        self,
+        batch: Batch,
+        annotator: Membership,
+        round: int,
+        pairs: list[Candidate],
+        hidden: Sequence[Candidate] = (),
+        *,
+        takes_slot: bool,
     ) -> Assignment:
         """Lease the batch to the annotator: in a new assignment, or in their lapsed one under a new fence.
 
-        The pairs come with their moments.
+        A lapsed one of the same round keeps what it hides. Pairs and copies come with their moments.
         """
-        pairs = _shuffled(pairs, annotator, batch)
+        places = _in_order(pairs, hidden, annotator, batch)
         values: dict[str, Any] = {"batch": batch.pk, "annotator": annotator.pk, "round": round}
-        values |= {"campaign": annotator.campaign_id, "takes_slot": takes_slot}
-        values |= {"lease": settings.ASSIGNMENT_LEASE, "places": json.dumps([pair.pk for pair in pairs])}
-        limits = [annotator.campaign.most_seconds(pair.moment.length) for pair in pairs]
+        values |= {"campaign": annotator.campaign_id, "takes_slot": takes_slot, "hidden": len(hidden)}
+        values |= {"lease": settings.ASSIGNMENT_LEASE, "places": json.dumps([pair.pk for pair in places])}
+        limits = [annotator.campaign.most_seconds(pair.moment.length) for pair in places]
         values |= {"token": secrets.token_urlsafe(), "limits": json.dumps(limits)}
         [leased] = self.raw(with_clock(LEASE), values)
-        leased.batch, leased.annotator, leased.handed = batch, annotator, pairs
+        leased.batch, leased.annotator = batch, annotator
         leased.is_new = leased.fence == 1
+        leased.handed = places if leased.is_new else None
         if takes_slot and not leased.is_new and leased.token == values["token"]:
             # What the annotator said about the batch in another round is judged again.
             of_annotator = {"assignment__batch": batch, "assignment__annotator": annotator}
@@ -83,10 +92,11 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         return leased
 
 
-# Positions stand for other candidates in another round. A new token keeps the old page from writing.
+# What is hidden is drawn once for each round. Positions stand for other candidates in another round, or when something
+# comes to be hidden. A new token keeps the old page from writing then.
 LEASE = """
 INSERT INTO judging_assignment (
-    batch_id, annotator_id, token, round, slot, lease, fence, guideline, state, places, limits)
+    batch_id, annotator_id, token, round, slot, lease, fence, guideline, state, places, limits, hidden)
 VALUES (%(batch)s, %(annotator)s, %(token)s, %(round)s,
     CASE WHEN NOT %(takes_slot)s THEN NULL WHEN EXISTS (
         SELECT 1 FROM judging_assignment AS other WHERE other.batch_id = %(batch)s AND other.round = %(round)s
@@ -94,12 +104,19 @@ VALUES (%(batch)s, %(annotator)s, %(token)s, %(round)s,
     ) THEN 2 ELSE 1 END,
     {lease_end}, 1,
     (SELECT COALESCE(MAX(version), 0) FROM campaigns_guideline WHERE campaign_id = %(campaign)s),
-    'live', %(places)s, %(limits)s)
+    'live', %(places)s, %(limits)s, %(hidden)s)
 ON CONFLICT (batch_id, annotator_id) DO UPDATE SET
-    token = CASE WHEN judging_assignment.round = excluded.round THEN judging_assignment.token ELSE excluded.token END,
+    token = CASE WHEN judging_assignment.round = excluded.round
+        AND (judging_assignment.hidden > 0 OR excluded.hidden = 0)
+        THEN judging_assignment.token ELSE excluded.token END,
     round = excluded.round, slot = excluded.slot, lease = excluded.lease, fence = judging_assignment.fence + 1,
     guideline = excluded.guideline, state = excluded.state, began = excluded.began, submitted = NULL,
-    places = excluded.places, limits = excluded.limits
+    places = CASE WHEN judging_assignment.round = excluded.round AND judging_assignment.hidden > 0
+        THEN judging_assignment.places ELSE excluded.places END,
+    limits = CASE WHEN judging_assignment.round = excluded.round AND judging_assignment.hidden > 0
+        THEN judging_assignment.limits ELSE excluded.limits END,
+    hidden = CASE WHEN judging_assignment.round = excluded.round AND judging_assignment.hidden > 0
+        THEN judging_assignment.hidden ELSE excluded.hidden END
 RETURNING *
 """
 TAKE_UP = """
@@ -112,10 +129,26 @@ RETURNING *
 """
 
 
-def _shuffled(pairs: list[Candidate], annotator: Membership, batch: Batch) -> list[Candidate]:
-    """Return the pairs in the annotator's own order, which says nothing about ranks."""
+def _in_order(
+    pairs: Sequence[Candidate], hidden: Sequence[Candidate], annotator: Membership, batch: Batch
+) -> list[Candidate]:
+    """Return the pairs in the annotator's own order, which says nothing about ranks or about what is hidden.
+
+    A copy of one of the pairs stands at least a third of the batch away from it. For this the pair gives way, and not
+    the copy, so that each place is as likely to be a copy's.
+    """
     of = f"{annotator.campaign.order_seed}:{annotator.pk}:{batch.pk}"
-    return sorted(pairs, key=lambda pair: hashlib.sha256(f"{of}:{pair.pk}".encode()).digest())
+    drawn = sorted([*pairs, *hidden], key=lambda pair: hashlib.sha256(f"{of}:{pair.pk}".encode()).digest())
+    apart, copied = len(drawn) // 3, {copy.repeats_id for copy in hidden}
+    free = [pair.pk for pair in drawn if pair.pk not in copied and pair not in hidden]
+    at = {pair.pk: place for place, pair in enumerate(drawn)}
+    for copy in hidden:
+        original = copy.repeats_id
+        if original not in at or abs(at[original] - at[copy.pk]) >= apart:
+            continue
+        if other := next((pk for pk in free if abs(at[pk] - at[copy.pk]) >= apart), None):
+            at[original], at[other] = at[other], at[original]
+    return sorted(drawn, key=lambda pair: at[pair.pk])
 
 
 Value = TypeVar("Value", int, float)
@@ -147,7 +180,7 @@ class Assignment(models.Model):
     token = models.CharField(max_length=64, unique=True, default=secrets.token_urlsafe)
     round = models.PositiveSmallIntegerField()
     slot = models.PositiveSmallIntegerField(
-        null=True, help_text="1 or 2; none in exams and checks, which any number of annotators may take"
+        null=True, help_text="1 or 2; none in exams, which any number of annotators may take"
     )
     lease = models.DateTimeField()
     fence = models.PositiveIntegerField(default=1)
@@ -162,6 +195,7 @@ class Assignment(models.Model):
         default=list, help_text="the candidates' primary keys, in the order in which the annotator gets them"
     )
     limits = models.JSONField(default=list, help_text="the active seconds that one press may count, for each place")
+    hidden = models.PositiveSmallIntegerField(default=0, help_text="places with copies, which count for no consensus")
 
     is_new = False  # whether it was handed out for the first time just now, so that nothing is said about it
     handed: list[Candidate] | None = None  # its candidates in order, once they are read
@@ -212,7 +246,7 @@ class Assignment(models.Model):
 
     @property
     def candidates(self) -> CandidateQuerySet:
-        """The candidates that the annotator judges in this assignment, in no particular order."""
+        """The candidates that the annotator judges for the batch, without the copies in hidden places."""
         if self.is_again:
             returned = Judgement.objects.filter(assignment=self, returned__isnull=False)
             return Candidate.objects.filter(pk__in=returned.values("candidate"))

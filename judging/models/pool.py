@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
@@ -156,7 +157,7 @@ class Candidate(models.Model):
     why = models.TextField(blank=True, help_text="explains the truth to annotators who missed it")
     imported_as = models.TextField(blank=True, help_text="the pair's id in the imported ratings")
     repeats = models.ForeignKey(
-        "self", models.PROTECT, null=True, related_name="+", help_text="the earlier pair, in a check"
+        "self", models.PROTECT, null=True, related_name="+", help_text="the pair of which this is a copy, in a check"
     )
 
     objects = CandidateQuerySet.as_manager()
@@ -338,17 +339,22 @@ class Batch(models.Model):
         preparing = Batch.objects.filter(pk=self.pk, state=Batch.State.PREPARING)
         return bool(preparing.update(state=Batch.State.OPEN))
 
-    def hand_to(self, annotator: Membership, pairs: list[Candidate] | None = None) -> Assignment:
-        """Give the annotator a free slot. The caller holds the batch's lock, and may have read the round's pairs."""
+    def hand_to(
+        self, annotator: Membership, pairs: list[Candidate] | None = None, hidden: Sequence[Candidate] = ()
+    ) -> Assignment:
+        """Give the annotator a free slot. The caller holds the batch's lock, and may have read the round's pairs.
+
+        Hidden places hold copies, whose judgements do not count (`judging.quality.checks`).
+        """
         pairs = list(self.in_round.select_related("moment")) if pairs is None else pairs
-        assignment = self.assignments.lease_out(self, annotator, self.round, pairs, takes_slot=True)
+        assignment = self.assignments.lease_out(self, annotator, self.round, pairs, hidden, takes_slot=True)
         self.taken += 1
         self.begun = True
         self.save(update_fields=["taken", "begun"])
         return assignment
 
     def lend_to(self, annotator: Membership, round: int = 1) -> Assignment:
-        """Give the annotator an exam or a check, which takes no slot and whose judgements do not count.
+        """Give the annotator a batch of the exam, which takes no slot and whose judgements do not count.
 
         Rounds after the first hold the pairs of an exam that the annotator has to judge again.
         """

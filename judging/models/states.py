@@ -8,11 +8,11 @@ class Kind(TextChoices):
 
     POOL = "pool"  # for the qrels; no other kind reaches them
     EXAM = "exam"
-    CHECK = "check"  # to watch an annotator's care: gold, or a repeat of the annotator's earlier pairs
+    CHECK = "check"  # copies of pairs, for hidden places
     STUDY = "study"  # for the study of grade against similarity, further down the ranking
 
 
-# Settled in rounds of two; any number of annotators take an exam or a check.
+# Settled in rounds of two; any number of annotators take an exam.
 CLAIMED = Kind.POOL, Kind.STUDY
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
-from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery, Window
+from django.db.models import Case, Count, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When, Window
 from django.db.models.functions import Abs, Coalesce, Now, RowNumber
 from django.db.models.lookups import GreaterThan
 
@@ -62,17 +62,19 @@ class Speed:
 
 
 def check_pairs(campaign: Campaign) -> QuerySet[Any]:
-    """Return the judgements of submitted checks, newest first.
+    """Return the judgements of copies of which one knows the right grade, in submitted assignments, newest first.
 
-    Each has its `expected` grade, which is the truth or the annotator's earlier grade, and whether it was `missed`.
+    Each has its `source`, "gold" or "repeat", its `expected` grade, which is the truth or the annotator's own of the
+    pair, and whether it was `missed`.
     """
-    earlier = Judgement.objects.filter(candidate=OuterRef("candidate__repeats"), annotator=OuterRef("annotator"))
-    submitted = AssignmentState.SUBMITTED
-    judgements = Judgement.objects.filter(assignment__batch__kind=Kind.CHECK, assignment__state=submitted)
-    judgements = judgements.filter(annotator__campaign=campaign)
-    expected = Coalesce("candidate__truth", Subquery(earlier.order_by().values("grade")))
+    own = Judgement.objects.filter(candidate=OuterRef("candidate__repeats"), annotator=OuterRef("annotator"))
+    judgements = Judgement.objects.filter(candidate__query__kind=Kind.CHECK, annotator__campaign=campaign)
+    judgements = judgements.filter(assignment__state=AssignmentState.SUBMITTED)
+    judgements = judgements.annotate(own=Subquery(own.order_by().values("grade")))
+    judgements = judgements.annotate(expected=Coalesce("own", "candidate__truth")).exclude(expected=None)
+    judgements = judgements.annotate(source=Case(When(own=None, then=Value("gold")), default=Value("repeat")))
     missed = GreaterThan(Abs(F("grade") - F("expected")), campaign.tolerance)
-    return judgements.annotate(expected=expected).annotate(missed=missed).order_by("-assignment__submitted", "-pk")
+    return judgements.annotate(missed=missed).order_by("-assignment__submitted", "-pk")
 
 
 def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[int, RecentChecks]:
@@ -83,7 +85,7 @@ def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[in
     members = campaign.memberships.filter(**({"pk": only.pk} if only else {}))
     newest_first = Window(RowNumber(), partition_by="pk", order_by=("-assignments__submitted", "-assignments"))
     submitted = AssignmentState.SUBMITTED
-    checks = members.filter(assignments__batch__kind=Kind.CHECK, assignments__state=submitted)
+    checks = members.filter(assignments__hidden__gt=0, assignments__state=submitted)
     newest = checks.annotate(number=newest_first).filter(number__lte=WINDOW).values("assignments")
     results: dict[int, list[tuple[datetime, bool]]] = defaultdict(list)
     pairs = check_pairs(campaign).filter(assignment__in=newest)

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
-from django.urls import reverse
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 
 from base.errors import Stale, WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Membership
-from corpus.models import Clip
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind
 from judging.models.pool import ANNOTATORS, BatchQuerySet, CandidateQuerySet
 from judging.models.states import AssignmentState
@@ -42,8 +39,6 @@ def claim(annotator: Membership) -> Assignment | None:
         return held
     if annotator.must_pass_exam:
         return exam.next_batch(annotator)
-    if check := checks.due(annotator):
-        return check.lend_to(annotator)
     if batch := _free_batch_for(annotator):
         return batch
     hurry(annotator.campaign)
@@ -69,7 +64,7 @@ def _free_batch_for(annotator: Membership) -> Assignment | None:
         still_free = batch.in_round.filter(batch__in=with_free_slot().filter(pk=batch.pk))
         still_free = still_free.select_related("clip", "moment")
         if pairs := list(still_free):
-            return batch.hand_to(annotator, pairs)
+            return batch.hand_to(annotator, pairs, checks.hidden(annotator, batch, pairs))
     return None
 
 
@@ -194,43 +189,3 @@ def _began_earlier(annotator: Membership | OuterRef, batch: OuterRef, round: Out
     flagged = Flag.recorded.filter(assignment=OuterRef("pk"))
     earlier = Assignment.objects.filter(annotator=annotator, batch=batch, round__lt=round)
     return Q(Exists(earlier.filter(Exists(graded) | Exists(flagged))))
-
-
-def assignment_data(assignment: Assignment, route: str = "clip") -> dict[str, Any]:
-    """Return what an annotator gets of an assignment, ready for JSON: opaque clip addresses and their own answers.
-
-    `route` is the name of the address of clips.
-    """
-    grades, flags, presses = _answers(assignment)
-    places = [
-        {
-            "clip": _address(candidate.clip, route),
-            "grade": grades.get(candidate.pk),
-            "flag": flags[candidate.pk].reason if candidate.pk in flags else None,
-            "comment": flags[candidate.pk].comment if candidate.pk in flags else "",
-        }
-        | ({"note": candidate.why or gettext(AGAIN)} if assignment.is_again else {})
-        for candidate in assignment.candidates_in_order()
-    ]
-    numbers = {"fence": assignment.fence, "presses": presses}
-    return {"token": assignment.token, **numbers, "places": places}
-
-
-def _answers(assignment: Assignment) -> tuple[dict[int, int], dict[int, Flag], int]:
-    """Return what the annotator has answered: grades and flags by candidate, and the number of the last press."""
-    if assignment.is_new:
-        return {}, {}, 0
-    grades = dict(assignment.judgements.not_returned().values_list("candidate", "grade"))
-    flags = {flag.candidate_id: flag for flag in assignment.flags.not_returned()}
-    return grades, flags, assignment.presses
-
-
-def _address(clip: Clip | None, route: str) -> str | None:
-    return reverse(route, args=[clip.token]) if clip and clip.is_ready else None
-
-
-# Says that a grade was wrong, but not whether it was too high or too low.
-AGAIN = gettext_noop(
-    "This clip came back, because your grade is too far from the right one. Watch it again with the guideline open. "
-    "Does the action match the query? Is all of it in the picture? Is all of it in the clip, and little else?"
-)

@@ -22,7 +22,7 @@ def submit(assignment: Assignment, fence: int) -> None:
     is an old one or the lease has run out.
     """
     # The membership may change below. It is locked before the batch, as in a claim.
-    if assignment.slot is None:
+    if assignment.slot is None or assignment.hidden:
         locked(Membership.objects.filter(pk=assignment.annotator_id)).get()
     batch = locked(Batch.objects.filter(pk=assignment.batch_id)).get()
     assignment.refresh_from_db()
@@ -40,7 +40,7 @@ def submit(assignment: Assignment, fence: int) -> None:
         follow_policy(batch)
     elif batch.kind == Kind.EXAM:
         exam.finish_round(assignment.annotator)
-    elif batch.kind == Kind.CHECK:
+    if assignment.hidden:
         checks.warn_or_pause(assignment.annotator)
 
 

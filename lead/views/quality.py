@@ -1,22 +1,21 @@
-"""The exam and the quiet checks: making them, truths, where each person is, decisions, and gold."""
+"""The exam and the quiet checks: making the exam, truths, where each person is, and decisions."""
 
 from __future__ import annotations
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
 from base.problem_documents import refusal_as_message
-from base.request_fields import KEY, is_whole, one_of, reason_in, text_in, whole_in
+from base.request_fields import one_of, reason_in, text_in, whole_in
 from campaigns.pages import campaign_page
 from judging import access
 from judging.consensus import GRADES
 from judging.models.sitting import exam_batches
 from judging.quality import check_results
-from judging.quality.checks import DRAWN_AT_ONCE, REPEAT_AFTER, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
 from judging.quality.exam import DEPTH, LONGEST_REASON, QUERIES, QUORUM, VERDICTS, set_exam, set_truth
 from judging.quality.examples import LONGEST_WHY
 from reports.summaries import PEOPLE, current_summary
@@ -24,7 +23,6 @@ from reports.tables.examinees import examinee, overview, pairs_in, pairs_of_one
 from reports.tables.people import check_rows
 
 TRUTHS = {"": None} | {str(grade): grade for grade in GRADES}
-SOURCES_SHOWN = 20
 PAIRS_ON_A_PAGE = 100
 
 
@@ -121,20 +119,15 @@ def give_verdict(request: HttpRequest, name: str, worker: int) -> HttpResponse:
 @require_safe
 def checks_page(request: HttpRequest, name: str) -> HttpResponse:
     lead = access.lead(request, name)
-    counted, found = current_summary(lead.campaign, PEOPLE), sources(lead.campaign, most=SOURCES_LOOKED_AT)
+    counted = current_summary(lead.campaign, PEOPLE)
     return campaign_page(
         request,
         lead,
         "lead/checks.html",
         kept=counted,
         annotators=check_rows(lead.campaign, counted),
-        rules={"window": check_results.WINDOW, "enough": check_results.ENOUGH, "after": REPEAT_AFTER},
+        rules={"window": check_results.WINDOW, "enough": check_results.ENOUGH},
         fast=f"Under {check_results.FAST:g} s",
-        gold=gold(lead.campaign),
-        sources=found[:SOURCES_SHOWN],
-        n_sources=len(found),
-        looked_at=SOURCES_LOOKED_AT,
-        drawn=DRAWN_AT_ONCE,
     )
 
 
@@ -156,18 +149,3 @@ def check_pairs(request: HttpRequest, name: str, worker: int, show: str) -> Http
         page=Paginator(check_results.pairs_behind(annotator, show), PAIRS_ON_A_PAGE).get_page(request.GET.get("page")),
         events=annotator.events.select_related("by__user"),
     )
-
-
-@require_POST
-def set_gold(request: HttpRequest, name: str) -> HttpResponse:
-    """Gold of one closed query, or drawn from those that can be."""
-    campaign = access.lead(request, name).campaign
-    if key := request.POST.get("query"):
-        query = get_object_or_404(campaign.queries, pk=int(key) if is_whole(key, KEY) else 0)
-        with refusal_as_message(request):
-            make_gold(query)
-            messages.success(request, f"“{query}” is a check now.")
-    else:
-        made = draw_gold(campaign, DRAWN_AT_ONCE, seed=campaign.order_seed)
-        messages.success(request, f"Checks made from closed queries: {len(made)}.")
-    return redirect("checks", name=name)

@@ -50,9 +50,9 @@ def test_a_save(batch: Batch, ada: Membership) -> None:
     assert save(client, held, grade=4, press=2) <= SAVE  # a change of mind
 
 
-@pytest.mark.parametrize("checks", [0, 0.1])
+@pytest.mark.parametrize("checks", [0, 2])
 def test_a_claim(campaign: Campaign, batch: Batch, ada: Membership, checks: float) -> None:
-    Campaign.objects.update(check_rate=checks)
+    Campaign.objects.update(hidden_places=checks)
     client = browser(ada)
     assert handed(client, accept="application/json") <= CLAIM
     assert handed(client, accept="application/json") <= CLAIM  # the same batch again

@@ -8,10 +8,10 @@ import pytest
 
 from campaigns.models import Campaign, Membership
 from corpus.models import Moment
-from judging.models import Batch, Candidate, Kind, Query
+from judging.models import Batch, Candidate
 from judging.quality.exam import set_exam
 from tests.api.asking import Program, problem_in
-from tests.cast import make_query, settled_and_more
+from tests.cast import by_rank, claim, judge_all, make_query, small_batches
 
 pytestmark = pytest.mark.django_db
 FILMS = "campaigns/films"
@@ -67,20 +67,16 @@ def test_the_exam_is_made_and_its_truth_set_from_the_version_in_force(
     assert Program(ada).get(f"{FILMS}/mine").json()["exam"] == ""
 
 
-def test_gold_and_checks(campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership, leo: Any) -> None:
-    settled_and_more(campaign, bob, cleo)
+def test_checks(campaign: Campaign, ada: Membership, bob: Membership, leo: Any) -> None:
+    small_batches(campaign, 2, hidden=1)
+    judge_all(claim(bob), by_rank)
     lead = Program(leo)
-    [source, *_] = lead.get(f"{FILMS}/checks/gold/sources").json()
-    [made] = lead.post(f"{FILMS}/checks/gold", {"query": source["query"]}).json()
-    assert made["text"] == source["text"]
-    assert [each["id"] for each in lead.get(f"{FILMS}/checks/gold").json()["results"]] == [made["id"]]
-    closed = Query.objects.filter(campaign=campaign, kind=Kind.POOL, closed=False)[0]
-    problem_in(lead.post(f"{FILMS}/checks/gold", {"query": closed.pk}), 409)
     rows = {each["worker"]: each for each in lead.get(f"{FILMS}/checks").json()["annotators"]}
-    assert rows[bob.worker]["judgements"] > 0
+    assert (rows[bob.worker]["judgements"], rows[bob.worker]["pairs"]) == (5, 1)
     assert rows[ada.worker]["pairs"] == 0
-    for show in ("all", "missed", "newest"):
-        assert lead.get(f"{FILMS}/checks/{bob.worker}/pairs", show=show).json()["results"] == []
+    for show, number in (("all", 1), ("missed", 0), ("newest", 1)):
+        found = lead.get(f"{FILMS}/checks/{bob.worker}/pairs", show=show).json()["results"]
+        assert [each["source"] for each in found] == ["repeat"] * number
     quick = lead.get(f"{FILMS}/checks/{bob.worker}/pairs", show="speed", limit=2).json()
     assert (len(quick["results"]), quick["results"][0]["seconds"]) == (2, 1.0)
 

@@ -33,7 +33,7 @@ from releases.models import Release
 from retrieval.models import Rewording, Substitution
 from runs.models import Enlargement, TrainedSystem
 from tests.api.asking import Program
-from tests.cast import claim, judge_all, make_query
+from tests.cast import claim, clip_addresses, judge_all, make_query
 
 # What a request that fits the document may be answered all the same: not your campaign, not now, changed meanwhile,
 # values that are possible, but not together, and a file that is too large for the settings or for the disk.
@@ -95,6 +95,7 @@ def known(campaign: Campaign, batch: Batch, ada: Membership, bob: Membership, le
         "file": "qrels.txt",
         "assignments": held.token,
         "clips": clip.token,
+        "key": clip_addresses(held)[0].rpartition("/")[2],
         "queries": batch.query_id,
         "batches": batch.pk,
         "candidates": batch.candidates.order_by("rank")[0].pk,

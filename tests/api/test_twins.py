@@ -15,6 +15,7 @@ from runs.urls import urlpatterns as runs
 TWINS: dict[str, tuple[str, ...]] = {
     # The annotator's pages
     "clip": ("api-clip",),
+    "place": ("api-place",),
     "work": ("api-campaigns", "api-mine"),
     "tutorial": ("api-guideline", "api-examples"),
     "claim": ("api-claim",),
@@ -83,7 +84,6 @@ TWINS: dict[str, tuple[str, ...]] = {
     "search-cut": ("api-search-clip",),
     "campaign-settings": ("api-settings",),
     "checks": ("api-checks", "api-gold", "api-gold-sources"),
-    "set-gold": ("api-gold",),
     "check-pairs": ("api-check-pairs",),
     "messages": ("api-messages",),
     "send-message": ("api-messages",),

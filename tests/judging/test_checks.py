@@ -1,39 +1,45 @@
-"""Quiet checks: as many as the campaign says, never told, never twice in a row; gold and repeats in turn."""
+"""Hidden places: every batch has one size, and nobody who holds one can tell which of its places are checks."""
 
 from __future__ import annotations
 
-import random
+import re
+from collections import defaultdict
 from collections.abc import Callable
-from io import StringIO
-from itertools import pairwise
+from typing import Any
+from uuid import uuid4
 
+import numpy as np
 import pytest
-from django.core.management import CommandError, call_command
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from django.core.files.base import ContentFile
+from django.urls import reverse
 
-from base.errors import WrongState
 from campaigns.models import Campaign, Membership
+from corpus.models import Clip
 from judging.audit import audit
-from judging.models import Assignment, Candidate, Kind, Query
-from judging.quality import checks
-from judging.quality.checks import REMEMBERED, REPEAT_AFTER, draw_gold, gold, is_wanted, make_gold, sources
-from judging.work import claiming
+from judging.models import Assignment, Candidate, Judgement, Kind, Query
+from judging.pool import opening
+from judging.quality.check_results import check_pairs
+from judging.work import claiming, grading
 from releases.exports import FILES
-from tests.cast import by_rank, claim, expire, judge_all, settled_and_more, small_batches, work_until_check
-from tests.remembered import remembered
+from tests.cast import browser, by_rank, claim, expire, judge_all, small_batches
+
+HIDDEN = 2
 
 
 @pytest.fixture
-@remembered
-def closed(campaign: Campaign, bob: Membership, cleo: Membership) -> Campaign:
-    settled_and_more(campaign, bob, cleo)
+def checked(campaign: Campaign) -> Campaign:
+    """Twelve queries with a batch of twelve pairs, and two hidden places. Only who misses all checks is paused."""
+    small_batches(campaign, 12, size=12, hidden=HIDDEN)
+    Campaign.objects.update(check_warn=1, check_pause=1)
     return campaign
 
 
+def copies(assignment: Assignment) -> list[Candidate]:
+    return [each for each in assignment.candidates_in_order() if each.repeats_id]
+
+
 def history(person: Membership) -> list[Assignment]:
-    rows = person.assignments.submitted().select_related("batch__query")
-    return list(rows.order_by("submitted", "pk"))
+    return list(person.assignments.submitted().order_by("submitted", "pk"))
 
 
 def work(person: Membership, batches: int, grade: Callable[[Candidate], int] = by_rank) -> None:
@@ -42,196 +48,185 @@ def work(person: Membership, batches: int, grade: Callable[[Candidate], int] = b
             judge_all(assignment, grade)
 
 
-@settings(deadline=None, max_examples=60)
-@given(rate=st.floats(0.05, 0.15), seed=st.integers(), largest=st.integers(1, 20))
-def test_the_share_of_checks_tends_to_the_rate(rate: float, seed: int, largest: int) -> None:
-    chance, most = random.Random(seed), min(10, largest)
-    judged = checked = 0  # in the newest batches
-    kinds, sizes = list[bool](), list[int]()
-    for _ in range(3000):
-        check = kinds[-1:] != [True] and is_wanted(rate, judged, checked, chance.random())
-        kinds.append(check)
-        sizes.append(chance.randint((most + 1) // 2, most) if check else chance.randint(1, largest))
-        judged, checked = judged + sizes[-1], checked + sizes[-1] * check
-        if len(kinds) > REMEMBERED:
-            judged -= sizes[-1 - REMEMBERED]
-            checked -= sizes[-1 - REMEMBERED] * kinds[-1 - REMEMBERED]
-        assert -20 <= rate * judged - checked <= 30
-    share = sum(size for size, kind in zip(sizes, kinds, strict=True) if kind) / sum(sizes)
-    assert abs(share - rate) < 0.01
-    assert not any(one and next_ for one, next_ in pairwise(kinds))
-
-
-def test_nobody_can_count_to_the_next_check() -> None:
-    """At the same distance from the rate it depends on the draw."""
-    assert {is_wanted(0.1, 150, 10, draw) for draw in (0.1, 0.9)} == {True, False}
-    assert not is_wanted(0.1, 100, 10, 0.0)
-
-
 @pytest.mark.both_databases
-def test_the_rate_holds_in_the_loop_itself(closed: Campaign, ada: Membership) -> None:
-    draw_gold(closed, 8, seed=1)
-    work(ada, 36)
-    done = history(ada)
-    checks = [each.batch.kind == Kind.CHECK for each in done]
-    judged = ada.judgements.count()
-    checked = ada.judgements.filter(assignment__batch__kind=Kind.CHECK).count()
-    assert 0.15 * judged - 10 - 4 <= checked <= 0.15 * judged + 4
-    assert sum(checks) > 3
-    assert not any(one and next_ for one, next_ in pairwise(checks))
-    assert {each.batch.query.owner for each in done if each.batch.kind == Kind.CHECK} == {None, ada}
-    assert not any(audit(closed).values())
-
-
-def test_without_a_rate_there_are_none(closed: Campaign, ada: Membership) -> None:
-    draw_gold(closed, 8, seed=1)
-    Campaign.objects.update(check_rate=0)
-    work(ada, 12)
-    assert not ada.assignments.filter(batch__kind=Kind.CHECK).exists()
-
-
-def test_claiming_again_gives_the_same_check_also_after_it_lapsed(
-    closed: Campaign, ada: Membership, bob: Membership
+def test_every_batch_has_the_campaigns_size(
+    checked: Campaign, ada: Membership, bob: Membership, cleo: Membership, dan: Membership
 ) -> None:
-    draw_gold(closed, 3, seed=1)
-    check = work_until_check(ada, by_rank)
-    assert claim(ada).pk == check.pk
-    expire(check)
-    claim(bob)
-    check.refresh_from_db()
-    assert check.state == Assignment.State.LAPSED
-    assert (claim(ada).pk, claim(ada).fence) == (check.pk, check.fence + 1)
+    work(ada, 3)
+    work(bob, 3, lambda candidate: 4 - by_rank(candidate) if candidate.rank <= 3 else by_rank(candidate))
+    for person in (cleo, dan):
+        held = claim(person)
+        assert (held.round, len(held.places), held.hidden) == (2, 14, 14 - held.candidates.count())
+        assert held.candidates.count() <= 3
+        judge_all(held, by_rank)
+    sizes = {len(each.places) for person in (ada, bob, cleo, dan) for each in history(person)}
+    assert sizes == {14}
+    assert not any(audit(checked).values())
 
 
-def test_a_repeat_holds_pairs_of_her_own_from_batches_ago(campaign: Campaign, ada: Membership) -> None:
-    small_batches(campaign, 36)
-    work(ada, 32)
-    done = history(ada)
-    repeats = [(place, each) for place, each in enumerate(done) if each.batch.kind == Kind.CHECK]
-    assert len(repeats) > 1
-    for place, repeat in repeats:
-        pairs = list(repeat.batch.candidates.select_related("repeats__query", "moment"))
-        source = ada.assignments.get(judgements__candidate=pairs[0].repeats)
-        assert done.index(source) <= place - REPEAT_AFTER - 1
-        assert {pair.repeats.query_id for pair in pairs if pair.repeats} == {source.batch.query_id}
-        assert repeat.batch.query.text == source.batch.query.text
-        assert all(pair.repeats and pair.moment == pair.repeats.moment for pair in pairs)
-        assert 2 <= len(pairs) <= 4
-    assert len({repeat.batch.query.query_id for _, repeat in repeats}) == len(repeats)
-
-
-def test_before_so_many_batches_nothing_is_repeated(campaign: Campaign, ada: Membership) -> None:
-    small_batches(campaign, REPEAT_AFTER)
-    work(ada, REPEAT_AFTER + 3)
-    assert len(history(ada)) == REPEAT_AFTER
+def test_without_hidden_places_a_batch_is_what_the_round_asks_for(
+    campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership
+) -> None:
+    small_batches(campaign, 1, size=12)
+    work(ada, 1)
+    work(bob, 1, lambda candidate: 4 - by_rank(candidate) if candidate.rank <= 3 else by_rank(candidate))
+    held = claim(cleo)
+    assert (held.round, held.hidden, len(held.places)) == (2, 0, held.candidates.count())
     assert not Query.objects.filter(kind=Kind.CHECK).exists()
 
 
 @pytest.mark.both_databases
-def test_what_was_long_ago_is_forgotten_and_nothing_of_it_repeated(
-    campaign: Campaign, ada: Membership, monkeypatch: pytest.MonkeyPatch
+def test_a_repeat_in_a_batch_stands_far_from_its_pair(checked: Campaign, ada: Membership) -> None:
+    for _ in range(12):
+        held = claim(ada)
+        assert len(copies(held)) == held.hidden == HIDDEN
+        for copy in copies(held):
+            assert copy.repeats
+            assert (copy.moment, copy.query.text) == (copy.repeats.moment, held.batch.query.text)
+            assert abs(held.places.index(copy.pk) - held.places.index(copy.repeats_id)) >= len(held.places) // 3
+        judge_all(held, by_rank)
+    assert {row.source for row in check_pairs(checked)} == {"repeat"}
+
+
+@pytest.mark.both_databases
+def test_round_two_hides_gold_on_which_both_agreed_at_once(
+    checked: Campaign, ada: Membership, bob: Membership, cleo: Membership
 ) -> None:
-    monkeypatch.setattr(checks, "REMEMBERED", remembered := REPEAT_AFTER + 4)
-    small_batches(campaign, 36)
-    work(ada, 32)
-    done = history(ada)
-    repeats = [(place, each) for place, each in enumerate(done) if each.batch.kind == Kind.CHECK]
-    assert len(repeats) > 1
-    for place, repeat in repeats:
-        pair = repeat.batch.candidates.select_related("repeats")[0]
-        source = ada.assignments.get(judgements__candidate=pair.repeats)
-        assert done.index(source) >= place - remembered
+    work(ada, 1)
+    work(bob, 1, lambda candidate: {1: 4, 2: 3}.get(candidate.rank, by_rank(candidate)))  # of 1 and 2
+    held = claim(cleo)
+    assert [pair.rank for pair in held.candidates] == [1]
+    judge_all(held, by_rank)
+    rows = {row.candidate.rank: row for row in check_pairs(checked) if row.annotator_id == cleo.pk}
+    clear = {rank for rank, row in rows.items() if row.source == "gold"}
+    assert clear == set(range(3, 13))
+    assert all(row.expected == by_rank(row.candidate) for rank, row in rows.items() if rank in clear)
+    fill = {copy.repeats.rank for copy in copies(held) if copy.repeats} - rows.keys()
+    assert fill == {2}  # they differed by one grade: it settled, but nobody knows better
+    assert not any(audit(checked).values())
 
 
 @pytest.mark.both_databases
-def test_gold_and_repeats_come_in_turn(closed: Campaign, ada: Membership) -> None:
-    draw_gold(closed, 8, seed=1)
-    work(ada, 36)
-    owners = [each.batch.query.owner for each in history(ada) if each.batch.kind == Kind.CHECK]
-    first = owners.index(ada)  # before that, too little was done long enough ago to be repeated
-    assert owners[:first] == [None] * first
-    assert owners[first + 1] is None
+def test_a_second_batch_hides_pairs_of_the_first(
+    checked: Campaign, ada: Membership, bob: Membership, cleo: Membership
+) -> None:
+    """Who judged them gets repeats, and who did not gets gold."""
+    small_batches(checked, 1, size=12, hidden=HIDDEN)
+    work(ada, 1)
+    work(bob, 1)
+    opening.open_batch(Query.objects.get(kind=Kind.POOL), 2)
+    for person, source in ((ada, "repeat"), (cleo, "gold")):
+        held = claim(person)
+        assert (held.batch.number, {copy.rank <= 12 for copy in copies(held)}) == (2, {True})
+        judge_all(held, by_rank)
+        newest = check_pairs(checked).filter(assignment=held)
+        assert [(row.source, row.missed) for row in newest] == [(source, False)] * HIDDEN
 
 
-def test_gold_never_goes_to_who_judged_its_source(closed: Campaign, ada: Membership, bob: Membership) -> None:
-    draw_gold(closed, 8, seed=1)
+@pytest.mark.both_databases
+def test_what_is_hidden_counts_for_nothing(checked: Campaign, ada: Membership, bob: Membership) -> None:
+    """Whatever is said of copies, the pairs have the grades that were given to them."""
+    for person in (ada, bob):
+        work(person, 12, lambda pair: 4 if pair.repeats_id and pair.rank % 2 else by_rank(pair))
+    pairs = Candidate.objects.in_pool(checked)
+    assert all((pair.outcome, pair.grade) == ("settled", by_rank(pair)) for pair in pairs)
+    files = {export.file: "".join(export.lines(checked)) for export in FILES}
+    assert len(files["ratings.csv"].splitlines()) - 1 == pairs.count() == 12 * 12
+    assert "check:" not in str(files)
+    assert not any(audit(checked).values())
+
+
+def test_nobody_judges_two_copies_of_a_pair(checked: Campaign, ada: Membership) -> None:
     work(ada, 12)
-    work(bob, 18)
-    assert ada.assignments.filter(batch__query__query_id__startswith="gold").exists()
-    assert bob.assignments.filter(batch__kind=Kind.CHECK).exists()
-    assert not bob.assignments.filter(batch__query__query_id__startswith="gold").exists()
-
-
-def test_gold_whose_source_fell_is_given_to_nobody(closed: Campaign, ada: Membership) -> None:
-    draw_gold(closed, 8, seed=1)
-    Candidate.objects.in_pool(closed).settled().update(outcome=Candidate.Outcome.DISCARDED, grade=None)
-    work(ada, 5)
-    assert not ada.assignments.filter(batch__kind=Kind.CHECK).exists()
-
-
-def test_gold_is_made_of_pairs_beyond_doubt(closed: Campaign) -> None:
-    source = closed.queries.filter(closed=True).earliest("pk")
-    doubtful, escalated = source.candidates.order_by("rank")[:2]
-    doubtful.judgements.filter(seat=1).update(grade=2)
-    Candidate.objects.filter(pk=escalated.pk).update(escalated=True)
-    made = make_gold(source)
-    assert make_gold(source) == made
-    pairs = made.candidates.all()
-    assert {pair.repeats for pair in pairs} <= set(source.candidates.order_by("rank")[2:])
-    assert all(pair.repeats and pair.truth == pair.repeats.grade for pair in pairs)
-    assert made.batches.get().kind == Kind.CHECK
-    assert source not in dict(sources(closed))
-    listed = gold(closed).get()
-    assert (listed, listed.pairs, listed.had) == (made, made.candidates.count(), 0)
-
-
-def test_gold_needs_a_closed_query_with_clear_pairs(closed: Campaign) -> None:
-    with pytest.raises(WrongState, match="has 0 pairs"):
-        make_gold(closed.queries.latest("pk"))
-
-
-def test_what_the_exam_asks_is_no_gold(closed: Campaign) -> None:
-    text = closed.queries.earliest("pk").text
-    Query.objects.create(campaign=closed, kind=Kind.EXAM, query_id="exam:1", text=text)
-    assert len(sources(closed)) == 7
-    assert text not in {query.text for query, _ in sources(closed)}
+    repeated = [copy.repeats_id for each in history(ada) for copy in copies(each)]
+    assert len(repeated) == len(set(repeated)) == 12 * HIDDEN
+    assert not Judgement.objects.filter(candidate__repeats__isnull=False, seat__isnull=False).exists()
 
 
 @pytest.mark.both_databases
-def test_the_command_draws_the_same_gold_from_the_same_seed(closed: Campaign) -> None:
-    out = StringIO()
-    call_command("set_gold", "films", "--queries", "4", "--seed", "3", stdout=out)
-    first = {query.query_id for query in gold(closed)}
-    assert len(first) == 4
-    assert "4 checks" in out.getvalue()
-    Candidate.objects.filter(query__kind=Kind.CHECK).delete()
-    Query.objects.filter(kind=Kind.CHECK).delete()
-    assert {f"gold:{query.source}" for query in draw_gold(closed, 4, seed=3) if hasattr(query, "source")} <= first
-    assert {query.query_id for query in gold(closed)} == first
-    call_command("set_gold", "films", "--queries", "100", stdout=out)
-    assert gold(closed).count() == 8
-    with pytest.raises(CommandError, match="--queries 0"):
-        call_command("set_gold", "films", "--queries", "0", stdout=out)
+def test_a_lapsed_batch_comes_back_with_the_same_places(checked: Campaign, ada: Membership, bob: Membership) -> None:
+    held = claim(ada)
+    grading.judge(held, 5, 1, fence=held.fence, key=uuid4())
+    expire(held)
+    claim(bob)
+    again = claim(ada)
+    assert (again.pk, again.token, again.places, again.limits) == (held.pk, held.token, held.places, held.limits)
+    assert [each.pk for each in again.candidates_in_order()] == held.places
 
 
-def test_checks_change_nothing_that_leaves_the_campaign(closed: Campaign, ada: Membership) -> None:
-    def exported() -> dict[str, str]:
-        return {export.file: "".join(export.lines(closed)) for export in FILES}
-
-    before = exported()
-    draw_gold(closed, 8, seed=1)
-    judge_all(work_until_check(ada, by_rank), lambda candidate: 0)
-    after = exported()
-    for file in ("qrels.txt", "qrels.jsonl", "ratings.csv", "moments.csv", "queries.csv"):
-        assert before[file] == after[file]
-    assert "gold" not in str(after)
-    assert not any(audit(closed).values())
+def test_when_hiding_begins_an_old_page_cannot_write(campaign: Campaign, ada: Membership, bob: Membership) -> None:
+    small_batches(campaign, 1, size=12)
+    held = claim(ada)
+    expire(held)
+    claim(bob)
+    Campaign.objects.update(hidden_places=HIDDEN)
+    again = claim(ada)
+    assert (again.pk, len(again.places)) == (held.pk, 14)
+    assert again.token != held.token
 
 
-@pytest.mark.both_databases
-def test_any_number_of_people_take_the_same_gold(closed: Campaign, member: Callable[..., Membership]) -> None:
-    draw_gold(closed, 1, seed=1)
-    for name in ("eve", "fay", "gus"):
-        judge_all(work_until_check(member(name), by_rank), by_rank)
-    assert Assignment.objects.submitted().filter(batch__kind=Kind.CHECK).count() == 3
-    assert not any(audit(closed).values())
+# The bot -----------------------------------------------------------------------------------------------------
+
+
+def told(client: Any, name: str) -> dict[str, Any]:
+    """All that a browser gets of a batch: its text, and for each place the address, headers and size of the clip."""
+    client.post(reverse("claim", args=[name]))
+    answer = client.post(reverse("claim", args=[name]), headers={"accept": "application/json"})
+    handed: dict[str, Any] = answer.json()["assignment"]
+    page = client.get(reverse("workplace", args=[handed["token"]])).content.decode()
+    clips = [client.get(place["clip"]) for place in handed["places"]]
+    sizes = [len(b"".join(clip.streaming_content)) for clip in clips]
+    headers = [{name: value for name, value in clip.items() if name not in ("X-Request-ID", "Date")} for clip in clips]
+    return handed | {"text": re.search(r"<h1[^>]*>(.*?)</h1>", page), "sizes": sizes, "headers": headers}
+
+
+def suspicion(batch: dict[str, Any], seen: dict[str, list[Any]]) -> dict[str, list[float]]:
+    """How much a bot suspects each place, by each thing that it was told and by what it was told before."""
+    sizes, clips = batch["sizes"], [place["clip"].rpartition("/")[2] for place in batch["places"]]
+    tags = [headers.get("ETag", "") for headers in batch["headers"]]
+    near = [min(abs(size - other) for at, other in enumerate(sizes) if at != place) for place, size in enumerate(sizes)]
+    before = [min((abs(size - other) for other in seen["sizes"]), default=10**9) for size in sizes]
+    return {
+        "addresses seen before": [float(clip in seen["clips"]) for clip in clips],
+        "tags seen before": [float(tag in seen["tags"]) for tag in tags],
+        "sizes seen before": [-float(distance) for distance in before],
+        "another of this size": [-float(distance) for distance in near],
+        "large": [float(size) for size in sizes],
+        "late": [float(place) for place in range(len(sizes))],
+        "in the middle": [-abs(place - len(sizes) / 2) for place in range(len(sizes))],
+        "small batch": [-float(len(sizes))] * len(sizes),
+    }
+
+
+def area(scores: np.ndarray[Any, Any], checks: np.ndarray[Any, Any]) -> tuple[float, float]:
+    """The area under the bot's curve, and half of its 95 % interval (Hanley and McNeil, 1982)."""
+    hit, miss = scores[checks], scores[~checks]
+    value = float(np.mean(np.sign(hit[:, None] - miss[None, :]) / 2 + 0.5))
+    one, two = value / (2 - value), 2 * value**2 / (1 + value)
+    spread = value * (1 - value) + (len(hit) - 1) * (one - value**2) + (len(miss) - 1) * (two - value**2)
+    return value, 1.96 * float(np.sqrt(max(spread, 0) / len(hit) / len(miss)))
+
+
+def test_a_bot_cannot_tell_which_places_are_checks(checked: Campaign, ada: Membership, bob: Membership) -> None:
+    """Over 32 batches of two people, by places, sizes, addresses, headers and order; round two comes among them."""
+    small_batches(checked, 22, size=12, hidden=HIDDEN)
+    for number, clip in enumerate(Clip.objects.order_by("pk")):
+        clip.state = Clip.State.READY
+        clip.file.save(f"clips/{clip.token}.mp4", content=ContentFile(bytes(20_000 + 7919 * number % 60_000)))
+    scores, checks = defaultdict[str, list[float]](list), list[bool]()
+    for person in (ada, bob):
+        client, seen = browser(person), defaultdict[str, list[Any]](list)
+        for _ in range(16):
+            batch = told(client, checked.name)
+            for name, values in suspicion(batch, seen).items():
+                scores[name] += values
+            seen["sizes"] += batch["sizes"]
+            seen["clips"] += [place["clip"].rpartition("/")[2] for place in batch["places"]]
+            seen["tags"] += [headers.get("ETag", "") for headers in batch["headers"]]
+            held = Assignment.objects.get(token=batch["token"])
+            checks += [each.repeats_id is not None for each in held.candidates_in_order()]
+            judge_all(held, lambda candidate: candidate.pk * 7 % 5)
+    assert sum(checks) >= 32 * HIDDEN
+    for name, values in scores.items():
+        value, half = area(np.array(values), np.array(checks))
+        assert value - half <= 0.5 <= value + half, (name, value, half)

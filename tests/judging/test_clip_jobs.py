@@ -27,7 +27,7 @@ from judging.models import Batch, Candidate
 from judging.pool.clips import cut_clips
 from judging.pool.opening import open_without_clips
 from judging.settings import set_up
-from tests.cast import browser, claim, content_of, make_query
+from tests.cast import browser, claim, clip_addresses, content_of, make_query
 from tests.jobs.test_jobs import take
 from tests.lead.test_campaign_settings import SENT
 from tests.numbered import draw_film, seen
@@ -331,8 +331,8 @@ def test_two_campaigns_share_neither_the_address_nor_the_file_of_a_clip(tmp_path
         assert clip.token != twin.token
         assert clip.file.name != twin.file.name
     ada = other.campaign.add_member(User.objects.create(username="ada"), "annotator")
-    claim(ada)
-    for campaigns_own, status in zip(ready, (404, 200), strict=True):
-        for clip in campaigns_own.values():
-            answer = browser(ada).get(f"/clips/{clip.token}")
-            assert (answer.status_code, bool(content_of(answer))) == (status, True)
+    for address in clip_addresses(claim(ada)):
+        answer = browser(ada).get(address)
+        assert (answer.status_code, bool(content_of(answer))) == (200, True)
+    for clip in (*ready[0].values(), *ready[1].values()):
+        assert browser(ada).get(f"/clips/{clip.token}").status_code == 404

@@ -16,7 +16,8 @@ from judging.models import Assignment, Batch, Judgement, Review
 from judging.review.reopening import reopen, scope_of_batch
 from judging.review.reviewing import review
 from judging.work import claiming, grading, submitting
-from judging.work.claiming import assignment_data, claimable_by, without_annotators
+from judging.work.claiming import claimable_by, without_annotators
+from judging.work.places import assignment_data
 from lead.desk import needs
 from tests.cast import browser, claim, expire, judge_all, make_query, settle, settle_round_one
 

@@ -18,7 +18,7 @@ from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Query,
 from judging.models.sitting import exam_batches
 from judging.quality.exam import repeat, set_exam, set_truth
 from judging.work import claiming, grading, submitting
-from judging.work.claiming import assignment_data
+from judging.work.places import assignment_data
 from releases.exports import FILES
 from reports.tables.examinees import overview
 from tests.cast import browser, claim, expire, judge_all, make_query

@@ -11,21 +11,19 @@ import pytest
 from base.errors import WrongState
 from campaigns.models import Campaign, Event, Membership, Message
 from judging.audit import audit
-from judging.models import Candidate, Kind, Revision
+from judging.models import Candidate, Revision
 from judging.quality.check_results import Checked, Speed, check_pairs, check_totals, recent_checks, speeds
-from judging.quality.checks import draw_gold
 from judging.work import claiming, submitting
-from tests.cast import by_rank, claim, judge_all, settled_and_more, work_until_check
+from tests.cast import by_rank, claim, judge_all, small_batches
 from tests.remembered import remembered
 from tests.tampering import tampering
 
 
 @pytest.fixture
 @remembered
-def checked(campaign: Campaign, bob: Membership, cleo: Membership) -> Campaign:
-    """Gold is ready for Ada, in checks of five to ten pairs; warnings from 20 % on, a pause from 50 %."""
-    settled_and_more(campaign, bob, cleo, size=10)
-    draw_gold(campaign, 8, seed=1)
+def checked(campaign: Campaign) -> Campaign:
+    """Five places of nine are checks; warnings from 20 % on, a pause from 50 %."""
+    small_batches(campaign, 40, hidden=5)
     Campaign.objects.update(check_warn=0.2, check_pause=0.5)
     campaign.refresh_from_db()
     return campaign
@@ -42,12 +40,12 @@ def every_third_wrong() -> Callable[[Candidate], int]:
 
 
 def do_checks(member: Membership, pairs: int, grade: Callable[[Candidate], int]) -> int:
-    """Judge checks of at least so many pairs, and the work between them rightly; how many pairs it were."""
+    """Judge batches with at least so many hidden places, and the rest of them rightly; how many places it were."""
     done = 0
     while done < pairs:
-        check = work_until_check(member, by_rank)
-        done += len(check.candidates_in_order())
-        judge_all(check, grade)
+        held = claim(member)
+        done += held.hidden
+        judge_all(held, lambda candidate: grade(candidate) if candidate.repeats_id else by_rank(candidate))
     return done
 
 
@@ -70,14 +68,14 @@ def test_within_the_tolerance_nothing_is_missed(checked: Campaign, ada: Membersh
 @pytest.mark.both_databases
 def test_a_repeat_is_held_against_her_own_grade(checked: Campaign, ada: Membership) -> None:
     """Ada differs from all others, and stays by it: that is for consensus to settle, not for a check."""
-    checked.queries.filter(kind=Kind.CHECK).update(withdrawn="2026-01-01T00:00Z", withdrawn_for="query")  # no gold
     for _ in range(3):
-        judge_all(work_until_check(ada, wrong), wrong)
+        judge_all(claim(ada), wrong)
     before = check_totals(checked)[ada.pk]
-    assert (before.pairs >= 15, before.missed) == (True, 0)
-    judge_all(work_until_check(ada, wrong), by_rank)
+    assert (before.pairs, before.missed) == (12, 0)
+    held = claim(ada)
+    judge_all(held, lambda candidate: by_rank(candidate) if candidate.repeats_id else wrong(candidate))
     after = check_totals(checked)[ada.pk]
-    assert after.missed == after.pairs - before.pairs
+    assert after.missed == after.pairs - before.pairs == held.hidden
 
 
 @pytest.mark.both_databases
@@ -99,14 +97,9 @@ def test_a_warning_then_a_pause_then_a_new_beginning(checked: Campaign, ada: Mem
 
 
 def test_fewer_than_ten_pairs_say_nothing(checked: Campaign, ada: Membership) -> None:
-    check = work_until_check(ada, by_rank)
-    check.handed = check.candidates_in_order()[:9]
-    check.places = [each.pk for each in check.handed]
-    check.save(update_fields=["places"])
-    check.batch.candidates.exclude(pk__in=check.places).delete()
-    judge_all(check, wrong)
+    assert do_checks(ada, 5, wrong) < 10
     hers = check_totals(checked)[ada.pk]
-    assert hers.missed == hers.pairs < 10
+    assert 0 < hers.missed == hers.pairs < 10
     assert recent_checks(checked)[ada.pk].recent == hers.pairs
     assert not Event.objects.exists()
 
@@ -158,10 +151,10 @@ def test_speed_is_of_first_grades(checked: Campaign, ada: Membership) -> None:
         Revision.objects.all().delete()
     judge_all(claim(ada), by_rank)
     revisions = Revision.objects.filter(judgement__annotator=ada).order_by("pk")
-    for revision, seconds in zip(revisions, (0.5, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, None), strict=True):
+    for revision, seconds in zip(revisions, (0.5, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, None), strict=True):
         with tampering():
             Revision.objects.filter(pk=revision.pk).update(seconds=seconds)
-    assert speeds(checked)[ada.pk] == Speed(judgements=9, fast=2, median=4.0)
+    assert speeds(checked)[ada.pk] == Speed(judgements=7, fast=2, median=3.0)
 
 
 @pytest.mark.both_databases

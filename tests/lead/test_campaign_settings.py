@@ -31,7 +31,7 @@ SENT = {
     "auto_second_from": "",
     "auto_close_below": "",
     "exam_rounds": "3",
-    "check_rate": "0",
+    "hidden_places": "0",
     "check_warn": "0.25",
     "check_pause": "0.4",
     "hourly_rate": "",
@@ -54,7 +54,7 @@ def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
         "title": "Our films", "padding": "1.5", "sound": "on", "play_once": "on", "watch_first": "0.25",
         "tolerance": "0", "order_seed": "-3",
         "second_from": "2.5", "auto_second_from": "3", "auto_close_below": "1.2", "exam": "on", "exam_rounds": "2",
-        "check_rate": "0.1", "check_warn": "0.2", "check_pause": "0.5", "hourly_rate": "14.00", "currency": "sgd",
+        "hidden_places": "2", "check_warn": "0.2", "check_pause": "0.5", "hourly_rate": "14.00", "currency": "sgd",
         "paid_plays": "2", "paid_beyond": "30",
     }  # fmt: skip
     answer = send(leo, **fields)
@@ -64,7 +64,7 @@ def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
     assert (campaign.watch_first, campaign.tolerance) == (0.25, 0)
     assert (campaign.order_seed, campaign.second_from) == (-3, 2.5)
     assert (campaign.auto_second_from, campaign.auto_close_below) == (3, 1.2)
-    assert (campaign.exam, campaign.exam_rounds, campaign.check_rate) == (True, 2, 0.1)
+    assert (campaign.exam, campaign.exam_rounds, campaign.hidden_places) == (True, 2, 2)
     assert (campaign.check_warn, campaign.check_pause) == (0.2, 0.5)
     assert (str(campaign.hourly_rate), campaign.currency) == ("14.00", "SGD")
     assert (campaign.paid_plays, campaign.paid_beyond) == (2, 30)
@@ -92,9 +92,8 @@ def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
         ({"auto_second_from": "1", "auto_close_below": "2"}, "at most the mean that opens the second batch"),
         ({"exam_rounds": "0"}, "greater than or equal to 1"),
         ({"exam_rounds": "11"}, "less than or equal to 10"),
-        ({"check_rate": "0.02"}, "0 for no checks, or a share from 0.05 to 0.15"),
-        ({"check_rate": "0.2"}, "0 for no checks, or a share from 0.05 to 0.15"),
-        ({"check_rate": "1e400"}, "Enter a number"),
+        ({"hidden_places": "11"}, "less than or equal to 10"),
+        ({"hidden_places": "0.2"}, "Enter a whole number"),
         ({"check_warn": "0.5"}, "at least the warning"),
         ({"check_pause": "1.1"}, "less than or equal to 1"),
         ({"paid_plays": "0"}, "greater than or equal to 1"),
@@ -215,14 +214,14 @@ def post(lead: Membership, sent: dict[str, str]) -> Any:
 
 
 def test_an_open_page_takes_nothing_back_that_others_changed(batch: Batch, leo: Membership) -> None:
-    Campaign.objects.update(hourly_rate=10, currency="SGD", check_rate=0.1)
+    Campaign.objects.update(hourly_rate=10, currency="SGD", hidden_places=1)
     sent = seen_by(leo)
-    Campaign.objects.update(title="Ours", padding=2, sound=True, hourly_rate=14, check_rate=0, exam=True)
+    Campaign.objects.update(title="Ours", padding=2, sound=True, hourly_rate=14, hidden_places=0, exam=True)
     assert post(leo, sent | {"exam_rounds": "5", "check_warn": "0.1"}).status_code == 302
     campaign = now()
     assert (campaign.exam_rounds, campaign.check_warn) == (5, 0.1)
     assert (campaign.title, campaign.padding, campaign.sound, campaign.exam) == ("Ours", 2, True, True)
-    assert (str(campaign.hourly_rate), campaign.check_rate) == ("14.00", 0)
+    assert (str(campaign.hourly_rate), campaign.hidden_places) == ("14.00", 0)
     assert not campaign.past_rates.exists()
 
 

@@ -9,10 +9,9 @@ import pytest
 from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
-from judging.models import Candidate, Kind, Query, Revision
+from judging.models import Candidate, Kind, Revision
 from judging.quality.check_results import check_totals, recent_checks
-from judging.quality.checks import draw_gold, gold
-from tests.cast import browser, by_rank, judge_all, settled_and_more, work_until_check
+from tests.cast import browser, by_rank, claim, judge_all, small_batches
 from tests.remembered import remembered
 from tests.tampering import tampering
 
@@ -20,11 +19,16 @@ from tests.tampering import tampering
 @pytest.fixture
 @remembered
 def checked(campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership) -> Campaign:
-    """Ada judged a gold check, all of it off."""
-    settled_and_more(campaign, bob, cleo)
-    draw_gold(campaign, 3, seed=1)
-    judge_all(work_until_check(ada, by_rank), lambda candidate: 4 if by_rank(candidate) < 2 else 0)
+    """Ada judged a batch of round two, in which all gold is off, of a query on whose other pairs two agreed."""
+    small_batches(campaign, 1, hidden=3)
+    judge_all(claim(bob), by_rank)
+    judge_all(claim(cleo), lambda candidate: 4 if candidate.rank == 1 else by_rank(candidate))
+    judge_all(claim(ada), off)
     return campaign
+
+
+def off(candidate: Candidate) -> int:
+    return 4 if by_rank(candidate) < 2 else 0
 
 
 def page(leo: Membership, name: str = "checks", *rest: object) -> str:
@@ -43,7 +47,7 @@ def post(leo: Membership, name: str, *rest: object, **form: Any) -> Any:
 
 def test_every_threshold_is_in_sight(checked: Campaign, leo: Membership) -> None:
     text = page(leo)
-    for words in ("15 %", "25 %", "40 %", "&gt; 1", "10 pairs", "5 other batches", "Under 2 s"):
+    for words in ("<dd>3</dd>", "25 %", "40 %", "&gt; 1", "10 pairs", "Under 2 s"):
         assert words in text, words
 
 
@@ -56,15 +60,18 @@ def test_each_number_leads_to_its_pairs(checked: Campaign, ada: Membership, leo:
         assert reverse("check-pairs", args=["films", ada.worker, show]) in text
         rows = rows_of(page(leo, "check-pairs", ada.worker, show))
         assert len(rows) == hers.pairs
-        assert all("gold" in row and "missed" in row for row in rows)
+        assert all("missed" in row for row in rows)
+    rows = rows_of(page(leo, "check-pairs", ada.worker, "all"))
+    assert sorted("gold" in row for row in rows) == [False] + [True] * 3
     assert f">0 of {standing.recent}<" not in text
 
 
 def test_the_drill_shows_what_was_expected(checked: Campaign, ada: Membership, leo: Membership) -> None:
-    pairs = Candidate.objects.filter(query__kind=Kind.CHECK, judgements__annotator=ada)
     grades = [re.findall(r'class="dot g(\d)"', row) for row in rows_of(page(leo, "check-pairs", ada.worker, "all"))]
-    wanted = [["4" if by_rank(pair) < 2 else "0", str(by_rank(pair))] for pair in pairs]
-    assert sorted(grades) == sorted(wanted)
+    gold = Candidate.objects.filter(query__kind=Kind.CHECK, judgements__annotator=ada, truth__isnull=False)
+    wanted = [[str(off(pair)), str(pair.truth)] for pair in gold]
+    assert all(expected in grades for expected in wanted)
+    assert len(wanted) == 3
 
 
 @pytest.mark.both_databases
@@ -100,25 +107,6 @@ def test_a_window_begins_anew_after_a_pause(checked: Campaign, ada: Membership, 
     assert "10 of the last 10 were off." in history
 
 
-def test_gold_is_made_by_a_button(checked: Campaign, leo: Membership) -> None:
-    source = Query.objects.filter(closed=True).exclude(text__in=gold(checked).values("text")).earliest("pk")
-    for _ in range(2):
-        assert "is a check now" in post(leo, "set-gold", query=source.pk).content.decode()
-    assert gold(checked).count() == 4
-    assert "Checks made from closed queries: 4" in post(leo, "set-gold").content.decode()
-    assert "Checks made from closed queries: 0" in post(leo, "set-gold").content.decode()
-    assert gold(checked).count() == 8
-    for query in gold(checked):
-        assert browser(leo).get(reverse("batch", args=["films", query.batch])).status_code == 200
-
-
-def test_what_cannot_be_gold_is_said(checked: Campaign, leo: Membership) -> None:
-    unsettled = Query.objects.filter(kind=Kind.POOL, closed=False).earliest("pk")
-    assert "has 0 pairs" in post(leo, "set-gold", query=unsettled.pk).content.decode()
-    for wrong in ("0", "x", "9" * 40, "²"):
-        assert post(leo, "set-gold", query=wrong).status_code == 404
-
-
 def test_unknown_people_and_views_are_not_found(checked: Campaign, ada: Membership, leo: Membership) -> None:
     client = browser(leo)
     for worker, show in ((999, "all"), (leo.worker, "all"), (ada.worker, "nothing")):
@@ -128,7 +116,6 @@ def test_unknown_people_and_views_are_not_found(checked: Campaign, ada: Membersh
 def test_before_anybody_judges_it_says_what_to_do(campaign: Campaign, leo: Membership) -> None:
     text = page(leo)
     assert "Invite annotators first" in text
-    assert "close queries" in text
     assert "no checks are given" in text
 
 

@@ -17,8 +17,8 @@ from django.utils.module_loading import import_string
 
 from campaigns.models import Membership
 from corpus.models import Clip
-from judging.models import Batch
-from tests.cast import browser, claim
+from judging.models import Assignment, Batch
+from tests.cast import browser, claim, clip_addresses
 
 LOGGING: dict[str, Any] = used.LOGGING
 GIVEN = "0123456789abcdef0123456789abcdef"
@@ -74,10 +74,11 @@ def test_the_log_and_the_problem_document_have_the_number_of_the_answer(log: Str
 
 @pytest.mark.django_db
 def test_why_a_clip_cannot_be_sent_is_one_line(log: StringIO, batch: Batch, ada: Membership) -> None:
-    clip = claim(ada).candidates_in_order()[0].clip
+    held = claim(ada)
+    clip = held.candidates_in_order()[0].clip
     assert clip
     Clip.objects.filter(pk=clip.pk).update(state=Clip.State.READY, file="clips/gone.mp4")
-    assert browser(ada).get(f"/clips/{clip.token}").status_code == 404
+    assert browser(ada).get(clip_addresses(Assignment.objects.get(pk=held.pk))[0]).status_code == 404
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
     causes = [line["message"] for line in lines if line["logger"] == "corpus.clip_files"]
     assert len(causes) == 1

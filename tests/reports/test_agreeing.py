@@ -121,10 +121,9 @@ def test_speed_is_that_of_the_first_grade(four: Campaign, ada: Membership, bob: 
 
 def test_what_does_not_count_is_not_counted(judged: Campaign, ada: Membership) -> None:
     before = agreement(read(judged), 1)
-    query = Query.objects.create(campaign=judged, kind=Kind.CHECK, query_id="c", text="checked")
+    query = Query.objects.create(campaign=judged, kind=Kind.EXAM, query_id="c", text="examined")
     Candidate.objects.create(query=query, moment_id=Candidate.objects.first().moment_id, rank=1, similarity=1)  # type: ignore[union-attr]
-    check = opening.open_batch(query, 1)
-    judge_all(check.lend_to(ada), lambda candidate: 0)
+    judge_all(opening.open_batch(query, 1).lend_to(ada), lambda candidate: 0)
     assert agreement(read(judged), 1) == before
     Query.objects.filter(query_id="7").update(withdrawn=timezone.now(), withdrawn_for="judged")
     assert agreement(read(judged), 1)["judgements"] == 0
