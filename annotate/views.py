@@ -40,7 +40,7 @@ def work(request: HttpRequest) -> HttpResponse:
 
 def _home(member: Membership) -> dict[str, Any]:
     """Return what the annotator did in a campaign, and the batch that the annotator holds, if any."""
-    live = member.assignments.live().first()
+    live = member.assignments.live().alone().first()
     return {
         "member": member,
         "campaign": member.campaign,
@@ -49,7 +49,7 @@ def _home(member: Membership) -> dict[str, Any]:
         "passed": has_just_passed(member),
         "new": not member.assignments.exists(),
         "left": len(live.unanswered()) if live else 0,
-        "batches": member.assignments.submitted().count(),
+        "batches": member.assignments.submitted().alone().count(),
         "judgements": member.judgements.count(),
         "lease": settings.ASSIGNMENT_LEASE // 60,  # minutes
         "week": own_work.week_of(member),
@@ -160,7 +160,8 @@ def clip(request: HttpRequest, token: str) -> HttpResponseBase:
 @require_safe
 def place(request: HttpRequest, token: str, key: str) -> HttpResponseBase:
     """The clip of one place of the batch in hand."""
-    return padded_clip_file(request, clip_at(access.held(request, token), key), key)
+    clip, full = clip_at(access.held(request, token), key)
+    return padded_clip_file(request, clip, key, full)
 
 
 @require_POST

@@ -98,6 +98,10 @@ SECTIONS = {
             0,
             MOST_HIDDEN,
         ),
+        "mixes_queries": Setting(
+            "Contested clips of several queries make one batch",
+            "The query then changes within the batch. Otherwise hidden places fill it with clips of its own query.",
+        ),
         "check_warn": Setting(
             "Warn from a share of missed checks of",
             "Between 0 and 1. An annotator who misses this share of the checks gets a message.",

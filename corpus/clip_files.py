@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
 TYPE = "video/mp4"
 DAY = 24 * 3600
-SMALLEST, JITTER, BOX = 16 * 1024, 4096, 8  # bytes: of a padded file, of its size, of the head of a box
+JITTER, BOX = 4096, 8  # bytes: of a padded file's size, and of the head of a box
 
 
 def clip_file(request: HttpRequest, clip: Clip) -> HttpResponseBase:
@@ -27,13 +27,13 @@ def clip_file(request: HttpRequest, clip: Clip) -> HttpResponseBase:
     return _for_a_day(_proxied(request, clip.file, clip.token))
 
 
-def padded_clip_file(request: HttpRequest, clip: Clip, key: str) -> HttpResponseBase:
+def padded_clip_file(request: HttpRequest, clip: Clip, key: str, full: int) -> HttpResponseBase:
     """Answer with the clip as one place of a batch has it: with an `ETag` and a size that no other place has.
 
-    An MP4 box without meaning follows the clip. It fills the file to one of few sizes, a fifth apart, less up to
-    `JITTER` bytes by the key.
+    An MP4 box without meaning follows the clip. It fills the file up to `full` bytes, which some clips of the batch
+    share, and a little more: up to `JITTER` bytes, by the key.
     """
-    return _for_a_day(_proxied(request, clip.file, key, padded=True))
+    return _for_a_day(_proxied(request, clip.file, key, full))
 
 
 def _for_a_day(answer: HttpResponseBase) -> HttpResponseBase:
@@ -41,22 +41,20 @@ def _for_a_day(answer: HttpResponseBase) -> HttpResponseBase:
     return answer
 
 
-def _padding(size: int, key: str) -> bytes:
-    least, full = size + BOX + JITTER, SMALLEST
-    while full < least:
-        full += full // 5
-    length = full - int(hashlib.sha256(key.encode()).hexdigest(), 16) % JITTER - size
+def _padding(size: int, full: int, key: str) -> bytes:
+    jitter = int(hashlib.sha256(key.encode()).hexdigest(), 16) % JITTER
+    length = max(full - size, 0) + jitter + BOX
     return length.to_bytes(4) + b"free" + bytes(length - BOX)
 
 
-def _proxied(request: HttpRequest, file: FieldFile, tag: str, *, padded: bool = False) -> HttpResponseBase:
+def _proxied(request: HttpRequest, file: FieldFile, tag: str, full: int = 0) -> HttpResponseBase:
     """Answer with a stored file, or with the range of it that the request asks for.
 
     Browsers keep parts of a file only if they can tell by the tag that it is the same.
     """
     try:
         content = opened(file)
-        after = _padding(content.size, tag) if padded else b""
+        after = _padding(content.size, full, tag) if full else b""
         size = content.size + len(after)
     except OSError as fault:
         _tell(file, fault)

@@ -64,7 +64,7 @@ def _checks(campaign: Campaign, number: int, chance: random.Random) -> None:
     keys = list(done.filter(batch__state=Batch.State.REVIEWED).order_by("pk").values_list("pk", flat=True))
     chosen = done.filter(pk__in=chance.sample(keys, min(len(keys), number))).order_by("pk")
     chosen = chosen.select_related("batch__query__campaign", "annotator__campaign")
-    for assignment in chosen.prefetch_related("judgements__candidate"):
+    for assignment in chosen.prefetch_related("judgements__candidate").iterator(chunk_size=20):
         _hide(assignment, chance)
 
 
@@ -72,7 +72,7 @@ def _hide(assignment: Assignment, chance: random.Random) -> None:
     pairs = [judgement.candidate for judgement in assignment.judgements.all() if judgement.seat]
     if not pairs:
         return
-    copies = hidden(assignment.annotator, assignment.batch, pairs)[:HIDDEN]
+    copies = hidden(assignment.annotator, {assignment.batch: pairs})[assignment.batch][:HIDDEN]
     own = {judgement.candidate_id: judgement.grade for judgement in assignment.judgements.all()}
     assignment.hidden, made = len(copies), Made()
     for copy in copies:

@@ -63,14 +63,20 @@ def nothing_lost(campaign: Campaign) -> Findings:
 
 
 def _places(campaign: Campaign) -> Findings:
-    """Check that the places of each assignment are candidates of its query. A later edition may have them by now."""
+    """Check that the places of each assignment are candidates of its query. A later edition may have them by now.
+
+    Places of other queries are right if the annotator has an assignment of that query, which was joined to this one.
+    """
     of_query: dict[int, Any] = dict(Candidate.objects.in_campaign(campaign).values_list("pk", "query"))
     of_query |= _queries_of_copies(campaign)
-    assignments = Assignment.objects.filter(batch__campaign=campaign).values_list("pk", "batch__query", "places")
-    for pk, query, places in assignments.order_by("pk").iterator(chunk_size=2000):
-        strange = [candidate for candidate in places if of_query.get(candidate) != query]
+    assignments = Assignment.objects.filter(batch__campaign=campaign)
+    joined = set(assignments.filter(round=2).values_list("annotator", "batch__query"))
+    columns = assignments.values_list("pk", "annotator", "batch__query", "places")
+    for pk, annotator, query, places in columns.order_by("pk").iterator(chunk_size=2000):
+        others = [of_query.get(candidate) for candidate in places if of_query.get(candidate) != query]
+        strange = sum((annotator, other) not in joined for other in others)
         if strange or not places:
-            yield f"assignment {pk} has {len(places)} places, of which {len(strange)} are not of its query"
+            yield f"assignment {pk} has {len(places)} places, of which {strange} are not of its query"
 
 
 def _queries_of_copies(campaign: Campaign) -> dict[int, Any]:
@@ -151,7 +157,7 @@ def _elsewhere() -> Q:
         candidate__batch__number=F("assignment__batch__number"),
         candidate__batch__edition__gt=F("assignment__batch__edition"),
     )
-    copy = Q(candidate__repeats__query=F("assignment__batch__query"), candidate__batch=None)
+    copy = Q(candidate__query__kind=Kind.CHECK, candidate__batch=None)
     return other & ~((same | copy) & Q(seat__isnull=True))
 
 

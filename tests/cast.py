@@ -65,8 +65,14 @@ def judge_all(assignment: Assignment, grade: Callable[[Candidate], int], submit:
     """
     graded = set(Judgement.objects.filter(annotator=assignment.annotator).values_list("candidate", flat=True))
     handed = list(enumerate(assignment.candidates_in_order(), 1))
+    holders = dict(assignment.joined.values_list("batch", "pk"))
     judgements = Judgement.objects.bulk_create(
-        Judgement(assignment=assignment, candidate=candidate, annotator=assignment.annotator, grade=grade(candidate))
+        Judgement(
+            assignment_id=holders.get(candidate.batch_id or 0, assignment.pk),
+            candidate=candidate,
+            annotator=assignment.annotator,
+            grade=grade(candidate),
+        )
         for _, candidate in handed
         if candidate.pk not in graded
     )
@@ -120,7 +126,7 @@ def expire(assignment: Assignment) -> None:
 
 def clip_addresses(assignment: Assignment) -> list[str]:
     """The addresses of the clips of an assignment, in order, as its annotator gets them."""
-    return [place["clip"] for place in assignment_data(assignment)["places"]]
+    return [place["clip"] for place in assignment_data(Assignment.objects.get(pk=assignment.pk))["places"]]
 
 
 def small_batches(campaign: Campaign, queries: int, *, size: int = 4, hidden: int = 0) -> None:

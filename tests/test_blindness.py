@@ -78,7 +78,7 @@ def worked(batch: Batch, bob: Membership, leo: Membership) -> Batch:
 
 def everything(answer: Any) -> str:
     content = content_of(answer)
-    return f"{answer.status_code} {dict(answer.items())} {answer.cookies} {content.decode()}"
+    return f"{answer.status_code} {dict(answer.items())} {answer.cookies} {content.decode(errors='replace')}"
 
 
 @pytest.fixture
@@ -195,7 +195,8 @@ def values_of(campaign: Campaign, *tokens: str) -> dict[str, list[Any]]:
         "format": ["csv"],
         "number": [1],
         "depth": [40],
-        "token": list(tokens),
+        "token": [*tokens, *Clip.objects.values_list("token", flat=True)[:1]],
+        "key": ["0" * 32],
         "pk": sorted({1, 2, 3, *batches, *candidates, *campaign.predictors.values_list("pk", flat=True)}),
         "worker": list(workers),
         "file": ["qrels.txt", "ratings.csv", "figure-6.csv", "0" * 32],
@@ -210,7 +211,7 @@ def test_nothing_that_is_hidden_reaches_an_annotators_token(
     held = claimed.json()
     clips = [place["clip"].rpartition("/")[2] for place in held["places"][:2]]
     answers = [everything(claimed)]
-    values = values_of(worked.query.campaign, held["token"], *clips)
+    values = values_of(worked.query.campaign, held["token"]) | {"key": clips}
     answers += crawl_api(program, values, ("GET", "POST", "PUT", "PATCH", "DELETE"))
     for position in (*range(1, 21), 0, 21, 10**12):
         body = {"fence": held["fence"], "key": str(uuid4())}

@@ -29,6 +29,7 @@ class Place(Shape):
     grade = serializers.IntegerField(allow_null=True, help_text="the annotator's own")
     flag = serializers.ChoiceField(Flag.Reason.choices, allow_null=True)
     comment = serializers.CharField(help_text="of the flag")
+    query = serializers.CharField(required=False, help_text="where it changes within the batch")
     note = serializers.CharField(required=False, help_text="why the clip came back, in an exam")
 
 
@@ -124,7 +125,8 @@ class ClipOfPlace(Resource, at="assignments/<slug:token>/clips/<slug:key>", name
     @reads(("video/mp4",), scope=JUDGE)
     def get(self, token: str, key: str) -> Any:
         """The clip of one place of the batch in hand; ranges are answered."""
-        return padded_clip_file(self.request._request, clip_at(access.held(self.request, token), key), key)
+        clip, full = clip_at(access.held(self.request, token), key)
+        return padded_clip_file(self.request._request, clip, key, full)
 
 
 class Judgement(Resource, at="assignments/<slug:token>/judgements/<int:position>", name="judgement"):

@@ -24,6 +24,11 @@ class Migration(migrations.Migration):
             name='hidden_places',
             field=models.PositiveSmallIntegerField(default=0, help_text='places of each batch that hold quiet checks; 0 for no checks'),
         ),
+        migrations.AddField(
+            model_name='campaign',
+            name='mixes_queries',
+            field=models.BooleanField(default=False, help_text='whether contested pairs of several queries make one batch of round two'),
+        ),
         migrations.RunPython(places_of_rate, migrations.RunPython.noop),
         migrations.RemoveConstraint(
             model_name='campaign',

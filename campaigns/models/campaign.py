@@ -135,6 +135,9 @@ class Campaign(models.Model):
     hidden_places = models.PositiveSmallIntegerField(
         default=0, help_text="places of each batch that hold quiet checks; 0 for no checks"
     )
+    mixes_queries = models.BooleanField(
+        default=False, help_text="whether contested pairs of several queries make one batch of round two"
+    )
     check_warn = models.FloatField(default=CHECK_WARN, help_text="share of missed pairs that leads to a warning")
     check_pause = models.FloatField(default=CHECK_PAUSE, help_text="share of missed pairs that leads to a pause")
     hourly_rate = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)

@@ -25,6 +25,19 @@ class Migration(migrations.Migration):
             name='hidden',
             field=models.PositiveSmallIntegerField(default=0, help_text='places with copies, which count for no consensus'),
         ),
+        migrations.AddField(
+            model_name='assignment',
+            name='joined_to',
+            field=models.ForeignKey(help_text='that in whose places it is judged', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='joined', to='judging.assignment'),
+        ),
+        migrations.RemoveConstraint(
+            model_name='assignment',
+            name='one_live_assignment_per_annotator',
+        ),
+        migrations.AddConstraint(
+            model_name='assignment',
+            constraint=models.UniqueConstraint(condition=models.Q(('joined_to', None), ('state', 'live')), fields=('annotator',), name='one_live_assignment_per_annotator'),
+        ),
         migrations.AlterField(
             model_name='assignment',
             name='slot',

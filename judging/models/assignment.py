@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Max, Q
+from django.db.models import F, Max, Q, Subquery
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
@@ -19,7 +17,7 @@ from base.database import with_clock
 from base.errors import BadValue, Stale
 from base.transactions import all_or_nothing, locked
 from campaigns.models.membership import Membership
-from judging.models.judgement import Flag, Judgement
+from judging.models.judgement import Flag, FlagQuerySet, Judgement, JudgementQuerySet
 from judging.models.pool import ANNOTATORS, Batch, Candidate, CandidateQuerySet
 from judging.models.states import AssignmentState
 
@@ -28,9 +26,13 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def live(self) -> AssignmentQuerySet:
         return self.filter(state=Assignment.State.LIVE)
 
+    def alone(self) -> AssignmentQuerySet:
+        """Return those that an annotator opens, without those that are judged in the places of another."""
+        return self.filter(joined_to=None)
+
     def held(self) -> AssignmentQuerySet:
         """Return the live assignments whose lease runs."""
-        return self.live().filter(lease__gt=Now())
+        return self.live().alone().filter(lease__gt=Now())
 
     def submitted(self) -> AssignmentQuerySet:
         return self.filter(state=Assignment.State.SUBMITTED)
@@ -41,7 +43,7 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
     def expired(self) -> AssignmentQuerySet:
         """Return the live assignments whose lease has run out."""
-        return self.live().filter(lease__lte=Now())
+        return self.live().alone().filter(lease__lte=Now())
 
     def said_since(self, instant: datetime) -> AssignmentQuerySet:
         """Return those in which something may have been said since then, found by an index for each annotator.
@@ -65,25 +67,29 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         batch: Batch,
         annotator: Membership,
         round: int,
-        pairs: list[Candidate],
-        hidden: Sequence[Candidate] = (),
+        places: list[Candidate],
         *,
         takes_slot: bool,
+        joined_to: Assignment | None = None,
+        resumes: bool = False,
     ) -> Assignment:
         """Lease the batch to the annotator: in a new assignment, or in their lapsed one under a new fence.
 
-        A lapsed one of the same round keeps what it hides. Pairs and copies come with their moments.
+        The candidates come with their moments. A lapsed assignment of the same round keeps its places and its token,
+        unless it has pairs of other batches, now or before, and the annotator does not resume it.
         """
-        places = _in_order(pairs, hidden, annotator, batch)
         values: dict[str, Any] = {"batch": batch.pk, "annotator": annotator.pk, "round": round}
-        values |= {"campaign": annotator.campaign_id, "takes_slot": takes_slot, "hidden": len(hidden)}
+        values |= {"campaign": annotator.campaign_id, "takes_slot": takes_slot}
         values |= {"lease": settings.ASSIGNMENT_LEASE, "places": json.dumps([pair.pk for pair in places])}
         limits = [annotator.campaign.most_seconds(pair.moment.length) for pair in places]
         values |= {"token": secrets.token_urlsafe(), "limits": json.dumps(limits)}
+        values["hidden"] = sum(pair.repeats_id is not None for pair in places)
+        is_mixed = any(pair.batch_id != batch.pk and pair.repeats_id is None for pair in places)
+        values |= {"joined_to": joined_to and joined_to.pk, "resumes": resumes, "is_mixed": is_mixed}
         [leased] = self.raw(with_clock(LEASE), values)
         leased.batch, leased.annotator = batch, annotator
-        leased.is_new = leased.fence == 1
-        leased.handed = places if leased.is_new else None
+        leased.is_new = leased.fence == 1 and not is_mixed
+        leased.handed = places if leased.fence == 1 else None
         if takes_slot and not leased.is_new and leased.token == values["token"]:
             # What the annotator said about the batch in another round is judged again.
             of_annotator = {"assignment__batch": batch, "assignment__annotator": annotator}
@@ -92,33 +98,35 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         return leased
 
 
-# What is hidden is drawn once for each round. Positions stand for other candidates in another round, or when something
-# comes to be hidden. A new token keeps the old page from writing then.
-LEASE = """
+# What is hidden is drawn once for each round. Positions stand for other candidates in another round, and when something
+# comes to be hidden or other batches are joined. A new token keeps the old page from writing then.
+KEPT = """judging_assignment.round = excluded.round AND (%(resumes)s OR NOT %(is_mixed)s AND NOT EXISTS (
+        SELECT 1 FROM judging_assignment AS joined WHERE joined.joined_to_id = judging_assignment.id))"""
+LEASE = f"""
 INSERT INTO judging_assignment (
-    batch_id, annotator_id, token, round, slot, lease, fence, guideline, state, places, limits, hidden)
+    batch_id, annotator_id, token, round, slot, lease, fence, guideline, state, places, limits, hidden, joined_to_id)
 VALUES (%(batch)s, %(annotator)s, %(token)s, %(round)s,
     CASE WHEN NOT %(takes_slot)s THEN NULL WHEN EXISTS (
         SELECT 1 FROM judging_assignment AS other WHERE other.batch_id = %(batch)s AND other.round = %(round)s
         AND other.slot = 1 AND other.state <> 'lapsed'
     ) THEN 2 ELSE 1 END,
-    {lease_end}, 1,
+    {{lease_end}}, 1,
     (SELECT COALESCE(MAX(version), 0) FROM campaigns_guideline WHERE campaign_id = %(campaign)s),
-    'live', %(places)s, %(limits)s, %(hidden)s)
+    'live', %(places)s, %(limits)s, %(hidden)s, %(joined_to)s)
 ON CONFLICT (batch_id, annotator_id) DO UPDATE SET
-    token = CASE WHEN judging_assignment.round = excluded.round
-        AND (judging_assignment.hidden > 0 OR excluded.hidden = 0)
+    token = CASE WHEN {KEPT} AND (judging_assignment.hidden > 0 OR excluded.hidden = 0)
         THEN judging_assignment.token ELSE excluded.token END,
     round = excluded.round, slot = excluded.slot, lease = excluded.lease, fence = judging_assignment.fence + 1,
     guideline = excluded.guideline, state = excluded.state, began = excluded.began, submitted = NULL,
-    places = CASE WHEN judging_assignment.round = excluded.round AND judging_assignment.hidden > 0
+    places = CASE WHEN {KEPT} AND judging_assignment.hidden > 0
         THEN judging_assignment.places ELSE excluded.places END,
-    limits = CASE WHEN judging_assignment.round = excluded.round AND judging_assignment.hidden > 0
+    limits = CASE WHEN {KEPT} AND judging_assignment.hidden > 0
         THEN judging_assignment.limits ELSE excluded.limits END,
-    hidden = CASE WHEN judging_assignment.round = excluded.round AND judging_assignment.hidden > 0
-        THEN judging_assignment.hidden ELSE excluded.hidden END
+    hidden = CASE WHEN {KEPT} AND judging_assignment.hidden > 0
+        THEN judging_assignment.hidden ELSE excluded.hidden END,
+    joined_to_id = excluded.joined_to_id
 RETURNING *
-"""
+"""  # noqa: S608 - of our own parts
 TAKE_UP = """
 UPDATE judging_assignment SET
     fence = CASE WHEN lease > {now} THEN fence ELSE fence + 1 END,
@@ -127,28 +135,6 @@ UPDATE judging_assignment SET
 WHERE id = %(assignment)s AND state = 'live'
 RETURNING *
 """
-
-
-def _in_order(
-    pairs: Sequence[Candidate], hidden: Sequence[Candidate], annotator: Membership, batch: Batch
-) -> list[Candidate]:
-    """Return the pairs in the annotator's own order, which says nothing about ranks or about what is hidden.
-
-    A copy of one of the pairs stands at least a third of the batch away from it. For this the pair gives way, and not
-    the copy, so that each place is as likely to be a copy's.
-    """
-    of = f"{annotator.campaign.order_seed}:{annotator.pk}:{batch.pk}"
-    drawn = sorted([*pairs, *hidden], key=lambda pair: hashlib.sha256(f"{of}:{pair.pk}".encode()).digest())
-    apart, copied = len(drawn) // 3, {copy.repeats_id for copy in hidden}
-    free = [pair.pk for pair in drawn if pair.pk not in copied and pair not in hidden]
-    at = {pair.pk: place for place, pair in enumerate(drawn)}
-    for copy in hidden:
-        original = copy.repeats_id
-        if original not in at or abs(at[original] - at[copy.pk]) >= apart:
-            continue
-        if other := next((pk for pk in free if abs(at[pk] - at[copy.pk]) >= apart), None):
-            at[original], at[other] = at[other], at[original]
-    return sorted(drawn, key=lambda pair: at[pair.pk])
 
 
 Value = TypeVar("Value", int, float)
@@ -196,6 +182,9 @@ class Assignment(models.Model):
     )
     limits = models.JSONField(default=list, help_text="the active seconds that one press may count, for each place")
     hidden = models.PositiveSmallIntegerField(default=0, help_text="places with copies, which count for no consensus")
+    joined_to = models.ForeignKey(
+        "self", models.PROTECT, null=True, related_name="joined", help_text="that in whose places it is judged"
+    )
 
     is_new = False  # whether it was handed out for the first time just now, so that nothing is said about it
     handed: list[Candidate] | None = None  # its candidates in order, once they are read
@@ -210,7 +199,9 @@ class Assignment(models.Model):
             ),
             models.UniqueConstraint(fields=["batch", "annotator"], name="one_assignment_per_batch_and_annotator"),
             models.UniqueConstraint(
-                fields=["annotator"], condition=Q(state=AssignmentState.LIVE), name="one_live_assignment_per_annotator"
+                fields=["annotator"],
+                condition=Q(state=AssignmentState.LIVE, joined_to=None),
+                name="one_live_assignment_per_annotator",
             ),
             models.CheckConstraint(
                 condition=Q(round__in=[1, 2]) | Q(slot__isnull=True), name="assignment_of_round_one_or_two"
@@ -238,11 +229,28 @@ class Assignment(models.Model):
         return self.slot is None and self.round > 1
 
     @property
+    def answers(self) -> tuple[JudgementQuerySet, FlagQuerySet]:
+        """The judgements of its candidates by its annotator, and the flags, also those that were taken back.
+
+        They may belong to assignments that are joined to it.
+        """
+        judgements = Judgement.objects.filter(annotator=self.annotator_id, candidate__in=self.places)
+        flags = Flag.recorded.filter(assignment__annotator=self.annotator_id, candidate__in=self.places)
+        return judgements, flags
+
+    @property
     def presses(self) -> int:
         """The number of the last press that is stored of it; 0 if there is none."""
-        latest = Max("judgements__revisions__press"), Max("flags__press")
-        numbers = Assignment.objects.filter(pk=self.pk).values_list(*latest).get()
-        return max(number or 0 for number in numbers)
+        judgements, flags = self.answers
+        last = judgements.order_by().values("annotator").annotate(last=Max("revisions__press"))
+        of_flags = flags.order_by().values("assignment__annotator").annotate(last=Max("press"))
+        numbers = Subquery(last.values("last")), Subquery(of_flags.values("last"))
+        return max(number or 0 for number in Assignment.objects.filter(pk=self.pk).values_list(*numbers).get())
+
+    def holder_of(self, candidate: int) -> int:
+        """Return the primary key of the assignment that the candidate's judgement belongs to: its own or a joined."""
+        joined = self.joined.filter(batch__candidates=candidate).values_list("pk", flat=True)
+        return joined.first() or self.pk
 
     @property
     def candidates(self) -> CandidateQuerySet:
@@ -256,7 +264,7 @@ class Assignment(models.Model):
     def candidates_in_order(self) -> list[Candidate]:
         """Return the candidates in the order in which the annotator gets them."""
         if self.handed is None:
-            by_key = Candidate.objects.select_related("moment", "clip").in_bulk(self.places)
+            by_key = Candidate.objects.select_related("moment", "clip", "query").in_bulk(self.places)
             self.handed = [by_key[candidate] for candidate in self.places]
         return self.handed
 
@@ -281,18 +289,27 @@ class Assignment(models.Model):
         return bool(self.submitted) or self.judgements.filter(reopening__isnull=False).exists()
 
     def give_back(self) -> None:
-        """End the assignment, live or submitted, and free its slot. The caller holds the batch's lock."""
+        """End the assignment, live or submitted, and free its slot. The caller holds the batch's lock.
+
+        What is joined to it ends too if it is live. One that is joined to another ends by itself: its places then only
+        fill the other.
+        """
         ended = {"state": Assignment.State.LAPSED, "fence": F("fence") + 1}
-        Assignment.objects.filter(pk=self.pk).update(**ended)
-        if self.slot:
-            Batch.objects.get(pk=self.batch_id).free_slot()
+        for each in [self, *self.joined.live().order_by("batch")]:
+            Assignment.objects.filter(pk=each.pk).update(**ended)
+            if each.slot:
+                locked(Batch.objects.filter(pk=each.batch_id)).get().free_slot()
 
     def lapse(self) -> None:
         """End an expired assignment and free its slot, unless it is renewed or submitted at this moment."""
-        batch = locked(Batch.objects.filter(pk=self.batch_id), skip_locked=True).first()
+        joined = list(self.joined.live())
+        batches = Batch.objects.filter(pk__in=[each.batch_id for each in (self, *joined)])
+        free = list(locked(batches, skip_locked=True).order_by("pk"))
         expired = Assignment.objects.expired().filter(pk=self.pk)
-        if batch and expired.update(state=Assignment.State.LAPSED) and self.slot:
-            batch.free_slot()
+        if len(free) == 1 + len(joined) and expired.update(state=Assignment.State.LAPSED) and self.slot:
+            self.joined.live().update(state=Assignment.State.LAPSED)
+            for batch in free:
+                batch.free_slot()
 
     @all_or_nothing
     def take_away(self) -> bool:
@@ -301,18 +318,22 @@ class Assignment(models.Model):
         It gets a new fence and a new token, so that the annotator's open page can neither write nor resume it. Return
         False if the assignment was not live any more; then nothing changes.
         """
-        batch = locked(Batch.objects.filter(pk=self.batch_id)).get()
+        joined = list(self.joined.live())
+        batches = list(locked(Batch.objects.filter(pk__in=[each.batch_id for each in (self, *joined)])).order_by("pk"))
         live = Assignment.objects.live().filter(pk=self.pk)
         ended = {"state": Assignment.State.LAPSED, "fence": F("fence") + 1, "token": secrets.token_urlsafe()}
         taken = bool(live.update(**ended))
         if taken and self.slot:
-            batch.free_slot()
+            self.joined.live().update(state=Assignment.State.LAPSED)
+            for batch in batches:
+                batch.free_slot()
         return taken
 
     def unanswered(self) -> list[int]:
         """Return the positions that have neither a grade nor a flag."""
-        answered = set(self.judgements.not_returned().values_list("candidate", flat=True))
-        answered |= set(self.flags.not_returned().values_list("candidate", flat=True))
+        judgements, flags = self.answers
+        answered = set(judgements.not_returned().values_list("candidate", flat=True))
+        answered |= set(flags.filter(taken_back=None).not_returned().values_list("candidate", flat=True))
         return [position for position, candidate in enumerate(self.places, 1) if candidate not in answered]
 
     def extend_lease(self, fence: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -339,15 +340,35 @@ class Batch(models.Model):
         preparing = Batch.objects.filter(pk=self.pk, state=Batch.State.PREPARING)
         return bool(preparing.update(state=Batch.State.OPEN))
 
-    def hand_to(
-        self, annotator: Membership, pairs: list[Candidate] | None = None, hidden: Sequence[Candidate] = ()
-    ) -> Assignment:
-        """Give the annotator a free slot. The caller holds the batch's lock, and may have read the round's pairs.
+    def in_order(
+        self, annotator: Membership, pairs: list[Candidate], hidden: Sequence[Candidate] = ()
+    ) -> list[Candidate]:
+        """Return pairs and hidden copies in the annotator's own order, which tells neither ranks nor what is hidden.
 
-        Hidden places hold copies, whose judgements do not count (`judging.quality.checks`).
+        A copy of one of the pairs stands at least a third of all away from it. For this the pair gives way, and not the
+        copy, so that each place is as likely to be a copy's.
         """
-        pairs = list(self.in_round.select_related("moment")) if pairs is None else pairs
-        assignment = self.assignments.lease_out(self, annotator, self.round, pairs, hidden, takes_slot=True)
+        of = f"{annotator.campaign.order_seed}:{annotator.pk}:{self.pk}"
+        drawn = sorted([*pairs, *hidden], key=lambda pair: hashlib.sha256(f"{of}:{pair.pk}".encode()).digest())
+        apart, copied = len(drawn) // 3, {copy.repeats_id for copy in hidden}
+        free = [pair.pk for pair in drawn if pair.pk not in copied and pair not in hidden]
+        at = {pair.pk: place for place, pair in enumerate(drawn)}
+        for copy in hidden:
+            original = copy.repeats_id
+            if original not in at or abs(at[original] - at[copy.pk]) >= apart:
+                continue
+            if other := next((pk for pk in free if abs(at[pk] - at[copy.pk]) >= apart), None):
+                at[original], at[other] = at[other], at[original]
+        return sorted(drawn, key=lambda pair: at[pair.pk])
+
+    def hand_to(self, annotator: Membership, places: list[Candidate] | None = None, **more: Any) -> Assignment:
+        """Give the annotator a free slot. The caller holds the batch's lock.
+
+        The places are the pairs of the round in the annotator's order, unless the caller says more. For what else there
+        may be, see `AssignmentQuerySet.lease_out`.
+        """
+        places = places or self.in_order(annotator, list(self.in_round.select_related("moment")))
+        assignment = self.assignments.lease_out(self, annotator, self.round, places, takes_slot=True, **more)
         self.taken += 1
         self.begun = True
         self.save(update_fields=["taken", "begun"])
@@ -362,7 +383,8 @@ class Batch(models.Model):
         if round > 1:
             of_annotator = {"judgements__assignment__batch": self, "judgements__assignment__annotator": annotator}
             pairs = pairs.filter(**of_annotator, judgements__returned__isnull=False)
-        return self.assignments.lease_out(self, annotator, round, list(pairs), takes_slot=False)
+        places = self.in_order(annotator, list(pairs))
+        return self.assignments.lease_out(self, annotator, round, places, takes_slot=False)
 
     def free_slot(self) -> None:
         """Note that one slot of this round is free again. The caller holds the batch's lock."""

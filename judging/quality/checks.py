@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
@@ -20,23 +20,35 @@ from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, 
 from judging.quality.check_results import ENOUGH, RecentChecks, recent_checks
 
 
-def hidden(annotator: Membership, batch: Batch, pairs: Sequence[Candidate]) -> list[Candidate]:
-    """Return copies for the hidden places of a batch, which fill it to the campaign's size as far as there are any.
+def hidden(annotator: Membership, parts: Mapping[Batch, Sequence[Candidate]]) -> dict[Batch, list[Candidate]]:
+    """Return the copies that are hidden among each batch's pairs: as many as fill all together to the campaign's size.
+
+    The caller holds the batches' locks, and gives the pairs of the round.
+    """
+    campaign, first = annotator.campaign, next(iter(parts))
+    drawn: Counter[Batch] = Counter()
+    if campaign.hidden_places:
+        each_pair = [batch for batch, pairs in parts.items() for _ in pairs]
+        for place in range(campaign.batch_size + campaign.hidden_places - len(each_pair)):
+            drawn[each_pair[int(chance(campaign, annotator.pk, first.pk, place) * len(each_pair))]] += 1
+    return {batch: _hidden(annotator, batch, pairs, drawn[batch]) for batch, pairs in parts.items()}
+
+
+def _hidden(annotator: Membership, batch: Batch, pairs: Sequence[Candidate], wanted: int) -> list[Candidate]:
+    """Return up to so many copies of pairs of the batch's query.
 
     Gold and repeats of pairs that the batch does not hold come first; where they are fewer than the campaign's hidden
     places, repeats of pairs of this very batch. Other settled pairs of the query, and more of its own, fill the rest.
-    The caller holds the batch's lock, and gives the pairs of the round.
     """
-    campaign = annotator.campaign
-    if not campaign.hidden_places:
+    if not wanted:
         return []
-    wanted = campaign.batch_size + campaign.hidden_places - len(pairs)
     own, found = list[Any](), list[Any]()
-    for each in sorted(_copyable(annotator, batch), key=lambda pair: chance(campaign, annotator.pk, batch.pk, pair.pk)):
+    of = annotator.campaign, annotator.pk, batch.pk
+    for each in sorted(_copyable(annotator, batch), key=lambda pair: chance(*of, pair.pk)):
         (own if each in pairs else found).append(each)
     checks = _spread([each for each in found if each.is_own or (each.is_clear and not each.is_known)])
     fill = [each for each in found if each.is_settled and not (each.is_clear or each.is_known)]
-    first = max(0, campaign.hidden_places - len(checks))
+    first = max(0, annotator.campaign.hidden_places - len(checks))
     return _copies(batch, [*checks, *own[:first], *fill, *own[first:]][:wanted])
 
 
@@ -61,7 +73,7 @@ def _copyable(annotator: Membership, batch: Batch) -> QuerySet[Any]:
         is_own=_whether(Q(Exists(own.filter(assignment__state=Assignment.State.SUBMITTED)))),
         is_clear=_whether(settled & Q(escalated=False) & ~Q(Exists(another)) & ~Q(Exists(examined))),
     )
-    return pairs.select_related("moment", "clip")
+    return pairs.select_related("moment", "clip", "query")
 
 
 def _whether(condition: Q) -> ExpressionWrapper[Any]:
@@ -89,10 +101,8 @@ def _copies(batch: Batch, pairs: list[Any]) -> list[Candidate]:
     if not pairs:
         return []
     of_query = {"campaign_id": batch.campaign_id, "kind": Kind.CHECK, "query_id": f"check:{batch.query_id}"}
-    query = Query.objects.filter(**of_query).first()
-    if query is None:
-        source = Query.objects.get(pk=batch.query_id)
-        query, _made = Query.objects.get_or_create(**of_query, defaults={"text": source.text, "split": source.split})
+    source = pairs[0].query
+    query, _made = Query.objects.get_or_create(**of_query, defaults={"text": source.text, "split": source.split})
     copies = [
         Candidate(
             query=query,

@@ -125,7 +125,7 @@ def bring_back(query: Query) -> None:
 def hand_over(member: Membership, by: Membership | None, reason: str) -> None:
     """Take the member's batch away at once. Its judgements stay on record and do not count."""
     member.lock()
-    if (live := member.assignments.live().first()) and live.take_away():
+    if (live := member.assignments.live().alone().first()) and live.take_away():
         member.events.create(kind=Event.Kind.HANDED_OVER, by=by, reason=reason)
 
 

@@ -22,6 +22,7 @@ from judging.models.states import AssignmentState
 from judging.pool.clips import hurry
 from judging.quality import checks, exam
 
+Parts = dict[Batch, list[Candidate]]  # batches that are handed out together, each with the pairs of its round
 STUCK_AFTER = timedelta(days=1)  # that a contested batch finds nobody, or an exam is not marked
 
 
@@ -48,7 +49,7 @@ def claim(annotator: Membership) -> Assignment | None:
 def _held_by(annotator: Membership) -> Assignment | None:
     """Return the assignment in the annotator's hands. End those that others let expire."""
     in_hands = Q(annotator=annotator) | Q(annotator__campaign=annotator.campaign_id, lease__lte=Now())
-    live = list(Assignment.objects.live().filter(in_hands))
+    live = list(Assignment.objects.live().alone().filter(in_hands))
     own = next((each for each in live if each.annotator_id == annotator.pk), None)
     if held := own and own.take_up():
         return held
@@ -61,11 +62,41 @@ def _free_batch_for(annotator: Membership) -> Assignment | None:
     while batch := _free_batch(annotator):
         # The lock protects the batch's row only. Its query may have been withdrawn while this process waited. What the
         # annotator did cannot have changed, because the annotator's row is locked too.
-        still_free = batch.in_round.filter(batch__in=with_free_slot().filter(pk=batch.pk))
-        still_free = still_free.select_related("clip", "moment")
-        if pairs := list(still_free):
-            return batch.hand_to(annotator, pairs, checks.hidden(annotator, batch, pairs))
+        if pairs := _still_free(batch):
+            return _hand(annotator, {batch: pairs} | _contested_too(annotator, batch, pairs))
     return None
+
+
+def _still_free(batch: Batch) -> list[Candidate]:
+    """Return the pairs of the round, or none if nobody may claim the batch any more."""
+    pairs = batch.in_round.filter(batch__in=with_free_slot().filter(pk=batch.pk))
+    return list(pairs.select_related("clip", "moment", "query"))
+
+
+def _hand(annotator: Membership, parts: Parts) -> Assignment:
+    """Give the annotator batches, mostly one, in the places of the first, with what is hidden among them."""
+    hidden = checks.hidden(annotator, parts)
+    places = {batch: batch.in_order(annotator, pairs, hidden[batch]) for batch, pairs in parts.items()}
+    first, *others = parts
+    handed = first.hand_to(annotator, [pair for batch in parts for pair in places[batch]])
+    for batch in others:
+        batch.hand_to(annotator, parts[batch], joined_to=handed)
+    return handed
+
+
+def _contested_too(annotator: Membership, batch: Batch, pairs: list[Candidate]) -> Parts:
+    """Return other batches in round two, each of another query, whose pairs fit into one batch beside these."""
+    campaign, parts = annotator.campaign, Parts()
+    room = campaign.batch_size - len(pairs)
+    if not campaign.mixes_queries or batch.round == 1:
+        return parts
+    for free in claimable_by(annotator):
+        # Each has a contested pair at least.
+        for other in locked(free.filter(round=2).exclude(query=batch.query_id), skip_locked=True)[:room]:
+            pairs, known = _still_free(other), {each.query_id for each in parts}
+            if pairs and len(pairs) <= room and other.query_id not in known:
+                parts[other], room = pairs, room - len(pairs)
+    return parts
 
 
 def _free_batch(annotator: Membership) -> Batch | None:
@@ -100,7 +131,19 @@ def resume(assignment: Assignment) -> Assignment:
         )
     if annotator.assignments.live().exists():
         raise WrongState(gettext("You have another batch in your hands. Submit that one first."))
-    return batch.hand_to(annotator) if needs_slot else batch.lend_to(annotator, assignment.round)
+    if not needs_slot:
+        return batch.lend_to(annotator, assignment.round)
+    resumed = batch.hand_to(annotator, assignment.candidates_in_order(), resumes=True)
+    for joined in assignment.joined.filter(state=Assignment.State.LAPSED).order_by("batch"):
+        _join_again(joined, resumed, annotator)
+    return resumed
+
+
+def _join_again(joined: Assignment, resumed: Assignment, annotator: Membership) -> None:
+    """Give back what was joined to a resumed assignment, unless it has gone to others: its places only fill then."""
+    batch = locked(with_free_slot().filter(pk=joined.batch_id, round=joined.round)).first()
+    if batch:
+        batch.hand_to(annotator, joined.candidates_in_order(), joined_to=resumed, resumes=True)
 
 
 def claimable_by(annotator: Membership) -> Iterator[BatchQuerySet]:

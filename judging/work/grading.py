@@ -84,7 +84,8 @@ def _judge(writer: Assignment | saving.Writer, fence: int, entry: _Press) -> Rev
     held = saving.hold(writer, fence)
     if held is None:
         return None
-    assignment, candidate = Assignment(pk=held.assignment), at_position(held.places, entry.position)
+    candidate = at_position(held.places, entry.position)
+    assignment = Assignment(pk=held.assignment, annotator_id=held.annotator, places=held.places)
     press = assignment.presses if entry.number is None else entry.number
     graded = saving.grade(held, candidate, entry.grade, press, entry.key)
     if graded is None:
@@ -119,8 +120,8 @@ def _judged_before(writer: Assignment | saving.Writer, entry: _Press) -> Revisio
     known = Revision.objects.filter(key=entry.key).select_related("judgement__assignment").first()
     if known is None:
         raise taken_from_you()
-    stored = (known.judgement.assignment_id, known.judgement.candidate_id, known.grade)
-    if stored != (assignment.pk, assignment.candidate_at(entry.position), entry.grade):
+    stored = (known.judgement.annotator_id, known.judgement.candidate_id, known.grade)
+    if stored != (assignment.annotator_id, assignment.candidate_at(entry.position), entry.grade):
         raise KeyReused(f"key: {entry.key} came before with another grade or place; expected a new key for each press")
     return known
 
@@ -144,19 +145,20 @@ def flag(
     """
     candidate = assignment.candidate_at(position)
     if known := Flag.recorded.filter(key=key).first():
-        stored = (known.assignment_id, known.candidate_id, known.reason, known.comment)
-        if stored == (assignment.pk, candidate, reason, comment):
+        stored = (known.assignment.annotator_id, known.candidate_id, known.reason, known.comment)
+        if stored == (assignment.annotator_id, candidate, reason, comment):
             return known
         raise KeyReused(f"key: {key} came before with another flag or place; expected a new key for each press")
     assignment.extend_lease(fence)
     limit = at_position(assignment.limits, position)
     press = assignment.presses if press is None else press
     earlier, later = _flags(assignment, candidate, press)
-    graded = Revision.objects.filter(judgement__assignment=assignment, judgement__candidate=candidate)
+    graded = Revision.objects.filter(judgement__annotator=assignment.annotator_id, judgement__candidate=candidate)
     overtaken = bool(later) or graded.filter(press__gt=press).exists()
     if not overtaken:
         _take_back(earlier)
-    flag = assignment.flags.create(
+    flag = Flag.objects.create(
+        assignment_id=assignment.holder_of(candidate),
         candidate_id=candidate,
         reason=reason,
         comment=comment,
@@ -178,18 +180,18 @@ def unflag(assignment: Assignment, position: int, *, fence: int, key: UUID, pres
     """
     candidate = assignment.candidate_at(position)
     if earlier := Flag.recorded.filter(taken_back_key=key).first():
-        if (earlier.assignment_id, earlier.candidate_id) == (assignment.pk, candidate):
+        if (earlier.assignment.annotator_id, earlier.candidate_id) == (assignment.annotator_id, candidate):
             return
         raise KeyReused(f"key: {key} took another flag back before; expected a new key for each press")
     assignment.extend_lease(fence)
-    flags = assignment.flags.filter(candidate=candidate)
+    flags = Flag.objects.filter(assignment__annotator=assignment.annotator_id, candidate=candidate)
     flags = flags if press is None else flags.filter(press__lte=press)
     flags.update(taken_back=Now(), taken_back_key=key)
 
 
 def _flags(assignment: Assignment, candidate: int, press: int) -> tuple[list[Flag], list[Flag]]:
     """Return all flags of a candidate, also those that were taken back: those up to a press, and the later ones."""
-    flags = list(Flag.recorded.filter(assignment=assignment, candidate=candidate))
+    flags = list(Flag.recorded.filter(assignment__annotator=assignment.annotator_id, candidate=candidate))
     return [flag for flag in flags if flag.press <= press], [flag for flag in flags if flag.press > press]
 
 
@@ -203,5 +205,5 @@ def overtaken_by(stored: Revision | Flag) -> dict[str, int]:
     """Return the number of the last press, for a program whose press came after a later one; else nothing."""
     if not stored.overtaken:
         return {}
-    assignment = stored.judgement.assignment if isinstance(stored, Revision) else stored.assignment
-    return {"overtaken": assignment.presses}
+    holder = stored.judgement.assignment if isinstance(stored, Revision) else stored.assignment
+    return {"overtaken": (holder.joined_to or holder).presses}

@@ -7,9 +7,10 @@ weeks apart, show the same clip.
 from __future__ import annotations
 
 import hmac
+from bisect import bisect_left
 from typing import Any
 
-from django.shortcuts import get_object_or_404
+from django.http import Http404
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext, gettext_noop
@@ -17,13 +18,16 @@ from django.utils.translation import gettext, gettext_noop
 from corpus.models import Clip
 from judging.models import Assignment, Candidate, Flag
 
+SIZES = 5  # of the files that an annotator gets of an assignment
+
 
 def assignment_data(assignment: Assignment, route: str = "place") -> dict[str, Any]:
     """Return what an annotator gets of an assignment, ready for JSON: opaque clip addresses and their own answers.
 
-    `route` is the name of the address of clips.
+    `route` is the name of the address of clips. Places say their query if it changes from one to another.
     """
     grades, flags, presses = _answers(assignment)
+    queries = {candidate.query.text for candidate in assignment.candidates_in_order()}
     places = [
         {
             "clip": _address(assignment, candidate, route),
@@ -32,6 +36,7 @@ def assignment_data(assignment: Assignment, route: str = "place") -> dict[str, A
             "comment": flags[candidate.pk].comment if candidate.pk in flags else "",
         }
         | ({"note": candidate.why or gettext(AGAIN)} if assignment.is_again else {})
+        | ({"query": candidate.query.text} if len(queries) > 1 else {})
         for candidate in assignment.candidates_in_order()
     ]
     numbers = {"fence": assignment.fence, "presses": presses}
@@ -42,9 +47,10 @@ def _answers(assignment: Assignment) -> tuple[dict[int, int], dict[int, Flag], i
     """Return what the annotator has answered: grades and flags by candidate, and the number of the last press."""
     if assignment.is_new:
         return {}, {}, 0
-    grades = dict(assignment.judgements.not_returned().values_list("candidate", "grade"))
-    flags = {flag.candidate_id: flag for flag in assignment.flags.not_returned()}
-    return grades, flags, assignment.presses
+    judgements, flags = assignment.answers
+    grades = dict(judgements.not_returned().values_list("candidate", "grade"))
+    flagged = {flag.candidate_id: flag for flag in flags.filter(taken_back=None).not_returned()}
+    return grades, flagged, assignment.presses
 
 
 def _address(assignment: Assignment, candidate: Candidate, route: str) -> str | None:
@@ -58,10 +64,21 @@ def _key(assignment: Assignment, candidate: int) -> str:
     return salted_hmac("judging.place", f"{assignment.token}:{candidate}", algorithm="sha256").hexdigest()[:32]
 
 
-def clip_at(assignment: Assignment, key: str) -> Clip:
-    """Return the ready clip of the place that the key of an address stands for. Raise Http404 if there is none."""
-    here = [candidate for candidate in assignment.places if hmac.compare_digest(_key(assignment, candidate), key)]
-    return get_object_or_404(Clip, candidates__in=here, state=Clip.State.READY)
+def clip_at(assignment: Assignment, key: str) -> tuple[Clip, int]:
+    """Return the ready clip of the place that the key of an address stands for, and the size to which it is filled.
+
+    The clips of an assignment are filled to a few sizes, that of the largest in each fifth, so that a size does not
+    tell that two places show the same clip. Raise Http404 if there is no such clip.
+    """
+    ready = Candidate.objects.filter(pk__in=assignment.places, clip__state=Clip.State.READY).select_related("clip")
+    clips = {each.pk: each.clip for each in ready if each.clip}
+    here = next((pk for pk in clips if hmac.compare_digest(_key(assignment, pk), key)), None)
+    if here is None:
+        raise Http404
+    sizes = sorted(clip.size or 0 for clip in clips.values())
+    least = bisect_left(sizes, clips[here].size or 0)
+    fifth = least * SIZES // len(sizes)
+    return clips[here], sizes[-(-(fifth + 1) * len(sizes) // SIZES) - 1] or 1
 
 
 # Says that a grade was wrong, but not whether it was too high or too low.

@@ -45,9 +45,13 @@ RECORDED = f"""
         SELECT same.id FROM judging_judgement AS same WHERE same.assignment_id IN ({RECENT}))),
     (SELECT SUM(seconds) FROM judging_flag WHERE at >= %(began)s AND assignment_id IN ({RECENT}))
 """  # noqa: S608 - of our own parts
+# The assignment itself, or the one that is joined to it and holds the candidate.
+HOLDER = """COALESCE((SELECT joined.id FROM judging_assignment AS joined
+    JOIN judging_candidate AS pair ON pair.batch_id = joined.batch_id
+    WHERE joined.joined_to_id = %(assignment)s AND pair.id = %(candidate)s), %(assignment)s)"""
 GRADE = f"""
 INSERT INTO judging_judgement (assignment_id, candidate_id, annotator_id, grade)
-SELECT %(assignment)s, %(candidate)s, %(annotator)s, %(grade)s
+SELECT {HOLDER}, %(candidate)s, %(annotator)s, %(grade)s
 WHERE NOT EXISTS (SELECT 1 FROM judging_revision WHERE key = %(key)s)
 ON CONFLICT (candidate_id, annotator_id) DO UPDATE SET grade = CASE WHEN EXISTS (
     SELECT 1 FROM judging_revision AS later
@@ -56,7 +60,7 @@ ON CONFLICT (candidate_id, annotator_id) DO UPDATE SET grade = CASE WHEN EXISTS 
 RETURNING id,
     (SELECT COUNT(*) FROM judging_revision AS own WHERE own.judgement_id = judging_judgement.id),
     (SELECT MAX(own.press) FROM judging_revision AS own WHERE own.judgement_id = judging_judgement.id),
-    EXISTS (SELECT 1 FROM judging_flag WHERE assignment_id = %(assignment)s AND candidate_id = %(candidate)s),
+    EXISTS (SELECT 1 FROM judging_flag WHERE assignment_id = {HOLDER} AND candidate_id = %(candidate)s),
     {RECORDED}
 """  # noqa: S608 - of our own parts
 REVISE = """

@@ -24,7 +24,9 @@ def submit(assignment: Assignment, fence: int) -> None:
     # The membership may change below. It is locked before the batch, as in a claim.
     if assignment.slot is None or assignment.hidden:
         locked(Membership.objects.filter(pk=assignment.annotator_id)).get()
-    batch = locked(Batch.objects.filter(pk=assignment.batch_id)).get()
+    joined = list(assignment.joined.live())
+    batches = Batch.objects.filter(pk__in=[each.batch_id for each in (assignment, *joined)])
+    held = {batch.pk: batch for batch in locked(batches).order_by("pk")}
     assignment.refresh_from_db()
     if assignment.state == Assignment.State.SUBMITTED:
         return
@@ -32,7 +34,15 @@ def submit(assignment: Assignment, fence: int) -> None:
     if missing := assignment.unanswered():
         positions = ", ".join(map(str, missing))
         raise WrongState(gettext("Not judged yet: {places}. Grade or flag each, then submit.").format(places=positions))
-    _count(assignment)
+    for each in (assignment, *assignment.joined.live()):
+        _count(each)
+        _conclude(each, held[each.batch_id])
+    if assignment.hidden:
+        checks.warn_or_pause(assignment.annotator)
+
+
+def _conclude(assignment: Assignment, batch: Batch) -> None:
+    """Do what follows for the batch of a submitted assignment, or for the annotator if it is one of the exam."""
     if assignment.slot:
         batch.conclude()
         if batch.state == Batch.State.SETTLED:
@@ -40,8 +50,6 @@ def submit(assignment: Assignment, fence: int) -> None:
         follow_policy(batch)
     elif batch.kind == Kind.EXAM:
         exam.finish_round(assignment.annotator)
-    if assignment.hidden:
-        checks.warn_or_pause(assignment.annotator)
 
 
 def _count(assignment: Assignment) -> None:

@@ -65,7 +65,7 @@ def detail(request: HttpRequest, name: str, worker: int) -> HttpResponse:
         events=person.events.select_related("by__user"),
         days=days_of(person),
         days_shown=DAYS_SHOWN,
-        live=person.assignments.live().select_related("batch__query").first(),
+        live=person.assignments.live().alone().select_related("batch__query").first(),
         roles=[(role, words) for role, words in Membership.Role.choices if role != person.role],
         may_let_create=may_let_create(lead, person),
         creates=may_create_campaigns(person.user),

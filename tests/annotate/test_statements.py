@@ -54,6 +54,7 @@ def test_a_save(batch: Batch, ada: Membership) -> None:
 def test_a_claim(campaign: Campaign, batch: Batch, ada: Membership, checks: float) -> None:
     Campaign.objects.update(hidden_places=checks)
     client = browser(ada)
-    assert handed(client, accept="application/json") <= CLAIM
+    first = handed(client, accept="application/json")
+    assert first <= CLAIM + (6 if checks else 0)  # to look for copies and to make them, and once for a query to make it
     assert handed(client, accept="application/json") <= CLAIM  # the same batch again
     assert handed(client) <= CLAIM

@@ -83,6 +83,7 @@ def known(campaign: Campaign, batch: Batch, ada: Membership, bob: Membership, le
     moment = held.candidates_in_order()[0].moment
     clip = Clip.objects.create(video=moment.video, start=0, end=1, audience="films", state=Clip.State.READY)
     clip.file.save("clip.mp4", ContentFile(b"0123456789"))
+    Candidate.objects.filter(pk=held.places[0]).update(clip=clip)
     let_create(leo.user)
     draft = Draft.objects.create(owner=leo.user)
     freeze(campaign, leo, "CC0-1.0")

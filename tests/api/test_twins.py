@@ -83,7 +83,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "search": ("api-search",),
     "search-cut": ("api-search-clip",),
     "campaign-settings": ("api-settings",),
-    "checks": ("api-checks", "api-gold", "api-gold-sources"),
+    "checks": ("api-checks",),
     "check-pairs": ("api-check-pairs",),
     "messages": ("api-messages",),
     "send-message": ("api-messages",),

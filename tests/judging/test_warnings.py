@@ -141,7 +141,7 @@ def test_nobody_is_stopped_or_warned_for_speed_alone(checked: Campaign, ada: Mem
         Revision.objects.filter(judgement__annotator=ada).update(seconds=0.1)
     do_checks(ada, 10, by_rank)
     ada.refresh_from_db()
-    assert speeds(checked)[ada.pk].fast > 100
+    assert speeds(checked)[ada.pk].fast > 50
     assert (ada.state, Event.objects.count(), Message.objects.count()) == ("active", 0, 0)
 
 

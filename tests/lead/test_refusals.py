@@ -17,7 +17,6 @@ def forms(batch: Batch, lead: Membership) -> dict[str, tuple[str, dict[str, str]
     assert settled
     return {
         "adjudicate": (reverse("adjudicate", args=["films", settled.pk]), {"grade": "1", "reason": "mine"}),
-        "set-gold": (reverse("set-gold", args=["films"]), {"query": str(query.pk)}),
         "person-change": (
             reverse("person-change", args=["films", lead.worker]),
             {"verb": "pause", "reason": "for a day"},
@@ -25,7 +24,7 @@ def forms(batch: Batch, lead: Membership) -> dict[str, tuple[str, dict[str, str]
     }
 
 
-@pytest.mark.parametrize("name", ["adjudicate", "set-gold", "person-change"])
+@pytest.mark.parametrize("name", ["adjudicate", "person-change"])
 def test_a_page_says_why_and_nothing_is_changed(settled: Batch, leo: Membership, name: str) -> None:
     address, form = forms(settled, leo)[name]
     answer = browser(leo).post(address, form, follow=True)
@@ -50,7 +49,7 @@ def test_a_wrong_value_is_no_dead_end(batch: Batch, leo: Membership, ada: Member
     assert "Add queries to it" in " ".join(answer.content.decode().split())
 
 
-@pytest.mark.parametrize("name", ["adjudicate", "set-gold", "person-change"])
+@pytest.mark.parametrize("name", ["adjudicate", "person-change"])
 def test_json_gets_the_problem_document(settled: Batch, leo: Membership, name: str) -> None:
     address, form = forms(settled, leo)[name]
     answer = browser(leo).post(address, form, headers={"Accept": "application/json"})

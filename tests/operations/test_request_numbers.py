@@ -17,7 +17,7 @@ from django.utils.module_loading import import_string
 
 from campaigns.models import Membership
 from corpus.models import Clip
-from judging.models import Assignment, Batch
+from judging.models import Batch
 from tests.cast import browser, claim, clip_addresses
 
 LOGGING: dict[str, Any] = used.LOGGING
@@ -78,7 +78,7 @@ def test_why_a_clip_cannot_be_sent_is_one_line(log: StringIO, batch: Batch, ada:
     clip = held.candidates_in_order()[0].clip
     assert clip
     Clip.objects.filter(pk=clip.pk).update(state=Clip.State.READY, file="clips/gone.mp4")
-    assert browser(ada).get(clip_addresses(Assignment.objects.get(pk=held.pk))[0]).status_code == 404
+    assert browser(ada).get(clip_addresses(held)[0]).status_code == 404
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
     causes = [line["message"] for line in lines if line["logger"] == "corpus.clip_files"]
     assert len(causes) == 1
