@@ -6,14 +6,13 @@ import pytest
 from django.urls import reverse
 
 from campaigns.models import Membership
-from judging.models import Batch, Candidate, Query
+from judging.models import Batch, Candidate
 from tests.cast import browser, claim
 
 
 def forms(batch: Batch, lead: Membership) -> dict[str, tuple[str, dict[str, str]]]:
     """For each address of a form: what it posts that no longer fits."""
     settled = Candidate.objects.filter(batch=batch, outcome=Candidate.Outcome.SETTLED).first()
-    query = Query.objects.get(pk=batch.query_id)
     assert settled
     return {
         "adjudicate": (reverse("adjudicate", args=["films", settled.pk]), {"grade": "1", "reason": "mine"}),
