@@ -21,7 +21,6 @@ def workplace() -> dict[str, str]:
         "early": gettext("Too early: this clip has only just appeared. Watch it, then judge."),
         "early, or back": gettext("Too early for clip {clip}, which has only just appeared. ← changes clip {before}."),
         "gate": gettext("Watch the clip to its end once, then judge it."),
-        "covered": gettext("The guideline covers the clip. Close it, then judge."),
         "muted": gettext("Sound on"),
         "heard": gettext("Sound off"),
         "speed": gettext("Speed {speed}"),

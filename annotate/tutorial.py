@@ -40,7 +40,7 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
         "grades": LEVELS.items(),
         "reasons": Flag.Reason.choices,
         "best": next(iter(taught[0].examples), None),
-        "any": any(level.examples for level in taught),
+        "has_examples": any(level.examples for level in taught),
         "steps": list(enumerate(STEPS.values(), 1)),
         "step": number,
         "after": number + 1 if number < len(STEPS) else None,

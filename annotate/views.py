@@ -98,6 +98,7 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
         messages.info(request, _ended(assignment))
         return redirect("work")
     annotator, data = assignment.annotator, assignment_data(assignment)
+    taught = levels(annotator.campaign)
     context: dict[str, Any] = {
         "assignment": assignment,
         "assignment_data": data,
@@ -107,7 +108,8 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
         ),
         "query": assignment.batch.query.text,
         "judged_today": judged_today(annotator),
-        "levels": levels(annotator.campaign),
+        "levels": taught,
+        "has_examples": any(level.examples for level in taught),
         "reasons": Flag.Reason.choices,
         "words": script_texts.workplace(),
         "scripts": script_texts.SCRIPTS,

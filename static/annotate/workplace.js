@@ -89,7 +89,6 @@
   function grade(value, input) {
     if (over() || closed()) return;
     if (!$("reasons").hidden) return flagBy(value);
-    if (covered()) return hint(word("covered"));
     if (stage.unseen) return hint(stage.absent ? absence() : word("loading"));
     if (gated()) return hint(word("gate"));
     if (stage.early && !places.answered(at)) return tooEarly();
@@ -108,7 +107,6 @@
   }
 
   const gated = () => once && places.all[at].grade === null && !stage.playedOnce;
-  const covered = () => !$("guideline").hidden && window.matchMedia("(max-width: 800px)").matches;
 
   function flag(reason) {
     if (closed()) return;
