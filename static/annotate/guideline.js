@@ -50,8 +50,9 @@
       if (folded.open && folded.querySelector("video")) folded.scrollIntoView();
     });
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input")) return;
-    if (event.key === "?") open();
-    if (event.key === "Escape") open(false);
+    if (event.repeat || event.target.matches("input")) return;
+    const key = keyOf(event);
+    if (key === help.dataset.opens) event.preventDefault(), open();
+    if (key === "Escape") open(false);
   });
 })();

@@ -92,7 +92,9 @@ def test_a_second_press_grades_no_clip_unseen(person: Callable[..., Person], pla
     moving(page)
     page.keyboard.press("2")
     page.keyboard.press("2")
-    expect(page.locator("#hint")).to_have_text("Too early for clip 2, which has only just appeared. ← changes clip 1.")
+    expect(page.locator("#hint")).to_have_text(
+        "Too early for clip 2, which has only just appeared. Back changes clip 1."
+    )
     at(page, "2 / 20")
     moving(page)
     page.dblclick("[data-grade='3']")
@@ -313,6 +315,36 @@ def test_what_keys_do_buttons_do_too(person: Callable[..., Person]) -> None:
     at(page, "1 / 20")
     page.get_by_role("button", name="Next →").tap()
     at(page, "2 / 20")
+
+
+def test_everybody_has_the_keys_that_they_chose(person: Callable[..., Person], place: Installation) -> None:
+    someone = person()
+    page = someone.page
+    page.goto(f"{place.address}/judge/preferences")
+    for name, key in {"grade1": "h", "flag": "x", "pause": "p", "help": "F1", "list": "Space"}.items():
+        page.focus(f"[name={name}]")
+        page.keyboard.press(key)
+    expect(page.locator("[name=list]")).to_have_value("space")
+    expect(page.locator("[name=help]")).to_have_value("?")  # browsers need that one themselves
+    page.keyboard.press("Enter")
+    expect(page.locator(".message")).to_contain_text("Stored")
+    someone.claim()
+    moving(page)
+    expect(page.locator("[data-grade='1'] kbd")).to_have_text("h")
+    expect(page.locator("[data-grade='2'] kbd")).to_have_count(0)
+    page.keyboard.press("1")
+    page.keyboard.press("f")
+    expect(page.locator("#reasons")).to_be_hidden()
+    at(page, "1 / 20")
+    page.keyboard.press("p")
+    assert of_the_clip(page, "paused")
+    page.keyboard.press("H")
+    at(page, "2 / 20")
+    page.keyboard.press("x")
+    page.keyboard.press("2")  # a reason, whatever the keys of grades are
+    expect(page.locator("#hint")).to_contain_text("Clip 2 is flagged")
+    page.keyboard.press(" ")
+    expect(page.locator("#strip strong")).to_have_text(["1", "⚑", *("–" * 18)])
 
 
 def of_the_clip(page: Page, name: str) -> Any:

@@ -118,6 +118,13 @@ def test_the_workplace_is_in_chinese(batch: Batch, ada: Membership) -> None:
     assert english(answer) == set()
 
 
+def test_keys_and_pace_are_in_chinese(ada: Membership) -> None:
+    for form in ({}, {"flag": "r", "later": "xx", "help": "?", "rest": "?", "goal": "0"}):
+        answer = browser(ada).post(reverse("preferences"), form, **CHINESE)
+        assert "按键与节奏" in answer.content.decode()
+        assert english(answer) == set()
+
+
 def test_signing_in_and_joining_are_in_chinese(campaign: Campaign) -> None:
     stranger = Client()
     answer = stranger.post(reverse("sign-in"), {"username": "ada", "password": "no"}, **CHINESE)
