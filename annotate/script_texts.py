@@ -1,6 +1,72 @@
-"""The workplace's scripts, and their texts in the page's language. The browser fills in the `{names}`."""
+"""The workplace's scripts and keys, and their texts in the page's language. The browser fills in the `{names}`."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.utils.text import format_lazy
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from campaigns.guideline_text import LEVELS
+from campaigns.models import Campaign, Preferences
+from judging.quality.examples import levels
+
+# What each of `campaigns.models.accounts.KEYS` does.
+KEY_WORDS: dict[str, Any] = {f"grade{grade}": format_lazy("{} {}", grade, name) for grade, (name, _m) in LEVELS.items()}
+KEY_WORDS |= {
+    "back": _("back, to change a grade"),
+    "flag": _("flag"),
+    "later": _("look at it again later"),
+    "list": _("all clips"),
+    "pause": _("pause or play"),
+    "again": _("the last two seconds again"),
+    "rest": _("break"),
+    "help": _("five grades and keys"),
+}
+# The keys that nobody changes.
+FIXED = {
+    "ArrowRight": _("forward, if the clip is judged"),
+    "r": _("from the beginning"),
+    "s": _("speed"),
+    ",": _("one frame back"),
+    ".": _("one frame forward"),
+    "v": _("full screen"),
+    "m": _("sound"),
+}
+# Keys that have no sign of their own, by the names that browsers give them.
+KEY_NAMES = {" ": _("space"), "ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓"}
+KEY_NAMES |= {name: name for name in ("Home", "End", "PageUp", "PageDown", "Insert", "Delete")}
+
+
+def key_name(key: str) -> str:
+    """Return how a key is told on pages."""
+    return str(KEY_NAMES.get(key, key))
+
+
+def key_named(text: str) -> str | None:
+    """Return the key that somebody typed or pressed into a field; None if it is none that can be used."""
+    named = {str(name).casefold(): key for key, name in KEY_NAMES.items()}
+    sign = text.strip().lower() or " "
+    if key := named.get(sign):
+        return key
+    return sign if len(sign) == 1 and sign.isprintable() else None
+
+
+def card(campaign: Campaign, user: User) -> dict[str, Any]:
+    """Return what pages need that tell of grades and keys: the five grades with their examples, and a person's keys."""
+    taught, own = levels(campaign), Preferences.objects.of(user)
+    names = {does: key_name(key) for does, key in own.keys.items()}
+    of_grades = [own.keys[f"grade{grade}"] for grade in LEVELS]
+    return {
+        "levels": taught,
+        "has_examples": any(level.examples for level in taught),
+        "preferences": own,
+        "keys": names,
+        "buttons": [(level, key, key_name(key)) for level, key in zip(reversed(taught), of_grades, strict=True)],
+    }
+
 
 # In the order in which they run. The annotator's home loads them ahead, so that the first clip need not wait for them.
 SCRIPTS = [
@@ -9,19 +75,23 @@ SCRIPTS = [
 ]
 
 
-def workplace() -> dict[str, str]:
+def workplace(keys: dict[str, str]) -> dict[str, str]:
+    """Return the texts of the workplace for a person whose keys have these names."""
     return {
+        "back": gettext("Back"),
+        "key of back": keys["back"],
         "left": gettext("{n} left"),
         "today": gettext("{n} today"),
-        "graded": gettext("{grade} for clip {clip} ✓ · ← to change"),
+        "graded": gettext("{grade} for clip {clip} ✓ · {back} to change"),
         "reason": gettext("Choose what is wrong. Your words go with it."),
-        "flagged": gettext("Clip {clip} is flagged ✓ · ← to change"),
+        "flagged": gettext("Clip {clip} is flagged ✓ · {back} to change"),
         "unflagged": gettext("The flag of clip {clip} is removed"),
         "comes": gettext("Loading, {percent} %"),
         "early": gettext("Too early: this clip has only just appeared. Watch it, then judge."),
-        "early, or back": gettext("Too early for clip {clip}, which has only just appeared. ← changes clip {before}."),
+        "early, or back": gettext(
+            "Too early for clip {clip}, which has only just appeared. {back} changes clip {before}."
+        ),
         "gate": gettext("Watch the clip to its end once, then judge it."),
-        "covered": gettext("The guideline covers the clip. Close it, then judge."),
         "muted": gettext("Sound on"),
         "heard": gettext("Sound off"),
         "speed": gettext("Speed {speed}"),

@@ -9,13 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from annotate.script_texts import card
 from base.request_fields import is_whole
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access
 from judging.models import Example, Flag
-from judging.quality.examples import Level, levels
+from judging.quality.examples import Level
 
 STEPS = {
     "pair": _("A query and a clip"),
@@ -32,15 +33,13 @@ FEWEST, MOST = 3, 6  # examples to try, as far as there are any
 def tutorial(request: HttpRequest, name: str) -> HttpResponse:
     """One step of the tutorial. The address names the step, so going back and loading again work."""
     member = access.anybody(request, name)
-    taught = levels(member.campaign)
+    known = card(member.campaign, access.signed_in(request))
+    taught: list[Level] = known["levels"]
     number = _number(request, "step", len(STEPS))
     part = list(STEPS)[number - 1]
-    context: dict[str, Any] = {
-        "levels": taught,
-        "grades": LEVELS.items(),
+    context: dict[str, Any] = known | {
         "reasons": Flag.Reason.choices,
         "best": next(iter(taught[0].examples), None),
-        "any": any(level.examples for level in taught),
         "steps": list(enumerate(STEPS.values(), 1)),
         "step": number,
         "after": number + 1 if number < len(STEPS) else None,

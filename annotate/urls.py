@@ -8,6 +8,8 @@ from annotate.tutorial import tutorial
 urlpatterns = [
     path("clips/<slug:token>", views.clip, name="clip"),
     path("judge/", views.work, name="work"),
+    path("judge/preferences", views.preferences, name="preferences"),
+    path("judge/preferences/breaks", views.suggest_no_breaks, name="suggest-no-breaks"),
     path("judge/<slug:name>/tutorial", tutorial, name="tutorial"),
     path("judge/<slug:name>/claim", views.claim, name="claim"),
     path("judge/<slug:name>/mine", views.my_page, name="mine"),

@@ -13,16 +13,16 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import script_texts
-from annotate.fields import fence_in, grade_in, input_in, json_body, key_in, press_in, seconds_in
+from annotate.fields import PreferencesForm, fence_in, grade_in, input_in, json_body, key_in, press_in, seconds_in
+from annotate.script_texts import FIXED, KEY_NAMES, card, key_name
 from base.problem_documents import speaks_json
 from base.request_fields import one_of, text_in
-from campaigns.models import Membership
+from campaigns.models import Membership, Preferences
 from campaigns.pages import campaign_page
 from corpus.clip_files import clip_file, padded_clip_file
 from judging import access
 from judging.models import Assignment, Flag, Revision
 from judging.quality.exam import exam_state, has_just_passed, nothing_for
-from judging.quality.examples import levels
 from judging.work import claiming, grading, submitting
 from judging.work.places import assignment_data, clip_at
 from reports import own_work
@@ -78,6 +78,29 @@ def read_message(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     return redirect("mine", name=name) if request.POST.get("back") == "mine" else redirect("work")
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+def preferences(request: HttpRequest) -> HttpResponse:
+    """The keys of the workplace, a goal for the day, and whether breaks are suggested: each person's own."""
+    own = Preferences.objects.of(access.signed_in(request))
+    form = PreferencesForm(request.POST if request.method == "POST" else None, preferences=own)
+    if "usual" in request.POST:
+        own.change(changed_keys={})
+    elif form.is_valid():
+        own.change(**form.values)
+    else:
+        fixed = [(key_name(key), words) for key, words in FIXED.items()]
+        context = {"form": form, "names": {key: key_name(key) for key in KEY_NAMES}, "fixed": fixed}
+        return render(request, "annotate/preferences.html", context, status=400 if form.is_bound else 200)
+    messages.success(request, gettext("Stored. It holds from the next page on."))
+    return redirect("preferences")
+
+
+@require_POST
+def suggest_no_breaks(request: HttpRequest) -> HttpResponse:
+    Preferences.objects.of(access.signed_in(request)).change(suggests_breaks=False)
+    return JsonResponse({"suggests_breaks": False})
+
+
 @require_POST
 def claim(request: HttpRequest, name: str) -> HttpResponse:
     """Give the annotator the batch that they hold already, or a new one; as a page, or as JSON."""
@@ -98,6 +121,7 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
         messages.info(request, _ended(assignment))
         return redirect("work")
     annotator, data = assignment.annotator, assignment_data(assignment)
+    known = card(annotator.campaign, access.signed_in(request))
     context: dict[str, Any] = {
         "assignment": assignment,
         "assignment_data": data,
@@ -107,12 +131,11 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
         ),
         "query": assignment.batch.query.text,
         "judged_today": judged_today(annotator),
-        "levels": levels(annotator.campaign),
         "reasons": Flag.Reason.choices,
-        "words": script_texts.workplace(),
+        "words": script_texts.workplace(known["keys"]),
         "scripts": script_texts.SCRIPTS,
     }
-    return campaign_page(request, annotator, "annotate/workplace.html", **context)
+    return campaign_page(request, annotator, "annotate/workplace.html", **context, **known)
 
 
 def _ended(assignment: Assignment) -> str:

@@ -92,6 +92,8 @@ MATRIX = {
     "tutorial": ("GET", 302, 404, 200, 200, 200, 200),
     "claim": ("POST", 302, 404, 302, 302, 404, 404),
     "mine": ("GET", 302, 404, 200, 200, 404, 404),
+    "preferences": ("GET", 302, 200, 200, 200, 200, 200),
+    "suggest-no-breaks": ("POST", 302, 200, 200, 200, 200, 200),
     "read-message": ("POST", 302, 404, 302, 404, 404, 404),
     "workplace": ("GET", 302, 404, 200, 404, 404, 404),
     "judge": ("PUT", 401, 404, 200, 404, 404, 404),
@@ -476,6 +478,7 @@ ALSO = {
     "api-drafts": ("POST", 401, 404, 404, 404, 404, 404),
     "api-draft": ("PATCH", 401, 404, 404, 404, 404, 404),
     "api-upload": ("PATCH", 401, 404, 404, 404, 404, 404),
+    "preferences": ("POST", 302, 400, 400, 400, 400, 400),  # let in, but the form is empty
     "run-new": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but the form is empty
     "run-check": ("POST", 302, 404, 404, 404, 400, 404),  # let in, but no file has arrived
     "system-new": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but the form is empty
@@ -525,7 +528,7 @@ ALONE = (
     *("mfa_reauthenticate", "mfa_reauthenticate_webauthn", "mfa_index", "mfa_activate_totp", "mfa_deactivate_totp"),
     *("mfa_add_webauthn", "mfa_view_recovery_codes", "mfa_generate_recovery_codes", "usersessions_list"),
     *("work", "campaigns", "first-account", "drafts", "tokens", "api-root", "api-schema", "api-campaigns"),
-    *("api-corpora", "api-drafts"),
+    *("api-corpora", "api-drafts", "preferences", "suggest-no-breaks"),
 )
 # Of the API, with something behind ?
 ASKED = "api-search", "api-reopening-cost", "api-run-query", "api-system-search"

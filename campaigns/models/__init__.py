@@ -1,6 +1,7 @@
-"""The models of campaigns: their settings, members, guidelines, invitations, messages, drafts, tokens and webhooks."""
+"""The models of campaigns: settings, members, guidelines, invitations, messages, drafts, accounts and webhooks."""
 
 from campaigns.models.accounts import FirstLink as FirstLink
+from campaigns.models.accounts import Preferences as Preferences
 from campaigns.models.accounts import Token as Token
 from campaigns.models.cache import CacheEntry as CacheEntry
 from campaigns.models.campaign import Campaign as Campaign

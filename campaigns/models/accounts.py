@@ -1,4 +1,4 @@
-"""What signs in without a password: the link that makes the first account, and programs' tokens."""
+"""What belongs to an account: the link that makes the first one, programs' tokens, and how a person likes to work."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
@@ -129,3 +130,55 @@ class Token(models.Model):
         """Store that it is used now, unless that was stored a moment ago: a statement more would wait for writers."""
         if self.used is None or self.used < timezone.now() - USE_IS_NOTED:
             Token.objects.filter(pk=self.pk).update(used=Now())
+
+
+# What the workplace does by a key, and the key for it unless the person chose another one, by the name that browsers
+# give it.
+KEYS = {f"grade{grade}": str(grade) for grade in range(5)}
+KEYS |= {
+    "back": "ArrowLeft",
+    "flag": "f",
+    "later": "w",
+    "list": "a",
+    "pause": " ",
+    "again": "l",
+    "rest": "b",
+    "help": "?",
+}
+HIGHEST_GOAL = 5000  # clips a day
+
+
+class PreferencesQuerySet(models.QuerySet["Preferences"]):
+    def of(self, user: User) -> Preferences:
+        """Return how the person likes to work. Who never chose anything gets the usual, which is not stored."""
+        return self.filter(user=user).first() or Preferences(user=user)
+
+
+class Preferences(models.Model):
+    """How a person likes to work: keys, suggestions of breaks, and a goal of the person's own, which no lead sees."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="preferences")
+    changed_keys = models.JSONField(default=dict, help_text="keys that are not the usual ones, by what they do")
+    goal = models.PositiveSmallIntegerField(null=True, help_text="clips that the person wants to judge in a day")
+    suggests_breaks = models.BooleanField(default=True)
+
+    objects = PreferencesQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "preferences"
+        constraints = [
+            models.CheckConstraint(condition=Q(goal__range=(1, HIGHEST_GOAL)), name="goal_of_one_clip_to_thousands")
+        ]
+
+    def __str__(self) -> str:
+        return f"of {self.user}"
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The key for each of `KEYS`."""
+        return {does: self.changed_keys.get(does, usual) for does, usual in KEYS.items()}
+
+    def change(self, **values: object) -> Preferences:
+        """Store some of the values."""
+        stored, _ = Preferences.objects.update_or_create(user=self.user, defaults=values)
+        return stored

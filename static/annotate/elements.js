@@ -5,6 +5,9 @@ const $ = (id) => document.getElementById(id);
 const label = (id, text) => ($(id).firstChild.textContent = `${text} `);
 const clock = (seconds) => `${Math.floor(seconds / 60)}:${(Math.floor(10 * (seconds % 60)) / 10).toFixed(1).padStart(4, "0")}`;
 
+// Whether there is a keyboard to tell of; the stylesheet asks the same.
+const byKeys = () => !window.matchMedia("(hover: none) and (pointer: coarse), (max-width: 800px)").matches;
+
 function hint(text) {
   $("hint").textContent = text;
   clearTimeout(hint.timer);

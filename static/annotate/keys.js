@@ -1,4 +1,5 @@
-// Keys, buttons, and other signs of a person. `grade(value, input)` judges, `keys` and `clicks` say what the rest does.
+// Keys, buttons, and other signs of a person. `grade(value, input)` judges, `digit(number)` is true if it takes a digit
+// for what is open, and `keys` and `clicks` say what the rest does.
 "use strict";
 
 // What a key means: Caps Lock changes nothing, a digit is one without Shift too (on French keyboards it is not), and
@@ -6,19 +7,17 @@
 function keyOf({ key, code, ctrlKey, metaKey, altKey, shiftKey }) {
   if (altKey) return "";
   if (ctrlKey || metaKey) return key.toLowerCase() === "z" && !shiftKey ? "undo" : "";
-  if (!shiftKey && /^Digit[0-4]$/.test(code)) return code.slice(-1);
+  if (!shiftKey && /^Digit[0-9]$/.test(code)) return code.slice(-1);
   return key.length > 1 ? key : key.toLowerCase();
 }
 
-function listen({ grade, flag, comment, keys, clicks, sign }) {
+function listen({ grade, digit, flag, comment, keys, clicks, sign }) {
   document.addEventListener("keydown", (event) => {
     if (event.repeat || (event.target.matches("input") && event.key !== "Escape")) return;
     if (event.target.matches("button, a, summary, video") && (event.key === " " || event.key === "Enter")) return;
     const key = keyOf(event);
-    if (/^[0-4]$/.test(key)) grade(Number(key), "key");
-    else if (keys[key]) keys[key]();
-    else return;
-    event.preventDefault();
+    if (/^[0-9]$/.test(key) && digit(Number(key))) event.preventDefault();
+    else if (keys[key]) event.preventDefault(), keys[key]();
   });
   // After a click, space pauses again and presses no button; who came by key stays.
   const click = (button, does) =>

@@ -21,11 +21,9 @@
     if (event.repeat) return;
     const own = event.target.matches("button, a, summary, video") && (event.key === " " || event.key === "Enter");
     if (own) return;
-    const key = keyOf(event);
-    const wanted = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
-    if (key === " " && clip) pause();
-    else if (wanted) wanted.click();
-    else return;
+    const wanted = document.querySelector(`[data-key="${CSS.escape(keyOf(event))}"]`);
+    if (!wanted) return;
     event.preventDefault();
+    wanted.click();
   });
 })();

@@ -88,13 +88,12 @@
   // Saying something -----------------------------------------------------------------------------------
   function grade(value, input) {
     if (over() || closed()) return;
-    if (!$("reasons").hidden) return flagBy(value);
-    if (covered()) return hint(word("covered"));
+    if (!$("reasons").hidden) return hint(word("reason"));
     if (stage.unseen) return hint(stage.absent ? absence() : word("loading"));
     if (gated()) return hint(word("gate"));
     if (stage.early && !places.answered(at)) return tooEarly();
     say("PUT", "judgements", { grade: value, seconds: spent(), input });
-    const said = word("graded", { grade: value, clip: at + 1 });
+    const said = word("graded", { grade: value, clip: at + 1, back: toGoBack() });
     next();
     hint(said);
     blink(document.querySelector(`[data-grade="${value}"]`));
@@ -103,25 +102,25 @@
   // A second press of the same key, or one that should have mended the first: it does not grade the next clip.
   function tooEarly() {
     warned = true;
-    hint(came === null ? word("early") : word("early, or back", { clip: at + 1, before: came + 1 }));
+    hint(came === null ? word("early") : word("early, or back", { clip: at + 1, before: came + 1, back: toGoBack() }));
     blink($("stage"));
   }
 
   const gated = () => once && places.all[at].grade === null && !stage.playedOnce;
-  const covered = () => !$("guideline").hidden && window.matchMedia("(max-width: 800px)").matches;
 
   function flag(reason) {
     if (closed()) return;
     say("PUT", "flags", { reason, comment: $("comment").value.trim(), seconds: spent() });
-    const said = word("flagged", { clip: at + 1 });
+    const said = word("flagged", { clip: at + 1, back: toGoBack() });
     next();
     hint(said);
   }
 
-  // While the reasons stand in the place of the grades, a digit is the number of one.
-  function flagBy(number) {
-    const reason = $("reasons").querySelectorAll("[data-reason]")[number - 1];
+  // While the reasons stand in the place of the grades, a digit is the number of one, whatever the keys of grades are.
+  function digit(number) {
+    const reason = $("reasons").hidden ? null : $("reasons").querySelectorAll("[data-reason]")[number - 1];
     if (reason) flag(reason.dataset.reason);
+    return Boolean(reason);
   }
 
   // Enter behind the comment: it goes with the reason that is set, or with the one to be chosen now.
@@ -142,6 +141,7 @@
 
   const say = (method, what, body) => outbox.add(places.entry(at, method, what, body));
   const spent = () => (leave(), places.take(at));
+  const toGoBack = () => word(byKeys() ? "key of back" : "back");
 
   // Showing --------------------------------------------------------------------------------------------
   function showPlace() {
@@ -256,33 +256,39 @@
   });
 
   // Keys and buttons -----------------------------------------------------------------------------------
+  // What a person can choose the key of. The card's is in guideline.js.
+  const named = {
+    back,
+    flag: () => over() || openReasons(),
+    list: () => (over() ? show(at) : summary()),
+    pause: () => over() || stage.pause(),
+    again: () => over() || stage.rewindBy(2),
+  };
+  for (let value = 0; value <= 4; value++) named[`grade${value}`] = () => grade(value, "key");
   const keys = {
-    ArrowLeft: back,
     Backspace: back,
     undo: back,
     ArrowRight: forward,
-    " ": () => over() || stage.pause(),
     s: () => bar.faster(),
     ",": () => over() || stage.step(-1),
     ".": () => over() || stage.step(1),
     r: () => over() || (stage.absent ? stage.retry() : stage.play()),
-    l: () => over() || stage.rewindBy(2),
     v: () => over() || fullScreen(),
     Enter: () => (over() ? $("submit").focus() : fullScreen()),
     m: () => $("sound").hidden || bar.hear(),
-    f: () => over() || openReasons(),
-    a: () => (over() ? show(at) : summary()),
     Escape: () => openReasons(false),
   };
+  const chosen = JSON.parse($("keys").textContent);
+  for (const [what, does] of Object.entries(named)) keys[chosen[what]] = does;
   const clicks = {
     back,
     forward,
     flag: () => openReasons(),
     unflag,
-    overview: keys.a,
-    pause: keys[" "],
+    overview: named.list,
+    pause: named.pause,
     replay: keys.r,
-    again: keys.l,
+    again: named.again,
     "frame-back": keys[","],
     "frame-on": keys["."],
     speed: keys.s,
@@ -291,7 +297,7 @@
     submit,
   };
 
-  listen({ grade, flag, comment: again, keys, clicks, sign: () => timer.sign() });
+  listen({ grade, digit, flag, comment: again, keys, clicks, sign: () => timer.sign() });
   document.addEventListener("visibilitychange", () => (document.hidden ? timer.hide() : timer.show()));
   window.addEventListener("online", () => stage.retry());
   if (document.hidden) timer.hide();

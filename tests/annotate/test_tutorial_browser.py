@@ -136,6 +136,7 @@ def test_pause_flag_and_guideline_have_the_workplaces_keys(person: Page, place: 
     person.wait_for_function("() => !document.querySelector('#clip').paused")
     key(person, "?")
     expect(person.locator("#guideline")).to_be_visible()
+    person.click("#guideline summary:has-text('Examples')")
     expect(person.locator("#guideline video").first).to_be_visible()
     key(person, "Escape")
     expect(person.locator("#guideline")).to_be_hidden()

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests import browsing
 from tests.browsing import SAVING, Person, cut_off, moving, press, stocked
@@ -92,7 +92,9 @@ def test_a_second_press_grades_no_clip_unseen(person: Callable[..., Person], pla
     moving(page)
     page.keyboard.press("2")
     page.keyboard.press("2")
-    expect(page.locator("#hint")).to_have_text("Too early for clip 2, which has only just appeared. ← changes clip 1.")
+    expect(page.locator("#hint")).to_have_text(
+        "Too early for clip 2, which has only just appeared. Back changes clip 1."
+    )
     at(page, "2 / 20")
     moving(page)
     page.dblclick("[data-grade='3']")
@@ -282,6 +284,7 @@ def test_examples_wait_for_their_controls_where_less_motion_is_asked_for(person:
     page = person("once", reduced_motion="reduce").claim()
     moving(page)
     page.keyboard.press("?")
+    examples(page).click()
     page.wait_for_function("() => document.querySelector('#guideline video').readyState > 0")
     # The page's own observer, if it has one, is told of the video before this one.
     page.evaluate(
@@ -312,6 +315,36 @@ def test_what_keys_do_buttons_do_too(person: Callable[..., Person]) -> None:
     at(page, "1 / 20")
     page.get_by_role("button", name="Next →").tap()
     at(page, "2 / 20")
+
+
+def test_everybody_has_the_keys_that_they_chose(person: Callable[..., Person], place: Installation) -> None:
+    someone = person()
+    page = someone.page
+    page.goto(f"{place.address}/judge/preferences")
+    for name, key in {"grade1": "h", "flag": "x", "pause": "p", "help": "F1", "list": "Space"}.items():
+        page.focus(f"[name={name}]")
+        page.keyboard.press(key)
+    expect(page.locator("[name=list]")).to_have_value("space")
+    expect(page.locator("[name=help]")).to_have_value("?")  # browsers need that one themselves
+    page.keyboard.press("Enter")
+    expect(page.locator(".message")).to_contain_text("Stored")
+    someone.claim()
+    moving(page)
+    expect(page.locator("[data-grade='1'] kbd")).to_have_text("h")
+    expect(page.locator("[data-grade='2'] kbd")).to_have_count(0)
+    page.keyboard.press("1")
+    page.keyboard.press("f")
+    expect(page.locator("#reasons")).to_be_hidden()
+    at(page, "1 / 20")
+    page.keyboard.press("p")
+    assert of_the_clip(page, "paused")
+    page.keyboard.press("H")
+    at(page, "2 / 20")
+    page.keyboard.press("x")
+    page.keyboard.press("2")  # a reason, whatever the keys of grades are
+    expect(page.locator("#hint")).to_contain_text("Clip 2 is flagged")
+    page.keyboard.press(" ")
+    expect(page.locator("#strip strong")).to_have_text(["1", "⚑", *("–" * 18)])
 
 
 def of_the_clip(page: Page, name: str) -> Any:
@@ -377,45 +410,82 @@ def test_the_first_clip_has_the_network_to_itself(person: Callable[..., Person])
     stocked(page, 20)
     assert page.evaluate("() => document.querySelector('#guideline video').readyState") == 0
     page.keyboard.press("?")
+    examples(page).click()
     page.wait_for_function("() => document.querySelector('#guideline video').currentTime > 0")
 
 
-def test_the_guideline_shows_the_campaigns_examples_playing(person: Callable[..., Person]) -> None:
+def examples(page: Page) -> Locator:
+    return page.locator("#guideline summary", has_text="Examples")
+
+
+def test_the_card_shows_the_campaigns_examples_playing(person: Callable[..., Person]) -> None:
     page = person("once").claim()
     moving(page)
     page.keyboard.press("?")
-    expect(page.locator("#guideline details")).to_contain_text("A person stands up.")
-    expect(page.locator("#guideline details")).to_contain_text("Too slow.")
+    expect(page.locator("#guideline video")).to_be_hidden()
+    examples(page).click()
+    expect(page.locator("#guideline article")).to_contain_text("A person stands up.")
+    expect(page.locator("#guideline article")).to_contain_text("Too slow.")
     page.wait_for_function("() => document.querySelector('#guideline video').currentTime > 0")
     page.keyboard.press("Escape")
     page.wait_for_function("() => document.querySelector('#guideline video').paused")
 
 
-def test_the_guideline_leaves_room_for_clip_and_grades(person: Callable[..., Person]) -> None:
+def test_the_card_leaves_room_for_clip_and_grades(person: Callable[..., Person]) -> None:
     page = person().claim()
     moving(page)
     page.keyboard.press("?")
     for number, width in enumerate((1600, 1280, 900), 1):
         page.set_viewport_size({"width": width, "height": 720})
-        panel = box(page, "#guideline")
+        card = box(page, "#guideline")
         for part in (box(page, "#stage"), box(page, "[data-grade='4']")):
-            assert part["x"] + part["width"] <= panel["x"]
+            assert part["x"] + part["width"] <= card["x"]
             assert part["width"] > 60
         press(page, "4")
         at(page, f"{number + 1} / 20")
 
 
-def test_a_key_says_that_the_guideline_covers_the_clip(person: Callable[..., Person]) -> None:
+def test_the_card_of_a_narrow_window_lies_below_the_clip(person: Callable[..., Person]) -> None:
     page = person(viewport={"width": 800, "height": 720}).claim()
     moving(page)
     page.keyboard.press("?")
-    for width in (800, 360):
+    for number, width in enumerate((800, 360), 1):
         page.set_viewport_size({"width": width, "height": 720})
-        assert (box(page, "#guideline")["x"], box(page, "#guideline")["width"]) == (0, width)
-        page.keyboard.press("4")
-        expect(page.locator("#hint")).to_have_text("The guideline covers the clip. Close it, then judge.")
-        assert page.evaluate("() => document.elementFromPoint(innerWidth / 2, innerHeight - 16).id") == "hint"
-    at(page, "1 / 20")
+        stage, card = box(page, "#stage"), box(page, "#guideline")
+        assert (stage["y"], stage["width"], card["width"]) == (0, width, width)
+        assert 200 < stage["height"] <= card["y"]
+        press(page, "4")
+        at(page, f"{number + 1} / 20")
+        hint = box(page, "#hint")
+        assert hint["y"] + hint["height"] < card["y"]  # it lies on the clip, and not on the card
+
+
+def test_five_grades_are_one_view_in_the_order_of_their_buttons(person: Callable[..., Person]) -> None:
+    page = person(viewport={"width": 1366, "height": 625}).claim()
+    moving(page)
+    before = box(page, "video.seen")
+    page.keyboard.press("?")
+    expect(page.locator(".meanings .dot")).to_have_text(page.locator("[data-grade] strong").all_inner_texts())
+    for meaning in page.locator(".meanings li").all():
+        expect(meaning).to_be_in_viewport(ratio=1)
+    assert box(page, "video.seen")["width"] >= 0.9 * before["width"]
+
+
+def test_a_click_beside_the_card_closes_it_and_the_clip_goes_on(person: Callable[..., Person]) -> None:
+    page = person().claim()
+    moving(page)
+    page.keyboard.press("?")
+    page.click(".meanings li")
+    page.click("[data-grade='2']")  # is for the clip
+    at(page, "2 / 20")
+    expect(page.locator("#guideline")).to_be_visible()
+    moving(page)
+    page.click("#stage")
+    expect(page.locator("#guideline")).to_be_hidden()
+    assert not of_the_clip(page, "paused")
+    page.wait_for_function("() => history.state === null")
+    page.click("#stage")
+    assert of_the_clip(page, "paused")
 
 
 def box(page: Page, selector: str) -> Any:

@@ -181,6 +181,7 @@ REASONS = {
     "guideline-changes": "A program compares the texts of two versions by itself.",
     "public-run": "It is for people without an account, and the API knows nobody without one.",
     "language": "It is the language of pages. The API speaks English.",
+    **dict.fromkeys(("preferences", "suggest-no-breaks"), "A browser hears keys and suggests breaks; no program does."),
     "tokens": "A token must not make tokens, which could outlast it.",
     "token-revoke": "A token must not end others, which would lock its owner's programs out.",
 }

@@ -145,6 +145,13 @@ def test_the_workplace_is_translated(batch: Batch, ada: Membership, code: str, a
     assert english(answer) == set()
 
 
+def test_keys_and_pace_are_translated(ada: Membership, code: str, asking: Any) -> None:
+    for form in ({}, {"flag": "r", "later": "xx", "help": "?", "rest": "?", "goal": "0"}):
+        answer = browser(ada).post(reverse("preferences"), form, **asking)
+        assert words(code, "Keys and pace") in answer.content.decode()
+        assert english(answer) == set()
+
+
 def test_signing_in_and_joining_are_translated(campaign: Campaign, code: str, asking: Any) -> None:
     stranger = Client()
     answer = stranger.post(reverse("sign-in"), {"username": "ada", "password": "no"}, **asking)
