@@ -19,6 +19,7 @@ from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Batch, Candidate, Flag, Kind, Query, Sitting
 from judging.models.sitting import exam_batches
 from judging.pool.clips import cut_clips
+from judging.quality.exam import unexplained
 from judging.work.claiming import STUCK_AFTER, stuck_batches, without_annotators
 from reports.hours import Rates
 from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
@@ -156,8 +157,13 @@ def _exam(campaign: Campaign) -> Item:
     if not campaign.exam:
         state = "Annotators get work at once. To have them pass an exam first, make one and switch it on in Settings."
     else:
-        state = "It is made." if made else "The settings want an exam, and there is none: nobody gets work. Make it."
+        state = _of_made_exam(campaign) if made else "There is none, and the settings want one: nobody gets work."
     return Item("Exam", state, _page("exam", campaign), campaign.exam and made, is_optional=not campaign.exam)
+
+
+def _of_made_exam(campaign: Campaign) -> str:
+    missing = unexplained(campaign).count()
+    return f"It is made; {missing:,} of its pairs have no reason yet." if missing else "It is made."
 
 
 def _people(campaign: Campaign) -> Item:

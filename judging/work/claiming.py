@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 
 from base.errors import Stale, WrongState
 from base.transactions import all_or_nothing, locked
@@ -209,7 +209,7 @@ def assignment_data(assignment: Assignment, route: str = "clip") -> dict[str, An
             "flag": flags[candidate.pk].reason if candidate.pk in flags else None,
             "comment": flags[candidate.pk].comment if candidate.pk in flags else "",
         }
-        | ({"note": candidate.why or gettext(AGAIN)} if assignment.is_again else {})
+        | ({"note": exam.reason_for(candidate)} if assignment.is_again else {})
         for candidate in assignment.candidates_in_order()
     ]
     numbers = {"fence": assignment.fence, "presses": presses}
@@ -227,10 +227,3 @@ def _answers(assignment: Assignment) -> tuple[dict[int, int], dict[int, Flag], i
 
 def _address(clip: Clip | None, route: str) -> str | None:
     return reverse(route, args=[clip.token]) if clip and clip.is_ready else None
-
-
-# Says that a grade was wrong, but not whether it was too high or too low.
-AGAIN = gettext_noop(
-    "This clip came back, because your grade is too far from the right one. Watch it again with the guideline open. "
-    "Does the action match the query? Is all of it in the picture? Is all of it in the clip, and little else?"
-)

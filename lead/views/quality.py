@@ -17,7 +17,17 @@ from judging.consensus import GRADES
 from judging.models.sitting import exam_batches
 from judging.quality import check_results
 from judging.quality.checks import DRAWN_AT_ONCE, REPEAT_AFTER, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
-from judging.quality.exam import DEPTH, LONGEST_REASON, QUERIES, QUORUM, VERDICTS, set_exam, set_truth
+from judging.quality.exam import (
+    DEPTH,
+    LONGEST_REASON,
+    QUERIES,
+    QUORUM,
+    READY_REASONS,
+    VERDICTS,
+    set_exam,
+    set_truth,
+    unexplained,
+)
 from judging.quality.examples import LONGEST_WHY
 from reports.summaries import PEOPLE, current_summary
 from reports.tables.examinees import examinee, overview, pairs_in, pairs_of_one
@@ -37,6 +47,7 @@ def exam_page(request: HttpRequest, name: str) -> HttpResponse:
         "lead/exam.html",
         made=exam_batches(member.campaign).exists(),
         exam=overview(member.campaign),
+        unexplained=list(unexplained(member.campaign).values("batch", "rank")),
         quorum=QUORUM,
         queries=QUERIES,
         depth=DEPTH,
@@ -66,6 +77,7 @@ def exam_batch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         batch=chosen,
         pairs=pairs_in(chosen),
         grades=GRADES,
+        ready_reasons=READY_REASONS,
         longest=LONGEST_WHY,
         next=batches.filter(query__gt=chosen.query_id).first(),
     )
@@ -86,7 +98,8 @@ def _truth(request: HttpRequest, rank: int) -> tuple[int | None, str]:
     value = request.POST.get(field)
     if value not in TRUTHS:
         raise BadValue(field, repr(value)[:40], "a grade from 0 to 4, or nothing")
-    return TRUTHS[value], text_in(request.POST, f"why-{rank}", LONGEST_WHY)
+    ready = one_of(f"ready-{rank}", request.POST.get(f"ready-{rank}", ""), ("", *READY_REASONS))
+    return TRUTHS[value], text_in(request.POST, f"why-{rank}", LONGEST_WHY) or ready
 
 
 @require_safe
