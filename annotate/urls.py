@@ -3,12 +3,13 @@
 from django.urls import path
 
 from annotate import views
-from annotate.tutorial import tutorial
+from annotate.learning import exam_result, tutorial
 
 urlpatterns = [
     path("clips/<slug:token>", views.clip, name="clip"),
     path("judge/", views.work, name="work"),
     path("judge/<slug:name>/tutorial", tutorial, name="tutorial"),
+    path("judge/<slug:name>/exam", exam_result, name="exam-result"),
     path("judge/<slug:name>/claim", views.claim, name="claim"),
     path("judge/<slug:name>/mine", views.my_page, name="mine"),
     path("judge/<slug:name>/messages/<int:pk>/read", views.read_message, name="read-message"),

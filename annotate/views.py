@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -47,6 +48,7 @@ def _home(member: Membership) -> dict[str, Any]:
         "live": live,
         "exam": exam_state(member),
         "passed": has_just_passed(member),
+        "marked": own_work.last_round(member),
         "new": not member.assignments.exists(),
         "left": len(live.unanswered()) if live else 0,
         "batches": member.assignments.submitted().count(),
@@ -165,7 +167,13 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def submit(request: HttpRequest, token: str) -> HttpResponse:
-    submitting.submit(access.assignment(request, token), fence_in(json_body(request)))
+    """Submit the batch. If that ends a round of the exam which can be marked, the answer says where its result is."""
+    assignment = access.assignment(request, token)
+    submitting.submit(assignment, fence_in(json_body(request)))
+    if own_work.has_just_marked(assignment):
+        return JsonResponse(
+            {"submitted": True, "next": reverse("exam-result", args=[assignment.annotator.campaign.name])}
+        )
     messages.success(request, gettext("Submitted. Thank you."))
     return JsonResponse({"submitted": True})
 

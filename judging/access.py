@@ -21,6 +21,8 @@ from campaigns.access import corpus as corpus
 from campaigns.access import creator as creator
 from campaigns.access import draft as draft
 from campaigns.access import lead as lead
+from campaigns.access import learner as learner
+from campaigns.access import learners as learners
 from campaigns.access import membership as membership
 from campaigns.access import moment as moment
 from campaigns.access import own as own
@@ -34,6 +36,7 @@ from judging.drafts.changes import must_be_open
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
 from judging.models.sitting import exam_batches
 from judging.pool.clips import SEARCH
+from judging.quality.exam import pairs_that_came_back
 from judging.quality.examples import visible_examples
 from judging.review.reopening import Scope, scope_of_annotator, scope_of_batch, scope_of_candidate
 from judging.work.saving import Writer
@@ -100,14 +103,15 @@ def writer(request: HttpRequest, token: str) -> Writer:
 
 
 def clip(request: HttpRequest, token: str) -> Clip:
-    """Return a ready clip of the person's batch in hand, of a visible example, or of a campaign that they lead; or one
-    that was cut for the page of a corpus that they may see.
+    """Return a ready clip of the person's batch in hand or exam, of a visible example, or of a campaign that they lead;
+    or one that was cut for the page of a corpus that they may see.
     """
     found = get_object_or_404(Clip, token=token, state=Clip.State.READY)
     held = Assignment.objects.of(request.user.pk).held().filter(batch__candidates__clip=found)
     seen = Campaign.objects.led_by(request.user).filter(queries__candidates__clip=found)
     taught = visible_examples(Example.objects.filter(clip=found, campaign__in=Campaign.objects.of(request.user)))
-    if held.exists() or seen.exists() or taught.exists() or _for_leads(request, found).exists():
+    came_back = pairs_that_came_back(learners(request)).filter(candidate__clip=found)
+    if any(each.exists() for each in (held, seen, taught, came_back, _for_leads(request, found))):
         return found
     raise Http404
 

@@ -24,7 +24,7 @@ from api.urls import urlpatterns
 from campaigns.models import Campaign, Event, Membership, Message
 from corpus.models import Clip, Moment
 from jobs.running import work_off
-from judging.models import Assignment, Batch, Candidate, Example, Flag, Query
+from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query
 from judging.quality.checks import draw_gold
 from judging.quality.exam import set_exam
 from judging.quality.examples import add_own_example
@@ -234,6 +234,31 @@ def test_nothing_that_is_hidden_reaches_an_annotators_token(
     answers += crawl_api(program, values, ("GET",))
     assert len(answers) > 500
     tell_nothing(answers)
+
+
+def examined(campaign: Campaign, ada: Membership) -> list[str]:
+    """What Ada is answered about an exam in which she missed every pair, whose truth is 4."""
+    make_query(campaign, "2", "A person waves.")
+    set_exam(campaign, 1, queries=1, depth=4)
+    exam = Candidate.objects.filter(query__kind=Kind.EXAM)
+    exam.update(similarity=0.777, truth=4)
+    judge_all(claim(Membership.objects.select_related("campaign").get(pk=ada.pk)), lambda candidate: 1)
+    Clip.objects.filter(candidates__in=exam).update(
+        state=Clip.State.READY, file=Clip.objects.exclude(file="")[0].file.name
+    )
+    client = browser(ada)
+    page = client.get(reverse("exam-result", args=["films"]))
+    clips = re.findall(r'src="(/clips/[^"]*)"', page.content.decode())
+    assert len(clips) == 4
+    answers = [page, Program(ada).get("campaigns/films/mine/exam"), *(client.get(clip) for clip in clips)]
+    return [everything(answer) for answer in answers]
+
+
+def test_the_result_of_an_exam_tells_neither_captions_nor_the_truth(worked: Batch, ada: Membership) -> None:
+    answers = examined(worked.query.campaign, ada)
+    tell_nothing(answers)
+    for answer in answers[:2]:
+        assert not re.search(r"\b(perfect|truth|rank|median)\b", answer)
 
 
 def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership) -> None:

@@ -9,7 +9,8 @@ from rest_framework import serializers
 
 from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole, shape
 from api.operations import JUDGE, OR_NOTHING, changes, reads
-from api.resource import CAMPAIGN, Resource
+from api.resource import CAMPAIGN, ClipAddress, Resource
+from base.errors import NotFound
 from campaigns.models import Message
 from judging import access
 from judging.consensus import GRADES
@@ -94,6 +95,21 @@ class OwnWork(Shape):
     messages = Letter(many=True)
 
 
+class CameBackShape(Shape):
+    of = own_work.CameBack, "query grade reason"
+    helps = {"grade": "the annotator’s own, at the end of the round", "reason": "says where to look"}
+    clip = ClipAddress(read_only=True)
+
+
+class ExamResultShape(Shape):
+    of = (
+        own_work.ExamResult,
+        "round=sitting.round result=sitting.result pairs=sitting.pairs missed=sitting.missed goes_on",
+    )
+    helps = {"pairs": "judged in the round", "goes_on": "whether these pairs are judged once more"}
+    came_back = CameBackShape(many=True)
+
+
 def _data_of(assignment: Assignment) -> dict[str, Any]:
     """Return the assignment as the workplace gets it, with its query, and with the API's addresses of clips."""
     data = assignment_data(assignment, "api-clip")
@@ -165,6 +181,15 @@ class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
             "exam": state.words if (state := exam_state(member)) else "",
             "messages": member.messages.unread_first(),
         }
+
+
+class OwnExam(Resource, at=f"{CAMPAIGN}/mine/exam", name="mine-exam"):
+    @reads(ExamResultShape)
+    def get(self) -> Any:
+        """How the annotator's last round of the exam ended, and what came back."""
+        if (result := own_work.exam_result(self.through(access.learner))) is None:
+            raise NotFound("No round of the exam is marked yet.")
+        return result
 
 
 class ReadMessage(Resource, at=f"{CAMPAIGN}/messages/<int:pk>/read", name="message-read"):

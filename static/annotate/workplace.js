@@ -214,7 +214,10 @@
     showSubmit();
     $("submit").textContent = word("submitting");
     const answer = (await outbox.drained()) && (await outbox.request("POST", `${here}submit`, { fence: outbox.fence }));
-    if (answer && answer.ok) return outbox.forget(), void (window.location.href = home);
+    if (answer && answer.ok) {
+      const { next = home } = await answer.json().catch(() => ({}));
+      return outbox.forget(), void (window.location.href = next);
+    }
     const problem = answer ? await answer.json().catch(() => ({})) : {};
     if (outbox.isOfAnother(problem)) problem.detail = word("another", { n: 0, user: problem.user, who });
     if (problem.code === "stale" && (await outbox.resume())) return submit();

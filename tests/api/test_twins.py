@@ -17,6 +17,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "clip": ("api-clip",),
     "work": ("api-campaigns", "api-mine"),
     "tutorial": ("api-guideline", "api-examples"),
+    "exam-result": ("api-mine-exam",),
     "claim": ("api-claim",),
     "mine": ("api-mine",),
     "read-message": ("api-message-read",),
