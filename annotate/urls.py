@@ -12,10 +12,13 @@ urlpatterns = [
     path("judge/<slug:name>/exam", exam_result, name="exam-result"),
     path("judge/<slug:name>/claim", views.claim, name="claim"),
     path("judge/<slug:name>/mine", views.my_page, name="mine"),
+    path("judge/<slug:name>/questions", views.ask, name="ask"),
     path("judge/<slug:name>/messages/<int:pk>/read", views.read_message, name="read-message"),
     path("judge/assignments/<slug:token>/", views.workplace, name="workplace"),
     path("judge/assignments/<slug:token>/judgements/<int:position>", views.judge, name="judge"),
     path("judge/assignments/<slug:token>/flags/<int:position>", views.flag, name="flag"),
+    path("judge/assignments/<slug:token>/questions", views.questions, name="own-questions"),
+    path("judge/assignments/<slug:token>/questions/<int:position>", views.ask_at, name="ask-at"),
     path("judge/assignments/<slug:token>/resume", views.resume, name="resume"),
     path("judge/assignments/<slug:token>/submit", views.submit, name="submit"),
 ]

@@ -29,11 +29,11 @@ from campaigns.access import own as own
 from campaigns.access import person as person
 from campaigns.access import signed_in as signed_in
 from campaigns.access import upload as upload
-from campaigns.models import Campaign, Draft, Membership
+from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.clips import FOR_CORPUS_PAGE
 from corpus.models import Clip
 from judging.drafts.changes import must_be_open
-from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
+from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Question, Review
 from judging.models.sitting import exam_batches
 from judging.pool.clips import SEARCH
 from judging.quality.exam import pairs_that_came_back
@@ -74,6 +74,17 @@ def pool_query(member: Membership, pk: int) -> Query:
 def flag(member: Membership, pk: int) -> Flag:
     flags = Flag.objects.filter(candidate__query__campaign=member.campaign)
     return get_object_or_404(flags.select_related("candidate__batch"), pk=pk)
+
+
+def question(member: Membership, pk: int) -> Question:
+    """Return a question that was asked in the member's campaign."""
+    questions = Question.objects.filter(annotator__campaign=member.campaign)
+    return get_object_or_404(questions.select_related("annotator__campaign"), pk=pk)
+
+
+def letter(member: Membership, key: str) -> Message | None:
+    """Return the message to the member that a form names; None if it names none."""
+    return get_object_or_404(member.messages, pk=int(key) if is_whole(key, KEY) else 0) if key else None
 
 
 def reviews(member: Membership, keys: list[str]) -> list[Review]:

@@ -24,12 +24,14 @@ from api.urls import urlpatterns
 from campaigns.models import Campaign, Event, Membership, Message
 from corpus.models import Clip, Moment
 from jobs.running import work_off
-from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query
+from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Question
 from judging.quality.checks import draw_gold
 from judging.quality.exam import set_exam
 from judging.quality.examples import add_own_example
+from judging.review import decisions
 from judging.review.reopening import reopen_all_of
 from judging.work import grading
+from judging.work.grading import ask, ask_at
 from runs.models import PredictedGrades, Predictor, TrainedSystem
 from tests.api.asking import Program
 from tests.cast import (
@@ -83,7 +85,9 @@ def worked(batch: Batch, bob: Membership, leo: Membership) -> Batch:
     for clip in Clip.objects.all():
         clip.state = Clip.State.READY
         clip.file.save(f"clips/{clip.token}.mp4", content=ContentFile(b"0123456789"))
-    judge_all(claim(bob), lambda candidate: 4)
+    held = claim(bob)
+    decisions.answer(ask_at(held, 1, "clip", "Is this secret?", uuid4()), leo, "It is secret.")
+    judge_all(held, lambda candidate: 4)
     return batch
 
 
@@ -121,7 +125,14 @@ def crawl(client: Client, ada: Membership) -> list[str]:
             for name in ("judge", "flag"):
                 address = reverse(name, args=[held.token, position])
                 answers.append(client.put(address, body | {"reason": "clip"}, content_type="application/json"))
-    answers += [client.get(reverse("mine", args=["films"]))]
+            body = {"about": ("clip", "query")[position % 2], "text": "Is it?", "key": str(uuid4())}
+            address = reverse("ask-at", args=[held.token, position])
+            answers.append(client.post(address, body, content_type="application/json"))
+    for question in Question.objects.filter(annotator=ada)[:3]:
+        decisions.answer(question, Membership.objects.get(user__username="leo"), "It is.")
+    answers += [client.get(reverse(name, args=[held.token])) for name in ("own-questions", "workplace")]
+    answers.append(client.post(reverse("ask", args=["films"]), {"text": "Why?", "key": str(uuid4())}, follow=True))
+    answers += [client.get(reverse("mine", args=["films"])), client.get(reverse("work"))]
     for message in ada.messages.all():
         address = reverse("read-message", args=["films", message.pk])
         answers += [client.post(address, follow=True), client.post(address, {"back": "mine"}, follow=True)]
@@ -129,6 +140,7 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         "/campaigns/films/checks/",
         f"/campaigns/films/checks/{ada.worker}/all",
         "/campaigns/films/messages/",
+        "/campaigns/films/questions/",
         "/campaigns/films/",
         f"/campaigns/films/batches/{held.batch_id}/",
         "/campaigns/films/exports/",
@@ -275,6 +287,8 @@ def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership
     assert "secret system" in everything(Program(leo).get("campaigns/films/systems/1"))
     predictor = Predictor.objects.get()
     assert str(PREDICTED) in everything(browser(leo).get(f"/campaigns/films/predictors/{predictor.pk}/grades.csv"))
+    questions = everything(browser(leo).get("/campaigns/films/questions/"))
+    assert all(words in questions for words in ("Is this secret?", "It is secret.", "secret-bob"))
     assert "secret predictor" in everything(Program(leo).get(f"campaigns/films/predictors/{predictor.pk}"))
 
 
@@ -373,6 +387,8 @@ def watched(batch: Batch, leo: Membership) -> Campaign:
     set_exam(campaign, 1, 1, 3)
     Event.objects.create(member=people[1], kind=Event.Kind.QUALIFIED, reason=PRIVATE, by=leo)
     Message.objects.create(to=people[0], text=PRIVATE, by=leo)
+    decisions.answer(ask_at(held, 1, "clip", PRIVATE, uuid4()), leo, PRIVATE)
+    ask(people[0], PRIVATE, uuid4())
     people[2].pause(leo, PRIVATE)
     reopen_all_of(leo, people[3], PRIVATE)
     work_off(StringIO())

@@ -252,10 +252,15 @@
   window.addEventListener("storage", ({ key, newValue }) => {
     if (!key || !key.startsWith(outbox.prefix) || key === outbox.counter || !newValue) return;
     const entry = JSON.parse(newValue);
+    if (entry.what === "questions") return;
     places.say(entry);
     $("news").textContent = word("elsewhere", { clip: entry.position });
     if (over()) summary();
     else showPlace();
+  });
+
+  page.addEventListener("ask", ({ detail }) => {
+    outbox.add({ method: "POST", what: "questions", position: at + 1, body: detail });
   });
 
   // Keys and buttons -----------------------------------------------------------------------------------
