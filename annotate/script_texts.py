@@ -73,6 +73,7 @@ SCRIPTS = [
     f"annotate/{name}.js"
     for name in ("words", "timer", "places", "stage", "outbox", "keys", "guideline", "elements", "bar", "workplace")
 ]
+SCRIPTS.append("annotate/asking.js")
 
 
 def workplace(keys: dict[str, str]) -> dict[str, str]:
@@ -106,6 +107,9 @@ def workplace(keys: dict[str, str]) -> dict[str, str]:
         "grade": gettext("grade {grade}"),
         "flag": gettext("flagged"),
         "nothing": gettext("not judged"),
+        "question": gettext("Your question is on its way. Go on judging; the answer comes here."),
+        "answer": gettext("Your lead on clip {clip}: {text}"),
+        "answer on query": gettext("Your lead on the query: {text}"),
         "submit": gettext("Submit the batch"),
         "submitting": gettext("Sending…"),
         "unsent": gettext("There is no network right now. Your grades are kept here. Submit again in a moment."),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -15,13 +17,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate import script_texts
 from annotate.fields import PreferencesForm, fence_in, grade_in, input_in, json_body, key_in, press_in, seconds_in
 from annotate.script_texts import FIXED, KEY_NAMES, card, key_name
-from base.problem_documents import speaks_json
+from base.problem_documents import refusal_as_message, speaks_json
 from base.request_fields import one_of, text_in
 from campaigns.models import Membership, Preferences
 from campaigns.pages import campaign_page
 from corpus.clip_files import clip_file, padded_clip_file
 from judging import access
 from judging.models import Assignment, Flag, Revision
+from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state, has_just_passed, nothing_for
 from judging.work import claiming, grading, submitting
 from judging.work.places import assignment_data, clip_at
@@ -34,7 +37,8 @@ def work(request: HttpRequest) -> HttpResponse:
     own = Membership.objects.filter(user=request.user.pk, role=Membership.Role.ANNOTATOR)
     members = own.select_related("campaign").order_by("campaign__name")
     campaigns = [_home(member) for member in members]
-    context = {"campaigns": campaigns, "words": script_texts.outbox(), "scripts": script_texts.SCRIPTS}
+    context: dict[str, Any] = {"campaigns": campaigns, "longest_question": LONGEST_QUESTION}
+    context |= {"words": script_texts.outbox(), "scripts": script_texts.SCRIPTS}
     return render(request, "annotate/work.html", context)
 
 
@@ -47,6 +51,7 @@ def _home(member: Membership) -> dict[str, Any]:
         "live": live,
         "exam": exam_state(member),
         "passed": has_just_passed(member),
+        "marked": own_work.last_round(member),
         "new": not member.assignments.exists(),
         "left": len(live.unanswered()) if live else 0,
         "batches": member.assignments.submitted().alone().count(),
@@ -54,20 +59,22 @@ def _home(member: Membership) -> dict[str, Any]:
         "lease": settings.ASSIGNMENT_LEASE // 60,  # minutes
         "week": own_work.week_of(member),
         "agreement": own_work.agreement(member),
-        "inbox": member.messages.unread().order_by("-at", "-pk"),
+        "conversations": [each for each in own_work.conversations(member) if each.unread],
     }
 
 
 @require_safe
 def my_page(request: HttpRequest, name: str) -> HttpResponse:
-    """The annotator's own work, and the messages from the lead."""
+    """The annotator's own work, and what the annotator and the leads wrote to each other."""
     member = access.own(request, name)
     return campaign_page(
         request,
         member,
         "annotate/mine.html",
         agreement=own_work.agreement(member),
-        inbox=member.messages.unread_first(),
+        conversations=own_work.conversations(member),
+        longest_question=LONGEST_QUESTION,
+        new_key=uuid4(),
         **own_work.fortnight(member),
     )
 
@@ -99,6 +106,36 @@ def preferences(request: HttpRequest) -> HttpResponse:
 def suggest_no_breaks(request: HttpRequest) -> HttpResponse:
     Preferences.objects.of(access.signed_in(request)).change(suggests_breaks=False)
     return JsonResponse({"suggests_breaks": False})
+
+
+@require_POST
+def ask(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask the leads about nothing in particular, or answer a message of theirs, which is read then."""
+    member = access.own(request, name)
+    letter, key = access.letter(member, request.POST.get("letter", "")), key_in(request.POST)
+    text = text_in({"text": request.POST.get("text", "").replace("\r\n", "\n")}, "text", LONGEST_QUESTION)
+    with refusal_as_message(request):
+        grading.ask(member, text, key, letter=letter)
+        messages.success(request, gettext("Sent. The answer comes to your work page and to this one."))
+        if letter:
+            letter.mark_read()
+    return redirect(f"{reverse('mine', args=[name])}#letters")
+
+
+@require_safe
+def questions(request: HttpRequest, token: str) -> HttpResponse:
+    """What the annotator asked in this assignment, and the answers."""
+    return JsonResponse({"questions": own_work.questions_in(access.assignment(request, token))})
+
+
+@require_POST
+def ask_at(request: HttpRequest, token: str, position: int) -> HttpResponse:
+    """Ask the leads about a clip of the assignment, or about its query."""
+    assignment, body = access.assignment(request, token), json_body(request)
+    about = one_of("about", body.get("about"), grading.AT_A_PLACE)
+    text = text_in(body, "text", LONGEST_QUESTION)
+    question = grading.ask_at(assignment, position, about, text, key_in(body))
+    return JsonResponse({"position": position, "question": question.pk})
 
 
 @require_POST
@@ -135,7 +172,12 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
         "words": script_texts.workplace(known["keys"]),
         "scripts": script_texts.SCRIPTS,
     }
-    return campaign_page(request, annotator, "annotate/workplace.html", **context, **known)
+    return campaign_page(request, annotator, "annotate/workplace.html", **context, **known, **_asking(assignment))
+
+
+def _asking(assignment: Assignment) -> dict[str, Any]:
+    """Return what the form of questions needs, and the answers so far."""
+    return {"questions": own_work.questions_in(assignment), "longest_question": LONGEST_QUESTION}
 
 
 def _ended(assignment: Assignment) -> str:
@@ -195,7 +237,13 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def submit(request: HttpRequest, token: str) -> HttpResponse:
-    submitting.submit(access.assignment(request, token), fence_in(json_body(request)))
+    """Submit the batch. If that ends a round of the exam which can be marked, the answer says where its result is."""
+    assignment = access.assignment(request, token)
+    submitting.submit(assignment, fence_in(json_body(request)))
+    if own_work.has_just_marked(assignment):
+        return JsonResponse(
+            {"submitted": True, "next": reverse("exam-result", args=[assignment.annotator.campaign.name])}
+        )
     messages.success(request, gettext("Submitted. Thank you."))
     return JsonResponse({"submitted": True})
 

@@ -101,6 +101,16 @@ def anybody(request: HttpRequest, name: str) -> Membership:
     return get_object_or_404(memberships, campaign__name=name, user=request.user, state__in=states)
 
 
+def learner(request: HttpRequest, name: str) -> Membership:
+    """Return the person's membership as an annotator, also while it is paused. Learning stays possible then."""
+    return get_object_or_404(learners(request).select_related("campaign"), campaign__name=name)
+
+
+def learners(request: HttpRequest) -> QuerySet[Membership]:
+    """Return the person's memberships as an annotator, also those that are paused."""
+    return Membership.objects.annotators().filter(user=request.user.pk, state__in=Membership.MAY_LEARN)
+
+
 def own(request: HttpRequest, name: str) -> Membership:
     """Return the person's membership as an annotator in any state, because former annotators see their hours too."""
     memberships = Membership.objects.select_related("campaign")

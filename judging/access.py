@@ -21,19 +21,22 @@ from campaigns.access import corpus as corpus
 from campaigns.access import creator as creator
 from campaigns.access import draft as draft
 from campaigns.access import lead as lead
+from campaigns.access import learner as learner
+from campaigns.access import learners as learners
 from campaigns.access import membership as membership
 from campaigns.access import moment as moment
 from campaigns.access import own as own
 from campaigns.access import person as person
 from campaigns.access import signed_in as signed_in
 from campaigns.access import upload as upload
-from campaigns.models import Campaign, Draft, Membership
+from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.clips import FOR_CORPUS_PAGE
 from corpus.models import Clip
 from judging.drafts.changes import must_be_open
-from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
+from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Question, Review
 from judging.models.sitting import exam_batches
 from judging.pool.clips import SEARCH
+from judging.quality.exam import pairs_that_came_back
 from judging.quality.examples import visible_examples
 from judging.review.reopening import Scope, scope_of_annotator, scope_of_batch, scope_of_candidate
 from judging.work.saving import Writer
@@ -73,6 +76,17 @@ def flag(member: Membership, pk: int) -> Flag:
     return get_object_or_404(flags.select_related("candidate__batch"), pk=pk)
 
 
+def question(member: Membership, pk: int) -> Question:
+    """Return a question that was asked in the member's campaign."""
+    questions = Question.objects.filter(annotator__campaign=member.campaign)
+    return get_object_or_404(questions.select_related("annotator__campaign"), pk=pk)
+
+
+def letter(member: Membership, key: str) -> Message | None:
+    """Return the message to the member that a form names; None if it names none."""
+    return get_object_or_404(member.messages, pk=int(key) if is_whole(key, KEY) else 0) if key else None
+
+
 def reviews(member: Membership, keys: list[str]) -> list[Review]:
     """Return the campaign's reviews with these keys that are not undone. A text that is no key is ignored."""
     found = Review.objects.in_force().with_begun().filter(pk__in=[key for key in keys if is_whole(key, KEY)])
@@ -105,11 +119,14 @@ def writer(request: HttpRequest, token: str) -> Writer:
 
 
 def clip(request: HttpRequest, token: str) -> Clip:
-    """Return a ready clip of a visible example, of a campaign that they lead, or of a corpus that they may see."""
+    """Return a ready clip of the person's exam, of a visible example, of a campaign that they lead, or of a corpus that
+    they may see.
+    """
     found = get_object_or_404(Clip, token=token, state=Clip.State.READY)
     seen = Campaign.objects.led_by(request.user).filter(queries__candidates__clip=found)
     taught = visible_examples(Example.objects.filter(clip=found, campaign__in=Campaign.objects.of(request.user)))
-    if seen.exists() or taught.exists() or _for_leads(request, found).exists():
+    came_back = pairs_that_came_back(learners(request)).filter(candidate__clip=found)
+    if any(each.exists() for each in (seen, taught, came_back, _for_leads(request, found))):
         return found
     raise Http404
 

@@ -16,9 +16,10 @@ from django.utils.formats import date_format
 from base.templatetags.figures import decimals, share_of
 from campaigns import access
 from campaigns.models import Campaign, Membership
-from judging.models import Assignment, Batch, Candidate, Flag, Kind, Query, Sitting
+from judging.models import Assignment, Batch, Candidate, Flag, Kind, Query, Question, Sitting
 from judging.models.sitting import exam_batches
 from judging.pool.clips import cut_clips
+from judging.quality.exam import unexplained
 from judging.work.claiming import STUCK_AFTER, stuck_batches, without_annotators
 from reports.hours import Rates
 from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
@@ -68,7 +69,7 @@ def needs(campaign: Campaign, failed_jobs: int) -> list[Need]:
     counts = _counts(campaign)
     pages = {
         name: reverse(name, args=[campaign.name])
-        for name in ("campaign", "campaign-work", "people", "flags", "reviews", "exam")
+        for name in ("campaign", "campaign-work", "people", "questions", "flags", "reviews", "exam")
     }
     listed = [
         Need(failed_jobs, "job failed", "jobs failed", f"{pages['campaign-work']}?state=failed"),
@@ -92,6 +93,7 @@ def needs(campaign: Campaign, failed_jobs: int) -> list[Need]:
             "examinees wait for others or for your grades",
             pages["exam"],
         ),
+        Need(counts["questions"], "question to answer", "questions to answer", pages["questions"]),
         Need(counts["flags"], "flag to look at", "flags to look at", pages["flags"]),
         Need(counts["to_review"], "batch to review", "batches to review", pages["reviews"]),
     ]
@@ -109,6 +111,7 @@ def _counts(campaign: Campaign) -> dict[str, int]:
         "waiting": without_annotators().filter(kind=Kind.POOL, campaign=OuterRef("pk")),
         "failed": failed.filter(state=Membership.State.ACTIVE),
         "unmarked": unmarked.filter(member__campaign=OuterRef("pk"), member__state=Membership.State.ACTIVE),
+        "questions": Question.objects.waiting(OuterRef("pk")),
         "flags": Flag.objects.waiting(OuterRef("pk")),
         "to_review": Batch.objects.to_review().filter(campaign=OuterRef("pk")),
     }
@@ -156,8 +159,13 @@ def _exam(campaign: Campaign) -> Item:
     if not campaign.exam:
         state = "Annotators get work at once. To have them pass an exam first, make one and switch it on in Settings."
     else:
-        state = "It is made." if made else "The settings want an exam, and there is none: nobody gets work. Make it."
+        state = _of_made_exam(campaign) if made else "There is none, and the settings want one: nobody gets work."
     return Item("Exam", state, _page("exam", campaign), campaign.exam and made, is_optional=not campaign.exam)
+
+
+def _of_made_exam(campaign: Campaign) -> str:
+    missing = unexplained(campaign).count()
+    return f"It is made; {missing:,} of its pairs have no reason yet." if missing else "It is made."
 
 
 def _people(campaign: Campaign) -> Item:

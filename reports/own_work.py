@@ -1,4 +1,4 @@
-"""What annotators read about themselves: hours, earnings, agreement in words, and messages."""
+"""What annotators read about themselves: hours, earnings, agreement in words, the exam, and conversations."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
+from uuid import UUID, uuid4
 
-from django.db.models import F
+from django.db.models import F, OuterRef, Subquery
 from django.db.models.functions import Abs
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns.models import Membership
-from judging.models import Assignment, Candidate, Judgement, Kind
+from campaigns.guideline_text import LEVELS
+from campaigns.models import Membership, Message
+from corpus.models import Clip
+from judging.models import Assignment, Candidate, Judgement, Kind, Query, Question, Revision, Sitting
+from judging.quality.exam import pairs_that_came_back, reason_for
 from reports.hours import Rates, Worked, total, worked_by_day
 
 DAYS = 14
@@ -86,3 +90,162 @@ def week_of(member: Membership) -> WorkRow:
     """Return the work of the present week."""
     monday = _midnight(timezone.localdate() - timedelta(days=timezone.localdate().weekday()))
     return _row(member, Rates.of(member.campaign), worked_by_day(member, monday, _tomorrow()))
+
+
+@dataclass(frozen=True)
+class CameBack:
+    """A pair of the exam that came back, as its examinee sees it: never its truth."""
+
+    query: str
+    clip: Clip | None
+    grade: int  # the examinee's own, at the end of the round
+    reason: str
+
+    @property
+    def level(self) -> str:
+        """What the grade is called."""
+        return str(LEVELS[self.grade][0])
+
+
+@dataclass(frozen=True)
+class ExamResult:
+    """How a round of an annotator's exam ended."""
+
+    sitting: Sitting
+    came_back: list[CameBack]
+    goes_on: bool  # whether there is another round, in which these pairs are judged once more
+
+    @property
+    def right(self) -> int:
+        """The number of pairs of the round that did not come back."""
+        return self.sitting.pairs - self.sitting.missed
+
+
+def last_round(member: Membership) -> Sitting | None:
+    """Return the last round of the member's exam that is marked, or None."""
+    return member.sittings.exclude(result=Sitting.Result.OPEN).last()
+
+
+def has_just_marked(assignment: Assignment) -> bool:
+    """Return whether submitting the assignment has ended a round of the exam that is marked already."""
+    if assignment.batch.kind != Kind.EXAM:
+        return False
+    marked = assignment.annotator.sittings.exclude(result=Sitting.Result.OPEN)
+    return marked.filter(round=assignment.round).exists()
+
+
+def exam_result(member: Membership) -> ExamResult | None:
+    """Return how the member's last marked round ended, or None if no round is marked yet."""
+    if (sitting := last_round(member)) is None:
+        return None
+    in_round = Revision.objects.filter(judgement=OuterRef("pk"), at__lte=sitting.ended)
+    own = Subquery(in_round.order_by("-press", "-number").values("grade")[:1])
+    # In the order in which the annotator graded them, which does not follow ranks.
+    grades = dict(pairs_that_came_back([member]).order_by("pk").values_list("candidate", own))
+    by_key = Candidate.objects.select_related("query", "clip").in_bulk(grades)
+    pairs = [
+        CameBack(by_key[key].query.text, by_key[key].clip, grade, reason_for(by_key[key]))
+        for key, grade in grades.items()
+    ]
+    goes_on = member.qualified is None and member.sittings.filter(result=Sitting.Result.OPEN, ended=None).exists()
+    return ExamResult(sitting, pairs, goes_on)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One text of a conversation: the annotator's question, or a message to the annotator."""
+
+    written: Question | Message
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the annotator wrote it."""
+        return isinstance(self.written, Question)
+
+    @property
+    def words(self) -> str:
+        return self.written.text if isinstance(self.written, Question) else self.written.words
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """What an annotator and the leads wrote to each other about one thing, in its order."""
+
+    parts: list[Part]
+
+    @property
+    def query(self) -> Query | None:
+        """The query that it is about, or whose clip it is about."""
+        return next((each.query for each in self.questions if each.query), None)
+
+    @property
+    def questions(self) -> list[Question]:
+        return [each.written for each in self.parts if isinstance(each.written, Question)]
+
+    @property
+    def messages(self) -> list[Message]:
+        return [each.written for each in self.parts if isinstance(each.written, Message)]
+
+    @property
+    def unread(self) -> Message | None:
+        """The last message, if it is not read."""
+        return self.messages[-1] if self.messages and not self.messages[-1].read else None
+
+    @property
+    def to_answer(self) -> Message | None:
+        """The message that comes last, which the annotator can answer."""
+        last = self.parts[-1].written
+        return last if isinstance(last, Message) else None
+
+    @property
+    def waits(self) -> bool:
+        """Whether the annotator's last question waits for a lead."""
+        last = self.parts[-1].written
+        return isinstance(last, Question) and last.handled is None
+
+    @property
+    def new_key(self) -> UUID:
+        """A key for the annotator's next question in it."""
+        return uuid4()
+
+
+def conversations(member: Membership) -> list[Conversation]:
+    """Return what the member and the leads wrote to each other: with unread messages first, then the newest."""
+    questions = member.questions.select_related("query", "candidate")
+    written: list[Question | Message] = [*questions, *member.messages.all()]
+    of_question: dict[int, Conversation] = {}
+    of_message: dict[int, Conversation] = {}
+    answered = {each.answer_id: each.pk for each in questions if each.answer_id}
+    found = []
+    for each in sorted(written, key=lambda each: each.at):
+        if isinstance(each, Question):
+            before = of_message.get(each.letter_id or 0)
+        else:
+            before = of_question.get(answered.get(each.pk, 0))
+        if before is None:
+            found.append(before := Conversation([]))
+        before.parts.append(Part(each))
+        (of_question if isinstance(each, Question) else of_message)[each.pk] = before
+    newest = sorted(found, key=lambda each: each.parts[-1].written.at, reverse=True)
+    return sorted(newest, key=lambda each: each.unread is None)
+
+
+def questions_in(assignment: Assignment) -> list[dict[str, Any]]:
+    """Return what the annotator asked since the assignment was claimed, and the answers, ready for JSON.
+
+    Questions of before stay out of it, because they would tell that a pair or a query has come again.
+    """
+    places = {candidate: position for position, candidate in enumerate(assignment.places, 1)}
+    queries = Candidate.objects.filter(pk__in=places).values("query")
+    since = Question.objects.filter(annotator=assignment.annotator_id, at__gte=assignment.claimed, query__in=queries)
+    return [
+        {
+            "position": places.get(each.candidate_id or 0),
+            "about": each.about,
+            "text": each.text,
+            "answer": each.answer.text if each.answer else None,
+            "read": bool(each.answer and each.answer.read),
+            "waits": each.handled is None,
+        }
+        for each in since.select_related("answer")
+    ]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from http.cookies import SimpleCookie
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.apps import apps
@@ -21,13 +21,14 @@ from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
+from django.db.models.functions import Now
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from campaigns.models import CacheEntry, Campaign, Delivery, Draft, Guideline, Membership, Message, Upload, Webhook
 from corpus.models import Clip, Corpus, Moment
 from jobs.models import Job
-from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
+from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Question, Review, Sitting
 from judging.pool.ranking import rank_candidates
 from judging.review import reviewing
 from judging.work import submitting
@@ -90,10 +91,14 @@ MATRIX = {
     "sign-out": ("POST", 302, 302, 302, 302, 302, 302),
     "work": ("GET", 302, 200, 200, 200, 200, 200),
     "tutorial": ("GET", 302, 404, 200, 200, 200, 200),
+    "exam-result": ("GET", 302, 404, 200, 404, 404, 404),  # the other annotator has sat none
     "claim": ("POST", 302, 404, 302, 302, 404, 404),
     "mine": ("GET", 302, 404, 200, 200, 404, 404),
     "preferences": ("GET", 302, 200, 200, 200, 200, 200),
     "suggest-no-breaks": ("POST", 302, 200, 200, 200, 200, 200),
+    "ask": ("POST", 302, 404, 302, 302, 404, 404),
+    "own-questions": ("GET", 302, 404, 200, 404, 404, 404),
+    "ask-at": ("POST", 401, 404, 200, 404, 404, 404),
     "read-message": ("POST", 302, 404, 302, 404, 404, 404),
     "workplace": ("GET", 302, 404, 200, 404, 404, 404),
     "judge": ("PUT", 401, 404, 200, 404, 404, 404),
@@ -161,6 +166,8 @@ MATRIX = {
     "campaign-settings": ("GET", 302, 404, 404, 404, 200, 200),
     "checks": ("GET", 302, 404, 404, 404, 404, 200),
     "check-pairs": ("GET", 302, 404, 404, 404, 404, 200),
+    "questions": ("GET", 302, 404, 404, 404, 404, 200),
+    "handle-question": ("POST", 302, 404, 404, 404, 404, 302),
     "messages": ("GET", 302, 404, 404, 404, 404, 200),
     "send-message": ("POST", 302, 404, 404, 404, 404, 302),
     "people": ("GET", 302, 404, 404, 404, 404, 200),
@@ -335,6 +342,12 @@ MATRIX = {
     "api-delivery-again": ("POST", 401, 404, 404, 404, 404, 202),
     "api-claim": ("POST", 401, 404, 200, 200, 404, 404),
     "api-mine": ("GET", 401, 404, 200, 200, 404, 404),
+    "api-mine-exam": ("GET", 401, 404, 200, 404, 404, 404),
+    "api-mine-questions": ("POST", 401, 404, 201, 201, 404, 404),
+    "api-own-questions": ("GET", 401, 404, 200, 404, 404, 404),
+    "api-ask-at": ("POST", 401, 404, 201, 404, 404, 404),
+    "api-questions": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-question-handled": ("POST", 401, 404, 404, 404, 404, 200),
     "api-message-read": ("PUT", 401, 404, 204, 404, 404, 404),
     "api-assignment": ("GET", 401, 404, 200, 404, 404, 404),
     "api-judgement": ("PUT", 401, 404, 200, 404, 404, 404),
@@ -498,7 +511,7 @@ STRANGERS = ["annotator of plays", "researcher of plays", "lead of plays"]  # of
 SOME = ("stranger", "annotator", "lead")  # who ask where it does not matter who asks, as by HEAD where GET is tried
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 JSON = (
-    *("judge", "flag", "submit", "resume", "uploads", "upload"),
+    *("judge", "flag", "ask-at", "submit", "resume", "uploads", "upload"),
     *("run-files", "run-piece", "predictor-files", "predictor-piece"),
 )
 FOR_ALL = (  # views that a stranger reaches
@@ -596,6 +609,13 @@ def letter(held: Assignment) -> Message:
     """A message to who holds the batch."""
     message, _ = Message.objects.get_or_create(to=held.annotator, text="Well done.")
     return message
+
+
+def question(held: Assignment) -> Question:
+    """A question of who holds the batch about its first clip."""
+    pair = held.candidates_in_order()[0]
+    about = {"candidate": pair, "query": pair.query, "text": "Is it?"}
+    return Question.objects.get_or_create(annotator=held.annotator, key=UUID(int=1), defaults=about)[0]
 
 
 def flagged(held: Assignment) -> Flag:
@@ -739,6 +759,8 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "review": lambda held: [held.batch_id],
     "batch-open": lambda held: [held.batch_id],
     "handle-flag": lambda held: [flagged(held).pk],
+    "handle-question": lambda held: [question(held).pk],
+    "api-question-handled": lambda held: [question(held).pk],
     "adjudicate": lambda held: [held.batch.candidates.order_by("rank")[0].pk],
     "withdraw": lambda held: [held.batch.query_id],
     "exam-batch": lambda held: [exam_batch(held)],
@@ -866,6 +888,10 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
     "workplace": lambda held: [held.token],
     "judge": lambda held: [held.token, 1],
     "flag": lambda held: [held.token, 1],
+    "own-questions": lambda held: [held.token],
+    "ask-at": lambda held: [held.token, 1],
+    "api-own-questions": lambda held: [held.token],
+    "api-ask-at": lambda held: [held.token, 1],
     "submit": lambda held: [held.token],
     "resume": lambda held: [held.token],
     "draft-corpus": lambda held: [draft(held).token],
@@ -975,6 +1001,9 @@ def content(name: str, held: Assignment) -> dict[str, object]:
         "judge": {"grade": 2, "fence": held.fence, "key": str(uuid4()), "seconds": 1.5},
         "flag": {"reason": "clip", "fence": held.fence, "key": str(uuid4())},
         "submit": {"fence": held.fence},
+        "ask": {"text": "Is it?", "key": str(uuid4())},
+        "ask-at": {"about": "clip", "text": "Is it?", "key": str(uuid4())},
+        "handle-question": {"action": "answer", "text": "It is."},
         "sign-in": {"username": "ada", "password": "wrong"},
         "account_login": {"username": "ada", "password": "wrong"},
         "review": {"verdict": "close"},
@@ -1005,6 +1034,9 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["api-judgement"] = bodies["judge"]
     bodies["api-flag"] = bodies["flag"]
     bodies["api-submit"] = bodies["submit"]
+    bodies["api-mine-questions"] = bodies["ask"]
+    bodies["api-ask-at"] = bodies["ask-at"]
+    bodies["api-question-handled"] = {"answer": "It is."}
     bodies["api-review"] = bodies["review"]
     bodies["api-search"] = {"q": "a door"}
     bodies["api-system-search"] = bodies["api-search"]
@@ -1057,6 +1089,8 @@ def ask(client: Client, name: str, held: Assignment) -> int:
 
 def door_to(name: str, held: Assignment, bob: Membership, zoe: Membership) -> Door:
     """The address, after what it needs has happened."""
+    if name in ("exam-result", "api-mine-exam"):
+        held.annotator.sittings.create(result=Sitting.Result.FAILED, ended=Now(), pairs=3, missed=1)
     releases = ("release", "api-release", "api-release-file", "api-verification")
     if name in releases or re.search("leaderboard|believe|measures", name):
         freeze(held.annotator.campaign, zoe, "CC0-1.0")

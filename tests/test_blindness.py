@@ -24,11 +24,13 @@ from api.urls import urlpatterns
 from campaigns.models import Campaign, Event, Membership, Message
 from corpus.models import Clip, Moment
 from jobs.running import work_off
-from judging.models import Assignment, Batch, Candidate, Example, Flag, Query
+from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Question
 from judging.quality.exam import set_exam
 from judging.quality.examples import add_own_example
+from judging.review.decisions import answer as answer_question
 from judging.review.reopening import reopen_all_of
 from judging.work import grading
+from judging.work.grading import ask, ask_at
 from runs.models import PredictedGrades, Predictor, TrainedSystem
 from tests.api.asking import Program
 from tests.cast import browser, claim, content_of, expire, judge_all, make_query, settle_round_one
@@ -72,7 +74,9 @@ def worked(batch: Batch, bob: Membership, leo: Membership) -> Batch:
     for clip in Clip.objects.all():
         clip.state = Clip.State.READY
         clip.file.save(f"clips/{clip.token}.mp4", content=ContentFile(b"0123456789"))
-    judge_all(claim(bob), lambda candidate: 4)
+    held = claim(bob)
+    answer_question(ask_at(held, 1, "clip", "Is this secret?", uuid4()), leo, "It is secret.")
+    judge_all(held, lambda candidate: 4)
     return batch
 
 
@@ -110,7 +114,14 @@ def crawl(client: Client, ada: Membership) -> list[str]:
             for name in ("judge", "flag"):
                 address = reverse(name, args=[held.token, position])
                 answers.append(client.put(address, body | {"reason": "clip"}, content_type="application/json"))
-    answers += [client.get(reverse("mine", args=["films"]))]
+            question = {"about": ("clip", "query")[position % 2], "text": "Is it?", "key": str(uuid4())}
+            address = reverse("ask-at", args=[held.token, position])
+            answers.append(client.post(address, question, content_type="application/json"))
+    for asked in Question.objects.filter(annotator=ada)[:3]:
+        answer_question(asked, Membership.objects.get(user__username="leo"), "It is.")
+    answers += [client.get(reverse(name, args=[held.token])) for name in ("own-questions", "workplace")]
+    answers.append(client.post(reverse("ask", args=["films"]), {"text": "Why?", "key": str(uuid4())}, follow=True))
+    answers += [client.get(reverse("mine", args=["films"])), client.get(reverse("work"))]
     for message in ada.messages.all():
         address = reverse("read-message", args=["films", message.pk])
         answers += [client.post(address, follow=True), client.post(address, {"back": "mine"}, follow=True)]
@@ -118,6 +129,7 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         "/campaigns/films/checks/",
         f"/campaigns/films/checks/{ada.worker}/all",
         "/campaigns/films/messages/",
+        "/campaigns/films/questions/",
         "/campaigns/films/",
         f"/campaigns/films/batches/{held.batch_id}/",
         "/campaigns/films/exports/",
@@ -226,6 +238,31 @@ def test_nothing_that_is_hidden_reaches_an_annotators_token(
     tell_nothing(answers)
 
 
+def examined(campaign: Campaign, ada: Membership) -> list[str]:
+    """What Ada is answered about an exam in which she missed every pair, whose truth is 4."""
+    make_query(campaign, "2", "A person waves.")
+    set_exam(campaign, 1, queries=1, depth=4)
+    exam = Candidate.objects.filter(query__kind=Kind.EXAM)
+    exam.update(similarity=0.777, truth=4)
+    judge_all(claim(Membership.objects.select_related("campaign").get(pk=ada.pk)), lambda candidate: 1)
+    Clip.objects.filter(candidates__in=exam).update(
+        state=Clip.State.READY, file=Clip.objects.exclude(file="")[0].file.name
+    )
+    client = browser(ada)
+    page = client.get(reverse("exam-result", args=["films"]))
+    clips = re.findall(r'src="(/clips/[^"]*)"', page.content.decode())
+    assert len(clips) == 4
+    answers = [page, Program(ada).get("campaigns/films/mine/exam"), *(client.get(clip) for clip in clips)]
+    return [everything(answer) for answer in answers]
+
+
+def test_the_result_of_an_exam_tells_neither_captions_nor_the_truth(worked: Batch, ada: Membership) -> None:
+    answers = examined(worked.query.campaign, ada)
+    tell_nothing(answers)
+    for answer in answers[:2]:
+        assert not re.search(r"\b(perfect|truth|rank|median)\b", answer)
+
+
 def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership) -> None:
     assert str(SEED) in everything(browser(leo).get("/campaigns/films/settings"))
     page = everything(browser(leo).get(f"/campaigns/films/batches/{worked.pk}/"))
@@ -240,6 +277,8 @@ def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership
     assert "secret system" in everything(Program(leo).get("campaigns/films/systems/1"))
     predictor = Predictor.objects.get()
     assert str(PREDICTED) in everything(browser(leo).get(f"/campaigns/films/predictors/{predictor.pk}/grades.csv"))
+    questions = everything(browser(leo).get("/campaigns/films/questions/"))
+    assert all(words in questions for words in ("Is this secret?", "It is secret.", "secret-bob"))
     assert "secret predictor" in everything(Program(leo).get(f"campaigns/films/predictors/{predictor.pk}"))
 
 
@@ -297,6 +336,8 @@ def watched(batch: Batch, leo: Membership) -> Campaign:
     set_exam(campaign, 1, 1, 3)
     Event.objects.create(member=people[1], kind=Event.Kind.QUALIFIED, reason=PRIVATE, by=leo)
     Message.objects.create(to=people[0], text=PRIVATE, by=leo)
+    answer_question(ask_at(held, 1, "clip", PRIVATE, uuid4()), leo, PRIVATE)
+    ask(people[0], PRIVATE, uuid4())
     people[2].pause(leo, PRIVATE)
     reopen_all_of(leo, people[3], PRIVATE)
     work_off(StringIO())

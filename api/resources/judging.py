@@ -8,19 +8,23 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole, shape
-from api.operations import JUDGE, OR_NOTHING, changes, reads
-from api.resource import CAMPAIGN, Resource
+from api.operations import JUDGE, OR_NOTHING, changes, fresh, reads
+from api.resource import CAMPAIGN, ClipAddress, Resource
+from base.errors import NotFound
 from campaigns.models import Message
 from corpus.clip_files import padded_clip_file
 from judging import access
 from judging.consensus import GRADES
-from judging.models import Assignment, Flag, Revision
+from judging.models import Assignment, Flag, Question, Revision
 from judging.models.assignment import taken_from_you
+from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state
 from judging.work import claiming, grading, submitting
 from judging.work.grading import LARGEST, LONGEST, LONGEST_COMMENT
 from judging.work.places import assignment_data, clip_at
 from reports import own_work
+
+MOST_KEY = 10**18 - 1
 
 
 class Place(Shape):
@@ -83,6 +87,38 @@ class Letter(Shape):
     of = Message, "id at read text=words"
 
 
+class QuestionGiven(Body):
+    text = Text(max_length=LONGEST_QUESTION)
+    key = Key(help_text="new for each question; one that arrives twice is stored once")
+
+
+class QuestionAtPlace(QuestionGiven):
+    about = Choice(choices=list(grading.AT_A_PLACE), help_text="the clip at the position, or its query")
+
+
+class OwnQuestionGiven(QuestionGiven):
+    letter = Whole(required=False, min_value=1, max_value=MOST_KEY, help_text="the message that it answers")
+
+
+class OwnQuestion(Shape):
+    of = Question, "id at text about query=query.text letter=letter_id answer=answer_id"
+    helps = {
+        "query": "that it is about, or whose clip; null if it is about neither",
+        "letter": "the message that it answers",
+        "answer": "the lead’s message that answers it",
+    }
+    about = serializers.ChoiceField(Question.About.choices)
+
+
+class PlacedQuestion(Shape):
+    position = serializers.IntegerField(allow_null=True, help_text="of the clip; null if it is about the query")
+    about = serializers.ChoiceField(Question.About.choices)
+    text = serializers.CharField()
+    answer = serializers.CharField(allow_null=True)
+    read = serializers.BooleanField(help_text="whether the answer is read")
+    waits = serializers.BooleanField(help_text="whether no lead has answered it or put it aside")
+
+
 class OwnDay(Shape):
     of = own_work.WorkRow, "day hours=worked.hours judgements=worked.judgements batches=worked.batches earned"
     helps = {"day": "null for the sum", "earned": "with its currency; empty without a rate"}
@@ -94,6 +130,22 @@ class OwnWork(Shape):
     agreement = serializers.CharField(help_text="with the final grades, in words")
     exam = serializers.CharField(help_text="how far the exam is, in words; empty if none stands before work")
     messages = Letter(many=True)
+    questions = OwnQuestion(many=True, help_text="to the leads, the oldest first")
+
+
+class CameBackShape(Shape):
+    of = own_work.CameBack, "query grade reason"
+    helps = {"grade": "the annotator’s own, at the end of the round", "reason": "says where to look"}
+    clip = ClipAddress(read_only=True)
+
+
+class ExamResultShape(Shape):
+    of = (
+        own_work.ExamResult,
+        "round=sitting.round result=sitting.result pairs=sitting.pairs missed=sitting.missed goes_on",
+    )
+    helps = {"pairs": "judged in the round", "goes_on": "whether these pairs are judged once more"}
+    came_back = CameBackShape(many=True)
 
 
 def _data_of(assignment: Assignment) -> dict[str, Any]:
@@ -151,6 +203,20 @@ class OneFlag(Resource, at="assignments/<slug:token>/flags/<int:position>", name
         grading.unflag(access.assignment(self.request, token), position, **self.params)
 
 
+class AssignmentQuestions(Resource, at="assignments/<slug:token>/questions", name="own-questions"):
+    @reads(shape("PlacedQuestions", questions=PlacedQuestion(many=True)), scope=JUDGE)
+    def get(self, token: str) -> Any:
+        """What was asked in this assignment, and the answers."""
+        return {"questions": own_work.questions_in(access.assignment(self.request, token))}
+
+
+class QuestionAt(Resource, at="assignments/<slug:token>/questions/<int:position>", name="ask-at"):
+    @changes(OwnQuestion, body=QuestionAtPlace, scope=JUDGE, status=201)
+    def post(self, token: str, position: int) -> Any:
+        """Ask the leads about the clip at a position, or about its query; no grade is needed or changed."""
+        return fresh(grading.ask_at(access.assignment(self.request, token), position, **self.data))
+
+
 class Resume(Resource, at="assignments/<slug:token>/resume", name="resume"):
     @changes(shape("Fence", fence=serializers.IntegerField()), scope=JUDGE)
     def post(self, token: str) -> Any:
@@ -174,7 +240,26 @@ class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
             "agreement": own_work.agreement(member),
             "exam": state.words if (state := exam_state(member)) else "",
             "messages": member.messages.unread_first(),
+            "questions": member.questions.select_related("query", "candidate"),
         }
+
+
+class OwnQuestions(Resource, at=f"{CAMPAIGN}/mine/questions", name="mine-questions"):
+    @changes(OwnQuestion, body=OwnQuestionGiven, scope=JUDGE, status=201)
+    def post(self) -> Any:
+        """Ask the leads about nothing in particular, or answer a message of theirs."""
+        member = self.through(access.own)
+        letter = access.letter(member, str(self.data.get("letter", "")))
+        return fresh(grading.ask(member, self.data["text"], self.data["key"], letter=letter))
+
+
+class OwnExam(Resource, at=f"{CAMPAIGN}/mine/exam", name="mine-exam"):
+    @reads(ExamResultShape)
+    def get(self) -> Any:
+        """How the annotator's last round of the exam ended, and what came back."""
+        if (result := own_work.exam_result(self.through(access.learner))) is None:
+            raise NotFound("No round of the exam is marked yet.")
+        return result
 
 
 class ReadMessage(Resource, at=f"{CAMPAIGN}/messages/<int:pk>/read", name="message-read"):

@@ -11,19 +11,23 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, WholeChoice, shape
+from api.fields import Body, Choice, Page, PageQuery, Query, Shape, Text, Truth, Whole, WholeChoice, shape
 from api.operations import UNFIT, Rows, With, changes, fresh, makes, reads
 from api.problems import checked
-from api.resource import CAMPAIGN, Resource
+from api.resource import CAMPAIGN, ClipAddress, Resource
 from campaigns import invitations
 from campaigns.access import let_create, let_create_no_longer, may_let_create
 from campaigns.accounts import mails
 from campaigns.models import Invitation, Membership, Message
+from campaigns.models.membership import LONGEST_MESSAGE
 from judging import access
+from judging.models import Question
 from judging.review import decisions
+from judging.review.decisions import answer, put_aside
 from reports.hours import Rates
 from reports.models import ApprovedPeriod
 from reports.pay import PayRow, Period, approve, pay_of
+from reports.tables.people import questions_with_pairs
 
 
 class MemberShape(Shape):
@@ -183,6 +187,52 @@ class Messages(Resource, at=f"{CAMPAIGN}/messages", name="messages"):
         if "to" in self.data:
             chosen = chosen.filter(pk=access.annotator_of(self.lead, self.data["to"]).pk)
         return {"number": Message.objects.send(chosen, self.data["text"], by=self.lead)}
+
+
+class QuestionShape(Shape):
+    of = (
+        Question,
+        "id worker=annotator.worker at text about query=query.text candidate=candidate_id "
+        "caption=candidate.moment.caption letter=letter_id handled answer=answer.text",
+    )
+    helps = {
+        "candidate": "the pair that it is about; null if it is about a query or nothing in particular",
+        "letter": "the message that it answers",
+        "handled": "when a lead answered it or put it aside",
+    }
+    about = serializers.ChoiceField(Question.About.choices)
+    clip = ClipAddress(source="candidate.clip", read_only=True)
+
+
+class QuestionsAsked(PageQuery):
+    waiting = Truth(required=False, help_text="only those that no lead has answered or put aside")
+
+
+class QuestionHandled(Body):
+    answer = Text(
+        required=False, max_length=LONGEST_MESSAGE, help_text="comes to who asked; without it, it is put aside"
+    )
+
+
+class Questions(Resource, at=f"{CAMPAIGN}/questions", name="questions"):
+    @reads(Page(QuestionShape), query=QuestionsAsked)
+    def get(self) -> Any:
+        """What annotators ask, the oldest first, with their pairs."""
+        campaign = self.lead.campaign
+        questions = questions_with_pairs().filter(annotator__campaign=campaign)
+        return questions.waiting(campaign) if self.params.get("waiting") else questions
+
+
+class QuestionDone(Resource, at=f"{CAMPAIGN}/questions/<int:pk>/handled", name="question-handled"):
+    @changes(QuestionShape, body=QuestionHandled)
+    def post(self, pk: int) -> Any:
+        """Answer a question by a message, or put it aside."""
+        question = access.question(self.lead, pk)
+        if text := self.data.get("answer", "").strip():
+            answer(question, self.lead, text)
+        else:
+            put_aside(question, self.lead)
+        return questions_with_pairs().get(pk=pk)
 
 
 class HoursAsked(Query):

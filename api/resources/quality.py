@@ -19,7 +19,17 @@ from judging.consensus import GRADES
 from judging.models import Batch, Judgement, Sitting
 from judging.models.sitting import exam_batches
 from judging.quality import check_results
-from judging.quality.exam import DEPTH, LONGEST_REASON, MOST_QUERIES, QUERIES, QUORUM, VERDICTS, set_exam, set_truth
+from judging.quality.exam import (
+    DEPTH,
+    LONGEST_REASON,
+    MOST_QUERIES,
+    QUERIES,
+    QUORUM,
+    VERDICTS,
+    set_exam,
+    set_truth,
+    unexplained,
+)
 from judging.quality.examples import LONGEST_WHY
 from reports.summaries import PEOPLE, current_summary
 from reports.tables.examinees import Examinee, Kappas, OwnPair, Pair, examinee, overview, pairs_in, pairs_of_one
@@ -50,6 +60,7 @@ class ExamineeShape(Shape):
 class ExamShape(Shape):
     batches = serializers.IntegerField(help_text="0 if there is no exam")
     pairs = serializers.IntegerField()
+    unexplained = serializers.IntegerField(help_text="pairs for which no lead has given a reason yet")
     quorum = serializers.IntegerField(help_text="examinees that a median needs to be the truth")
     missed = serializers.FloatField(allow_null=True, help_text="per cent of the first grades")
     first = KappasShape(help_text="mean over the examinees")
@@ -131,8 +142,9 @@ class OneExam(Resource, at=f"{CAMPAIGN}/exam", name="exam"):
 
 
 def _exam(campaign: Campaign) -> With:
-    exam = overview(campaign)
-    return With(exam, batches=exam_batches(campaign).count(), pairs=len(exam.pairs), quorum=QUORUM)
+    exam, to_explain = overview(campaign), unexplained(campaign).count()
+    numbers = {"batches": exam_batches(campaign).count(), "pairs": len(exam.pairs), "unexplained": to_explain}
+    return With(exam, **numbers, quorum=QUORUM)
 
 
 class ExamBatches(Resource, at=f"{CAMPAIGN}/exam/batches", name="exam-batches"):

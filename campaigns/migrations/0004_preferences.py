@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0002_pay_webhooks_cache'),
+        ('campaigns', '0003_hidden_places'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,8 +1,9 @@
-"""The models of judging: queries and their candidates, batches, assignments, judgements and reviews."""
+"""The models of judging: queries and their candidates, batches, assignments, judgements, questions and reviews."""
 
 from judging.models.assignment import Assignment as Assignment
 from judging.models.judgement import Flag as Flag
 from judging.models.judgement import Judgement as Judgement
+from judging.models.judgement import Question as Question
 from judging.models.judgement import Revision as Revision
 from judging.models.pool import Batch as Batch
 from judging.models.pool import Candidate as Candidate

@@ -1,4 +1,4 @@
-"""Judgements, their revisions, and flags. All of them are kept for good."""
+"""Judgements, their revisions, flags, and questions. All of them are kept for good."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 REPORTED = "active seconds that the browser measured"
 COUNTED = "those of them that count: within the limit of a press and the clock"
 PRESS = "the number that the browser gave the press: of two, the higher one was said later"
+
+LONGEST_QUESTION = 1000  # characters
 
 
 class JudgementQuerySet(models.QuerySet["Judgement"]):
@@ -166,3 +168,64 @@ class Flag(models.Model):
 
     def __str__(self) -> str:
         return self.get_reason_display()
+
+
+class QuestionQuerySet(models.QuerySet["Question"]):
+    def waiting(self, campaign: Campaign | OuterRef) -> QuestionQuerySet:
+        """Return the campaign's questions that no lead has answered or put aside."""
+        return self.filter(annotator__campaign=campaign, handled=None)
+
+
+class Question(models.Model):
+    """What an annotator asks the leads: about a pair, about its query, or about nothing in particular.
+
+    A lead answers with a message to the annotator, and the annotator may answer a message with a question. So the two
+    make conversations.
+    """
+
+    class About(models.TextChoices):
+        CLIP = "clip", "a clip"
+        QUERY = "query", "a query"
+        NOTHING = "nothing", "nothing in particular"
+
+    annotator = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="questions")
+    query = models.ForeignKey(
+        "judging.Query", models.PROTECT, null=True, related_name="questions", help_text="that it is about"
+    )
+    candidate = models.ForeignKey(
+        "judging.Candidate", models.PROTECT, null=True, related_name="questions", help_text="the pair that it is about"
+    )
+    letter = models.ForeignKey(
+        "campaigns.Message", models.PROTECT, null=True, related_name="replies", help_text="the message that it answers"
+    )
+    text = models.TextField(max_length=LONGEST_QUESTION)
+    at = models.DateTimeField(db_default=Now())
+    answer = models.ForeignKey(
+        "campaigns.Message", models.PROTECT, null=True, related_name="questions", help_text="a lead's answer"
+    )
+    handled = models.DateTimeField(null=True, help_text="when a lead answered it or put it aside")
+    handled_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
+    key = models.UUIDField(unique=True, help_text="the browser's idempotency key")
+
+    objects = QuestionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["at", "pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(candidate__isnull=True) | Q(query__isnull=False), name="a_pair_has_a_query"
+            ),
+            models.CheckConstraint(
+                condition=Q(answer__isnull=True) | Q(handled__isnull=False), name="what_is_answered_is_handled"
+            ),
+        ]
+        indexes = [models.Index(fields=["annotator"], condition=Q(handled__isnull=True), name="questions_that_wait")]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+    @property
+    def about(self) -> About:
+        if self.candidate_id:
+            return Question.About.CLIP
+        return Question.About.QUERY if self.query_id else Question.About.NOTHING

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Now
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Event, Membership
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Query, Revision, Sitting
+from judging.models.judgement import JudgementQuerySet
+from judging.models.pool import CandidateQuerySet
 from judging.models.sitting import exam_batches
 from judging.pool.clips import prepare
 
@@ -97,6 +99,37 @@ def set_truth(batch: Batch, truth: dict[int, tuple[int | None, str]]) -> None:
         candidate.truth, candidate.why = truth[candidate.rank]
     Candidate.objects.bulk_update(candidates, ["truth", "why"])
     mark_waiting(batch.query.campaign)
+
+
+def unexplained(campaign: Campaign) -> CandidateQuerySet:
+    """Return the pairs of the exam for which the lead has not written or chosen a reason, in the order of the pages."""
+    return Candidate.objects.filter(batch__in=exam_batches(campaign), why="").order_by("query", "rank")
+
+
+def reason_for(pair: Candidate) -> str:
+    """Return why the pair came back, as an examinee reads it: the lead's words, a ready reason, or the general one."""
+    return gettext(pair.why or AGAIN) if pair.why in ("", *READY_REASONS) else pair.why
+
+
+def pairs_that_came_back(members: Iterable[Membership]) -> JudgementQuerySet:
+    """Return the members' judgements of the pairs of the exam that were missed in the last round that is marked."""
+    of_exam = {"candidate__batch__kind": Kind.EXAM, "candidate__query__withdrawn": None}
+    return Judgement.objects.filter(annotator__in=members, **of_exam, returned__isnull=False)
+
+
+# What a lead can choose in place of words of their own. Like the general reason, each says that a grade was wrong and
+# where to look, but not whether it was too high or too low.
+READY_REASONS = (
+    gettext_noop("Look at what is done. Is it the very action of the query, or one that only looks like it?"),
+    gettext_noop("Look at who does it, and to whom. Are the people and their parts those of the query?"),
+    gettext_noop("Look at the things and the place. Are they those that the query names?"),
+    gettext_noop("Look at the whole length of the clip. How much of the action is in it, and how much else?"),
+    gettext_noop("Look at how much can be seen. Is the action in plain sight, or hidden, small or at the edge?"),
+)
+AGAIN = gettext_noop(
+    "This clip came back, because your grade is too far from the right one. Watch it again with the guideline open. "
+    "Does the action match the query? Is all of it in the picture? Is all of it in the clip, and little else?"
+)
 
 
 class ExamGrades(NamedTuple):
@@ -272,7 +305,7 @@ def _not_begun(member: Membership) -> ExamState:
 
 
 def _came_back(member: Membership) -> ExamState:
-    returned = member.judgements.filter(returned__isnull=False)
+    returned = pairs_that_came_back([member])
     pair = {"assignment": OuterRef("assignment"), "candidate": OuterRef("candidate")}
     answered = Q(pk__in=returned.not_returned()) | Exists(Flag.objects.filter(**pair, at__gt=OuterRef("returned")))
     back, left = returned.count(), returned.exclude(answered).count()

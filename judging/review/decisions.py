@@ -1,4 +1,4 @@
-"""What a lead decides on a candidate, a flag, a query or a member: adjudicating, putting away, withdrawing, and more.
+"""What a lead decides on a candidate, a flag, a question, a query or a member: adjudicating, answering, and more.
 
 A lead adjudicates a candidate on which annotators reached no consensus. The grade is marked everywhere.
 """
@@ -11,9 +11,9 @@ from django.db.models.functions import Now
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
-from campaigns.models import Event, Membership
+from campaigns.models import Event, Membership, Message
 from judging.consensus import RULE
-from judging.models import Adjudication, Assignment, Batch, Candidate, Flag, Judgement, Query
+from judging.models import Adjudication, Assignment, Batch, Candidate, Flag, Judgement, Query, Question
 from judging.models.states import WithdrawnFor
 from judging.pool.clips import retry_clips
 
@@ -81,6 +81,28 @@ def cut_again(flag: Flag, lead: Membership) -> str:
 
 
 ACTIONS = {"dismiss": dismiss, "retry": cut_again}
+
+
+@all_or_nothing
+def answer(question: Question, lead: Membership, text: str) -> Message:
+    """Answer a question by a message to who asked it. The same answer again changes nothing.
+
+    Raise WrongState if the question has another answer, which another lead may have given meanwhile.
+    """
+    question = locked(Question.objects.filter(pk=question.pk)).select_related("annotator", "answer").get()
+    if question.answer and question.answer.text != text:
+        raise WrongState("This question has an answer already. Write to the annotator if there is more to say.")
+    if question.answer:
+        return question.answer
+    question.answer = Message.objects.create(to=question.annotator, by=lead, text=text)
+    question.handled, question.handled_by = Now(), lead
+    question.save(update_fields=["answer", "handled", "handled_by"])
+    return question.answer
+
+
+def put_aside(question: Question, lead: Membership) -> None:
+    """Note that a question needs no answer. Doing it twice, or after an answer, changes nothing."""
+    Question.objects.filter(pk=question.pk, handled=None).update(handled=Now(), handled_by=lead)
 
 
 WITHDRAWN_FOR_HELP = (

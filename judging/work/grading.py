@@ -1,4 +1,4 @@
-"""Grading: store a grade or a flag for a candidate of an assignment, exactly once for each press of a key."""
+"""Grading: store a grade, a flag or a question for a candidate of an assignment, once for each press of a key."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from uuid import UUID
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
-from base.errors import KeyReused, NotFound
-from base.transactions import all_or_nothing
+from base.errors import BadValue, KeyReused, NotFound, WrongState
+from base.transactions import all_or_nothing, locked
+from campaigns.models import Membership, Message
 from judging.models.assignment import Assignment, at_position, taken_from_you
-from judging.models.judgement import Flag, Revision
+from judging.models.judgement import Flag, Question, Revision
+from judging.models.pool import Candidate
 from judging.work import saving
 from judging.work.saving import counted, unrecorded
 
@@ -19,6 +21,8 @@ from judging.work.saving import counted, unrecorded
 LARGEST = 2**31 - 1  # of a fence, and of the number of a press
 LONGEST = 24 * 3600  # seconds of active work
 LONGEST_COMMENT = 500  # characters, of a flag
+MOST_WAITING = 20  # questions of one annotator that no lead has answered
+AT_A_PLACE = Question.About.CLIP, Question.About.QUERY  # what a question at a place of an assignment can be about
 
 
 def judge(
@@ -199,6 +203,61 @@ def _take_back(flags: list[Flag]) -> None:
     """Take back a candidate's flags, because a grade or another flag replaces them."""
     replaced = [flag.pk for flag in flags if flag.taken_back is None]
     Flag.recorded.filter(pk__in=replaced).update(taken_back=Now())
+
+
+def ask_at(assignment: Assignment, position: int, about: str, text: str, key: UUID) -> Question:
+    """Ask the leads about the clip at a position, or about its query. No grade is needed or changed.
+
+    `about` is one of `AT_A_PLACE`. For the others and for errors see `ask`.
+    """
+    pair = Candidate.objects.select_related("repeats").get(pk=assignment.candidate_at(position))
+    pair = pair.repeats or pair
+    candidate = pair.pk if about == Question.About.CLIP else None
+    return ask(assignment.annotator, text, key, query=pair.query_id, candidate=candidate)
+
+
+@all_or_nothing
+def ask(
+    annotator: Membership,
+    text: str,
+    key: UUID,
+    *,
+    query: int | None = None,
+    candidate: int | None = None,
+    letter: Message | None = None,
+) -> Question:
+    """Ask the leads something, or answer a message of theirs. A request that comes twice with one key is stored once.
+
+    Parameters
+    ----------
+    query, candidate
+        The primary keys of what it is about. Without both it is about nothing in particular.
+    letter
+        The message that it answers.
+
+    Raises
+    ------
+    BadValue
+        If the text is empty.
+    KeyReused
+        If the key came before with another question.
+    WrongState
+        If the annotator has left, or many of their questions wait for an answer.
+    """
+    annotator = locked(Membership.objects.filter(pk=annotator.pk)).get()
+    fields = {"annotator_id": annotator.pk, "text": text, "query_id": query, "candidate_id": candidate}
+    fields["letter_id"] = letter.pk if letter else None
+    if known := Question.objects.filter(key=key).first():
+        if all(getattr(known, field) == value for field, value in fields.items()):
+            return known
+        raise KeyReused(f"key: {key} came before with another question; expected a new key for each question")
+    if not text:
+        raise BadValue("text", gettext("empty"), gettext("your question"))
+    if annotator.has_left:
+        raise WrongState(gettext("Your work here has ended, so nobody would read it."))
+    if annotator.questions.filter(handled=None).count() >= MOST_WAITING:
+        raise WrongState(gettext("Your lead has not answered your last questions yet. Please wait for the answers."))
+    return Question.objects.create(**fields, key=key)
 
 
 def overtaken_by(stored: Revision | Flag) -> dict[str, int]:

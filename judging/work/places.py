@@ -13,10 +13,10 @@ from typing import Any
 from django.http import Http404
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
-from django.utils.translation import gettext, gettext_noop
 
 from corpus.models import Clip
 from judging.models import Assignment, Candidate, Flag
+from judging.quality import exam
 
 SIZES = 5  # of the files that an annotator gets of an assignment
 
@@ -35,7 +35,7 @@ def assignment_data(assignment: Assignment, route: str = "place") -> dict[str, A
             "flag": flags[candidate.pk].reason if candidate.pk in flags else None,
             "comment": flags[candidate.pk].comment if candidate.pk in flags else "",
         }
-        | ({"note": candidate.why or gettext(AGAIN)} if assignment.is_again else {})
+        | ({"note": exam.reason_for(candidate)} if assignment.is_again else {})
         | ({"query": candidate.query.text} if len(queries) > 1 else {})
         for candidate in assignment.candidates_in_order()
     ]
@@ -79,10 +79,3 @@ def clip_at(assignment: Assignment, key: str) -> tuple[Clip, int]:
     least = bisect_left(sizes, clips[here].size or 0)
     fifth = least * SIZES // len(sizes)
     return clips[here], sizes[-(-(fifth + 1) * len(sizes) // SIZES) - 1] or 1
-
-
-# Says that a grade was wrong, but not whether it was too high or too low.
-AGAIN = gettext_noop(
-    "This clip came back, because your grade is too far from the right one. Watch it again with the guideline open. "
-    "Does the action match the query? Is all of it in the picture? Is all of it in the clip, and little else?"
-)

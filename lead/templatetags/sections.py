@@ -28,6 +28,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("batch"),
         Page("reviews", "To review"),
         Page("flags", "Flags"),
+        Page("questions", "Questions", lead_only=True),
         Page("reopenings", "Reopened"),
         Page("frontier", "Frontier"),
         Page("reopen"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -22,12 +23,14 @@ from campaigns.models.membership import LONGEST_MESSAGE
 from campaigns.pages import campaign_page
 from judging import access
 from judging.review import decisions
+from judging.review.decisions import answer, put_aside
 from reports.hours import Rates
 from reports.pay import Period, approve, may_be_approved, pay_of, sum_of, write_csv
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.people import DAYS_SHOWN, days_of, invitation_rows, person_rows
+from reports.tables.people import DAYS_SHOWN, days_of, invitation_rows, person_rows, question_rows, questions_with_pairs
 
 MESSAGES_SHOWN = 100
+QUESTIONS_ON_A_PAGE, HANDLED_SHOWN = 25, 25
 
 
 @require_safe
@@ -181,6 +184,42 @@ def send_message(request: HttpRequest, name: str) -> HttpResponse:
     number = Message.objects.send(chosen, text, by=lead)
     messages.success(request, f"Sent to {number} annotator{'' if number == 1 else 's'}.")
     return redirect("messages", name=name)
+
+
+@require_safe
+def questions_page(request: HttpRequest, name: str) -> HttpResponse:
+    """What annotators ask: the questions that wait, the oldest first, each with its pair; and the last answers."""
+    lead = access.lead(request, name)
+    waiting = questions_with_pairs().waiting(lead.campaign).order_by("at", "pk")
+    page = Paginator(waiting, QUESTIONS_ON_A_PAGE).get_page(request.GET.get("page"))
+    handled = questions_with_pairs().filter(annotator__campaign=lead.campaign, handled__isnull=False)
+    return campaign_page(
+        request,
+        lead,
+        "lead/questions.html",
+        page=page,
+        questions=question_rows(page),
+        handled=handled.order_by("-handled", "-pk")[:HANDLED_SHOWN],
+        longest=LONGEST_MESSAGE,
+    )
+
+
+@require_POST
+def handle_question(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Answer a question by a message, or put it aside."""
+    lead = access.lead(request, name)
+    question, action = access.question(lead, pk), one_of("action", request.POST.get("action", ""), ("answer", "aside"))
+    if action == "aside":
+        put_aside(question, lead)
+        messages.success(request, "Put aside. The annotator is not told.")
+        return redirect("questions", name=name)
+    text = text_in({"text": request.POST.get("text", "").replace("\r\n", "\n")}, "text", LONGEST_MESSAGE)
+    if not text:
+        raise BadValue("text", "empty", "the answer")
+    with refusal_as_message(request):
+        answer(question, lead, text)
+        messages.success(request, f"Answered. Worker {question.annotator.worker} reads it while at work.")
+    return redirect("questions", name=name)
 
 
 @require_safe

@@ -16,7 +16,17 @@ from judging import access
 from judging.consensus import GRADES
 from judging.models.sitting import exam_batches
 from judging.quality import check_results
-from judging.quality.exam import DEPTH, LONGEST_REASON, QUERIES, QUORUM, VERDICTS, set_exam, set_truth
+from judging.quality.exam import (
+    DEPTH,
+    LONGEST_REASON,
+    QUERIES,
+    QUORUM,
+    READY_REASONS,
+    VERDICTS,
+    set_exam,
+    set_truth,
+    unexplained,
+)
 from judging.quality.examples import LONGEST_WHY
 from reports.summaries import PEOPLE, current_summary
 from reports.tables.examinees import examinee, overview, pairs_in, pairs_of_one
@@ -35,6 +45,7 @@ def exam_page(request: HttpRequest, name: str) -> HttpResponse:
         "lead/exam.html",
         made=exam_batches(member.campaign).exists(),
         exam=overview(member.campaign),
+        unexplained=list(unexplained(member.campaign).values("batch", "rank")),
         quorum=QUORUM,
         queries=QUERIES,
         depth=DEPTH,
@@ -64,6 +75,7 @@ def exam_batch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         batch=chosen,
         pairs=pairs_in(chosen),
         grades=GRADES,
+        ready_reasons=READY_REASONS,
         longest=LONGEST_WHY,
         next=batches.filter(query__gt=chosen.query_id).first(),
     )
@@ -84,7 +96,8 @@ def _truth(request: HttpRequest, rank: int) -> tuple[int | None, str]:
     value = request.POST.get(field)
     if value not in TRUTHS:
         raise BadValue(field, repr(value)[:40], "a grade from 0 to 4, or nothing")
-    return TRUTHS[value], text_in(request.POST, f"why-{rank}", LONGEST_WHY)
+    ready = one_of(f"ready-{rank}", request.POST.get(f"ready-{rank}", ""), ("", *READY_REASONS))
+    return TRUTHS[value], text_in(request.POST, f"why-{rank}", LONGEST_WHY) or ready
 
 
 @require_safe

@@ -1,7 +1,8 @@
-"""The people of a campaign as its lead sees them: what each did, invitations, and quiet checks."""
+"""The people of a campaign as its lead sees them: what each did and asks, invitations, and quiet checks."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,9 +13,11 @@ from django.utils import timezone
 from campaigns.accounts.mails import mail_invitation
 from campaigns.models import Campaign, Invitation, Membership
 from jobs.models import Job
-from judging.models import Assignment
+from judging.models import Assignment, Question
+from judging.models.judgement import QuestionQuerySet
 from judging.quality.check_results import Checked, RecentChecks, Speed, recent_checks
 from reports.hours import Worked, worked_by_day
+from reports.own_work import Conversation, Part, conversations
 from reports.pay import Period, worked_in
 from reports.summaries import CurrentSummary
 
@@ -121,3 +124,36 @@ def invitation_rows(campaign: Campaign) -> list[InvitationRow]:
     jobs = {job.row: job for job in mail_invitation.jobs(mailed)}
     rows = [InvitationRow(each, each.pk in open_ones, jobs.get(each.pk)) for each in found]
     return [row for row in rows if row.is_open or row.invitation.used]
+
+
+@dataclass(frozen=True)
+class QuestionRow:
+    """A question that waits, with what was written before it in the same conversation."""
+
+    question: Question
+    before: list[Part]
+
+    @property
+    def address_kind(self) -> str:
+        """The kind of its pair's batch, which says whether the batch has a page for leads."""
+        pair = self.question.candidate
+        return pair.batch.kind if pair and pair.batch else ""
+
+
+def questions_with_pairs() -> QuestionQuerySet:
+    """Return all questions, each with what a lead reads beside it."""
+    names = ("annotator__user", "query", "candidate__batch", "candidate__clip", "candidate__moment__video", "answer")
+    return Question.objects.select_related(*names, "handled_by__user")
+
+
+def question_rows(questions: Iterable[Question]) -> list[QuestionRow]:
+    """Return the questions, each with the conversation before it."""
+    questions = list(questions)
+    people = {each.annotator for each in questions}
+    written = [each for person in people for each in conversations(person)]
+    return [QuestionRow(each, _before(each, written)) for each in questions]
+
+
+def _before(question: Question, written: list[Conversation]) -> list[Part]:
+    own = next(each for each in written if question in each.questions)
+    return own.parts[: [part.written for part in own.parts].index(question)]

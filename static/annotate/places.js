@@ -29,6 +29,7 @@ class Places {
   }
 
   say({ method, what, position, body }) {
+    if (what === "questions") return; // which say nothing of a place
     const place = this.all[position - 1];
     if (what === "judgements" && place.grade === null) this.today += 1;
     if (what === "judgements") Object.assign(place, { grade: body.grade, flag: null, comment: "" });
@@ -38,6 +39,7 @@ class Places {
 
   // The server would not have it.
   takeBack({ position, before }) {
+    if (!before) return;
     const place = this.all[position - 1];
     if (place.grade !== null && before.grade === null) this.today -= 1;
     Object.assign(place, before);

@@ -214,7 +214,10 @@
     showSubmit();
     $("submit").textContent = word("submitting");
     const answer = (await outbox.drained()) && (await outbox.request("POST", `${here}submit`, { fence: outbox.fence }));
-    if (answer && answer.ok) return outbox.forget(), void (window.location.href = home);
+    if (answer && answer.ok) {
+      const { next = home } = await answer.json().catch(() => ({}));
+      return outbox.forget(), void (window.location.href = next);
+    }
     const problem = answer ? await answer.json().catch(() => ({})) : {};
     if (outbox.isOfAnother(problem)) problem.detail = word("another", { n: 0, user: problem.user, who });
     if (problem.code === "stale" && (await outbox.resume())) return submit();
@@ -249,10 +252,15 @@
   window.addEventListener("storage", ({ key, newValue }) => {
     if (!key || !key.startsWith(outbox.prefix) || key === outbox.counter || !newValue) return;
     const entry = JSON.parse(newValue);
+    if (entry.what === "questions") return;
     places.say(entry);
     $("news").textContent = word("elsewhere", { clip: entry.position });
     if (over()) summary();
     else showPlace();
+  });
+
+  page.addEventListener("ask", ({ detail }) => {
+    outbox.add({ method: "POST", what: "questions", position: at + 1, body: detail });
   });
 
   // Keys and buttons -----------------------------------------------------------------------------------

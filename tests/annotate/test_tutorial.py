@@ -10,7 +10,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.urls import reverse
 
-from annotate.tutorial import STEPS, to_try
+from annotate.learning import STEPS, to_try
 from campaigns.models import Campaign, Membership
 from corpus.models import Clip, Moment
 from judging.models import Batch, Example

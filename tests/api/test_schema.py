@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import schemathesis
@@ -28,6 +29,7 @@ from campaigns.access import let_create
 from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.models import Clip
 from judging.models import Batch, Candidate, Kind, Query
+from judging.work.grading import ask_at
 from releases.freezing import freeze
 from releases.models import Release
 from retrieval.models import Rewording, Substitution
@@ -101,6 +103,7 @@ def known(campaign: Campaign, batch: Batch, ada: Membership, bob: Membership, le
         "batches": batch.pk,
         "candidates": batch.candidates.order_by("rank")[0].pk,
         "messages": Message.objects.create(to=ada, text="Well done.").pk,
+        "questions": ask_at(held, 1, "clip", "Is it?", uuid4()).pk,
         "invitations": campaign.invite("annotator", None, timedelta(days=1))[0].pk,
         "enlargements": Enlargement.objects.create(
             campaign=campaign,

@@ -1,11 +1,14 @@
-"""The tutorial: a walk through the tool in steps, with the lead's examples. Each step has its own address."""
+"""What an annotator learns by: the tutorial, and the result of each round of the exam.
+
+The tutorial is a walk through the tool in steps, with the lead's examples. Each step has its own address.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
@@ -15,8 +18,9 @@ from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access
-from judging.models import Example, Flag
+from judging.models import Example, Flag, Sitting
 from judging.quality.examples import Level
+from reports import own_work
 
 STEPS = {
     "pair": _("A query and a clip"),
@@ -87,3 +91,20 @@ def _number(request: HttpRequest, field: str, most: int) -> int:
     """A number of the address, from 1; one that is missing or out of range gives the nearest."""
     value = request.GET.get(field, "")
     return min(most, max(1, int(value))) if is_whole(value) else 1
+
+
+@require_safe
+def exam_result(request: HttpRequest, name: str) -> HttpResponse:
+    """How the last marked round of the exam ended: what came back, with the annotator's own grade and a reason."""
+    member = access.learner(request, name)
+    if (result := own_work.exam_result(member)) is None:
+        raise Http404
+    passed = result.sitting.result == Sitting.Result.PASSED
+    return campaign_page(
+        request,
+        member,
+        "annotate/exam_passed.html" if passed else "annotate/exam_result.html",
+        result=result,
+        failed=result.sitting.result == Sitting.Result.FAILED,
+        rounds_left=member.campaign.exam_rounds - result.sitting.round,
+    )

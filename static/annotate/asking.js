@@ -1,0 +1,78 @@
+// Asking the lead: a small form in the place of the grades. A question travels with the grades (outbox.js) and costs
+// none; what the lead answers stands in a quiet line.
+"use strict";
+
+(() => {
+  const EVERY = 30000; // milliseconds after which the server is asked for answers, while a question waits
+  const page = $("workplace");
+  const form = $("asking");
+  const text = $("question");
+  let questions = JSON.parse($("questions").textContent);
+  let total = questions.length; // with those that are still on their way
+  let timer = null;
+
+  function open(wanted = form.hidden) {
+    if (page.classList.contains("over")) return;
+    $("ask").setAttribute("aria-expanded", String(wanted));
+    if (!wanted) return hide(form);
+    if (!$("reasons").hidden) $("flag").click();
+    form.hidden = false;
+    text.focus();
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const words = text.value.trim();
+    if (!words) return;
+    page.dispatchEvent(new CustomEvent("ask", { detail: { about: event.submitter.value, text: words } }));
+    total += 1;
+    text.value = "";
+    open(false);
+    hint(word("question"));
+    later();
+  });
+
+  // While the form is open, no digit grades what it lies over, and what leads elsewhere closes it.
+  function key(event) {
+    const pressed = keyOf(event);
+    const opens = form.hidden && pressed === "q" && !event.repeat && !event.target.matches("input");
+    if (opens || (!form.hidden && pressed === "Escape")) open();
+    else if (form.hidden || event.target === text) return;
+    else if (/^[0-4]$/.test(pressed)) text.focus();
+    else return void (["f", "a", "undo", "Backspace", "ArrowLeft", "ArrowRight"].includes(pressed) && open(false));
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  const waiting = () => questions.length < total || questions.some(({ waits }) => waits);
+
+  function later() {
+    clearTimeout(timer);
+    if (waiting()) timer = setTimeout(look, EVERY);
+  }
+
+  async function look() {
+    if (document.hidden || !waiting()) return;
+    const headers = { Accept: "application/json" };
+    const answer = await fetch(`${page.dataset.here}questions`, { headers, redirect: "error" }).catch(() => null);
+    if (answer?.ok) ({ questions } = await answer.json());
+    showAnswer();
+    later();
+  }
+
+  function showAnswer() {
+    const last = questions.filter(({ answer, read }) => answer !== null && !read).at(-1);
+    $("answered").hidden = !last;
+    if (!last) return;
+    const { about, position, answer } = last;
+    $("answered").textContent = word(about === "clip" ? "answer" : "answer on query", { clip: position, text: answer });
+    $("answered").title = answer;
+  }
+
+  $("ask").addEventListener("click", () => open());
+  $("flag").addEventListener("click", () => form.hidden || open(false));
+  document.addEventListener("keydown", key, { capture: true });
+  document.addEventListener("visibilitychange", look);
+  showAnswer();
+  later();
+})();

@@ -1,0 +1,68 @@
+"""Asking the lead from the workplace, at real browsers: by keys, without a network, and the answer while judging."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.annotate.test_keyboard import SHARE
+from tests.browsing import Person, make_campaign, moving, press, signed_in, wait_until_open
+from tests.installation import Installation
+
+pytestmark = pytest.mark.timeout(900)
+SHOWN_AGAIN = "() => document.dispatchEvent(new Event('visibilitychange'))"  # then answers are looked for
+
+
+@pytest.fixture(scope="module")
+def place(server: Installation) -> Installation:
+    make_campaign(server, "asking")
+    wait_until_open(server, "asking", 1)
+    return server
+
+
+def test_a_question_costs_no_grade_survives_an_outage_and_is_answered(place: Installation, chromium: Browser) -> None:
+    annotators, leads = (
+        place.accounts("asking", role, name) for role, name in (("annotator", "kim"), ("lead", "mina"))
+    )
+    with (
+        signed_in(place, chromium, "kim", annotators["kim"]) as kim,
+        signed_in(place, chromium, "mina", leads["mina"]) as mina,
+    ):
+        page = kim.claim()
+        moving(page)
+        asks_by_keys(kim)
+        mina.page.goto(f"{place.address}/campaigns/asking/questions/")
+        mina.page.fill("textarea", "Four of them do.")
+        mina.page.get_by_role("button", name="Answer", exact=True).click()
+        expect(mina.page.locator("main")).to_contain_text("No question waits.")
+        press(page, "3")
+        page.evaluate(SHOWN_AGAIN)
+        expect(page.locator("#answered")).to_have_text("Your lead on clip 1: Four of them do.")
+        expect(page.locator("#position")).to_have_text("2 / 20")
+        page.goto(f"{place.address}/judge/asking/mine")
+        expect(page.locator(".letter")).to_contain_text("Do 3 legs count?")
+        page.get_by_role("button", name="Mark as read").click()
+        page.locator("summary", has_text="Answer").click()
+        page.locator(".letter textarea").fill("Thank you.")
+        page.get_by_role("button", name="Send the answer").click()
+        expect(page.locator(".letter")).to_contain_text("Your lead has not answered yet.")
+
+
+def asks_by_keys(kim: Person) -> None:
+    page, share = kim.page, kim.page.evaluate(SHARE)
+    page.context.set_offline(True)
+    page.keyboard.press("q")
+    expect(page.locator("#question")).to_be_focused()
+    expect(page.locator("#grades")).to_be_hidden()
+    assert page.evaluate(SHARE) == pytest.approx(share)
+    page.keyboard.type("Do 3 legs count?")
+    page.keyboard.press("Tab")
+    page.keyboard.press("4")  # grades nothing while the form is open
+    expect(page.locator("#question")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#grades")).to_be_visible()
+    expect(page.locator("#position")).to_have_text("1 / 20")
+    expect(page.locator("#saved")).to_contain_text("kept here")
+    page.context.set_offline(False)
+    expect(page.locator("#saved")).to_have_text("saved ✓")
+    kim.faults.clear()  # of the outage
