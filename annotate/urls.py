@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotate import views
+from annotate import app, views
 from annotate.learning import exam_result, tutorial
 
 urlpatterns = [
@@ -10,6 +10,9 @@ urlpatterns = [
     path("judge/", views.work, name="work"),
     path("judge/preferences", views.preferences, name="preferences"),
     path("judge/preferences/breaks", views.suggest_no_breaks, name="suggest-no-breaks"),
+    path("judge/service-worker.js", app.service_worker, name="service-worker"),
+    path("app/<slug:language>/manifest", app.manifest, name="manifest"),
+    path("app/<slug:language>/offline", app.offline, name="offline"),
     path("judge/<slug:name>/tutorial", tutorial, name="tutorial"),
     path("judge/<slug:name>/exam", exam_result, name="exam-result"),
     path("judge/<slug:name>/claim", views.claim, name="claim"),

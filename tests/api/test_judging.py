@@ -35,7 +35,7 @@ def test_a_batch_from_the_claim_to_its_submission(clips: None, ada: Membership, 
     assert set(held) == {"token", "fence", "presses", "query", "places"}
     assert [place["position"] for place in held["places"]] == list(range(1, 21))
     clip = program.get(held["places"][0]["clip"])
-    assert content_of(clip) == b"0123456789"
+    assert content_of(clip).startswith(b"0123456789")
     part = program.ask("GET", held["places"][0]["clip"], range="bytes=2-4")
     assert (part.status_code, content_of(part)) == (206, b"234")
     assert program.post("campaigns/films/claim").json()["token"] == held["token"]
