@@ -50,6 +50,7 @@
     came = from;
     shown = performance.now();
     warned = false;
+    showQuery();
     stage.show(at);
     bar.showTime();
     page.classList.remove("over");
@@ -57,6 +58,14 @@
     openReasons(false);
     $("news").textContent = "";
     showPlace();
+  }
+
+  // Where contested clips of several queries make one batch; the first clip of another query says so in large.
+  function showQuery() {
+    const { query } = places.all[at];
+    if (query === undefined) return;
+    $("query").textContent = query;
+    $("query").classList.toggle("changed", query !== places.all[at - 1]?.query);
   }
 
   // The time of a visit belongs to its place; that of the summary to none.
