@@ -27,7 +27,7 @@ from jobs.running import work_off
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Question
 from judging.quality.exam import set_exam
 from judging.quality.examples import add_own_example
-from judging.review.decisions import answer as answer_question
+from judging.review import decisions
 from judging.review.reopening import reopen_all_of
 from judging.work import grading
 from judging.work.grading import ask, ask_at
@@ -75,7 +75,7 @@ def worked(batch: Batch, bob: Membership, leo: Membership) -> Batch:
         clip.state = Clip.State.READY
         clip.file.save(f"clips/{clip.token}.mp4", content=ContentFile(b"0123456789"))
     held = claim(bob)
-    answer_question(ask_at(held, 1, "clip", "Is this secret?", uuid4()), leo, "It is secret.")
+    decisions.answer(ask_at(held, 1, "clip", "Is this secret?", uuid4()), leo, "It is secret.")
     judge_all(held, lambda candidate: 4)
     return batch
 
@@ -114,11 +114,11 @@ def crawl(client: Client, ada: Membership) -> list[str]:
             for name in ("judge", "flag"):
                 address = reverse(name, args=[held.token, position])
                 answers.append(client.put(address, body | {"reason": "clip"}, content_type="application/json"))
-            question = {"about": ("clip", "query")[position % 2], "text": "Is it?", "key": str(uuid4())}
+            body = {"about": ("clip", "query")[position % 2], "text": "Is it?", "key": str(uuid4())}
             address = reverse("ask-at", args=[held.token, position])
-            answers.append(client.post(address, question, content_type="application/json"))
-    for asked in Question.objects.filter(annotator=ada)[:3]:
-        answer_question(asked, Membership.objects.get(user__username="leo"), "It is.")
+            answers.append(client.post(address, body, content_type="application/json"))
+    for question in Question.objects.filter(annotator=ada)[:3]:
+        decisions.answer(question, Membership.objects.get(user__username="leo"), "It is.")
     answers += [client.get(reverse(name, args=[held.token])) for name in ("own-questions", "workplace")]
     answers.append(client.post(reverse("ask", args=["films"]), {"text": "Why?", "key": str(uuid4())}, follow=True))
     answers += [client.get(reverse("mine", args=["films"])), client.get(reverse("work"))]
@@ -336,7 +336,7 @@ def watched(batch: Batch, leo: Membership) -> Campaign:
     set_exam(campaign, 1, 1, 3)
     Event.objects.create(member=people[1], kind=Event.Kind.QUALIFIED, reason=PRIVATE, by=leo)
     Message.objects.create(to=people[0], text=PRIVATE, by=leo)
-    answer_question(ask_at(held, 1, "clip", PRIVATE, uuid4()), leo, PRIVATE)
+    decisions.answer(ask_at(held, 1, "clip", PRIVATE, uuid4()), leo, PRIVATE)
     ask(people[0], PRIVATE, uuid4())
     people[2].pause(leo, PRIVATE)
     reopen_all_of(leo, people[3], PRIVATE)

@@ -62,7 +62,7 @@ def make_exam(page: Page, campaign: str) -> None:
     page.fill("[name=queries]", "2")
     page.fill("[name=depth]", "3")
     page.click("main button")
-    expect(page.locator(".message")).to_contain_text("The exam is made")
+    expect(page.locator(".message.success")).to_contain_text("The exam is made")
     for number in range(2):
         page.goto(f"{campaign}exam/")
         page.locator("tbody a[href*='/batches/']").nth(number).click()
@@ -70,7 +70,7 @@ def make_exam(page: Page, campaign: str) -> None:
             page.select_option(f"[name=truth-{rank}]", "4")
             page.fill(f"[name=why-{rank}]", WHY)
         page.click("main button")
-        expect(page.locator(".message")).to_contain_text("Saved")
+        expect(page.locator(".message.success")).to_contain_text("Saved")
 
 
 def expect_home(someone: Person, words: str, button: str) -> None:
