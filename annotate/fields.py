@@ -1,7 +1,7 @@
 """Fields of the requests that the workplace sends: a grade, a fence, a key, seconds, and the kind of input."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -72,6 +72,15 @@ def seconds_in(body: dict[str, Any]) -> float | None:
     if not 0 <= value <= LONGEST:
         raise BadValue("seconds", abbreviated(value), f"between 0 and {LONGEST:,}")
     return float(value)
+
+
+def seconds_in_form(form: Mapping[str, str]) -> float | None:
+    """The same from a form, where a field that is empty was not measured."""
+    text = form.get("seconds", "")
+    try:
+        return seconds_in({"seconds": float(text) if text else None})
+    except ValueError as fault:
+        raise BadValue("seconds", abbreviated(text), "a number of seconds, or nothing") from fault
 
 
 def input_in(body: dict[str, Any]) -> str:

@@ -22,19 +22,19 @@ def place(server: Installation) -> Installation:
 
 def test_a_question_costs_no_grade_survives_an_outage_and_is_answered(place: Installation, chromium: Browser) -> None:
     annotators, leads = (
-        place.accounts("asking", role, name) for role, name in (("annotator", "kim"), ("lead", "mina"))
+        place.accounts("asking", role, name) for role, name in (("annotator", "kira"), ("lead", "mara"))
     )
     with (
-        signed_in(place, chromium, "kim", annotators["kim"]) as kim,
-        signed_in(place, chromium, "mina", leads["mina"]) as mina,
+        signed_in(place, chromium, "kira", annotators["kira"]) as kira,
+        signed_in(place, chromium, "mara", leads["mara"]) as mara,
     ):
-        page = kim.claim()
+        page = kira.claim()
         moving(page)
-        asks_by_keys(kim)
-        mina.page.goto(f"{place.address}/campaigns/asking/questions/")
-        mina.page.fill("textarea", "Four of them do.")
-        mina.page.get_by_role("button", name="Answer", exact=True).click()
-        expect(mina.page.locator("main")).to_contain_text("No question waits.")
+        asks_by_keys(kira)
+        mara.page.goto(f"{place.address}/campaigns/asking/questions/")
+        mara.page.fill("textarea", "Four of them do.")
+        mara.page.get_by_role("button", name="Answer", exact=True).click()
+        expect(mara.page.locator("main")).to_contain_text("No question waits.")
         press(page, "3")
         page.evaluate(SHOWN_AGAIN)
         expect(page.locator("#answered")).to_have_text("Your lead on clip 1: Four of them do.")
@@ -48,8 +48,8 @@ def test_a_question_costs_no_grade_survives_an_outage_and_is_answered(place: Ins
         expect(page.locator(".letter")).to_contain_text("Your lead has not answered yet.")
 
 
-def asks_by_keys(kim: Person) -> None:
-    page, share = kim.page, kim.page.evaluate(SHARE)
+def asks_by_keys(kira: Person) -> None:
+    page, share = kira.page, kira.page.evaluate(SHARE)
     page.context.set_offline(True)
     page.keyboard.press("q")
     expect(page.locator("#question")).to_be_focused()
@@ -65,4 +65,4 @@ def asks_by_keys(kim: Person) -> None:
     expect(page.locator("#saved")).to_contain_text("kept here")
     page.context.set_offline(False)
     expect(page.locator("#saved")).to_have_text("saved ✓")
-    kim.faults.clear()  # of the outage
+    kira.faults.clear()  # of the outage
