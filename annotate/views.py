@@ -73,6 +73,7 @@ def my_page(request: HttpRequest, name: str) -> HttpResponse:
         member,
         "annotate/mine.html",
         agreement=own_work.agreement(member),
+        direction=own_work.direction(member),
         conversations=own_work.conversations(member),
         longest_question=LONGEST_QUESTION,
         new_key=uuid4(),

@@ -126,6 +126,7 @@ class OwnWork(Shape):
     days = OwnDay(many=True, help_text="of the last two weeks, newest first")
     total = OwnDay()
     agreement = serializers.CharField(help_text="with the final grades, in words")
+    direction = serializers.CharField(help_text="which way the grades lean, in words; empty while little is settled")
     exam = serializers.CharField(help_text="how far the exam is, in words; empty if none stands before work")
     messages = Letter(many=True)
     questions = OwnQuestion(many=True, help_text="to the leads, the oldest first")
@@ -255,6 +256,7 @@ class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
         member = self.through(access.own)
         return own_work.fortnight(member) | {
             "agreement": own_work.agreement(member),
+            "direction": own_work.direction(member),
             "exam": state.words if (state := exam_state(member)) else "",
             "messages": member.messages.unread_first(),
             "questions": member.questions.select_related("query", "candidate"),
