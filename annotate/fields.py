@@ -4,7 +4,7 @@ And the form in which a person chooses the workplace's keys.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -82,6 +82,15 @@ def seconds_in(body: dict[str, Any]) -> float | None:
     if not 0 <= value <= LONGEST:
         raise BadValue("seconds", abbreviated(value), f"between 0 and {LONGEST:,}")
     return float(value)
+
+
+def seconds_in_form(form: Mapping[str, str]) -> float | None:
+    """The same from a form, where a field that is empty was not measured."""
+    text = form.get("seconds", "")
+    try:
+        return seconds_in({"seconds": float(text) if text else None})
+    except ValueError as fault:
+        raise BadValue("seconds", abbreviated(text), "a number of seconds, or nothing") from fault
 
 
 def input_in(body: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What an annotator learns by: the tutorial, and the result of each round of the exam.
+"""What an annotator learns by: the tutorial, the result of each round of the exam, and practice.
 
 The tutorial is a walk through the tool in steps, with the lead's examples. Each step has its own address.
 """
@@ -9,17 +9,20 @@ import hashlib
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.fields import seconds_in_form
 from annotate.script_texts import card
-from base.request_fields import is_whole
+from base.request_fields import is_whole, one_of
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access
-from judging.models import Example, Flag, Sitting
-from judging.quality.examples import Level
+from judging.models import Example, Flag, Practice, Sitting
+from judging.quality.examples import Level, levels
+from judging.work import practising
 from reports import own_work
 
 STEPS = {
@@ -108,3 +111,42 @@ def exam_result(request: HttpRequest, name: str) -> HttpResponse:
         failed=result.sitting.result == Sitting.Result.FAILED,
         rounds_left=member.campaign.exam_rounds - result.sitting.round,
     )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def practice(request: HttpRequest, name: str) -> HttpResponse:
+    """What practice is; and, by the button, the next clip of it."""
+    member = access.learner(request, name)
+    if request.method == "POST" and (given := practising.begin(member)):
+        return redirect("practice-clip", name=name, pk=given.pk)
+    context = {"clips": len(practising.known_clips(member)), "hours": practising.MOST_A_DAY // 3600}
+    return campaign_page(request, member, "annotate/practice.html", **context)
+
+
+@require_safe
+def practice_clip(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """A clip with a known answer; and, once it is answered, the right grade and why."""
+    given = access.practice(request, name, pk)
+    known, member = practising.known_of(given), given.annotator
+    context: dict[str, Any] = {
+        "given": given,
+        "known": known,
+        "levels": levels(member.campaign),
+        "grades": LEVELS.items(),
+    }
+    return campaign_page(request, member, "annotate/practice_clip.html", **context | _feedback(given, known))
+
+
+def _feedback(given: Practice, known: practising.Known) -> dict[str, Any]:
+    if given.grade is None:
+        return {}
+    return {"same": given.grade in known.right, "agrees": known.agrees(given.grade, given.annotator.campaign.tolerance)}
+
+
+@require_POST
+def practise(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Store the answer, and show the right one."""
+    given = access.practice(request, name, pk)
+    grade = one_of("grade", request.POST.get("grade"), [str(grade) for grade in LEVELS])
+    practising.answer(given, int(grade), seconds_in_form(request.POST))
+    return redirect("practice-clip", name=name, pk=pk)

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from annotate import app, views
-from annotate.learning import exam_result, tutorial
+from annotate.learning import exam_result, practice, practice_clip, practise, tutorial
 
 urlpatterns = [
     path("clips/<slug:token>", views.clip, name="clip"),
@@ -14,6 +14,9 @@ urlpatterns = [
     path("app/<slug:language>/manifest", app.manifest, name="manifest"),
     path("app/<slug:language>/offline", app.offline, name="offline"),
     path("judge/<slug:name>/tutorial", tutorial, name="tutorial"),
+    path("judge/<slug:name>/practice", practice, name="practice"),
+    path("judge/<slug:name>/practice/<int:pk>", practice_clip, name="practice-clip"),
+    path("judge/<slug:name>/practice/<int:pk>/answer", practise, name="practise"),
     path("judge/<slug:name>/exam", exam_result, name="exam-result"),
     path("judge/<slug:name>/claim", views.claim, name="claim"),
     path("judge/<slug:name>/mine", views.my_page, name="mine"),

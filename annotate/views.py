@@ -26,7 +26,7 @@ from judging import access
 from judging.models import Assignment, Flag, Revision
 from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state, has_just_passed, nothing_for
-from judging.work import claiming, grading, submitting
+from judging.work import claiming, grading, practising, submitting
 from judging.work.places import assignment_data, clip_at
 from reports import own_work
 
@@ -52,6 +52,7 @@ def _home(member: Membership) -> dict[str, Any]:
         "exam": exam_state(member),
         "passed": has_just_passed(member),
         "marked": own_work.last_round(member),
+        "practise": practising.is_suggested(member),
         "new": not member.assignments.exists(),
         "left": len(live.unanswered()) if live else 0,
         "batches": member.assignments.submitted().alone().count(),
@@ -72,6 +73,7 @@ def my_page(request: HttpRequest, name: str) -> HttpResponse:
         member,
         "annotate/mine.html",
         agreement=own_work.agreement(member),
+        direction=own_work.direction(member),
         conversations=own_work.conversations(member),
         longest_question=LONGEST_QUESTION,
         new_key=uuid4(),

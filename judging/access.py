@@ -33,15 +33,22 @@ from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.clips import FOR_CORPUS_PAGE
 from corpus.models import Clip
 from judging.drafts.changes import must_be_open
-from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Question, Review
+from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Practice, Query, Question, Review
 from judging.models.sitting import exam_batches
 from judging.pool.clips import SEARCH
 from judging.quality.exam import pairs_that_came_back
 from judging.quality.examples import visible_examples
 from judging.review.reopening import Scope, scope_of_annotator, scope_of_batch, scope_of_candidate
+from judging.work.practising import passed_pairs
 from judging.work.saving import Writer
 
 REOPENED = ("candidate", "batch", "worker")  # what can be reopened
+
+
+def practice(request: HttpRequest, name: str, pk: int) -> Practice:
+    """Return a clip that the annotator practises with, or has practised with."""
+    own = Practice.objects.select_related("annotator__campaign", "example__clip", "candidate__clip")
+    return get_object_or_404(own, pk=pk, annotator=learner(request, name))
 
 
 def open_draft(request: HttpRequest, token: str) -> Draft:
@@ -125,8 +132,9 @@ def clip(request: HttpRequest, token: str) -> Clip:
     found = get_object_or_404(Clip, token=token, state=Clip.State.READY)
     seen = Campaign.objects.led_by(request.user).filter(queries__candidates__clip=found)
     taught = visible_examples(Example.objects.filter(clip=found, campaign__in=Campaign.objects.of(request.user)))
-    came_back = pairs_that_came_back(learners(request)).filter(candidate__clip=found)
-    if any(each.exists() for each in (seen, taught, came_back, _for_leads(request, found))):
+    own = learners(request)
+    examined = [pairs.filter(candidate__clip=found) for pairs in (pairs_that_came_back(own), passed_pairs(own))]
+    if any(each.exists() for each in (seen, taught, *examined, _for_leads(request, found))):
         return found
     raise Http404
 

@@ -1,4 +1,4 @@
-"""Hours and rates: what members did in a period, without exams, and what an hour of a day is paid.
+"""Hours and rates: what members did in a period, with practice and without exams, and what an hour of a day is paid.
 
 A new hourly rate holds from the day on which it is set; earlier days keep the rate that they had. A lead may apply it
 to earlier days, too, but not to days whose pay is approved.
@@ -17,7 +17,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, TruncDate
 
 from campaigns.models import Campaign, Membership
-from judging.models import Assignment, Flag, Kind, Revision
+from judging.models import Assignment, Flag, Kind, Practice, Revision
 from reports.models import ApprovedPeriod
 
 EVER = datetime(2000, 1, 1, tzinfo=UTC)  # earlier than any judgement
@@ -107,9 +107,11 @@ def _grouped(revisions: QuerySet[Any], start: datetime, end: datetime, **whose: 
     for rows, sums in (
         (_as_work(revisions), spent | {"judgements": Count("pk", filter=Q(number=1))}),
         (_flags(), spent),
+        (_practice(), spent),
         (_submissions(), {"batches": Count("pk")}),
     ):
-        paid = rows.filter(instant__gte=start, instant__lt=end, **whose).exclude(assigned__in=exams.values("pk"))
+        paid = rows.filter(instant__gte=start, instant__lt=end, **whose)
+        paid = paid.exclude(assigned__in=exams.values("pk")) if rows.model is not Practice else paid
         for row in paid.annotate(day=TruncDate("instant")).order_by().values("who", "day").annotate(**sums):
             found[row.pop("who"), row.pop("day")] += _part(**row)
     return dict(found)
@@ -131,6 +133,11 @@ def _as_work(revisions: QuerySet[Any]) -> QuerySet[Any]:
 
 def _flags() -> QuerySet[Any]:
     return Flag.recorded.annotate(who=F("assignment__annotator"), instant=F("at"), assigned=F("assignment"))
+
+
+def _practice() -> QuerySet[Any]:
+    counted = Practice.objects.filter(seconds__isnull=False)  # else it is none of the hours
+    return counted.annotate(who=F("annotator"), instant=F("at"))
 
 
 def _submissions() -> QuerySet[Any]:

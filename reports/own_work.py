@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -12,11 +13,14 @@ from django.db.models import F, OuterRef, Subquery
 from django.db.models.functions import Abs
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership, Message
 from corpus.models import Clip
+from judging.consensus import GRADES
 from judging.models import Assignment, Candidate, Judgement, Kind, Query, Question, Revision, Sitting
+from judging.models.judgement import JudgementQuerySet
 from judging.quality.exam import pairs_that_came_back, reason_for
 from reports.hours import Rates, Worked, total, worked_by_day
 
@@ -24,6 +28,8 @@ DAYS = 14
 COMPARED = 100  # newest settled pairs that the words about agreement are based on
 FEWEST = 20  # pairs below which nothing is said about agreement
 CLOSE = 1  # grades from the final one
+FEWEST_ALIKE = 5  # pairs below which a difference is no habit
+LEANING = 0.15  # share of the pairs that differ the same way
 
 
 @dataclass(frozen=True)
@@ -47,15 +53,18 @@ def fortnight(member: Membership) -> dict[str, Any]:
     }
 
 
-def agreement(member: Membership) -> str:
-    """How the annotator's grades compare with the final ones, in words and never in numbers."""
+def _newest_settled(member: Membership) -> JudgementQuerySet:
+    """Return the annotator's newest judgements that count, of pairs that are settled."""
     # The annotator and the state of the assignment are those that an index has in the order of submission.
     newest = {"assignment__annotator": member, "assignment__state": Assignment.State.SUBMITTED}
     settled = Judgement.objects.filter(**newest, seat__isnull=False, assignment__batch__kind=Kind.POOL)
     settled = settled.filter(candidate__outcome=Candidate.Outcome.SETTLED)
-    apart = settled.order_by("-assignment__submitted", "-pk").values_list(
-        Abs(F("grade") - F("candidate__grade")), flat=True
-    )[:COMPARED]
+    return settled.order_by("-assignment__submitted", "-pk")[:COMPARED]
+
+
+def agreement(member: Membership) -> str:
+    """How the annotator's grades compare with the final ones, in words and never in numbers."""
+    apart = _newest_settled(member).values_list(Abs(F("grade") - F("candidate__grade")), flat=True)
     close = [distance <= CLOSE for distance in apart]
     if len(close) < FEWEST:
         return _("It is too early to say how your grades compare with the final ones.")
@@ -67,6 +76,55 @@ def agreement(member: Membership) -> str:
     return _(
         "Many of your recent grades are far from the final ones. Please read the guideline again, or ask your lead."
     )
+
+
+def direction(member: Membership) -> str:
+    """Say which way the annotator's grades lean, beside those of the others on the same pairs, which are settled.
+
+    It tells a habit that many pairs show, never their number, and of no pair what others said. The text is empty while
+    too few pairs are settled. The final grade would not do here: of two neighbouring grades it is the higher one, so
+    everybody would seem to lean down.
+    """
+    own = dict(_newest_settled(member).values_list("candidate", "grade"))
+    others = defaultdict(list)
+    counted = Judgement.objects.filter(candidate__in=own, seat__isnull=False).exclude(annotator=member)
+    for candidate, grade in counted.values_list("candidate", "grade"):
+        others[candidate].append(grade)
+    if len(others) < FEWEST:
+        return ""
+    pairs = [(own[candidate], _end(own[candidate], grades)) for candidate, grades in others.items()]
+    up = [pair for pair in pairs if pair[0] > pair[1]]
+    down = [pair for pair in pairs if pair[0] < pair[1]]
+    many, few = (up, down) if len(up) > len(down) else (down, up)
+    if len(many) < max(FEWEST_ALIKE, 2 * len(few), LEANING * len(pairs)):
+        return _("Your grades lean neither up nor down beside those of others.")
+    return _habit(many)
+
+
+def _end(own: int, others: list[int]) -> int:
+    """Return the grade nearest to the others' mean; of two, the one nearer to one's own."""
+    mean = sum(others) / len(others)
+    return min(GRADES, key=lambda grade: (abs(grade - mean), abs(grade - own)))
+
+
+def _habit(pairs: list[tuple[int, int]]) -> str:
+    """Say how one's own grade differs from where others end, given the pairs in which it is higher, or is lower."""
+    [((own, end), often)] = Counter(pairs).most_common(1)
+    if often < FEWEST_ALIKE:
+        higher = _("You tend to give higher grades than others.")
+        return higher if own > end else _("You tend to give lower grades than others.")
+    names = {"own": f"{own} ({LEVELS[own][0]})", "end": f"{end} ({LEVELS[end][0]})", "where": WHERE[end]}
+    return _("You tend to give %(own)s where others end at %(end)s, mostly %(where)s.") % names
+
+
+# What a clip is like that has the grade.
+WHERE = {
+    0: gettext_lazy("where nothing that the query says happens"),
+    1: gettext_lazy("where the main action is another one"),
+    2: gettext_lazy("where a part of the action is missing"),
+    3: gettext_lazy("where one small point differs"),
+    4: gettext_lazy("where the clip shows exactly what the query says"),
+}
 
 
 def _row(member: Membership, rates: Rates, days: Mapping[date, Worked], day: date | None = None) -> WorkRow:

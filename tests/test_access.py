@@ -28,7 +28,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from campaigns.models import CacheEntry, Campaign, Delivery, Draft, Guideline, Membership, Message, Upload, Webhook
 from corpus.models import Clip, Corpus, Moment
 from jobs.models import Job
-from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Question, Review, Sitting
+from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Practice, Query, Question, Review, Sitting
 from judging.pool.ranking import rank_candidates
 from judging.review import reviewing
 from judging.work import submitting
@@ -95,6 +95,9 @@ MATRIX = {
     "offline": ("GET", 200, 200, 200, 200, 200, 200),
     "tutorial": ("GET", 302, 404, 200, 200, 200, 200),
     "exam-result": ("GET", 302, 404, 200, 404, 404, 404),  # the other annotator has sat none
+    "practice": ("GET", 302, 404, 200, 200, 404, 404),
+    "practice-clip": ("GET", 302, 404, 200, 404, 404, 404),
+    "practise": ("POST", 302, 404, 302, 404, 404, 404),
     "claim": ("POST", 302, 404, 302, 302, 404, 404),
     "mine": ("GET", 302, 404, 200, 200, 404, 404),
     "preferences": ("GET", 302, 200, 200, 200, 200, 200),
@@ -351,6 +354,8 @@ MATRIX = {
     "api-ask-at": ("POST", 401, 404, 201, 404, 404, 404),
     "api-questions": ("GET", 401, 404, 404, 404, 404, 200),
     "api-question-handled": ("POST", 401, 404, 404, 404, 404, 200),
+    "api-practice": ("POST", 401, 404, 200, 200, 404, 404),
+    "api-practised": ("GET", 401, 404, 200, 404, 404, 404),
     "api-message-read": ("PUT", 401, 404, 204, 404, 404, 404),
     "api-assignment": ("GET", 401, 404, 200, 404, 404, 404),
     "api-judgement": ("PUT", 401, 404, 200, 404, 404, 404),
@@ -441,6 +446,8 @@ ALSO = {
     "join": ("POST", 404, 404, 404, 404, 404, 404),
     "first-account": ("POST", 404, 404, 404, 404, 404, 404),
     "flag": ("DELETE", 401, 404, 200, 404, 404, 404),
+    "practice": ("POST", 302, 404, 302, 302, 404, 404),
+    "api-practised": ("PUT", 401, 404, 200, 404, 404, 404),
     "drafts": ("POST", 302, 404, 404, 404, 404, 404),
     "draft-corpus": ("POST", 302, 404, 404, 404, 404, 404),
     "draft-films": ("POST", 302, 404, 404, 404, 404, 404),
@@ -621,6 +628,12 @@ def question(held: Assignment) -> Question:
     return Question.objects.get_or_create(annotator=held.annotator, key=UUID(int=1), defaults=about)[0]
 
 
+def practice(held: Assignment) -> Practice:
+    """A clip that who holds the batch practises with."""
+    known = Example.objects.filter(campaign=held.annotator.campaign).first() or Example.objects.get(pk=example(held))
+    return Practice.objects.get_or_create(annotator=held.annotator, example=known)[0]
+
+
 def flagged(held: Assignment) -> Flag:
     flag, _ = Flag.objects.get_or_create(
         assignment=held, candidate_id=held.candidate_at(1), defaults={"reason": Flag.Reason.OTHER}
@@ -762,6 +775,9 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "review": lambda held: [held.batch_id],
     "batch-open": lambda held: [held.batch_id],
     "handle-flag": lambda held: [flagged(held).pk],
+    "practice-clip": lambda held: [practice(held).pk],
+    "practise": lambda held: [practice(held).pk],
+    "api-practised": lambda held: [practice(held).pk],
     "handle-question": lambda held: [question(held).pk],
     "api-question-handled": lambda held: [question(held).pk],
     "adjudicate": lambda held: [held.batch.candidates.order_by("rank")[0].pk],
@@ -1005,6 +1021,7 @@ def content(name: str, held: Assignment) -> dict[str, object]:
         "judge": {"grade": 2, "fence": held.fence, "key": str(uuid4()), "seconds": 1.5},
         "flag": {"reason": "clip", "fence": held.fence, "key": str(uuid4())},
         "submit": {"fence": held.fence},
+        "practise": {"grade": "3"},
         "ask": {"text": "Is it?", "key": str(uuid4())},
         "ask-at": {"about": "clip", "text": "Is it?", "key": str(uuid4())},
         "handle-question": {"action": "answer", "text": "It is."},
@@ -1039,6 +1056,7 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["api-flag"] = bodies["flag"]
     bodies["api-submit"] = bodies["submit"]
     bodies["api-mine-questions"] = bodies["ask"]
+    bodies["api-practised"] = {"grade": 3}
     bodies["api-ask-at"] = bodies["ask-at"]
     bodies["api-question-handled"] = {"answer": "It is."}
     bodies["api-review"] = bodies["review"]
@@ -1093,6 +1111,8 @@ def ask(client: Client, name: str, held: Assignment) -> int:
 
 def door_to(name: str, held: Assignment, bob: Membership, zoe: Membership) -> Door:
     """The address, after what it needs has happened."""
+    if "pract" in name:
+        practice(held)  # so that there is something to practise with
     if name in ("exam-result", "api-mine-exam"):
         held.annotator.sittings.create(result=Sitting.Result.FAILED, ended=Now(), pairs=3, missed=1)
     releases = ("release", "api-release", "api-release-file", "api-verification")

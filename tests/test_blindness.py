@@ -122,6 +122,10 @@ def crawl(client: Client, ada: Membership) -> list[str]:
     answers += [client.get(reverse(name, args=[held.token])) for name in ("own-questions", "workplace")]
     answers.append(client.post(reverse("ask", args=["films"]), {"text": "Why?", "key": str(uuid4())}, follow=True))
     answers += [client.get(reverse("mine", args=["films"])), client.get(reverse("work"))]
+    for _ in range(2):
+        answers += [client.get(reverse("practice", args=["films"])), client.post(reverse("practice", args=["films"]))]
+        given = answers[-1]["Location"]
+        answers += [client.get(given), client.post(f"{given}/answer", {"grade": "2"}), client.get(given)]
     for message in ada.messages.all():
         address = reverse("read-message", args=["films", message.pk])
         answers += [client.post(address, follow=True), client.post(address, {"back": "mine"}, follow=True)]

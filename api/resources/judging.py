@@ -8,18 +8,18 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole, shape
-from api.operations import JUDGE, OR_NOTHING, changes, fresh, reads
+from api.operations import JUDGE, OR_NOTHING, With, changes, fresh, reads
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from base.errors import NotFound
 from campaigns.models import Message
 from corpus.clip_files import padded_clip_file
 from judging import access
 from judging.consensus import GRADES
-from judging.models import Assignment, Flag, Question, Revision
+from judging.models import Assignment, Flag, Practice, Question, Revision
 from judging.models.assignment import taken_from_you
 from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state
-from judging.work import claiming, grading, submitting
+from judging.work import claiming, grading, practising, submitting
 from judging.work.grading import LARGEST, LONGEST, LONGEST_COMMENT
 from judging.work.places import assignment_data, clip_at
 from reports import own_work
@@ -128,6 +128,7 @@ class OwnWork(Shape):
     days = OwnDay(many=True, help_text="of the last two weeks, newest first")
     total = OwnDay()
     agreement = serializers.CharField(help_text="with the final grades, in words")
+    direction = serializers.CharField(help_text="which way the grades lean, in words; empty while little is settled")
     exam = serializers.CharField(help_text="how far the exam is, in words; empty if none stands before work")
     messages = Letter(many=True)
     questions = OwnQuestion(many=True, help_text="to the leads, the oldest first")
@@ -146,6 +147,33 @@ class ExamResultShape(Shape):
     )
     helps = {"pairs": "judged in the round", "goes_on": "whether these pairs are judged once more"}
     came_back = CameBackShape(many=True)
+
+
+class PracticeShape(Shape):
+    of = Practice, "id grade seconds"
+    helps = {"grade": "the annotator’s own; null until it is answered", "seconds": "those that count as work"}
+    query = serializers.CharField()
+    clip = ClipAddress(read_only=True)
+    right = serializers.ListField(
+        child=serializers.IntegerField(), allow_null=True, help_text="the right grade, or the two between which it lies"
+    )
+    agrees = serializers.BooleanField(allow_null=True, help_text="whether the grade is right or close enough")
+    reason = serializers.CharField(help_text="for the right grade; empty until it is answered")
+
+
+class PracticeAnswer(Body):
+    grade = Whole(min_value=min(GRADES), max_value=max(GRADES))
+    seconds = Number(required=False, allow_null=True, min_value=0, max_value=LONGEST, help_text="of active work")
+
+
+def _practised(practice: Practice) -> With:
+    """Return what is practised; the right grade comes with it once it is answered."""
+    known = practising.known_of(practice)
+    feedback: dict[str, Any] = {"right": None, "agrees": None, "reason": ""}
+    if practice.grade is not None:
+        agrees = known.agrees(practice.grade, practice.annotator.campaign.tolerance)
+        feedback = {"right": known.right, "agrees": agrees, "reason": known.why}
+    return With(practice, query=known.query, clip=known.clip, **feedback)
 
 
 def _data_of(assignment: Assignment) -> dict[str, Any]:
@@ -238,6 +266,7 @@ class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
         member = self.through(access.own)
         return own_work.fortnight(member) | {
             "agreement": own_work.agreement(member),
+            "direction": own_work.direction(member),
             "exam": state.words if (state := exam_state(member)) else "",
             "messages": member.messages.unread_first(),
             "questions": member.questions.select_related("query", "candidate"),
@@ -251,6 +280,27 @@ class OwnQuestions(Resource, at=f"{CAMPAIGN}/mine/questions", name="mine-questio
         member = self.through(access.own)
         letter = access.letter(member, str(self.data.get("letter", "")))
         return fresh(grading.ask(member, self.data["text"], self.data["key"], letter=letter))
+
+
+class NextPractice(Resource, at=f"{CAMPAIGN}/practice", name="practice"):
+    @changes(PracticeShape, OR_NOTHING, scope=JUDGE)
+    def post(self) -> Any:
+        """Get a clip whose right grade is known, to practise: 204 if there is none."""
+        given = practising.begin(self.through(access.learner))
+        return _practised(given) if given else None
+
+
+class OnePractice(Resource, at=f"{CAMPAIGN}/practice/<int:pk>", name="practised"):
+    @reads(PracticeShape, scope=JUDGE)
+    def get(self, pk: int) -> Any:
+        """A clip of practice, with the right grade once it is answered."""
+        return _practised(access.practice(self.request, self.kwargs["name"], pk))
+
+    @changes(PracticeShape, body=PracticeAnswer, scope=JUDGE)
+    def put(self, pk: int) -> Any:
+        """Answer a clip of practice; the first answer holds."""
+        given = access.practice(self.request, self.kwargs["name"], pk)
+        return _practised(practising.answer(given, self.data["grade"], self.data.get("seconds")))
 
 
 class OwnExam(Resource, at=f"{CAMPAIGN}/mine/exam", name="mine-exam"):

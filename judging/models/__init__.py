@@ -12,5 +12,6 @@ from judging.models.review import Adjudication as Adjudication
 from judging.models.review import Example as Example
 from judging.models.review import Reopening as Reopening
 from judging.models.review import Review as Review
+from judging.models.sitting import Practice as Practice
 from judging.models.sitting import Sitting as Sitting
 from judging.models.states import Kind as Kind

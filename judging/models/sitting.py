@@ -1,4 +1,4 @@
-"""Sittings: the rounds of an annotator's exam."""
+"""Sittings, which are the rounds of an annotator's exam, and practice with clips whose answer is known."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
 from campaigns.models import Campaign
+from judging.consensus import GRADES
+from judging.models.judgement import COUNTED, REPORTED
 from judging.models.pool import Batch, BatchQuerySet
 from judging.models.states import Kind, SittingResult
 
@@ -67,6 +69,39 @@ class Sitting(models.Model):
             batches = batches.filter(Exists(returned))
         submitted = self.member.assignments.submitted().filter(round=self.round, batch=OuterRef("pk"))
         return batches.exclude(Exists(submitted)).order_by("pk")
+
+
+class Practice(models.Model):
+    """A clip with a known answer that an annotator took to practise: an example, or a pair of the exam."""
+
+    annotator = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="practices")
+    example = models.ForeignKey("judging.Example", models.SET_NULL, null=True, related_name="+")
+    candidate = models.ForeignKey("judging.Candidate", models.PROTECT, null=True, related_name="+")
+    began = models.DateTimeField(db_default=Now(), help_text="when its clock began")
+    grade = models.PositiveSmallIntegerField(null=True, help_text="null until it is answered")
+    at = models.DateTimeField(null=True, help_text="when it was answered")
+    reported = models.FloatField(null=True, help_text=REPORTED)
+    seconds = models.FloatField(null=True, help_text=COUNTED)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["annotator"], condition=Q(at__isnull=True), name="one_clip_is_practised_at_a_time"
+            ),
+            models.CheckConstraint(
+                condition=Q(at__isnull=True, grade__isnull=True, seconds__isnull=True)
+                | Q(at__isnull=False, grade__in=list(GRADES)),
+                name="practised_grade_from_0_to_4",
+            ),
+            models.CheckConstraint(
+                condition=Q(seconds__isnull=True) | Q(seconds__gte=0), name="practised_seconds_are_not_negative"
+            ),
+        ]
+        indexes = [models.Index(fields=["annotator", "at"], name="practice_in_its_time")]
+
+    def __str__(self) -> str:
+        return f"{self.grade}, practised"
 
 
 def exam_batches(campaign: Campaign) -> BatchQuerySet:

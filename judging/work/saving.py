@@ -4,10 +4,10 @@ The first two are not one, because PostgreSQL decides what a statement sees befo
 what was stored by a press that the first has waited for.
 
 One press counts no more seconds than the campaign allows for its clip. All presses together count no more than the
-database's clock allows: what a person has recorded since a lease began, in this and in other campaigns, is never more
-than the time that has passed since then. The clock bounds the presses of a lease together and not each gap between two
-of them, because the browser sends grades that it kept without a network one right after the other. The time after a
-lease has run out, until the annotator takes the assignment up again, belongs to no lease and never counts.
+database's clock allows: what a person has recorded since a lease began, in this and other campaigns and in practice, is
+never more than the time that has passed since then. The clock bounds the presses of a lease together and not each gap
+between two of them, because the browser sends grades that it kept without a network one right after the other. The time
+after a lease has run out, until the annotator takes the assignment up again, belongs to no lease and never counts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ RECENT = """
 RECORDED = f"""
     (SELECT SUM(seconds) FROM judging_revision WHERE at >= %(began)s AND judgement_id IN (
         SELECT same.id FROM judging_judgement AS same WHERE same.assignment_id IN ({RECENT}))),
-    (SELECT SUM(seconds) FROM judging_flag WHERE at >= %(began)s AND assignment_id IN ({RECENT}))
+    (SELECT SUM(seconds) FROM judging_flag WHERE at >= %(began)s AND assignment_id IN ({RECENT})),
+    (SELECT SUM(seconds) FROM judging_practice WHERE at >= %(began)s AND annotator_id IN (
+        SELECT own.id FROM campaigns_membership AS own WHERE own.user_id = %(user)s))
 """  # noqa: S608 - of our own parts
 # The assignment itself, or the one that is joined to it and holds the candidate.
 HOLDER = """COALESCE((SELECT joined.id FROM judging_assignment AS joined
@@ -125,8 +127,8 @@ def grade(held: Hold, candidate: int, grade: int, press: int, key: UUID) -> Grad
     }
     if (row := _first(GRADE, values)) is None:
         return None
-    judgement, revisions, last, was_flagged, graded, flagged = row
-    return Graded(judgement, revisions, last, bool(was_flagged), (graded or 0.0) + (flagged or 0.0))
+    judgement, revisions, last, was_flagged, *recorded = row
+    return Graded(judgement, revisions, last, bool(was_flagged), sum(seconds or 0.0 for seconds in recorded))
 
 
 def store(revision: Revision) -> None:
@@ -158,6 +160,11 @@ def unrecorded(assignment: Assignment) -> float:
     """
     elapsed = ExpressionWrapper(Now() - F("began"), DurationField())
     passed = Assignment.objects.filter(pk=assignment.pk).values_list(elapsed, flat=True).get()
-    began = connection.ops.adapt_datetimefield_value(assignment.began)
-    recorded = _first(f"SELECT {RECORDED}", {"user": assignment.user_id, "began": began}) or ()
-    return float(passed.total_seconds()) - sum(seconds or 0.0 for seconds in recorded)
+    return float(passed.total_seconds()) - recorded_since(assignment.began, assignment.user_id)
+
+
+def recorded_since(began: datetime, user: int) -> float:
+    """Return the active seconds of a person that are recorded since then: of grades, flags and practice."""
+    values = {"user": user, "began": connection.ops.adapt_datetimefield_value(began)}
+    recorded = _first(f"SELECT {RECORDED}", values) or ()
+    return sum(seconds or 0.0 for seconds in recorded)

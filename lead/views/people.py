@@ -27,7 +27,15 @@ from judging.review.decisions import answer, put_aside
 from reports.hours import Rates
 from reports.pay import Period, approve, may_be_approved, pay_of, sum_of, write_csv
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.people import DAYS_SHOWN, days_of, invitation_rows, person_rows, question_rows, questions_with_pairs
+from reports.tables.people import (
+    DAYS_SHOWN,
+    days_of,
+    invitation_rows,
+    person_rows,
+    practised,
+    question_rows,
+    questions_with_pairs,
+)
 
 MESSAGES_SHOWN = 100
 QUESTIONS_ON_A_PAGE, HANDLED_SHOWN = 25, 25
@@ -67,6 +75,7 @@ def detail(request: HttpRequest, name: str, worker: int) -> HttpResponse:
         person=person,
         events=person.events.select_related("by__user"),
         days=days_of(person),
+        practised=practised(person),
         days_shown=DAYS_SHOWN,
         live=person.assignments.live().alone().select_related("batch__query").first(),
         roles=[(role, words) for role, words in Membership.Role.choices if role != person.role],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, Q, Sum
 from django.utils import timezone
 
 from campaigns.accounts.mails import mail_invitation
@@ -76,6 +76,13 @@ def days_of(member: Membership) -> list[tuple[Any, Worked]]:
     """What the person did on each day of the last four weeks, newest first; days without work are left out."""
     end = timezone.now()
     return sorted(worked_by_day(member, end - timedelta(days=DAYS_SHOWN), end).items(), reverse=True)
+
+
+def practised(member: Membership) -> dict[str, Any]:
+    """The clips that the person practised with in the last four weeks, and how many of the hours went there."""
+    since = timezone.now() - timedelta(days=DAYS_SHOWN)
+    sums = member.practices.filter(at__gte=since).aggregate(clips=Count("pk"), seconds=Sum("seconds"))
+    return {"clips": sums["clips"], "hours": (sums["seconds"] or 0.0) / 3600}
 
 
 @dataclass(frozen=True)

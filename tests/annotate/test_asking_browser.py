@@ -22,19 +22,19 @@ def place(server: Installation) -> Installation:
 
 def test_a_question_costs_no_grade_survives_an_outage_and_is_answered(place: Installation, chromium: Browser) -> None:
     annotators, leads = (
-        place.accounts("asking", role, name) for role, name in (("annotator", "kira"), ("lead", "mona"))
+        place.accounts("asking", role, name) for role, name in (("annotator", "kira"), ("lead", "mara"))
     )
     with (
         signed_in(place, chromium, "kira", annotators["kira"]) as kira,
-        signed_in(place, chromium, "mona", leads["mona"]) as mona,
+        signed_in(place, chromium, "mara", leads["mara"]) as mara,
     ):
         page = kira.claim()
         moving(page)
         asks_by_keys(kira)
-        mona.page.goto(f"{place.address}/campaigns/asking/questions/")
-        mona.page.fill("textarea", "Four of them do.")
-        mona.page.get_by_role("button", name="Answer", exact=True).click()
-        expect(mona.page.locator("main")).to_contain_text("No question waits.")
+        mara.page.goto(f"{place.address}/campaigns/asking/questions/")
+        mara.page.fill("textarea", "Four of them do.")
+        mara.page.get_by_role("button", name="Answer", exact=True).click()
+        expect(mara.page.locator("main")).to_contain_text("No question waits.")
         press(page, "3")
         page.evaluate(SHOWN_AGAIN)
         expect(page.locator("#answered")).to_have_text("Your lead on clip 1: Four of them do.")

@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from annotate.views import judged_today
 from campaigns.models import Campaign, Membership, Message
-from judging.models import Assignment, Judgement, Revision
-from reports.own_work import agreement
+from judging.models import Assignment, Candidate, Judgement, Revision
+from reports.own_work import _end, agreement, direction
 from tests.cast import browser, by_rank, claim, judge_all, small_batches
 from tests.conftest import Case
 from tests.tampering import tampering
@@ -106,6 +106,58 @@ def test_agreement_comes_in_words(campaign: Campaign, ada: Membership, bob: Memb
             assert not re.search(r"\d", agreement(ada))
 
 
+def judged(campaign: Campaign, *grades: tuple[Membership, int | None]) -> None:
+    """Each judges five batches of four pairs: by rank, or all with one grade."""
+    small_batches(campaign, 5)
+    for person, grade in grades:
+        for _ in range(5):
+            judge_all(claim(person), by_rank if grade is None else lambda candidate, grade=grade: grade)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "words"),
+    [
+        (3, 2, "3 (all but a detail) where others end at 2 (partly), mostly where a part of the action is missing."),
+        (2, 3, "2 (partly) where others end at 3 (all but a detail), mostly where one small point differs."),
+        (3, 3, "Your grades lean neither up nor down beside those of others."),
+    ],
+)
+def test_the_direction_comes_in_words(
+    campaign: Campaign, ada: Membership, bob: Membership, own: int, other: int, words: str
+) -> None:
+    judged(campaign, (ada, own), (bob, other))
+    assert direction(ada).removeprefix("You tend to give ") == words
+    assert direction(ada) in page(ada)
+    assert not re.search(r"\b(20|5)\b", direction(ada))
+
+
+def test_others_end_at_the_mean_of_their_grades() -> None:
+    assert [_end(3, others) for others in ([2], [1, 2, 2], [2, 3], [2, 2, 3], [0])] == [2, 2, 3, 2, 0]
+
+
+def test_a_few_differences_are_no_habit(campaign: Campaign, ada: Membership, bob: Membership) -> None:
+    judged(campaign, (ada, 3), (bob, 3))
+    others = list(Judgement.objects.filter(annotator=bob))
+    for judgement in others[:4]:
+        Judgement.objects.filter(pk=judgement.pk).update(grade=2)
+    assert direction(ada) == "Your grades lean neither up nor down beside those of others."
+    Judgement.objects.filter(pk=others[4].pk).update(grade=1)
+    assert direction(ada) == "You tend to give higher grades than others."
+    Judgement.objects.filter(pk=others[4].pk).update(grade=2)
+    assert "where others end at 2" in direction(ada)
+    for judgement in others[5:8]:  # as many the other way make it no direction
+        Judgement.objects.filter(pk=judgement.pk).update(grade=4)
+    assert "neither" in direction(ada)
+
+
+def test_only_settled_pairs_tell_a_direction(campaign: Campaign, ada: Membership, bob: Membership) -> None:
+    judged(campaign, (ada, 4), (bob, 3))
+    assert direction(ada).startswith("You tend to give 4")
+    Candidate.objects.filter(judgements__annotator=ada).update(outcome=Candidate.Outcome.CONTESTED, grade=None)
+    assert direction(ada) == ""
+    assert "You tend" not in page(ada)
+
+
 def test_before_twenty_settled_pairs_it_is_too_early(campaign: Campaign, ada: Membership, bob: Membership) -> None:
     small_batches(campaign, 8)
     for _ in range(8):
@@ -113,6 +165,7 @@ def test_before_twenty_settled_pairs_it_is_too_early(campaign: Campaign, ada: Me
     for _ in range(4):
         judge_all(claim(bob), by_rank)
     assert "too early" in agreement(ada)
+    assert direction(ada) == ""
 
 
 def test_today_counts_what_is_in_hand_submitted_and_lapsed_and_nothing_of_yesterday(

@@ -54,7 +54,7 @@ def test_a_question_is_about_the_clip_at_a_position_and_costs_no_grade(held: Ass
 def test_a_question_about_the_query_names_no_pair(held: Assignment, ada: Membership) -> None:
     post(ada, held, about="query")
     question = Question.objects.get()
-    assert (question.query_id, question.candidate_id) == (held.batch.query_id, None)
+    assert (question.query_id, question.candidate) == (held.batch.query_id, None)
 
 
 def test_a_key_that_comes_twice_is_one_question(held: Assignment, ada: Membership) -> None:

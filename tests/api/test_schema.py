@@ -124,6 +124,7 @@ def known(campaign: Campaign, batch: Batch, ada: Membership, bob: Membership, le
         "draft files": draft.uploads.create(purpose="film", name="a.mp4", size=9).token,
         "exam batches": exam_batch(batch).pk,
         "examples": campaign.examples.create(query="q", moment=moment, clip=clip, grade=4, why="w").pk,
+        "practice": ada.practices.create(example=campaign.examples.get()).pk,
         "figures": "table-1.csv",
         "scatter": "csv",
         "believe": "csv",

@@ -19,6 +19,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "work": ("api-campaigns", "api-mine"),
     "tutorial": ("api-guideline", "api-examples"),
     "exam-result": ("api-mine-exam",),
+    **dict.fromkeys(("practice", "practice-clip", "practise"), ("api-practice", "api-practised")),
     "claim": ("api-claim",),
     "mine": ("api-mine",),
     "read-message": ("api-message-read",),

@@ -77,7 +77,7 @@ def test_the_number_of_questions_does_not_grow(
 ) -> None:
     for person in (ada, bob):
         judge_all(claim(person), lambda candidate: 2)
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         assert len(worked(campaign, LONG_AGO, LATER)) == 2
 
 
