@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
@@ -23,7 +24,7 @@ from campaigns.models import Membership, Preferences
 from campaigns.pages import campaign_page
 from corpus.clip_files import clip_file, padded_clip_file
 from judging import access
-from judging.models import Assignment, Flag, Revision
+from judging.models import Assignment, Flag, Kind, Revision
 from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state, has_just_passed, nothing_for
 from judging.work import claiming, grading, practising, submitting
@@ -171,6 +172,7 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
         "query": assignment.batch.query.text,
         "judged_today": judged_today(annotator),
         "reasons": Flag.Reason.choices,
+        "lease": settings.ASSIGNMENT_LEASE // 60,  # minutes
         "words": script_texts.workplace(known["keys"]),
         "scripts": script_texts.SCRIPTS,
     }
@@ -239,15 +241,33 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def submit(request: HttpRequest, token: str) -> HttpResponse:
-    """Submit the batch. If that ends a round of the exam which can be marked, the answer says where its result is."""
+    """Submit the batch. The answer says what was done, and has the next batch; an exam leads on to its result."""
     assignment = access.assignment(request, token)
     submitting.submit(assignment, fence_in(json_body(request)))
+    if assignment.batch.kind == Kind.EXAM:
+        return JsonResponse({"submitted": True, "onward": _after_exam(request, assignment)})
+    moment = own_work.done_in(assignment) | {"today": judged_today(assignment.annotator)}
+    return JsonResponse({"submitted": True, "moment": moment} | _next(assignment.annotator))
+
+
+def _after_exam(request: HttpRequest, assignment: Assignment) -> str:
+    """Return where an examinee goes on: to the result, if the round that this ends is marked already."""
     if own_work.has_just_marked(assignment):
-        return JsonResponse(
-            {"submitted": True, "next": reverse("exam-result", args=[assignment.annotator.campaign.name])}
-        )
+        return reverse("exam-result", args=[assignment.annotator.campaign.name])
     messages.success(request, gettext("Submitted. Thank you."))
-    return JsonResponse({"submitted": True})
+    return reverse("work")
+
+
+def _next(annotator: Membership) -> dict[str, Any]:
+    """Return the batch that comes next, in the annotator's hands already, or why there is none."""
+    annotator.refresh_from_db()  # what was submitted may have paused her
+    if not annotator.may_judge:
+        return {"next": None, "nothing": render_to_string("annotate/_paused.html").strip()}
+    held = claiming.claim(annotator)
+    if held is None:
+        return {"next": None, "nothing": nothing_for(annotator)}
+    address = reverse("workplace", args=[held.token])
+    return {"next": {"address": address, "query": held.batch.query.text, "assignment": assignment_data(held)}}
 
 
 WITHDRAWN = gettext_lazy("The query of that batch has been withdrawn. All that you saved is kept on record.")

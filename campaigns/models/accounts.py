@@ -138,6 +138,7 @@ KEYS = {f"grade{grade}": str(grade) for grade in range(5)}
 KEYS |= {
     "back": "ArrowLeft",
     "flag": "f",
+    "ask": "q",
     "later": "w",
     "list": "a",
     "pause": " ",

@@ -7,6 +7,9 @@
   const page = $("workplace");
   const form = $("asking");
   const text = $("question");
+  const chosen = JSON.parse($("keys").textContent);
+  const grades = [0, 1, 2, 3, 4].map((grade) => chosen[`grade${grade}`]);
+  const elsewhere = [chosen.flag, chosen.list, chosen.back, "undo", "Backspace", "ArrowRight"];
   let questions = JSON.parse($("questions").textContent);
   let total = questions.length; // with those that are still on their way
   let timer = null;
@@ -32,14 +35,22 @@
     later();
   });
 
+  // The next batch begins in this page: what was asked about the last one is read on the annotator's page.
+  page.addEventListener("batch", () => {
+    [questions, total] = [[], 0];
+    showAnswer();
+    later();
+  });
+
   // While the form is open, no digit grades what it lies over, and what leads elsewhere closes it.
   function key(event) {
     const pressed = keyOf(event);
-    const opens = form.hidden && pressed === "q" && !event.repeat && !event.target.matches("input");
+    if (!$("rest").hidden || page.classList.contains("done")) return;
+    const opens = form.hidden && pressed === chosen.ask && !event.repeat && !event.target.matches("input");
     if (opens || (!form.hidden && pressed === "Escape")) open();
     else if (form.hidden || event.target === text) return;
-    else if (/^[0-4]$/.test(pressed)) text.focus();
-    else return void (["f", "a", "undo", "Backspace", "ArrowLeft", "ArrowRight"].includes(pressed) && open(false));
+    else if (grades.includes(pressed)) text.focus();
+    else return void (elsewhere.includes(pressed) && open(false));
     event.preventDefault();
     event.stopPropagation();
   }
