@@ -143,7 +143,7 @@ def test_who_flagged_most_clips_reads_why_that_is_no_pass(exam: Campaign, ada: M
     answer = browser(ada).post(
         reverse("submit", args=[assignment.token]), {"fence": assignment.fence}, content_type="application/json"
     )
-    assert answer.json()["next"] == ADDRESS
+    assert answer.json()["onward"] == ADDRESS
     assert "You flagged more than half of the clips" in result(ada)
 
 
@@ -157,7 +157,7 @@ def test_submitting_leads_to_the_result_if_there_is_one(exam: Campaign, ada: Mem
         )
         return answer
 
-    assert submitted(ada) == {"submitted": True, "next": ADDRESS}
+    assert submitted(ada) == {"submitted": True, "onward": ADDRESS}
     Candidate.objects.update(truth=None)  # so that Bob waits for others
     assert submitted(bob) == {"submitted": True}
     assert browser(bob).get(ADDRESS).status_code == 404
