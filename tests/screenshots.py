@@ -36,12 +36,14 @@ LEADS_PAGES = {
     "figures": "demo/figures/",
     "reviews": "demo/reviews/",
     "flags": "demo/flags/",
+    "questions": "demo/questions/",
     "reopenings": "demo/reopenings/",
     "releases": "demo/releases/",
     "search": "demo/search/?q=Somebody+sits+down",
 }
 ANNOTATORS_PAGES = {
     "mine": "judge/demo/mine",
+    "practice": "judge/demo/practice",
     "account": "account/",
     "second-factor": "account/second-factor",
     "app": "account/second-factor/app",
