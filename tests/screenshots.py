@@ -36,6 +36,7 @@ LEADS_PAGES = {
     "figures": "demo/figures/",
     "reviews": "demo/reviews/",
     "flags": "demo/flags/",
+    "questions": "demo/questions/",
     "reopenings": "demo/reopenings/",
     "releases": "demo/releases/",
     "search": "demo/search/?q=Somebody+sits+down",
@@ -43,6 +44,7 @@ LEADS_PAGES = {
 ANNOTATORS_PAGES = {
     "mine": "judge/demo/mine",
     "preferences": "judge/preferences",
+    "practice": "judge/demo/practice",
     "account": "account/",
     "second-factor": "account/second-factor",
     "app": "account/second-factor/app",

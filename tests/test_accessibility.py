@@ -46,6 +46,7 @@ NO_PAGES |= {
     "captions-work",
     "replaced-csv",
     "pools-csv",
+    "own-questions",
 }
 # Addresses that lead on, need a provider, or have nothing to show to who has no second factor.
 NO_PAGES |= {
@@ -70,8 +71,8 @@ STRANGERS = {
 }
 OWN = ["/account/confirm", "/account/second-factor/codes/new"]
 LEADS = ["/campaigns/films/examples/", "/campaigns/films/", "/campaigns/early/exam/"]
-LEADS += ["/campaigns/early/exam/people/1/", "/campaigns/films/search/?q=Somebody+waves."]
-LEADS += ["/campaigns/films/systems/1/search?q=Somebody+waves."]
+LEADS += ["/campaigns/early/exam/people/1/", "/campaigns/early/questions/"]
+LEADS += ["/campaigns/films/search/?q=Somebody+waves.", "/campaigns/films/systems/1/search?q=Somebody+waves."]
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +172,28 @@ wait_until(lambda: worth_of(films).made, lambda: "the predictor is compared")
 """
 
 
+LEARNING = """
+from django.db.models.functions import Now
+from campaigns.models import Membership
+from judging.models import *
+from judging.models.sitting import exam_batches
+from judging.quality.exam import set_truth
+from judging.work.claiming import claim
+from judging.work.grading import ask_at
+from tests.cast import judge_all
+from uuid import uuid4
+early, films = (Membership.objects.select_related("campaign").get(campaign__name=name, user__username="ada")
+                for name in ("early", "films"))
+for batch in exam_batches(early.campaign):
+    set_truth(batch, {pair.rank: (4, "All of it.") for pair in batch.candidates.all()})
+exam = claim(early)
+ask_at(exam, 1, "clip", "Does this count?", uuid4())
+judge_all(exam, lambda pair: 0)
+films.sittings.create(result="passed", ended=Now(), pairs=1)
+print(films.practices.create(example=films.campaign.examples.first(), grade=2, at=Now()).pk)
+"""
+
+
 def test_axe_finds_nothing_serious_on_any_page(place: Installation, chromium: Browser) -> None:
     faults: dict[str, list[str]] = {}
     stranger = chromium.new_page()
@@ -178,9 +201,11 @@ def test_axe_finds_nothing_serious_on_any_page(place: Installation, chromium: Br
         stranger.goto(place.address + address)
         faults[name] = violations(stranger)
     ada = annotator(place, chromium)
-    seen = {*STRANGERS} | crawled(
-        place, ada.page, [*OWN, "/judge/", "/judge/films/mine", "/account/", "/nowhere"], faults
-    )
+    practised = place.shell(LEARNING).split()[-1]
+    ada.page.goto(f"{place.address}/judge/films/exam")
+    faults["passed"] = violations(ada.page)
+    own = [*OWN, "/judge/", "/judge/films/mine", "/account/", "/nowhere", "/judge/early/exam"]
+    seen = {*STRANGERS} | crawled(place, ada.page, [*own, f"/judge/films/practice/{practised}"], faults)
     workplace(ada.claim(), faults)
     mina = Person(place, chromium.new_context(), "mina", place.accounts("films", "lead", "mina")["mina"])
     place.accounts("early", "lead", "mina")
@@ -202,7 +227,7 @@ def annotator(place: Installation, chromium: Browser) -> Person:
 def workplace(page: Page, faults: dict[str, list[str]]) -> None:
     faults["workplace"] = violations(page)
     page.keyboard.press("w")
-    for key in ("?", "f", "b", "a"):
+    for key in ("?", "f", "q", "b", "a"):
         page.keyboard.press(key)
         faults[f"workplace, {key}"] = violations(page)
         page.keyboard.press("Escape")

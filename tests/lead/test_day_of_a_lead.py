@@ -175,7 +175,7 @@ def pause_and_resume(day: Day, someone: Person) -> None:
     expect(page.locator("main")).to_contain_text("we talk on Monday")
     page.click("button:has-text('Resume')")
     someone.page.goto(home)
-    expect(someone.page.locator("form[action$='/claim'] button")).to_have_text("Give me a batch")
+    expect(someone.page.locator("form[action$='/claim'] button")).to_have_text("Give me my first batch")
 
 
 def let_work_begin(day: Day) -> None:

@@ -1,4 +1,4 @@
-"""The exam in a real browser: judged, one pair comes back with its explanation, is judged again, and work comes."""
+"""The exam in a real browser: judged, one pair comes back with its reason, is judged again, and work comes."""
 
 from __future__ import annotations
 
@@ -33,8 +33,14 @@ def test_what_is_off_comes_back_and_then_there_is_work(place: Installation, chro
     expect_home(ada, "there is an exam: 6 clips", "Begin the exam")
     ada.judge("144")
     expect_home(ada, "in the middle of the exam", "Continue the exam")
-    ada.judge("4")
-
+    ada.grade("4")
+    page = ada.page
+    page.click("#submit")
+    page.wait_for_url("**/judge/exam/exam")
+    expect(page.locator("h1")).to_have_text("1 clip comes back to you")
+    expect(page.locator("article")).to_contain_text(WHY)
+    expect(page.locator("article .dot")).to_have_text("1")
+    page.wait_for_function("() => document.querySelector('article video').currentTime > 0")
     expect_home(ada, "1 clip of your exam came back", "Judge the clips that came back")
     page = ada.claim()
     expect(page.locator("#position")).to_have_text("1 / 1")
@@ -44,10 +50,9 @@ def test_what_is_off_comes_back_and_then_there_is_work(place: Installation, chro
     moving(page)
     page.keyboard.press("3")
     page.click("#submit")
-    page.wait_for_url("**/judge/")
-
-    expect(page.locator("form[action$='/claim'] button")).to_have_text("Give me a batch")
-    ada.claim()
+    page.wait_for_url("**/judge/exam/exam")
+    expect(page.locator("h1")).to_have_text("You have passed the exam")
+    page.get_by_role("button", name="Give me my first batch").click()
     expect(page.locator("#position")).to_have_text("1 / 20")
     lead.page.goto(f"{place.address}/campaigns/exam/exam/")
     expect(lead.page.locator("tbody tr").first).to_contain_text("Passed in round 2")
