@@ -20,6 +20,7 @@ KEYWORDS = {
     "gettext_lazy": None,
     "gettext_noop": None,
     "ngettext": (1, 2),
+    "ngettext_lazy": (1, 2),
     "pgettext": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
 }

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import environ
+from django.conf.locale import LANG_INFO
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import to_language
 from pythonjsonlogger.core import RESERVED_ATTRS
 
 from config import media_store, single_sign_on
@@ -348,8 +350,9 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
 
 # Languages ------------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English"), ("zh-hans", "Simplified Chinese")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
+TRANSLATED = sorted(to_language(file.parts[-3]) for file in LOCALE_PATHS[0].glob("*/LC_MESSAGES/django.po"))
+LANGUAGES = [(code, LANG_INFO[code]["name"]) for code in (LANGUAGE_CODE, *TRANSLATED)]
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"

@@ -62,7 +62,8 @@ def main(pictures: Path) -> None:
             for look in looks:
                 strangers_pages(place, chromium, *look, all_of_them)
                 annotators_pages(place, chromium, *look, all_of_them)
-            annotators_pages(place, chromium, "light", "narrow", all_of_them, locale="zh-CN")
+            for locale in ("zh-CN", "hi"):
+                annotators_pages(place, chromium, "light", "narrow", all_of_them, locale=locale)
             readme_picture(place, chromium, pictures)
             place.manage("simulate", "demo", "--annotators", "3", "--reviews", "--address", place.address)
             something_to_show(place, chromium)

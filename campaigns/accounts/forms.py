@@ -39,6 +39,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop, ngettext_lazy
 
 from campaigns.accounts.adapter import limit, why_not
 from campaigns.accounts.encryption import decrypt, encrypt
@@ -52,6 +53,21 @@ WORDS = [
 LOOKED_AT = 72  # characters; zxcvbn takes longer than in proportion, and this many are enough
 EASY = _("This password is easy to guess. Put several words together that nobody expects.")
 ENOUGH = 3  # of zxcvbn's scores from 0 to 4: at least 100 million guesses
+# What Django and allauth say in these forms. They do not know each of our languages, and ours come first.
+OF_LIBRARIES = [
+    gettext_noop("This field is required."),
+    gettext_noop("Enter a valid email address."),
+    gettext_noop("Enter a valid username. This value may contain only letters, numbers, and @/./+/-/_ characters."),
+    gettext_noop("A user with that username already exists."),
+    gettext_noop("The two password fields didn’t match."),
+    gettext_noop("You must type the same password each time."),
+    ngettext_lazy(
+        "This password is too short. It must contain at least %d character.",
+        "This password is too short. It must contain at least %d characters.",
+    ),
+    gettext_noop("This password is too common."),
+    gettext_noop("Null characters are not allowed."),
+]
 SECOND_FACTOR = "the secret of an app that is being set up"  # in the session, encrypted
 NAMED = 60  # characters of a passkey's name
 RIGHT_FOR = 30 * (2 * settings.MFA_TOTP_TOLERANCE + 2)  # seconds: longer than any code of an app can be right
