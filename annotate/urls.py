@@ -2,12 +2,15 @@
 
 from django.urls import path
 
-from annotate import views
+from annotate import app, views
 from annotate.tutorial import tutorial
 
 urlpatterns = [
     path("clips/<slug:token>", views.clip, name="clip"),
     path("judge/", views.work, name="work"),
+    path("judge/service-worker.js", app.service_worker, name="service-worker"),
+    path("app/<slug:language>/manifest", app.manifest, name="manifest"),
+    path("app/<slug:language>/offline", app.offline, name="offline"),
     path("judge/<slug:name>/tutorial", tutorial, name="tutorial"),
     path("judge/<slug:name>/claim", views.claim, name="claim"),
     path("judge/<slug:name>/mine", views.my_page, name="mine"),

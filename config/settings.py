@@ -296,6 +296,8 @@ CONTENT_SECURITY_POLICY = {
         "media-src": ["'self'", "blob:"],
         "connect-src": ["'self'"],  # clips are shown while they come, and fetched ahead
         "font-src": ["'self'"],
+        "manifest-src": ["'self'"],
+        "worker-src": ["'self'"],
         "base-uri": ["'none'"],
         # Browsers apply this to where a form is redirected to, as that of signing in elsewhere.
         "form-action": ["'self'", *single_sign_on.origins(OIDC_ISSUER)],

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 
 from playwright.sync_api import (
     Browser,
@@ -40,6 +41,8 @@ def chromium_at(names: dict[str, str]) -> Iterator[Browser]:
     flags = [*FLAGS, f"--host-resolver-rules={rules}"] if names else FLAGS
     with _driver() as driver:
         browser = driver.chromium.launch(executable_path=os.environ["CHROMIUM"], args=flags)
+        for name in ("new_context", "new_page"):  # what a service worker asks for would pass by the tests' routes
+            setattr(browser, name, partial(getattr(browser, name), service_workers="block"))
         yield browser
         browser.close()
 

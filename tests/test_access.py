@@ -89,6 +89,9 @@ MATRIX = {
     "first-account": ("GET", 404, 404, 404, 404, 404, 404),  # there are accounts
     "sign-out": ("POST", 302, 302, 302, 302, 302, 302),
     "work": ("GET", 302, 200, 200, 200, 200, 200),
+    "service-worker": ("GET", 200, 200, 200, 200, 200, 200),
+    "manifest": ("GET", 200, 200, 200, 200, 200, 200),
+    "offline": ("GET", 200, 200, 200, 200, 200, 200),
     "tutorial": ("GET", 302, 404, 200, 200, 200, 200),
     "claim": ("POST", 302, 404, 302, 302, 404, 404),
     "mine": ("GET", 302, 404, 200, 200, 404, 404),
@@ -502,7 +505,7 @@ FOR_ALL = (  # views that a stranger reaches
     *("sign-in", "account_login", "mfa_authenticate", "mfa_login_webauthn", "join", "language", "sign-out"),
     *("openid_connect_login", "openid_connect_callback", "account_confirm_email", "account_reset_password"),
     *("account_reset_password_done", "account_reset_password_from_key", "first-account"),
-    *("api-schema", "public-run"),
+    *("api-schema", "public-run", "service-worker", "manifest", "offline"),
 )
 # A refusal would be logged with its address, which holds a secret.
 EVERY_METHOD = "invitation", "first-link"
@@ -525,7 +528,7 @@ ALONE = (
     *("mfa_reauthenticate", "mfa_reauthenticate_webauthn", "mfa_index", "mfa_activate_totp", "mfa_deactivate_totp"),
     *("mfa_add_webauthn", "mfa_view_recovery_codes", "mfa_generate_recovery_codes", "usersessions_list"),
     *("work", "campaigns", "first-account", "drafts", "tokens", "api-root", "api-schema", "api-campaigns"),
-    *("api-corpora", "api-drafts"),
+    *("api-corpora", "api-drafts", "service-worker"),
 )
 # Of the API, with something behind ?
 ASKED = "api-search", "api-reopening-cost", "api-run-query", "api-system-search"
@@ -857,6 +860,7 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
         ("job-again", "job-cancel", "api-any-job", "api-any-job-again", "api-any-job-cancel"),
         lambda held: [failed(held).pk],
     ),
+    **dict.fromkeys(("manifest", "offline"), lambda held: ["en"]),
     "caption-accept": lambda held: [held.annotator.campaign.corpus_id, waiting_caption(held)],
     "clip": lambda held: [clip_of(held).token],
     "place": lambda held: [*clip_addresses(held)[0].split("/")[3::2]],

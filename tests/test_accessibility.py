@@ -55,10 +55,11 @@ NO_PAGES |= {"mfa_view_recovery_codes", "account_reset_password_from_key", "acco
 NO_PAGES |= {"first-link", "first-account", "draft-progress", "upload"}
 NO_PAGES |= {name for name in MATRIX if name.startswith("api-")}
 NO_PAGES |= {"run-file", "run-progress", "run-piece", "run-scatter", "leaderboard-file", "believe-file"}
-NO_PAGES |= {"system-curves", "predictor-progress", "predictor-grades", "predictor-piece"}
+NO_PAGES |= {"manifest", "service-worker", "system-curves", "predictor-progress", "predictor-grades", "predictor-piece"}
 PAGES = {name for name, (method, *_) in MATRIX.items() if method == "GET"} - NO_PAGES
 STRANGERS = {
     "sign-in": "/sign-in/",
+    "offline": "/app/en/offline",
     "account_reset_password": "/sign-in/forgotten",
     "account_reset_password_done": "/sign-in/forgotten/sent",
 }

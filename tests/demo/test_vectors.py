@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from demo import vectors
 from demo.films.files import write_tables
 from demo.films.grades import QUERIES
 from demo.management.commands import demo
@@ -43,7 +42,7 @@ def test_they_are_those_of_the_bundled_model(db: None) -> None:
     texts = [query.text for query in QUERIES]
     encoded = embed(texts)
     Vector.objects.all().delete()
-    vectors.store()
+    demo.store_vectors()
     stored = Vector.objects.count()
     assert np.abs((embed(texts) * encoded).sum(axis=1) - 1).max() < 1e-6
     assert Vector.objects.count() == stored  # all of them were known

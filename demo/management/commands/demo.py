@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
@@ -20,7 +21,6 @@ from campaigns.models import Campaign, Membership
 from corpus.films import media_at
 from corpus.importers.load import Source, load
 from corpus.models import Corpus, Moment
-from demo import vectors
 from demo.accounts import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD, RESEARCHER
 from demo.films.files import CAST_FILE, write_demo
 from demo.films.grades import EXAMPLES, QUERIES
@@ -31,9 +31,12 @@ from judging.pool.queries import load_queries
 from judging.pool.ranking import rank_candidates
 from judging.pool.rewording import By, ask_for_rewording
 from judging.quality.examples import add_own_example
-from retrieval.models import Rewording
+from retrieval.encoders import fingerprint
+from retrieval.models import Rewording, Vector
 from retrieval.rewriting.cast_file import draft, read_cast, store_cast
+from systems.encoders import BUNDLED
 
+VECTORS = CAST_FILE.with_name("vectors.npz")  # of captions and queries
 ROLES = {LEAD: Membership.Role.LEAD, RESEARCHER: Membership.Role.RESEARCHER}
 
 
@@ -131,7 +134,7 @@ def _draw(folder: Path) -> None:
 
 def _make_captions(folder: Path) -> None:
     """Import the corpus, and make captions of its descriptions: the queries are captions of moments."""
-    vectors.store()
+    store_vectors()
     with transaction.atomic():
         load("demo", Source(folder / "moments.jsonl", "tvr", kind="v", media=media_at(str(folder / "films"))))
         corpus = Corpus.objects.get(name="demo")
@@ -142,6 +145,26 @@ def _make_captions(folder: Path) -> None:
     captions = set(Rewording.objects.filter(corpus=corpus).settled().values_list("after", flat=True))
     if lost := sorted({query.text for query in QUERIES} - captions):
         raise CommandError(f"no caption of the demo says: {lost[0]}")
+
+
+def store_vectors() -> None:
+    """Store the vectors, so that the demo can be ranked where no encoder is installed.
+
+    They are those of the bundled model, from which they differ by the rounding to 16 bits.
+    """
+    with np.load(VECTORS, allow_pickle=False) as file:
+        hashes, values = file["hashes"], file["values"].astype("<f4")
+    values /= np.linalg.norm(values, axis=1, keepdims=True)
+    model = fingerprint(BUNDLED)
+    rows = [Vector(model=model, hash=str(hash), values=row.tobytes()) for hash, row in zip(hashes, values, strict=True)]
+    Vector.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def write_vectors() -> None:
+    """Write the vectors that a database has which holds the demo and nothing else."""
+    rows = list(Vector.objects.filter(model=fingerprint(BUNDLED)).order_by("hash").values_list("hash", "values"))
+    values = np.stack([np.frombuffer(each, "<f4") for _, each in rows])
+    np.savez_compressed(VECTORS, hashes=np.array([hash for hash, _ in rows]), values=values.astype("<f2"))
 
 
 @transaction.atomic
