@@ -19,6 +19,8 @@ TWINS: dict[str, tuple[str, ...]] = {
     "work": ("api-campaigns", "api-mine"),
     "tutorial": ("api-guideline", "api-examples"),
     "claim": ("api-claim",),
+    "wait": ("api-waiting",),
+    "news": ("api-waiting",),
     "mine": ("api-mine",),
     "read-message": ("api-message-read",),
     "workplace": ("api-assignment",),
@@ -172,7 +174,9 @@ TWINS: dict[str, tuple[str, ...]] = {
     "account": ("api-root",),
 }
 OF_THE_SAME_NUMBERS = "The resource of the page has the same numbers as JSON."
+OF_BROWSERS = "A browser needs it to show the pages as an app. No program does."
 REASONS = {
+    **dict.fromkeys(("manifest", "offline", "service-worker"), OF_BROWSERS),
     "home": "It leads a browser to one of the other pages.",
     "hours-csv": OF_THE_SAME_NUMBERS,
     "pools-csv": OF_THE_SAME_NUMBERS,
