@@ -8,38 +8,53 @@ SCRIPTS = [
     for name in ("words", "timer", "places", "stage", "outbox", "keys", "guideline", "elements", "bar", "workplace")
 ]
 
+# What the tutorial needs of them for the clip that is tried.
+PLAYER = [f"annotate/{name}.js" for name in ("words", "stage", "elements", "bar")]
+
 
 def workplace() -> dict[str, str]:
+    return (
+        {
+            "left": gettext("{n} left"),
+            "today": gettext("{n} today"),
+            "graded": gettext("{grade} for clip {clip} ✓ · ← to change"),
+            "reason": gettext("Choose what is wrong. Your words go with it."),
+            "flagged": gettext("Clip {clip} is flagged ✓ · ← to change"),
+            "unflagged": gettext("The flag of clip {clip} is removed"),
+            "early": gettext("Too early: this clip has only just appeared. Watch it, then judge."),
+            "early, or back": gettext(
+                "Too early for clip {clip}, which has only just appeared. ← changes clip {before}."
+            ),
+            "gate": gettext("Watch the clip to its end once, then judge it."),
+            "covered": gettext("The guideline covers the clip. Close it, then judge."),
+            "missing": gettext("This clip is missing. Flag it and go on."),
+            "loading": gettext("This clip is loading. Judge it when you have seen it."),
+            "broken": gettext("This clip does not load. Press Replay to try again, or flag it."),
+            "open": gettext("{n} of {all} are still to judge"),
+            "all": gettext("All {all} judged. Change any grade if you like, then submit."),
+            "clip": gettext("Clip {clip}: {state}"),
+            "grade": gettext("grade {grade}"),
+            "flag": gettext("flagged"),
+            "nothing": gettext("not judged"),
+            "submit": gettext("Submit the batch"),
+            "submitting": gettext("Sending…"),
+            "unsent": gettext("There is no network right now. Your grades are kept here. Submit again in a moment."),
+        }
+        | player()
+        | outbox()
+    )
+
+
+def player() -> dict[str, str]:
+    """What the transport below a clip says, also in the tutorial."""
     return {
-        "left": gettext("{n} left"),
-        "today": gettext("{n} today"),
-        "graded": gettext("{grade} for clip {clip} ✓ · ← to change"),
-        "reason": gettext("Choose what is wrong. Your words go with it."),
-        "flagged": gettext("Clip {clip} is flagged ✓ · ← to change"),
-        "unflagged": gettext("The flag of clip {clip} is removed"),
         "comes": gettext("Loading, {percent} %"),
-        "early": gettext("Too early: this clip has only just appeared. Watch it, then judge."),
-        "early, or back": gettext("Too early for clip {clip}, which has only just appeared. ← changes clip {before}."),
-        "gate": gettext("Watch the clip to its end once, then judge it."),
-        "covered": gettext("The guideline covers the clip. Close it, then judge."),
         "muted": gettext("Sound on"),
         "heard": gettext("Sound off"),
         "speed": gettext("Speed {speed}"),
         "play": gettext("Play"),
         "pause": gettext("Pause"),
-        "missing": gettext("This clip is missing. Flag it and go on."),
-        "loading": gettext("This clip is loading. Judge it when you have seen it."),
-        "broken": gettext("This clip does not load. Press Replay to try again, or flag it."),
-        "open": gettext("{n} of {all} are still to judge"),
-        "all": gettext("All {all} judged. Change any grade if you like, then submit."),
-        "clip": gettext("Clip {clip}: {state}"),
-        "grade": gettext("grade {grade}"),
-        "flag": gettext("flagged"),
-        "nothing": gettext("not judged"),
-        "submit": gettext("Submit the batch"),
-        "submitting": gettext("Sending…"),
-        "unsent": gettext("There is no network right now. Your grades are kept here. Submit again in a moment."),
-    } | outbox()
+    }
 
 
 def outbox() -> dict[str, str]:

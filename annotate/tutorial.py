@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from annotate import script_texts
 from base.request_fields import is_whole
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
@@ -45,6 +47,7 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
         "step": number,
         "after": number + 1 if number < len(STEPS) else None,
         "part": f"annotate/tutorial/{part}.html",
+        "lease": settings.ASSIGNMENT_LEASE // 60,  # minutes
         "exam_first": member.campaign.exam and not member.qualified,
     }
     if part == "try" and (chosen := to_try(taught)):
@@ -72,6 +75,8 @@ def _tried(request: HttpRequest, member: Membership, chosen: list[Example]) -> d
     grade = int(answer) if answer in map(str, LEVELS) else None
     apart = abs(grade - example.grade) if grade is not None else None
     return {
+        "player": script_texts.PLAYER,
+        "words": script_texts.player(),
         "example": example,
         "number": number,
         "total": len(chosen),
