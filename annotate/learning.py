@@ -8,11 +8,13 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate import script_texts
 from annotate.fields import seconds_in_form
 from annotate.script_texts import card
 from base.request_fields import is_whole, one_of
@@ -51,6 +53,7 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
         "step": number,
         "after": number + 1 if number < len(STEPS) else None,
         "part": f"annotate/tutorial/{part}.html",
+        "lease": settings.ASSIGNMENT_LEASE // 60,  # minutes
         "exam_first": member.campaign.exam and not member.qualified,
     }
     if part == "try" and (chosen := to_try(taught)):
@@ -78,6 +81,8 @@ def _tried(request: HttpRequest, member: Membership, chosen: list[Example]) -> d
     grade = int(answer) if answer in map(str, LEVELS) else None
     apart = abs(grade - example.grade) if grade is not None else None
     return {
+        "player": script_texts.PLAYER,
+        "words": script_texts.player(),
         "example": example,
         "number": number,
         "total": len(chosen),

@@ -79,58 +79,71 @@ SCRIPTS = [
 ]
 SCRIPTS.append("annotate/asking.js")
 
+# What the tutorial needs of them for the clip that is tried.
+PLAYER = [f"annotate/{name}.js" for name in ("words", "stage", "elements", "bar")]
+
 
 def workplace(keys: dict[str, str]) -> dict[str, str]:
     """Return the texts of the workplace for a person whose keys have these names."""
+    return (
+        {
+            "back": gettext("Back"),
+            "key of back": keys["back"],
+            "done": gettext("{n} of {all}"),
+            "each": gettext("{n} s each"),
+            "since": gettext("{n} min since a break"),
+            "today": gettext("{n} today"),
+            "today of goal": gettext("{n} of {goal} today"),
+            "goal reached": gettext("{n} of {goal} today ✓"),
+            "later": gettext("later"),
+            "marked": gettext("Clip {clip} waits for later ✓"),
+            "unmarked": gettext("Clip {clip} waits no longer"),
+            "later left": gettext("Marked “later” and not looked at again yet: {n}"),
+            "filter all": gettext("all"),
+            "minutes": gettext("{minutes} min {seconds} s"),
+            "seconds": gettext("{seconds} s"),
+            "begin": gettext("Begin the next batch"),
+            "home": gettext("Back to your work"),
+            "graded": gettext("{grade} for clip {clip} ✓ · {back} to change"),
+            "reason": gettext("Choose what is wrong. Your words go with it."),
+            "flagged": gettext("Clip {clip} is flagged ✓ · {back} to change"),
+            "unflagged": gettext("The flag of clip {clip} is removed"),
+            "early": gettext("Too early: this clip has only just appeared. Watch it, then judge."),
+            "early, or back": gettext(
+                "Too early for clip {clip}, which has only just appeared. {back} changes clip {before}."
+            ),
+            "gate": gettext("Watch the clip to its end once, then judge it."),
+            "missing": gettext("This clip is missing. Flag it and go on."),
+            "loading": gettext("This clip is loading. Judge it when you have seen it."),
+            "broken": gettext("This clip does not load. Press Replay to try again, or flag it."),
+            "open": gettext("{n} of {all} are still to judge"),
+            "all": gettext("All {all} judged. Change any grade if you like, then submit."),
+            "clip": gettext("Clip {clip}: {state}"),
+            "grade": gettext("grade {grade}"),
+            "flag": gettext("flagged"),
+            "nothing": gettext("not judged"),
+            "question": gettext("Your question is on its way. Go on judging; the answer comes here."),
+            "answer": gettext("Your lead on clip {clip}: {text}"),
+            "answer on query": gettext("Your lead on the query: {text}"),
+            "submit": gettext("Submit the batch"),
+            "submitting": gettext("Sending…"),
+            "unsent": gettext("There is no network right now. Your grades are kept here. Submit again in a moment."),
+        }
+        | player()
+        | outbox()
+    )
+
+
+def player() -> dict[str, str]:
+    """What the transport below a clip says, also in the tutorial."""
     return {
-        "back": gettext("Back"),
-        "key of back": keys["back"],
-        "done": gettext("{n} of {all}"),
-        "each": gettext("{n} s each"),
-        "since": gettext("{n} min since a break"),
-        "today": gettext("{n} today"),
-        "today of goal": gettext("{n} of {goal} today"),
-        "goal reached": gettext("{n} of {goal} today ✓"),
-        "later": gettext("later"),
-        "marked": gettext("Clip {clip} waits for later ✓"),
-        "unmarked": gettext("Clip {clip} waits no longer"),
-        "later left": gettext("Marked “later” and not looked at again yet: {n}"),
-        "filter all": gettext("all"),
-        "minutes": gettext("{minutes} min {seconds} s"),
-        "seconds": gettext("{seconds} s"),
-        "begin": gettext("Begin the next batch"),
-        "home": gettext("Back to your work"),
-        "graded": gettext("{grade} for clip {clip} ✓ · {back} to change"),
-        "reason": gettext("Choose what is wrong. Your words go with it."),
-        "flagged": gettext("Clip {clip} is flagged ✓ · {back} to change"),
-        "unflagged": gettext("The flag of clip {clip} is removed"),
         "comes": gettext("Loading, {percent} %"),
-        "early": gettext("Too early: this clip has only just appeared. Watch it, then judge."),
-        "early, or back": gettext(
-            "Too early for clip {clip}, which has only just appeared. {back} changes clip {before}."
-        ),
-        "gate": gettext("Watch the clip to its end once, then judge it."),
         "muted": gettext("Sound on"),
         "heard": gettext("Sound off"),
         "speed": gettext("Speed {speed}"),
         "play": gettext("Play"),
         "pause": gettext("Pause"),
-        "missing": gettext("This clip is missing. Flag it and go on."),
-        "loading": gettext("This clip is loading. Judge it when you have seen it."),
-        "broken": gettext("This clip does not load. Press Replay to try again, or flag it."),
-        "open": gettext("{n} of {all} are still to judge"),
-        "all": gettext("All {all} judged. Change any grade if you like, then submit."),
-        "clip": gettext("Clip {clip}: {state}"),
-        "grade": gettext("grade {grade}"),
-        "flag": gettext("flagged"),
-        "nothing": gettext("not judged"),
-        "question": gettext("Your question is on its way. Go on judging; the answer comes here."),
-        "answer": gettext("Your lead on clip {clip}: {text}"),
-        "answer on query": gettext("Your lead on the query: {text}"),
-        "submit": gettext("Submit the batch"),
-        "submitting": gettext("Sending…"),
-        "unsent": gettext("There is no network right now. Your grades are kept here. Submit again in a moment."),
-    } | outbox()
+    }
 
 
 def outbox() -> dict[str, str]:

@@ -20,6 +20,7 @@ from annotate.fields import PreferencesForm, fence_in, grade_in, input_in, json_
 from annotate.script_texts import FIXED, KEY_NAMES, card, key_name
 from base.problem_documents import refusal_as_message, speaks_json
 from base.request_fields import one_of, text_in
+from campaigns.accounts import mails
 from campaigns.models import Membership, Preferences
 from campaigns.pages import campaign_page
 from corpus.clip_files import clip_file, padded_clip_file
@@ -46,10 +47,13 @@ def work(request: HttpRequest) -> HttpResponse:
 def _home(member: Membership) -> dict[str, Any]:
     """Return what the annotator did in a campaign, and the batch that the annotator holds, if any."""
     live = member.assignments.live().alone().first()
+    idle = member.may_judge and not live and not claiming.has_work(member)
     return {
         "member": member,
         "campaign": member.campaign,
         "live": live,
+        "idle": idle,
+        "mail": mails.address_of(member.user) if idle else "",
         "exam": exam_state(member),
         "passed": has_just_passed(member),
         "marked": own_work.last_round(member),
@@ -152,6 +156,23 @@ def claim(request: HttpRequest, name: str) -> HttpResponse:
         messages.info(request, nothing_for(annotator))
         return redirect("work")
     return redirect("workplace", token=assignment.token)
+
+
+@require_POST
+def wait(request: HttpRequest, name: str) -> HttpResponse:
+    """Have the annotator told once there is work, or not any more."""
+    annotator = access.annotator(request, name)
+    if "stop" in request.POST:
+        annotator.stop_waiting()
+    else:
+        claiming.wait_for_work(annotator, request)
+    return redirect("work")
+
+
+@require_POST
+def news(request: HttpRequest, name: str) -> HttpResponse:
+    """What the open page of an annotator asks who waits for work."""
+    return JsonResponse(claiming.news(access.annotator(request, name)))
 
 
 @require_safe

@@ -9,6 +9,10 @@ class JobPostponed(Exception):
     """What the work needs is not there now, such as a store or room on a disk. It waits, and uses up no attempt."""
 
 
+class JobNotYet(JobPostponed):
+    """What the job waits for has not come yet, which is no trouble. It looks again some minutes later."""
+
+
 class JobLeft(JobPostponed):
     """This machine lacks what the job needs, such as a film. Workers on other machines may take the job at once."""
 

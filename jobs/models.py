@@ -18,6 +18,7 @@ from jobs.queue import JobQuerySet, JobState, Lane, machine_of, send
 
 # Seconds until a postponed job is tried again; each wait is twice the one before.
 FIRST_WAIT, LONGEST_WAIT = 30, 3600
+REST = 300  # seconds until a job looks again for what it waits for
 LEAST_TO_ESTIMATE = 2.0  # seconds of a stage before its pace tells how long it takes
 SIGN_HOLDS = timedelta(seconds=90)  # a sign of life
 SPREAD = 0.25  # of each wait, by chance, so that jobs that were postponed together do not come back together
@@ -200,8 +201,14 @@ class Job(models.Model):
         self._postpone(error, self.left_by if known else f"{self.left_by or '|'}{machine}|")
         transaction.on_commit(lambda: send(self.lane))
 
+    def rest(self, reason: str) -> None:
+        """Queue the job again for when it is to look once more. The attempt does not count."""
+        self._wait(REST, reason, self.left_by)
+
     def _postpone(self, error: str, left_by: str) -> None:
-        wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(self.waits, 10))
+        self._wait(min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(self.waits, 10)), error, left_by)
+
+    def _wait(self, wait: float, error: str, left_by: str) -> None:
         wait = round(wait * SystemRandom().uniform(1 - SPREAD, 1 + SPREAD))
         self._mine(
             state=Job.State.WAITING,

@@ -19,7 +19,7 @@ from django.utils.timezone import localtime
 
 from base.errors import Busy, ReeljudgeError
 from base.text import printable
-from jobs.errors import JobError, JobLeft, JobLost, JobPostponed, Stopped
+from jobs.errors import JobError, JobLeft, JobLost, JobNotYet, JobPostponed, Stopped
 from jobs.models import Job, Sign
 from jobs.queue import TASK, machine_of, messages, send
 from jobs.registry import KINDS, Report, do_upkeep
@@ -114,6 +114,8 @@ def _run(job: Job, watch: Watch | None) -> None:
         reason = f"{fault.name} is not installed on {machine_of(job.worker)}: pip install 'reeljudge[worker]'"
         log.warning("%s is left to other machines: %s", job, reason)
         job.leave(reason)
+    except JobNotYet as fault:
+        job.rest(str(fault))
     except (JobPostponed, Busy) as fault:
         _postpone(job, str(fault))
     except refusals as fault:

@@ -119,6 +119,11 @@ class PlacedQuestion(Shape):
     waits = serializers.BooleanField(help_text="whether no lead has answered it or put it aside")
 
 
+class News(Shape):
+    work = serializers.BooleanField(help_text="there is some, and this answer alone says so")
+    waits = serializers.BooleanField(help_text="the annotator goes on waiting")
+
+
 class OwnDay(Shape):
     of = own_work.WorkRow, "day hours=worked.hours judgements=worked.judgements batches=worked.batches earned"
     helps = {"day": "null for the sum", "earned": "with its currency; empty without a rate"}
@@ -189,6 +194,23 @@ class Claim(Resource, at=f"{CAMPAIGN}/claim", name="claim"):
         """Get a batch, or the one in hand: 204 if there is nothing to judge."""
         assignment = claiming.claim(self.through(access.annotator))
         return _data_of(assignment) if assignment else None
+
+
+class Waiting(Resource, at=f"{CAMPAIGN}/waiting", name="waiting"):
+    @changes(scope=JUDGE)
+    def put(self) -> None:
+        """Be told once, by a mail or by the open page, as soon as there is work."""
+        claiming.wait_for_work(self.through(access.annotator), self.request._request)
+
+    @changes(News, scope=JUDGE)
+    def post(self) -> Any:
+        """Whether there is work for an annotator who waits for it; who learns it waits no more."""
+        return claiming.news(self.through(access.annotator))
+
+    @changes(scope=JUDGE)
+    def delete(self) -> None:
+        """Wait no more."""
+        self.through(access.annotator).stop_waiting()
 
 
 class OneAssignment(Resource, at="assignments/<slug:token>", name="assignment"):

@@ -1,4 +1,4 @@
-"""Mails with a link: an invitation, a new password, an address to confirm. A job sends each, not a request.
+"""Mails with a link: an invitation, a new password, an address to confirm, new work. A job sends each, not a request.
 
 A job's row says whom the mail is for, and never the link: the job makes it when it sends the mail, so that no table
 holds a secret that opens something.
@@ -49,7 +49,7 @@ def mail_invitation(invitation: Invitation, report: Report, site: str, language:
     """Send the invitation, unless it has ended meanwhile."""
     if Invitation.objects.open().filter(pk=invitation.pk).exists():
         with translation.override(language):
-            _send(invitation.address, *_invitation(invitation, site))
+            send(invitation.address, *_invitation(invitation, site))
         Invitation.objects.filter(pk=invitation.pk).update(sent=Now())
 
 
@@ -58,7 +58,7 @@ def mail_new_password(user: User, report: Report, site: str, language: str) -> N
     address = EmailAddress.objects.get_verified(user) if user.is_active else None
     if address:
         with translation.override(language):
-            _send(address.email, *_new_password(user, site))
+            send(address.email, *_new_password(user, site))
 
 
 @kind(
@@ -72,10 +72,10 @@ def mail_new_password(user: User, report: Report, site: str, language: str) -> N
 def mail_confirmation(address: EmailAddress, report: Report, site: str, language: str) -> None:
     if not address.verified:
         with translation.override(language):
-            _send(address.email, *_confirmation(address, site))
+            send(address.email, *_confirmation(address, site))
 
 
-def _send(to: str, subject: str, text: str) -> None:
+def send(to: str, subject: str, text: str) -> None:
     """Send one mail. If it is sent twice, both hold links that work."""
     if not settings.MAILS:
         raise JobError("there is no mail server: set EMAIL_URL, then send it again")
@@ -129,3 +129,19 @@ def _confirmation(address: EmailAddress, site: str) -> tuple[str, str]:
     )
     params = {"name": address.user.get_username(), "link": link}
     return _("Confirm your mail address"), text % params
+
+
+def address_of(user: User) -> str:
+    """Return the address to which mails for the person go, or an empty text if there is none, or no mail server."""
+    address = EmailAddress.objects.get_verified(user) if settings.MAILS and user.is_active else None
+    return address.email if address else ""
+
+
+def new_work(annotator: Membership, site: str) -> tuple[str, str]:
+    """Return subject and text of the mail that there is work. It does not say of what kind."""
+    text = _(
+        "Hello %(name)s,\n\nthere is work for you at %(campaign)s:\n\n%(link)s\n\nYou asked to be told once. Nothing "
+        "more comes, unless you ask for it again on that page.\n"
+    )
+    params = {"name": annotator.user.get_username(), "campaign": annotator.campaign, "link": site + reverse("work")}
+    return _("There is work for you"), text % params

@@ -89,6 +89,7 @@ class Membership(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
     qualified = models.DateTimeField(null=True, help_text="when the exam was passed, or waived by the lead")
     joined = models.DateTimeField(db_default=Now())
+    waits = models.DateTimeField(null=True, help_text="since when the annotator waits to be told that there is work")
     same_as = models.ForeignKey(
         "self",
         models.PROTECT,
@@ -160,6 +161,14 @@ class Membership(models.Model):
             return
         Membership.objects.filter(pk=self.pk).update(qualified=Now())
         Event.objects.create(member=self, kind=Event.Kind.QUALIFIED, by=lead, reason=reason)
+
+    def wait_for_work(self) -> None:
+        """Note that the annotator wants to be told once there is work. Doing it twice is harmless."""
+        Membership.objects.filter(pk=self.pk, waits__isnull=True).update(waits=Now())
+
+    def stop_waiting(self) -> bool:
+        """Forget that the annotator waits for work. Return whether this call did, of several at the same time."""
+        return bool(Membership.objects.filter(pk=self.pk, waits__isnull=False).update(waits=None))
 
     def leave(self, by: Membership | None, reason: str) -> None:
         """Note that the person has left. Doing it twice is harmless."""

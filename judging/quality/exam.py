@@ -150,6 +150,14 @@ def next_batch(member: Membership) -> Assignment | None:
     return batch.lend_to(member, sitting.round) if sitting and batch else None
 
 
+def has_batch(member: Membership) -> bool:
+    """Return whether `next_batch` would give the member a batch."""
+    sitting = Sitting.objects.filter(member=member, result=Sitting.Result.OPEN).first()
+    if not sitting and not member.sittings.exists():
+        sitting = Sitting(member=member)
+    return sitting is not None and sitting.remaining_batches().filter(state=Batch.State.OPEN).exists()
+
+
 def _open_sitting(member: Membership) -> Sitting | None:
     """Return the member's open sitting. If they have none yet and there is an exam, make the first."""
     if not member.sittings.exists() and exam_batches(member.campaign).exists():

@@ -1,4 +1,4 @@
-"""Claiming a batch, and resuming an assignment after its lease has run out; and who may judge a batch.
+"""Claiming a batch, and resuming an assignment after its lease has run out; telling of new work; who may judge a batch.
 
 Nobody judges a candidate twice. Round two goes to people who said nothing about the batch in round one, because whoever
 did would know the round. If nobody else is left, the campaign can let them return, and asks for their grades again.
@@ -11,11 +11,17 @@ from datetime import timedelta
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
+from django.http import HttpRequest
+from django.utils import translation
 from django.utils.translation import gettext
 
 from base.errors import Stale, WrongState
 from base.transactions import all_or_nothing, locked
+from campaigns.accounts import mails
 from campaigns.models import Membership
+from jobs.errors import JobNotYet
+from jobs.queue import Lane
+from jobs.registry import Report, kind
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind
 from judging.models.pool import ANNOTATORS, BatchQuerySet, CandidateQuerySet
 from judging.models.states import AssignmentState
@@ -36,14 +42,76 @@ def claim(annotator: Membership) -> Assignment | None:
     annotator = locked(Membership.objects.filter(pk=annotator.pk)).select_related("campaign").get()
     if not annotator.may_judge:
         raise WrongState(gettext("Your membership of this campaign is not that of an active annotator."))
-    if held := _held_by(annotator):
-        return held
+    found = _held_by(annotator) or _new_for(annotator)
+    if found and annotator.waits:
+        annotator.stop_waiting()
+    return found
+
+
+def _new_for(annotator: Membership) -> Assignment | None:
     if annotator.must_pass_exam:
         return exam.next_batch(annotator)
     if batch := _free_batch_for(annotator):
         return batch
     hurry(annotator.campaign)
     return None
+
+
+def wait_for_work(annotator: Membership, request: HttpRequest) -> None:
+    """Have the annotator told once, as soon as there is work: by mail, or else by their open page, which asks."""
+    annotator.wait_for_work()
+    if mails.address_of(annotator.user):
+        mails.ask_for(tell_of_work, annotator, request)
+
+
+@kind(
+    "tell-of-work",
+    "Tell you of new work",
+    lane=Lane.QUICK,
+    of=Membership,
+    person="user",
+    subject="{0.campaign}",
+    page=("work",),
+)
+def tell_of_work(annotator: Membership, report: Report, site: str, language: str) -> None:
+    """Mail the annotator that there is work, unless they have learnt it meanwhile, stopped waiting, or left."""
+    address = mails.address_of(annotator.user)
+    if not annotator.waits or annotator.has_left or not address:
+        return
+    if not _came_free_for(annotator):
+        raise JobNotYet("there is none yet")
+    with translation.override(language):
+        mails.send(address, *mails.new_work(annotator, site))
+    annotator.stop_waiting()
+
+
+def news(annotator: Membership) -> dict[str, bool]:
+    """Return whether there is work for an annotator who waits for it, which only one of several calls learns.
+
+    `waits` says whether the annotator goes on waiting.
+    """
+    waits = bool(annotator.waits)
+    if not waits or not _came_free_for(annotator):
+        return {"work": False, "waits": waits}
+    return {"work": annotator.stop_waiting(), "waits": False}
+
+
+def _came_free_for(annotator: Membership) -> bool:
+    """Return whether there is work for the annotator, also after batches of others whose lease has run out are free."""
+    for expired in Assignment.objects.expired().alone().filter(annotator__campaign=annotator.campaign_id):
+        expired.lapse()
+    return has_work(annotator)
+
+
+def has_work(annotator: Membership) -> bool:
+    """Return whether the annotator would get a batch now."""
+    if not annotator.may_judge:
+        return False
+    if annotator.assignments.live().exists():
+        return True
+    if annotator.must_pass_exam:
+        return exam.has_batch(annotator)
+    return any(free.exists() for free in claimable_by(annotator))
 
 
 def _held_by(annotator: Membership) -> Assignment | None:

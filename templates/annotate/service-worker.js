@@ -1,4 +1,5 @@
 // Without a network, a page of the annotator leads to a page that says so. Nothing else is kept here: no page, no clip.
+// A notification that is clicked leads to the page that showed it.
 "use strict";
 
 const NAME = "offline";
@@ -30,6 +31,16 @@ addEventListener("fetch", (event) => {
   else if (request.mode === "navigate" && !navigator.onLine) event.respondWith(Response.redirect(HOME, 303));
   else if (FILES.includes(pathname)) event.respondWith(fetch(request).catch(() => kept(pathname)));
 });
+
+addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(home());
+});
+
+async function home() {
+  const [open] = await clients.matchAll({ type: "window" });
+  return open ? open.focus() : clients.openWindow(HOME);
+}
 
 async function page({ request, preloadResponse }) {
   try {

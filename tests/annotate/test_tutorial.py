@@ -16,6 +16,9 @@ from corpus.models import Clip, Moment
 from judging.models import Batch, Example
 from judging.quality.examples import add_own_example, levels
 from tests.cast import browser, claim, content_of
+from tests.installation import ROOT
+
+VIDEO = re.compile(r"<video[^>]*>")
 
 
 @pytest.fixture
@@ -46,6 +49,13 @@ def test_every_step_has_an_address(taught: list[Example], ada: Membership) -> No
         assert re.search(rf'aria-current="step">{number} <span>{words}', html)
         assert (f'href="?step={number + 1}" data-key="ArrowRight"' in html) == (number not in (4, 6))
     assert 'aria-current="step">1 ' in page(ada)
+
+
+def test_no_clip_has_the_browsers_own_controls() -> None:
+    folders = [ROOT / "templates" / name for name in ("annotate", "parts")]
+    videos = [each for folder in folders for file in folder.rglob("*.html") for each in VIDEO.findall(file.read_text())]
+    assert len(videos) >= 3
+    assert [each for each in videos if "controls" in each] == []
 
 
 @pytest.mark.parametrize(

@@ -106,9 +106,42 @@ def test_walking_through_with_keys(person: Page, taught: dict[str, int]) -> None
 def test_clips_among_words_are_stopped_by_key(person: Page, place: Installation) -> None:
     person.goto(f"{place.address}/judge/tutorial/tutorial?step=1")
     moving_still(person)
-    person.locator("video.still").focus()
+    person.locator(".player [data-does=pause]").first.focus()
     key(person, " ")
     person.wait_for_function("() => document.querySelector('video.still').paused")
+
+
+def test_a_pointer_stops_clips_among_words_and_moves_in_them(person: Page, place: Installation) -> None:
+    person.goto(f"{place.address}/judge/tutorial/tutorial?step=1")
+    moving_still(person)
+    expect(person.locator(".player [data-does=pause]")).to_have_text("Pause")
+    person.click(".player video")
+    person.wait_for_function("() => document.querySelector('video.still').paused")
+    expect(person.locator(".player [data-does=pause]")).to_have_text("Play")
+    bar = person.locator(".player .seek").bounding_box()
+    assert bar
+    person.mouse.move(bar["x"] + 0.2 * bar["width"], bar["y"] + 20)
+    person.mouse.down()
+    person.mouse.move(bar["x"] + 0.8 * bar["width"], bar["y"] + 20)
+    person.mouse.up()
+    share = "() => { const { currentTime, duration } = document.querySelector('video.still');"
+    assert person.evaluate(f"{share} return currentTime / duration; }}") == pytest.approx(0.8, abs=0.05)
+
+
+def test_the_clip_that_is_tried_has_the_workplaces_transport(person: Page, place: Installation) -> None:
+    person.goto(f"{place.address}/judge/tutorial/tutorial?step=4")
+    moving(person)
+    key(person, ".")
+    assert person.evaluate("document.querySelector('#clip').paused")
+    later = person.evaluate("document.querySelector('#clip').currentTime")
+    key(person, ",")
+    assert person.evaluate("document.querySelector('#clip').currentTime") < later
+    key(person, "s")
+    assert person.evaluate("document.querySelector('#clip').playbackRate") == 1.5
+    person.evaluate("document.querySelector('#clip').currentTime = 0.9")
+    key(person, "l")
+    person.wait_for_function("() => !document.querySelector('#clip').paused")
+    expect(person.locator("#clock")).to_contain_text(" / 0:01.0")
 
 
 def test_going_back_and_loading_again_keep_the_place(person: Page, place: Installation) -> None:

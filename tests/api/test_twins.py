@@ -21,6 +21,8 @@ TWINS: dict[str, tuple[str, ...]] = {
     "exam-result": ("api-mine-exam",),
     **dict.fromkeys(("practice", "practice-clip", "practise"), ("api-practice", "api-practised")),
     "claim": ("api-claim",),
+    "wait": ("api-waiting",),
+    "news": ("api-waiting",),
     "mine": ("api-mine",),
     "read-message": ("api-message-read",),
     "ask": ("api-mine-questions",),
@@ -179,7 +181,9 @@ TWINS: dict[str, tuple[str, ...]] = {
     "account": ("api-root",),
 }
 OF_THE_SAME_NUMBERS = "The resource of the page has the same numbers as JSON."
+OF_BROWSERS = "A browser needs it to show the pages as an app. No program does."
 REASONS = {
+    **dict.fromkeys(("manifest", "offline", "service-worker"), OF_BROWSERS),
     "home": "It leads a browser to one of the other pages.",
     "hours-csv": OF_THE_SAME_NUMBERS,
     "pools-csv": OF_THE_SAME_NUMBERS,

@@ -11,8 +11,8 @@ import pytest
 from django.db import OperationalError
 from django.db.models.functions import Now
 
-from jobs.errors import JobError, JobLeft, JobPostponed
-from jobs.models import FIRST_WAIT, LONGEST_WAIT, SPREAD, Job
+from jobs.errors import JobError, JobLeft, JobNotYet, JobPostponed
+from jobs.models import FIRST_WAIT, LONGEST_WAIT, REST, SPREAD, Job
 from jobs.registry import Report
 from jobs.running import run, sweep, work_off
 from tests.jobs.conftest import Register
@@ -73,6 +73,18 @@ def test_the_waits_grow_to_an_hour_and_are_spread(work: Register) -> None:
         assert right * (1 - SPREAD) - 1 <= found <= right * (1 + SPREAD) + 1
     assert len({round(wait) for wait in waits[-5:]}) > 1
     assert sum(middle) > 5 * 3600
+
+
+def test_what_has_not_come_yet_is_looked_for_every_five_minutes(
+    work: Register, caplog: pytest.LogCaptureFixture
+) -> None:
+    work(raise_(JobNotYet("there is none yet")))
+    job = ask()
+    for _ in range(4):
+        run(take())
+        assert REST * (1 - SPREAD) - 1 <= seconds_to_wait(job) <= REST * (1 + SPREAD) + 1
+        come_due(job)
+    assert (job.attempts, caplog.messages) == (0, [])
 
 
 def test_asking_brings_the_next_attempt_forward(work: Register) -> None:
