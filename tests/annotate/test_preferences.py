@@ -103,10 +103,10 @@ def test_a_key_is_known_by_its_name_and_typed_in_any_case(db: None, case: Case) 
 
 
 def test_pages_tell_the_persons_keys(batch: Batch, ada: Membership) -> None:
-    send(ada, flag="x", grade0="q", help="h", pause="PageDown")
+    send(ada, flag="x", grade0="e", help="h", pause="PageDown")
     client = browser(ada)
     page = client.get(reverse("workplace", args=[claim(ada).token])).content.decode()
-    for name in ("x", "q", "h", "PageDown"):
+    for name in ("x", "e", "h", "PageDown"):
         assert f"<kbd>{name}</kbd>" in page
     assert "<kbd>f</kbd>" not in page
     assert '"flag": "x"' in re.search(r'<script id="keys"[^>]*>(.*?)</script>', page)[1]  # type: ignore[index]

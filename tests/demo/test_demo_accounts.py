@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus
-from demo.accounts import ACCOUNTS, PASSWORD, demo_accounts
+from demo.apps import ACCOUNTS, PASSWORD, demo_accounts
 from jobs.management.commands import serve
 from tests import made_once
 from tests.terminal import printed

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from demo.accounts import LEAD, PASSWORD
+from demo.apps import LEAD, PASSWORD
 from demo.judged import NAME
 from tests.browsing import signed_in
 from tests.installation import installation

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from demo.accounts import PASSWORD, RESEARCHER
+from demo.apps import PASSWORD, RESEARCHER
 from demo.judged import NAME
 from demo.training import MINUTES, SYSTEMS
 from tests.browsing import signed_in

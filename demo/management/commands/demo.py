@@ -21,7 +21,7 @@ from campaigns.models import Campaign, Membership
 from corpus.films import media_at
 from corpus.importers.load import Source, load
 from corpus.models import Corpus, Moment
-from demo.accounts import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD, RESEARCHER
+from demo.apps import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD, RESEARCHER
 from demo.films.files import CAST_FILE, write_demo
 from demo.films.grades import EXAMPLES, QUERIES
 from demo.judged import NAME, TITLE, finish_jobs, make_judged
