@@ -8,6 +8,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -21,7 +23,7 @@ from campaigns.models import Membership, Preferences
 from campaigns.pages import campaign_page
 from corpus.clip_files import clip_file
 from judging import access
-from judging.models import Assignment, Flag, Revision
+from judging.models import Assignment, Flag, Kind, Revision
 from judging.quality.exam import exam_state, has_just_passed, nothing_for
 from judging.work import claiming, grading, submitting
 from judging.work.claiming import assignment_data
@@ -132,6 +134,7 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
         "query": assignment.batch.query.text,
         "judged_today": judged_today(annotator),
         "reasons": Flag.Reason.choices,
+        "lease": settings.ASSIGNMENT_LEASE // 60,  # minutes
         "words": script_texts.workplace(known["keys"]),
         "scripts": script_texts.SCRIPTS,
     }
@@ -188,9 +191,26 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def submit(request: HttpRequest, token: str) -> HttpResponse:
-    submitting.submit(access.assignment(request, token), fence_in(json_body(request)))
-    messages.success(request, gettext("Submitted. Thank you."))
-    return JsonResponse({"submitted": True})
+    """Submit the batch. The answer says what was done, and has the next batch; an exam leads on to its result."""
+    assignment = access.assignment(request, token)
+    submitting.submit(assignment, fence_in(json_body(request)))
+    if assignment.batch.kind == Kind.EXAM:
+        messages.success(request, gettext("Submitted. Thank you."))
+        return JsonResponse({"submitted": True, "onward": reverse("work")})
+    moment = own_work.done_in(assignment) | {"today": judged_today(assignment.annotator)}
+    return JsonResponse({"submitted": True, "moment": moment} | _next(assignment.annotator))
+
+
+def _next(annotator: Membership) -> dict[str, Any]:
+    """Return the batch that comes next, in the annotator's hands already, or why there is none."""
+    annotator.refresh_from_db()  # what was submitted may have paused her
+    if not annotator.may_judge:
+        return {"next": None, "nothing": render_to_string("annotate/_paused.html").strip()}
+    held = claiming.claim(annotator)
+    if held is None:
+        return {"next": None, "nothing": nothing_for(annotator)}
+    address = reverse("workplace", args=[held.token])
+    return {"next": {"address": address, "query": held.batch.query.text, "assignment": assignment_data(held)}}
 
 
 WITHDRAWN = gettext_lazy("The query of that batch has been withdrawn. All that you saved is kept on record.")

@@ -23,6 +23,8 @@ from reports.models import ApprovedPeriod
 EVER = datetime(2000, 1, 1, tzinfo=UTC)  # earlier than any judgement
 CENT, MILLISECOND = Decimal("0.01"), Decimal("0.001")
 ONE_DAY = timedelta(days=1)
+SPENT: dict[str, Any] = {"counted": Sum("seconds"), "measured": Sum(Coalesce("reported", "seconds"))}
+FIRST = {"judgements": Count("pk", filter=Q(number=1))}  # revisions: a change of mind is no other judgement
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,16 @@ def worked_by_day(member: Membership, start: datetime, end: datetime) -> dict[da
     return {day: part for (_, day), part in _grouped(revisions, start, end, who=member.pk).items()}
 
 
+def worked_in_assignment(assignment: Assignment) -> dict[date, Worked]:
+    """Return what was done in one assignment on each day. That of an exam is not paid."""
+    found: dict[date, Worked] = defaultdict(Worked)
+    revisions = Revision.objects.filter(judgement__assignment=assignment)
+    for rows, sums in ((_as_work(revisions), SPENT | FIRST), (_flags().filter(assignment=assignment), SPENT)):
+        for row in rows.annotate(day=TruncDate("instant")).order_by().values("day").annotate(**sums):
+            found[row.pop("day")] += _part(**row)
+    return dict(found)
+
+
 def total(parts: Iterable[Worked]) -> Worked:
     return sum(parts, Worked())
 
@@ -102,11 +114,10 @@ def total(parts: Iterable[Worked]) -> Worked:
 def _grouped(revisions: QuerySet[Any], start: datetime, end: datetime, **whose: Any) -> dict[tuple[int, date], Worked]:
     """Group work by member and day. Seconds are rounded for each day, so that a month is the sum of its days."""
     found: dict[tuple[int, date], Worked] = defaultdict(Worked)
-    spent = {"counted": Sum("seconds"), "measured": Sum(Coalesce("reported", "seconds"))}
     exams = Assignment.objects.annotate(who=F("annotator")).filter(batch__kind=Kind.EXAM, **whose)
     for rows, sums in (
-        (_as_work(revisions), spent | {"judgements": Count("pk", filter=Q(number=1))}),
-        (_flags(), spent),
+        (_as_work(revisions), SPENT | FIRST),
+        (_flags(), SPENT),
         (_submissions(), {"batches": Count("pk")}),
     ):
         paid = rows.filter(instant__gte=start, instant__lt=end, **whose).exclude(assigned__in=exams.values("pk"))

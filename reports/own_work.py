@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.models import Membership
 from judging.models import Assignment, Candidate, Judgement, Kind
-from reports.hours import Rates, Worked, total, worked_by_day
+from reports.hours import Rates, Worked, total, worked_by_day, worked_in_assignment
 
 DAYS = 14
 COMPARED = 100  # newest settled pairs that the words about agreement are based on
@@ -43,6 +43,12 @@ def fortnight(member: Membership) -> dict[str, Any]:
     }
 
 
+def done_in(assignment: Assignment) -> dict[str, Any]:
+    """What an assignment counts: its seconds, and what they earn in words, empty if no day of it has a rate."""
+    days = worked_in_assignment(assignment)
+    return {"seconds": float(total(days.values()).seconds), "earned": _money(assignment.annotator, days)}
+
+
 def agreement(member: Membership) -> str:
     """How the annotator's grades compare with the final ones, in words and never in numbers."""
     # The annotator and the state of the assignment are those that an index has in the order of submission.
@@ -69,9 +75,12 @@ def _row(member: Membership, rates: Rates, days: Mapping[date, Worked], day: dat
     worked = total(days.values())
     hours, minutes = worked.hours_and_minutes
     time = _("%(hours)d h %(minutes)02d min") % {"hours": hours, "minutes": minutes}
-    pay = rates.earned(days)
-    earned = "" if pay is None else f"{pay:,.2f} {member.campaign.currency}".strip()
-    return WorkRow(worked, time, earned, day)
+    return WorkRow(worked, time, _money(member, days, rates), day)
+
+
+def _money(member: Membership, days: Mapping[date, Worked], rates: Rates | None = None) -> str:
+    pay = (rates or Rates.of(member.campaign)).earned(days)
+    return "" if pay is None else f"{pay:,.2f} {member.campaign.currency}".strip()
 
 
 def _midnight(day: date) -> datetime:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -15,9 +17,12 @@ from django.utils import timezone
 
 from annotate.views import judged_today
 from campaigns.models import Campaign, Membership, Message
-from judging.models import Assignment, Judgement, Kind, Revision
+from judging.models import Assignment, Batch, Flag, Judgement, Kind, Revision
+from judging.quality.exam import set_exam
+from judging.work import grading
+from judging.work.claiming import assignment_data
 from reports.own_work import agreement
-from tests.cast import browser, by_rank, claim, judge_all, settled_and_more, small_batches, work_until_check
+from tests.cast import browser, by_rank, claim, judge_all, make_query, settled_and_more, small_batches, work_until_check
 from tests.conftest import Case
 from tests.tampering import tampering
 
@@ -51,6 +56,61 @@ def test_hours_and_earnings_stand_under_the_button(paid: Campaign, ada: Membersh
     assert "Give me a batch" in home
     claim(ada)
     assert "Continue" in page(ada, "work")
+
+
+def submit(held: Assignment) -> Any:
+    address = reverse("submit", args=[held.token])
+    answer = browser(held.annotator).post(address, {"fence": held.fence}, content_type="application/json")
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def test_a_submission_says_what_it_counts_and_has_the_next_batch(paid: Campaign, ada: Membership) -> None:
+    judge_all(claim(ada), by_rank)  # is no part of what the next one counts
+    judge_all(held := claim(ada), by_rank, submit=False)
+    with tampering():
+        Revision.objects.filter(judgement__assignment=held).update(seconds=90)
+    answer = submit(held)
+    assert answer["moment"] == {"seconds": 360.0, "earned": "1.25 EUR", "today": 8}
+    live = ada.assignments.live().get()
+    assert answer["next"]["address"] == reverse("workplace", args=[live.token])
+    assert answer["next"]["query"] == live.batch.query.text
+    assert answer["next"]["assignment"] == assignment_data(live)
+    assert submit(held) == answer  # a lost answer comes once more
+    assert ada.assignments.live().get() == live
+
+
+@pytest.mark.any_database
+def test_a_flag_counts_its_seconds_too_and_without_a_rate_nothing_is_earned(paid: Campaign, ada: Membership) -> None:
+    Campaign.objects.update(hourly_rate=None)
+    judge_all(held := claim(ada), by_rank, submit=False)
+    grading.flag(held, 1, "clip", "", fence=held.fence, key=uuid4())
+    with tampering():
+        Revision.objects.update(seconds=1)
+        Flag.recorded.update(seconds=2)
+    assert submit(held)["moment"] == {"seconds": 6.0, "earned": "", "today": 4}
+
+
+@pytest.mark.any_database
+def test_where_nothing_comes_next_a_submission_says_why(
+    campaign: Campaign, ada: Membership, leo: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_batches(campaign, 1, rate=0)
+    judge_all(held := claim(ada), by_rank, submit=False)
+    answer = submit(held)
+    assert (answer["next"], answer["nothing"]) == (None, "There is no batch for you right now. Please come back later.")
+    monkeypatch.setattr("annotate.views.submitting.submit", lambda *_: ada.pause(leo, "as a rule might"))
+    assert submit(held)["nothing"].startswith("Your work here is paused.")
+
+
+@pytest.mark.any_database
+def test_the_submission_of_an_exam_leads_on(campaign: Campaign, batch: Batch, ada: Membership) -> None:
+    make_query(campaign, "2", "A person runs.")
+    set_exam(campaign, seed=1, queries=1, depth=3)
+    Campaign.objects.update(exam=True)
+    Batch.objects.filter(kind=Kind.EXAM).update(state=Batch.State.OPEN)
+    judge_all(held := claim(ada), by_rank, submit=False)
+    assert submit(held) == {"submitted": True, "onward": reverse("work")}
 
 
 @pytest.mark.any_database
