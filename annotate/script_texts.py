@@ -71,7 +71,10 @@ def card(campaign: Campaign, user: User) -> dict[str, Any]:
 # In the order in which they run. The annotator's home loads them ahead, so that the first clip need not wait for them.
 SCRIPTS = [
     f"annotate/{name}.js"
-    for name in ("words", "timer", "places", "stage", "outbox", "keys", "guideline", "elements", "bar", "workplace")
+    for name in (
+        *("words", "timer", "places", "stage", "outbox", "keys", "guideline", "elements", "bar", "pace", "overview"),
+        *("moment", "workplace"),
+    )
 ]
 
 
@@ -80,8 +83,21 @@ def workplace(keys: dict[str, str]) -> dict[str, str]:
     return {
         "back": gettext("Back"),
         "key of back": keys["back"],
-        "left": gettext("{n} left"),
+        "done": gettext("{n} of {all}"),
+        "each": gettext("{n} s each"),
+        "since": gettext("{n} min since a break"),
         "today": gettext("{n} today"),
+        "today of goal": gettext("{n} of {goal} today"),
+        "goal reached": gettext("{n} of {goal} today ✓"),
+        "later": gettext("later"),
+        "marked": gettext("Clip {clip} waits for later ✓"),
+        "unmarked": gettext("Clip {clip} waits no longer"),
+        "later left": gettext("Marked “later” and not looked at again yet: {n}"),
+        "filter all": gettext("all"),
+        "minutes": gettext("{minutes} min {seconds} s"),
+        "seconds": gettext("{seconds} s"),
+        "begin": gettext("Begin the next batch"),
+        "home": gettext("Back to your work"),
         "graded": gettext("{grade} for clip {clip} ✓ · {back} to change"),
         "reason": gettext("Choose what is wrong. Your words go with it."),
         "flagged": gettext("Clip {clip} is flagged ✓ · {back} to change"),

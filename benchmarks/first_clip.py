@@ -1,4 +1,4 @@
-"""From "Give me a batch" to the first moving clip on a slow network, beside that clip alone in a page."""
+"""From "Give me a batch", and from a submission, to the first moving clip on a slow network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests import browsing
-from tests.browsing import Person
+from tests.browsing import Person, moving
 from tests.installation import Installation, installation
 
 LATENCY, BITS = 300, 1_500_000  # milliseconds; bits a second
@@ -35,6 +35,25 @@ const look = () => {
 };
 requestAnimationFrame(look);
 """
+# Submits, waits so many milliseconds once the moment is there, and goes on. Milliseconds from the submission, and from
+# going on, until the next batch's first clip moves.
+NEXT = """(reading) => new Promise((done) => {
+  const began = performance.now();
+  let went, before;
+  const goOn = () => ((went = performance.now()), document.getElementById("begin-next").click());
+  const look = () => {
+    const video = went && document.querySelector("#workplace:not(.over) video.seen");
+    const time = video && !video.paused && video.readyState >= 2 ? video.currentTime : undefined;
+    if (before !== undefined && time > before) return done([performance.now() - began, performance.now() - went]);
+    before = time;
+    requestAnimationFrame(look);
+  };
+  const isOver = new MutationObserver(() => (isOver.disconnect(), setTimeout(goOn, reading)));
+  isOver.observe(document.getElementById("moment"), { attributeFilter: ["hidden"] });
+  document.getElementById("submit").click();
+  requestAnimationFrame(look);
+})"""
+READING = 3000  # milliseconds of somebody who reads what was done
 ALONE = '<!doctype html><title>Alone</title><video class="alone" src="{}" autoplay muted loop></video>'
 READY = """
 from corpus.models import Clip
@@ -51,12 +70,16 @@ def figures() -> Iterator[str]:
         size = _make_heavy(place)
         with browsing.chromium() as chromium:
             rounds = [_round(place, chromium) for _ in range(ROUNDS)]
+            at_once, _ = _next(place, chromium, 0)
+            _, after = _next(place, chromium, READING)
     ours, alone = (statistics.median(times) for times in zip(*rounds, strict=True))
     ratio = statistics.median(ours / alone for ours, alone in rounds)
     yield f"a clip of {size / 1e6:.2f} MB, {LATENCY} ms and {BITS / 1e6:g} Mbit/s, median of {ROUNDS} rounds"
     yield f"from the press to the first clip moving: {ours / 1000:.1f} s"
     yield f"that clip alone in a page: {alone / 1000:.1f} s"
     yield f"ours beside the clip alone, median of the pairs: {ratio:.2f} (promised: at most 1.5)"
+    yield f"from a submission to the next batch's first clip moving, without reading: {at_once / 1000:.1f} s"
+    yield f"from Enter after {READING / 1000:g} s of reading what was done: {after:.0f} ms"
 
 
 def _make_heavy(place: Installation) -> int:
@@ -94,6 +117,20 @@ def _round(place: Installation, chromium: Browser) -> tuple[float, float]:
     clip = person.page.locator("video.seen").get_attribute("src")
     context.close()
     return ours, _alone(place, chromium, str(clip))
+
+
+def _next(place: Installation, chromium: Browser, reading: int) -> tuple[float, float]:
+    """Judge a batch on a fast network, and submit it on a slow one."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    page = Person(place, context, "asha", PASSWORD).claim()
+    while page.locator("#summary").is_hidden():
+        moving(page)
+        page.keyboard.press("3")
+    page.wait_for_function("() => document.getElementById('saved').textContent === 'saved ✓'")
+    _slow(context, page)
+    submitted, went = page.evaluate(NEXT, reading)
+    context.close()
+    return submitted, went
 
 
 def _alone(place: Installation, chromium: Browser, clip: str) -> float:

@@ -5,8 +5,11 @@
 const kept = {
   // The names of all that is kept of a person (outbox.js).
   names: (who) => Object.keys(localStorage).filter((name) => name.startsWith(`reeljudge/${encodeURIComponent(who)}/`)),
-  unsent: (who) => kept.names(who).filter((name) => !name.endsWith("/presses")),
-  forget: (who) => kept.names(who).forEach((name) => localStorage.removeItem(name)),
+  unsent: (who) => kept.names(who).filter((name) => !/\/(presses|later)$/.test(name)),
+  forget(who) {
+    for (const name of kept.names(who)) localStorage.removeItem(name);
+    sessionStorage.removeItem(`reeljudge/${encodeURIComponent(who)}/pace`);
+  },
 };
 
 (() => {

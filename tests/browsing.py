@@ -123,9 +123,9 @@ class Person:
         self.submit()
 
     def submit(self) -> None:
+        """Submit, and wait for what follows: the moment of a batch, or after an exam another page."""
         self.page.click("#submit")
-        self.page.wait_for_url("**/judge/")
-        expect(self.page.locator(".message")).to_contain_text("Submitted")
+        self.page.wait_for_function(SUBMITTED)
 
 
 @contextmanager
@@ -138,6 +138,7 @@ def signed_in(place: Installation, browser: Browser, name: str, password: str) -
     assert person.faults == []
 
 
+SUBMITTED = "() => !document.getElementById('moment') || !document.getElementById('moment').hidden"
 MOVING = """() => {
     const video = document.querySelector("video.seen");
     return video && video.currentTime > 0 && video.moved >= 1000 * document.querySelector("main").dataset.watchFirst;

@@ -42,6 +42,7 @@ LEADS_PAGES = {
 }
 ANNOTATORS_PAGES = {
     "mine": "judge/demo/mine",
+    "preferences": "judge/preferences",
     "account": "account/",
     "second-factor": "account/second-factor",
     "app": "account/second-factor/app",
@@ -111,6 +112,10 @@ def annotators_pages(
     annotator.keyboard.press("Escape")
     annotator.keyboard.press("f")
     picture("flag")
+    annotator.keyboard.press("b")
+    picture("break")
+    annotator.keyboard.press("b")
+    annotator.keyboard.press("w")
     annotator.keyboard.press("a")
     picture("summary")
     annotator.context.close()

@@ -31,6 +31,11 @@ LEADS_TO = "(all) => all.map((each) => new URL(each.getAttribute('href'), locati
 DRAWN = "() => [...document.querySelectorAll('.drawing')].every((each) => each.querySelector('svg'))"
 # All colours, and all widths; of the second look only what another one may have changed.
 LOOKS = [("light", 1280, {}), ("dark", 360, {"runOnly": ["color-contrast", *OF_SIZE]})]
+SUBMITTED = """() => {
+    document.getElementById("summary").hidden = true;
+    document.getElementById("moment").hidden = false;
+    document.getElementById("workplace").classList.add("done");
+}"""
 # Addresses that give no page: files, and what is done without one.
 NO_PAGES = {"home", "clip", "export", "figure", "release", "hours-csv", "invitation", "campaign-jobs"}
 NO_PAGES |= {
@@ -195,10 +200,13 @@ def annotator(place: Installation, chromium: Browser) -> Person:
 
 def workplace(page: Page, faults: dict[str, list[str]]) -> None:
     faults["workplace"] = violations(page)
-    for key in ("?", "f", "a"):
+    page.keyboard.press("w")
+    for key in ("?", "f", "b", "a"):
         page.keyboard.press(key)
         faults[f"workplace, {key}"] = violations(page)
         page.keyboard.press("Escape")
+    page.evaluate(SUBMITTED)
+    faults["workplace, submitted"] = violations(page)
 
 
 def crawled(place: Installation, page: Page, starts: list[str], faults: dict[str, list[str]]) -> set[str]:

@@ -193,7 +193,10 @@ def test_missing_clips_say_so_and_are_flagged(
         page.click("[data-reason='clip']")
     expect(page.locator("#strip strong")).to_have_text(["⚑"] * 20)
     page.click("#submit")
-    expect(page.locator(".message")).to_contain_text("Submitted")
+    expect(page.locator("#moment-words")).to_have_text("Submitted. Thank you.")
+    expect(page.locator("#tally li")).to_have_text(
+        ["0grade 0: 0", "1grade 1: 0", "2grade 2: 0", "3grade 3: 0", "4grade 4: 0", "⚑flagged: 20"]
+    )
 
 
 def test_a_lapsed_lease_is_taken_up_again_behind_the_picture(

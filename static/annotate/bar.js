@@ -6,14 +6,20 @@ class Bar {
   static SPEEDS = [1, 1.5, 2, 0.5];
   static KEPT = "reeljudge-speed"; // where this browser keeps the speed for the next batch
 
-  constructor(stage) {
-    this.stage = stage;
+  constructor() {
     const kept = Number(localStorage.getItem(Bar.KEPT));
-    if (Bar.SPEEDS.includes(kept)) stage.speed = kept;
+    this.speed = Bar.SPEEDS.includes(kept) ? kept : 1;
     $("full").hidden = !document.fullscreenEnabled;
-    $("stage").addEventListener("click", () => (stage.absent ? stage.retry() : stage.pause()));
+    $("stage").addEventListener("click", () => (this.stage.absent ? this.stage.retry() : this.stage.pause()));
     for (const kind of ["pointerdown", "pointermove"]) $("seek").addEventListener(kind, (event) => this.seek(event));
     this.showSpeed();
+  }
+
+  // The stage of another batch, with the speed and the sound of the one before.
+  take(stage) {
+    if (this.stage) stage.sound = this.stage.sound;
+    stage.speed = this.speed;
+    this.stage = stage;
   }
 
   // The time of a clip that has not come yet is not that of the one before.
@@ -37,16 +43,15 @@ class Bar {
   }
 
   showSpeed() {
-    const speed = `${String(this.stage.speed).replace("0.5", "½")}×`;
+    const speed = `${String(this.speed).replace("0.5", "½")}×`;
     label("speed", speed);
     $("speed").setAttribute("aria-label", word("speed", { speed }));
   }
 
   faster() {
-    const { stage } = this;
-    stage.speed = Bar.SPEEDS[(Bar.SPEEDS.indexOf(stage.speed) + 1) % Bar.SPEEDS.length];
-    if (stage.video) stage.video.playbackRate = stage.speed;
-    localStorage.setItem(Bar.KEPT, stage.speed);
+    this.speed = this.stage.speed = Bar.SPEEDS[(Bar.SPEEDS.indexOf(this.speed) + 1) % Bar.SPEEDS.length];
+    if (this.stage.video) this.stage.video.playbackRate = this.speed;
+    localStorage.setItem(Bar.KEPT, this.speed);
     this.showSpeed();
   }
 

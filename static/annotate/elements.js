@@ -20,21 +20,6 @@ function blink(button) {
   button.classList.add("blink");
 }
 
-// A place in the list of all: its number, and what was said of it.
-function stripEntry({ grade, flag }, index, does) {
-  const entry = document.createElement("li");
-  const button = document.createElement("button");
-  const state = flag !== null ? word("flag") : grade !== null ? word("grade", { grade }) : word("nothing");
-  button.innerHTML = "<span></span><strong></strong>";
-  button.firstChild.textContent = index + 1;
-  button.lastChild.textContent = flag !== null ? "⚑" : (grade ?? "–");
-  button.setAttribute("aria-label", word("clip", { clip: index + 1, state }));
-  button.className = grade === null && flag === null ? "open" : "";
-  button.addEventListener("click", does);
-  entry.append(button);
-  return entry;
-}
-
 // What closes gives the focus to the page, so that it is never lost.
 function hide(box) {
   if (box.contains(document.activeElement)) document.querySelector("main").focus();

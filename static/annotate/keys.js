@@ -1,5 +1,5 @@
 // Keys, buttons, and other signs of a person. `grade(value, input)` judges, `digit(number)` is true if it takes a digit
-// for what is open, and `keys` and `clicks` say what the rest does.
+// for what is open, `asleep(key)` if no key but its own may do anything; `keys` and `clicks` say what the rest does.
 "use strict";
 
 // What a key means: Caps Lock changes nothing, a digit is one without Shift too (on French keyboards it is not), and
@@ -11,12 +11,13 @@ function keyOf({ key, code, ctrlKey, metaKey, altKey, shiftKey }) {
   return key.length > 1 ? key : key.toLowerCase();
 }
 
-function listen({ grade, digit, flag, comment, keys, clicks, sign }) {
+function listen({ grade, digit, flag, comment, keys, clicks, asleep, sign }) {
   document.addEventListener("keydown", (event) => {
     if (event.repeat || (event.target.matches("input") && event.key !== "Escape")) return;
     if (event.target.matches("button, a, summary, video") && (event.key === " " || event.key === "Enter")) return;
     const key = keyOf(event);
-    if (/^[0-9]$/.test(key) && digit(Number(key))) event.preventDefault();
+    if (asleep(key)) event.preventDefault();
+    else if (/^[0-9]$/.test(key) && digit(Number(key))) event.preventDefault();
     else if (keys[key]) event.preventDefault(), keys[key]();
   });
   // After a click, space pauses again and presses no button; who came by key stays.

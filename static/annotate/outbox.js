@@ -5,6 +5,8 @@
 class Outbox {
   static ROOT = "reeljudge/";
   static COUNTER = "presses"; // the name of the number of the last press, beside the entries
+  static MARKS = "later"; // and that of the places to look at again, of which no server is told
+  static BESIDE = [Outbox.COUNTER, Outbox.MARKS];
 
   // `fence` is null where the page did not get one: then the assignment is taken up again first. `presses` is the
   // number of the last press that the server knows of. `version` is that of the page and its scripts.
@@ -12,6 +14,7 @@ class Outbox {
     Object.assign(this, { who, token, fence, presses, address, csrf, version, changed, undo, overtaken, renewed });
     this.prefix = `${Outbox.ROOT}${encodeURIComponent(who)}/${token}/`;
     this.counter = `${this.prefix}${Outbox.COUNTER}`;
+    this.marks = `${this.prefix}${Outbox.MARKS}`;
     this.memory = new Map(); // where storage is full or forbidden
     this.state = "saved"; // saved, sending, offline, signed out, another, closed, busy, newer, stale, refused
     this.refusal = "";
@@ -20,23 +23,32 @@ class Outbox {
     this.sent = 0; // since then
     this.wait = 0;
     this.working = false;
-    window.addEventListener("online", () => this.send());
-    window.addEventListener("beforeunload", (event) => this.memory.size && event.preventDefault());
-    document.addEventListener("visibilitychange", () => document.hidden || this.send());
+    this.living = new AbortController();
+    const { signal } = this.living;
+    window.addEventListener("online", () => this.send(), { signal });
+    window.addEventListener("beforeunload", (event) => this.memory.size && event.preventDefault(), { signal });
+    document.addEventListener("visibilitychange", () => document.hidden || this.send(), { signal });
+  }
+
+  // The batch is submitted: nothing is kept of it any more, and nothing sent.
+  close() {
+    this.forget();
+    this.living.abort();
   }
 
   // The tokens of all assignments of which this browser keeps something that the person said.
   static kept(who) {
     const root = `${Outbox.ROOT}${encodeURIComponent(who)}/`;
     const names = Object.keys(localStorage).filter((name) => name.startsWith(root));
-    const kept = names.map((name) => name.slice(root.length).split("/")).filter(([, what]) => what !== Outbox.COUNTER);
+    const kept = names.map((name) => name.slice(root.length).split("/")).filter(([, what]) => !Outbox.BESIDE.includes(what));
     return new Set(kept.map(([token]) => token));
   }
 
   entries() {
     const found = new Map(this.memory);
     for (const name of Object.keys(localStorage))
-      if (name.startsWith(this.prefix) && name !== this.counter) found.set(name, JSON.parse(localStorage.getItem(name)));
+      if (name.startsWith(this.prefix) && name !== this.counter && name !== this.marks)
+        found.set(name, JSON.parse(localStorage.getItem(name)));
     return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, entry]) => ({ name, ...entry }));
   }
 
@@ -70,7 +82,7 @@ class Outbox {
 
   forget() {
     for (const { name } of this.entries()) this.remove(name);
-    localStorage.removeItem(this.counter);
+    for (const name of [this.counter, this.marks]) localStorage.removeItem(name);
   }
 
   get empty() {
@@ -86,7 +98,7 @@ class Outbox {
   }
 
   async send() {
-    if (this.working || this.state === "stale") return;
+    if (this.working || this.state === "stale" || this.living.signal.aborted) return;
     this.working = true;
     clearTimeout(this.timer);
     if (!this.empty) this.tell("sending");

@@ -1,10 +1,26 @@
-// The places of a batch and what was said of each: grade, flag, comment; and the active seconds spent there.
+// The places of a batch and what was said of each: grade, flag, comment; the active seconds spent there; and which of
+// them are marked to be looked at again later.
 "use strict";
 
 class Places {
-  constructor(places, today) {
+  // Marks are kept under a name in the browser's storage, so that they outlast the page.
+  constructor(places, today, name) {
     this.all = places.map((place) => ({ ...place, spent: 0 }));
     this.today = today; // clips that were judged today, in whatever batch
+    this.name = name;
+    this.readMarks();
+  }
+
+  readMarks() {
+    this.later = new Set(JSON.parse(localStorage.getItem(this.name) || "[]"));
+  }
+
+  mark(index, wanted) {
+    if (wanted) this.later.add(index);
+    else this.later.delete(index);
+    try {
+      localStorage.setItem(this.name, JSON.stringify([...this.later]));
+    } catch {} // storage is full or forbidden: the page knows
   }
 
   answered(index) {
@@ -15,9 +31,22 @@ class Places {
     return [...this.all.keys()].filter((index) => !this.answered(index));
   }
 
-  // The next open place, those before it last; undefined with none left.
+  // The next open place, those before it last; undefined with none left but those that wait for later.
   after(index) {
-    return this.open.find((each) => each > index) ?? this.open[0];
+    const open = this.open.filter((each) => !this.later.has(each));
+    return open.find((each) => each > index) ?? open[0];
+  }
+
+  // The first of those marked for later after a place; undefined with none left.
+  laterThan(index) {
+    return [...this.later].sort((a, b) => a - b).find((each) => each > index);
+  }
+
+  // How many have each grade, and how many are flagged.
+  get tally() {
+    const grades = [0, 0, 0, 0, 0];
+    for (const { grade, flag } of this.all) if (flag === null && grade !== null) grades[grade] += 1;
+    return { grades, flags: this.all.filter(({ flag }) => flag !== null).length };
   }
 
   // An entry for the outbox that says something of a place; it holds here at once.

@@ -10,12 +10,12 @@ class Stage {
   static LEAD = 0.9; // of the first frame is over when a clip begins: it moves the sooner
   static STALL = 250; // milliseconds without another picture, after which a clip does not count as moving
 
-  // `box` is the element, in which the first clip may be already; `clips` the addresses or null; `told` hears "absent",
-  // "load", "time" and "pause". `enough` is how
-  // many milliseconds a clip must have been moving before it is judged.
-  constructor({ box, clips, sound, enough, told }) {
-    Object.assign(this, { box, clips, sound, enough, told });
-    this.first = box?.querySelector("video"); // that the page came with
+  // `box` is the element; `first` a video in it that the page came with; `clips` the addresses or null; `told` hears
+  // "absent", "load", "time", "pause" and, when a clip is kept here, "whole". `enough` is how many milliseconds a clip
+  // must have been moving before it is judged.
+  constructor({ box, first = null, clips, sound, enough, told }) {
+    Object.assign(this, { box, first, clips, sound, enough, told });
+    this.ending = new AbortController();
     this.videos = new Map(); // index → <video>
     this.whole = new Map(); // index → address and size in bytes of the whole clip, kept here
     this.broken = new Set();
@@ -27,7 +27,7 @@ class Stage {
     this.speed = 1;
     this.frame = Stage.FRAME; // of the clips so far
     this.at = 0;
-    this.hidden = false; // behind the list of all clips: nothing plays
+    this.hidden = false; // behind the list of all clips, or before its batch begins: nothing plays
     this.visit = 0; // how many times a clip was shown
   }
 
@@ -56,9 +56,34 @@ class Stage {
     return buffered.length && duration ? buffered.end(buffered.length - 1) / duration : 0;
   }
 
-  // The present clip moves and goes on moving; or it does not come.
+  // The present clip moves, or is not to move yet, and can go on; or it does not come.
   get calm() {
-    return this.absent || (this.video.moved > 0 && this.video.readyState === HTMLMediaElement.HAVE_ENOUGH_DATA);
+    const moves = this.hidden || this.video?.moved > 0;
+    return this.absent || (moves && this.video?.readyState === HTMLMediaElement.HAVE_ENOUGH_DATA);
+  }
+
+  // Where a clip that is here, or not to be had in one piece, can be read; null for one that is on its way.
+  addressOf(index) {
+    const streams = this.videos.has(index) || this.refused.has(index) || this.bytes >= Stage.STOCK;
+    return this.whole.get(index)?.address ?? (streams ? this.clips[index] : null);
+  }
+
+  // Load a clip that will be shown, and after it the others.
+  expect(index) {
+    this.hidden = true;
+    this.at = index;
+    this.load(index);
+    this.prepare(index);
+  }
+
+  // The batch is over: nothing is loaded or kept any more.
+  dispose() {
+    this.told = () => {};
+    this.stop();
+    this.ending.abort();
+    for (const index of [...this.videos.keys()]) this.unload(index);
+    for (const index of [...this.whole.keys()]) this.drop(index);
+    this.clips = [];
   }
 
   // Make a clip the present one, playing from its beginning.
@@ -116,7 +141,7 @@ class Stage {
 
   listen(index, video) {
     const tell = (what) => () => index === this.at && this.told(what);
-    video.addEventListener("loadedmetadata", () => index === this.at || this.rewind(video));
+    video.addEventListener("loadedmetadata", () => (index === this.at && !this.hidden) || this.rewind(video));
     video.addEventListener("loadeddata", () => this.pictured.add(index));
     video.addEventListener("canplaythrough", () => this.prepare(index));
     video.addEventListener("error", () => this.failed(index, video));
@@ -164,12 +189,14 @@ class Stage {
     if (index === undefined) return;
     this.busy.add(index);
     try {
-      const answer = await fetch(this.clips[index]);
+      const answer = await fetch(this.clips[index], { signal: this.ending.signal });
       const type = answer.headers.get("Content-Type") || "";
       if (!answer.ok || !type.startsWith("video/")) throw new Error(answer.statusText); // the page to sign in, say
       const clip = await answer.blob();
+      if (this.ending.signal.aborted) return;
       this.bytes += clip.size;
       this.whole.set(index, { address: URL.createObjectURL(clip), size: clip.size });
+      this.told("whole");
       if (this.broken.has(index) && index === this.at && !this.hidden) this.show(index);
     } catch {
       this.refused.add(index);

@@ -1,46 +1,96 @@
 // The workplace: one query, one clip at a time, keys 0-4. Clips play on the stage (stage.js), grades travel behind
-// the picture (outbox.js), active time is counted (timer.js); the clip is stopped, sought and sped up in bar.js.
+// the picture (outbox.js), active time is counted (timer.js); the clip is stopped, sought and sped up in bar.js. All
+// clips of a batch are listed in overview.js; what follows a submission is in moment.js.
 "use strict";
 
 (() => {
   const page = $("workplace");
-  const { here, home, who } = page.dataset;
-  const assignment = JSON.parse($("assignment").textContent);
-  const places = new Places(assignment.places, Number(page.dataset.today));
+  const { home, who } = page.dataset;
   const once = "once" in page.dataset; // whether a clip must have played to its end before it is judged
   const timer = new ActiveTime();
+  const suggests = "suggestsBreaks" in page.dataset;
+  const pace = new Pace({ timer, who, goal: Number(page.dataset.goal), suggests });
+  const bar = new Bar();
+  const overview = new Overview({ open: (index) => show(index) });
+  const moment = new Moment({ home, begin });
+  let places, stage, outbox; // of the batch in hand
   let at = 0; // index of the shown place
   let came = null; // index of the place that was judged just before
   let shown = 0; // when the clip came, in milliseconds
-  let submitting = false;
+  let wasLater = false; // whether the shown place was marked for later when it came
+  let looking = false; // whether those marked for later are gone through
+  let submitting = false; // or submitted already
   let warned = false; // that it is too early for the present clip
+  let renewed = false; // whether the server is newer than this page
 
-  const stage = new Stage({
-    box: $("stage"),
-    clips: assignment.places.map((place) => place.clip),
-    sound: "sound" in page.dataset,
-    enough: 1000 * Number(page.dataset.watchFirst),
-    told: (what) => told[what](),
-  });
-  const bar = new Bar(stage);
-  const told = { absent: showAbsence, load: () => bar.showLoading(), time: showTime, pause: () => bar.showPause() };
-  const outbox = new Outbox({
-    who,
-    token: assignment.token,
-    fence: assignment.fence,
-    presses: assignment.presses,
-    address: here,
-    csrf: document.querySelector("[name=csrfmiddlewaretoken]").value,
-    version: page.dataset.version,
-    renewed: () => ($("renewed").hidden = false),
-    changed: showState,
-    undo: (entry) => (places.takeBack(entry), showPlace()),
-    overtaken: ({ position }) => hint(word("overtaken", { clip: position })),
-  });
-
+  const told = {
+    absent: showAbsence,
+    load: () => bar.showLoading(),
+    time: showTime,
+    pause: () => bar.showPause(),
+    whole: () => over() && overview.fill(),
+  };
   const closed = () => outbox.state === "stale";
   const over = () => page.classList.contains("over");
+  const resting = () => timer.resting;
   const left = () => places.open.length;
+
+  // A batch --------------------------------------------------------------------------------------------
+  function stageFor(assignment, first = null) {
+    const made = new Stage({
+      box: $("stage"),
+      first,
+      clips: assignment.places.map((place) => place.clip),
+      sound: "sound" in page.dataset,
+      enough: 1000 * Number(page.dataset.watchFirst),
+      told: (what) => made === stage && told[what](),
+    });
+    return made;
+  }
+
+  function outboxFor({ token, fence, presses }, address) {
+    const made = new Outbox({
+      who,
+      token,
+      fence,
+      presses,
+      address,
+      csrf: document.querySelector("[name=csrfmiddlewaretoken]").value,
+      version: page.dataset.version,
+      renewed: () => ((renewed = true), ($("renewed").hidden = false)),
+      changed: () => made === outbox && showState(made),
+      undo: (entry) => (places.takeBack(entry), showPlace()),
+      overtaken: ({ position }) => hint(word("overtaken", { clip: position })),
+    });
+    return made;
+  }
+
+  // What was said of it before the page was loaded, and is not acknowledged, holds.
+  function take(assignment, address, today, newStage) {
+    stage = newStage;
+    outbox = outboxFor(assignment, address);
+    places = new Places(assignment.places, today, outbox.marks);
+    bar.take(stage);
+    for (const entry of outbox.entries()) places.say(entry);
+    if (!outbox.empty) outbox.trouble = "waited";
+    [at, came, looking] = [0, null, false];
+    show(places.after(-1) ?? 0);
+    if (places.after(-1) === undefined) summary();
+    outbox.send();
+  }
+
+  // The next batch begins in this page, unless it needs a page of its own: that of a newer version, or of an exam whose
+  // clips come back. Behind an open card, going back would lead to the address of before.
+  function begin({ assignment, query, address, stage: prepared }, today) {
+    const comesBack = assignment.places.some((place) => "note" in place);
+    if (renewed || comesBack || history.state?.guideline) return void (window.location.href = address);
+    history.replaceState(null, "", address);
+    $("query").textContent = query;
+    $("query").classList.toggle("long", query.length > 120);
+    page.classList.remove("done");
+    submitting = false;
+    take(assignment, address, today, prepared);
+  }
 
   // Moving ---------------------------------------------------------------------------------------------
   function show(index, from = null) {
@@ -50,26 +100,28 @@
     came = from;
     shown = performance.now();
     warned = false;
+    wasLater = places.later.has(index);
     stage.show(at);
     bar.showTime();
     page.classList.remove("over");
     hide($("summary"));
+    overview.clear();
     openReasons(false);
     $("news").textContent = "";
     showPlace();
   }
 
-  // The time of a visit belongs to its place; that of the summary to none.
+  // The time of a visit belongs to its place; that of the list to none.
   function leave() {
     const seconds = timer.take();
     if (!over()) places.all[at].spent += seconds;
   }
 
-  // To the next open place, those before it last; with none left, to the summary.
+  // To the next open place, those before it last; with none left, to the list.
   function next() {
-    const open = places.after(at);
-    if (open === undefined) summary();
-    else show(open, at);
+    const onward = looking ? places.laterThan(at) : places.after(at);
+    if (onward === undefined) summary();
+    else show(onward, at);
   }
 
   // To what was said last, which another key changes.
@@ -80,9 +132,18 @@
   }
 
   function forward() {
-    if (over() || !places.answered(at)) return;
-    if (at + 1 < places.all.length) show(at + 1);
+    if (over() || !passable()) return;
+    if (looking) next();
+    else if (at + 1 < places.all.length) show(at + 1);
     else summary();
+  }
+
+  const passable = () => places.answered(at) || places.later.has(at);
+
+  // Through those marked for later, one after the other.
+  function look() {
+    looking = true;
+    show(places.laterThan(-1));
   }
 
   // Saying something -----------------------------------------------------------------------------------
@@ -102,7 +163,8 @@
   // A second press of the same key, or one that should have mended the first: it does not grade the next clip.
   function tooEarly() {
     warned = true;
-    hint(came === null ? word("early") : word("early, or back", { clip: at + 1, before: came + 1, back: toGoBack() }));
+    const values = { clip: at + 1, before: came + 1, back: toGoBack() };
+    hint(came === null ? word("early") : word("early, or back", values));
     blink($("stage"));
   }
 
@@ -139,9 +201,52 @@
     showPlace();
   }
 
-  const say = (method, what, body) => outbox.add(places.entry(at, method, what, body));
+  // What was marked in an earlier visit has been looked at again, once something is said of it.
+  function say(method, what, body) {
+    if (wasLater) places.mark(at, false);
+    if (!places.answered(at)) pace.count(body.seconds);
+    outbox.add(places.entry(at, method, what, body));
+  }
+
   const spent = () => (leave(), places.take(at));
   const toGoBack = () => word(byKeys() ? "key of back" : "back");
+
+  function later() {
+    if (over() || closed()) return;
+    wasLater = false;
+    places.mark(at, !places.later.has(at));
+    hint(word(places.later.has(at) ? "marked" : "unmarked", { clip: at + 1 }));
+    showPlace();
+  }
+
+  // A break --------------------------------------------------------------------------------------------
+  function rest() {
+    if (resting()) return wake();
+    if (submitting) return;
+    leave();
+    timer.sign();
+    $("worked").textContent = clock(timer.since).slice(0, -2);
+    timer.rest();
+    stage.stop();
+    openReasons(false);
+    page.classList.add("resting");
+    $("rest").hidden = false;
+    $("wake").focus();
+  }
+
+  function wake() {
+    timer.wake();
+    page.classList.remove("resting");
+    hide($("rest"));
+    if (!over()) show(at, came);
+    else showPlace();
+  }
+
+  function suggestNoBreaks() {
+    pace.suggests = false;
+    showPlace();
+    outbox.request("POST", page.dataset.noBreaks);
+  }
 
   // Showing --------------------------------------------------------------------------------------------
   function showPlace() {
@@ -152,14 +257,14 @@
       button.setAttribute("aria-pressed", String(button.dataset.reason === flag));
     $("flag").classList.toggle("set", flag !== null);
     $("unflag").hidden = flag === null;
+    $("later").setAttribute("aria-pressed", String(places.later.has(at)));
     $("note").textContent = note || "";
     $("note").hidden = !note;
     $("back").disabled = !over() && at === 0 && came === null;
-    $("forward").disabled = over() || !places.answered(at);
-    $("flag").disabled = over();
+    $("forward").disabled = over() || !passable();
+    $("flag").disabled = $("later").disabled = over();
     $("position").textContent = `${at + 1} / ${places.all.length}`;
-    $("left").textContent = word("left", { n: left() });
-    $("today").textContent = word("today", { n: places.today });
+    pace.show(places);
     showGate();
   }
 
@@ -195,33 +300,57 @@
   // The end of the batch -------------------------------------------------------------------------------
   function summary() {
     leave();
+    looking = false;
     stage.stop();
     openReasons(false);
     page.classList.add("over");
     $("summary").hidden = false;
     const all = places.all.length;
     $("summary-words").textContent = left() ? word("open", { n: left(), all }) : word("all", { all });
-    $("strip").replaceChildren(...places.all.map((place, index) => stripEntry(place, index, () => show(index))));
+    $("later-words").textContent = places.later.size ? word("later left", { n: places.later.size }) : "";
+    $("look").hidden = !places.later.size;
+    overview.show(places, stage);
     showPlace();
     showSubmit();
-    if (!left()) $("submit").focus();
+    if (places.after(-1) === undefined) toGoOn().focus();
   }
 
-  const showSubmit = () => ($("submit").disabled = submitting || left() > 0 || closed());
+  const toGoOn = () => $($("look").hidden ? "submit" : "look");
+
+  function showSubmit() {
+    $("submit").disabled = submitting || left() > 0 || closed();
+    $("submit").classList.toggle("primary", $("look").hidden);
+  }
 
   async function submit() {
     submitting = true;
     showSubmit();
     $("submit").textContent = word("submitting");
-    const answer = (await outbox.drained()) && (await outbox.request("POST", `${here}submit`, { fence: outbox.fence }));
-    if (answer && answer.ok) return outbox.forget(), void (window.location.href = home);
-    const problem = answer ? await answer.json().catch(() => ({})) : {};
-    if (outbox.isOfAnother(problem)) problem.detail = word("another", { n: 0, user: problem.user, who });
-    if (problem.code === "stale" && (await outbox.resume())) return submit();
-    submitting = false;
-    if (!closed()) $("summary-words").textContent = problem.detail || word("unsent");
+    const answer = (await outbox.drained()) && (await outbox.request("POST", `${outbox.address}submit`, { fence: outbox.fence }));
+    const said = (answer && (await answer.json().catch(() => null))) || {};
     $("submit").textContent = word("submit");
+    if (answer?.ok && said.submitted) return done(said);
+    if (outbox.isOfAnother(said)) said.detail = word("another", { n: 0, user: said.user, who });
+    if (said.code === "stale" && (await outbox.resume())) return submit();
+    submitting = false;
+    if (!closed()) $("summary-words").textContent = said.detail || word("unsent");
     showSubmit();
+  }
+
+  // The batch is the server's. What comes next loads while she reads what she did.
+  function done(said) {
+    if (said.onward) return outbox.close(), void (window.location.href = said.onward);
+    hide($("summary"));
+    hint("");
+    page.classList.add("done");
+    overview.clear();
+    outbox.close();
+    stage.dispose();
+    if (said.next) {
+      const prepared = (said.next.stage = stageFor(said.next.assignment));
+      prepared.expect(new Places(said.next.assignment.places, 0, "").after(-1) ?? 0);
+    }
+    moment.show(said, places, pace);
   }
 
   // Where what was said has got to, and a sentence when something stood in its way.
@@ -240,17 +369,22 @@
 
   // Nothing more can be said here: submitted in another tab, or gone to others after a long absence.
   function showClosed(n) {
+    if (resting()) wake();
     summary();
     $("summary-words").textContent = `${word("gone")} ${word(n ? "kept not" : "kept all", { n })}`;
-    $("strip").hidden = $("submit").hidden = true;
+    for (const id of ["strip", "filters", "later-words", "look", "submit"]) $(id).hidden = true;
   }
 
   // What another tab says of the same batch holds here too.
   window.addEventListener("storage", ({ key, newValue }) => {
-    if (!key || !key.startsWith(outbox.prefix) || key === outbox.counter || !newValue) return;
-    const entry = JSON.parse(newValue);
-    places.say(entry);
-    $("news").textContent = word("elsewhere", { clip: entry.position });
+    if (!key?.startsWith(outbox.prefix) || key === outbox.counter || !newValue) return;
+    if (key === outbox.marks) places.readMarks();
+    else {
+      const entry = JSON.parse(newValue);
+      places.say(entry);
+      $("news").textContent = word("elsewhere", { clip: entry.position });
+    }
+    if (submitting) return;
     if (over()) summary();
     else showPlace();
   });
@@ -260,9 +394,11 @@
   const named = {
     back,
     flag: () => over() || openReasons(),
+    later,
     list: () => (over() ? show(at) : summary()),
     pause: () => over() || stage.pause(),
     again: () => over() || stage.rewindBy(2),
+    rest,
   };
   for (let value = 0; value <= 4; value++) named[`grade${value}`] = () => grade(value, "key");
   const keys = {
@@ -274,7 +410,7 @@
     ".": () => over() || stage.step(1),
     r: () => over() || (stage.absent ? stage.retry() : stage.play()),
     v: () => over() || fullScreen(),
-    Enter: () => (over() ? $("submit").focus() : fullScreen()),
+    Enter: () => (page.classList.contains("done") ? moment.begin() : over() ? toGoOn().focus() : fullScreen()),
     m: () => $("sound").hidden || bar.hear(),
     Escape: () => openReasons(false),
   };
@@ -285,7 +421,12 @@
     forward,
     flag: () => openReasons(),
     unflag,
+    later,
     overview: named.list,
+    "rest-now": rest,
+    wake,
+    "take-break": rest,
+    "no-breaks": suggestNoBreaks,
     pause: named.pause,
     replay: keys.r,
     again: named.again,
@@ -294,18 +435,24 @@
     speed: keys.s,
     full: fullScreen,
     sound: keys.m,
+    look,
     submit,
+    "begin-next": () => moment.begin(),
   };
 
-  listen({ grade, digit, flag, comment: again, keys, clicks, sign: () => timer.sign() });
+  // In a break every key that goes on ends it, and no other does anything.
+  const asleep = (key) => {
+    if (resting() && ["Enter", " ", "Escape", chosen.rest].includes(key)) wake();
+    else return resting();
+    return true;
+  };
+
+  listen({ grade, digit, flag, comment: again, keys, clicks, asleep, sign: () => timer.sign() });
   document.addEventListener("visibilitychange", () => (document.hidden ? timer.hide() : timer.show()));
   window.addEventListener("online", () => stage.retry());
+  setInterval(() => pace.show(places), 20000);
   if (document.hidden) timer.hide();
 
-  // What was said before the page was loaded, and is not acknowledged, holds.
-  for (const entry of outbox.entries()) places.say(entry);
-  if (!outbox.empty) outbox.trouble = "waited";
-  show(places.open[0] ?? 0);
-  if (!left()) summary();
-  outbox.send();
+  const assignment = JSON.parse($("assignment").textContent);
+  take(assignment, page.dataset.here, Number(page.dataset.today), stageFor(assignment, $("stage").querySelector("video")));
 })();

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -33,9 +35,13 @@ def test_a_batch_is_judged_by_keys_alone(place: Installation, chromium: Browser)
         expect(page.locator("#position")).to_have_text(f"{number + 1} / {total}")
         press(page, "3")
     expect(page.locator("#submit")).to_be_focused()
+    first = page.url
     page.keyboard.press("Enter")
-    page.wait_for_url("**/judge/")
-    expect(page.locator(".message")).to_contain_text("Submitted")
+    expect(page.locator("#begin-next")).to_be_focused()
+    page.keyboard.press("Enter")
+    moving(page)
+    assert page.url != first
+    expect(page.locator("#position")).to_have_text(f"1 / {total}")
 
 
 def signed_in_by_keys(place: Installation, chromium: Browser, name: str) -> Page:
@@ -117,6 +123,13 @@ SEEN = """() => [...document.querySelectorAll("h1, #position, #stage, #grades bu
     const { top, left, bottom, right, height } = each.getBoundingClientRect();
     return top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth && height > 20;
 })"""
+# As the strip would say it.
+WORKED = """(minutes) => {
+    document.getElementById("each").textContent = "14 s each";
+    document.getElementById("since").textContent = `${minutes} min since a break`;
+    document.getElementById("suggest").hidden = minutes < 50;
+    document.getElementById("pace").classList.toggle("long", minutes >= 50);
+}"""
 STILL = "() => document.documentElement.scrollHeight <= innerHeight"
 # Of a small phone, upright and on its side; of a page of 1280 × 720 at 200 %, and of a smaller one; of a desk.
 WINDOWS = [(360, 640), (320, 568), (740, 360), (640, 360), (683, 334), (800, 600), (1280, 720)]
@@ -130,11 +143,12 @@ def test_query_clip_and_grades_are_in_sight_in_every_window(place: Installation,
     for query in QUERIES:
         set_query = "(text) => { h1.textContent = text; h1.classList.toggle('long', text.length > 120); }"
         page.evaluate(set_query.replace("h1", "document.querySelector('h1')"), query)
-        for width, height in WINDOWS:
+        for (width, height), minutes in product(WINDOWS, (40, 50)):  # without, and with a suggestion to have a break
             page.set_viewport_size({"width": width, "height": height})
-            assert page.evaluate(SEEN), (query, width, height)
-            assert page.evaluate(STILL), (query, width, height)
-            assert fits(page), (query, width, height)
+            page.evaluate(WORKED, minutes)
+            assert page.evaluate(SEEN), (query, width, height, minutes)
+            assert page.evaluate(STILL), (query, width, height, minutes)
+            assert fits(page), (query, width, height, minutes)
     page.set_viewport_size({"width": 360, "height": 400})  # too low for all of it: then it stays where it is
     page.evaluate("() => scrollTo(0, 1000)")
     before = page.evaluate("() => scrollY")

@@ -70,12 +70,12 @@ def test_a_press_is_confirmed_and_the_counts_move(person: Callable[..., Person])
     page = person().claim()
     moving(page)
     expect(page.locator("[data-grade] strong")).to_have_text(["0", "1", "2", "3", "4"])
-    expect(page.locator("#left")).to_have_text("20 left")
+    expect(page.locator("#done")).to_have_text("0 of 20")
     expect(page.locator("#today")).to_have_text("0 today")
     page.keyboard.press("3")
     expect(page.locator("#hint")).to_have_text("3 for clip 1 ✓ · ← to change")
     at(page, "2 / 20")
-    expect(page.locator("#left")).to_have_text("19 left")
+    expect(page.locator("#done")).to_have_text("1 of 20")
     expect(page.locator("#today")).to_have_text("1 today")
     page.keyboard.press("ArrowLeft")
     press(page, "4")
@@ -511,7 +511,7 @@ def test_a_flag_has_a_comment_and_can_be_taken_back(person: Callable[..., Person
     expect(page.locator("[data-reason='query']")).to_have_attribute("aria-pressed", "true")
     page.click("#unflag")
     expect(page.locator("#hint")).to_have_text("The flag of clip 1 is removed")
-    expect(page.locator("#left")).to_have_text("20 left")
+    expect(page.locator("#done")).to_have_text("0 of 20")
     expect(page.locator("#saved")).to_have_text("saved ✓")
     assert place.shell(FLAGS.format(name=someone.name)).split() == ["1", "0"]
 
@@ -546,6 +546,8 @@ def of(someone: Person, column: str = "judgement_id") -> str:
         ([["hide", 10], ["sign", 500], ["show", 1000], ["sign", 1005]], 15),  # hidden is not active
         ([["hide", 10], ["hide", 20], ["show", 30], ["show", 35], ["sign", 40]], 20),
         ([["sign", 10], ["sign", 5], ["sign", 8]], 13),  # a clock set back takes nothing away
+        ([["sign", 10], ["rest", 20], ["sign", 30], ["show", 40], ["sign", 50], ["wake", 60], ["sign", 65]], 25),
+        ([["rest", 10], ["hide", 20], ["show", 30], ["sign", 40]], 10),
         ([], 0),
     ],
 )
