@@ -53,13 +53,16 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
         "step": number,
         "after": number + 1 if number < len(STEPS) else None,
         "part": f"annotate/tutorial/{part}.html",
-        "lease": settings.ASSIGNMENT_LEASE // 60,  # minutes
-        "exam_first": member.campaign.exam and not member.qualified,
-    }
+    } | _next(member)
     if part == "try" and (chosen := to_try(taught)):
         context |= _tried(request, member, chosen)
         return campaign_page(request, member, "annotate/tutorial_try.html", **context)
     return campaign_page(request, member, "annotate/tutorial.html", **context)
+
+
+def _next(member: Membership) -> dict[str, Any]:
+    """What comes after the tutorial: an exam, or batches, which stay so many minutes with whoever is away."""
+    return {"exam_first": member.campaign.exam and not member.qualified, "lease": settings.ASSIGNMENT_LEASE // 60}
 
 
 def to_try(taught: list[Level]) -> list[Example]:
