@@ -37,7 +37,7 @@ SUBMITTED = """() => {
     document.getElementById("workplace").classList.add("done");
 }"""
 # Addresses that give no page: files, and what is done without one.
-NO_PAGES = {"home", "clip", "export", "figure", "release", "hours-csv", "invitation", "campaign-jobs"}
+NO_PAGES = {"home", "clip", "place", "export", "figure", "release", "hours-csv", "invitation", "campaign-jobs"}
 NO_PAGES |= {
     "agreement-counting",
     "join",

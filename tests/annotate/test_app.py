@@ -79,6 +79,7 @@ def test_without_a_network_it_says_what_is_kept_and_goes_on_by_itself(server: In
     expect(page.locator("h1")).to_have_text("No network")
     expect(page.locator("#kept")).to_be_hidden()
     context.set_offline(False)
+    expect(page.locator("form[action$='/claim'] button")).to_be_visible()  # it goes on by itself
     person.claim()
     moving(page)
     cut_off(page)

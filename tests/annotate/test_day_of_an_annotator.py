@@ -94,6 +94,7 @@ def first_batch_with_a_question_and_a_break(dana: Person, lead: Person) -> None:
     page.keyboard.press("q")
     page.keyboard.type("Does a stool count as a chair?")
     page.click("#asking button[value=query]")
+    expect(page.locator("#saved")).to_have_text("saved ✓")
     lead.page.goto(f"{dana.place.address}/campaigns/{NAME}/questions/")
     lead.page.fill("textarea", "It does.")
     lead.page.get_by_role("button", name="Answer", exact=True).click()
@@ -158,5 +159,4 @@ def my_page_shows_all_of_it(dana: Person) -> None:
 def judge_the_rest(page: Page, key: str) -> None:
     while page.locator("#summary").is_hidden():
         press(page, key)
-        page.wait_for_timeout(50)
     expect(page.locator("#submit")).to_be_focused()

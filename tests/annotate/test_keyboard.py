@@ -146,9 +146,9 @@ def test_query_clip_and_grades_are_in_sight_in_every_window(place: Installation,
         for (width, height), minutes in product(WINDOWS, (40, 50)):  # without, and with a suggestion to have a break
             page.set_viewport_size({"width": width, "height": height})
             page.evaluate(WORKED, minutes)
-            assert page.evaluate(SEEN), (query, width, height, minutes)
-            assert page.evaluate(STILL), (query, width, height, minutes)
-            assert fits(page), (query, width, height, minutes)
+            assert page.evaluate(SEEN), (width, height, minutes, query)
+            assert page.evaluate(STILL), (width, height, minutes, query)
+            assert fits(page), (width, height, minutes, query)
     page.set_viewport_size({"width": 360, "height": 400})  # too low for all of it: then it stays where it is
     page.evaluate("() => scrollTo(0, 1000)")
     before = page.evaluate("() => scrollY")

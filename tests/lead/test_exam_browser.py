@@ -74,7 +74,7 @@ def make_exam(page: Page, campaign: str) -> None:
         for rank in (1, 2, 3):
             page.select_option(f"[name=truth-{rank}]", "4")
             page.fill(f"[name=why-{rank}]", WHY)
-        page.click("main button")
+        page.get_by_role("button", name="Save").click()
         expect(page.locator(".message.success")).to_contain_text("Saved")
 
 
