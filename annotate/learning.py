@@ -46,22 +46,20 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
     taught: list[Level] = known["levels"]
     number = _number(request, "step", len(STEPS))
     part = list(STEPS)[number - 1]
-    context: dict[str, Any] = (
-        known
-        | {
-            "reasons": Flag.Reason.choices,
-            "best": next(iter(taught[0].examples), None),
-            "steps": list(enumerate(STEPS.values(), 1)),
-            "step": number,
-            "after": number + 1 if number < len(STEPS) else None,
-            "part": f"annotate/tutorial/{part}.html",
-        }
-        | _next(member)
-    )
+    context: dict[str, Any] = known | _step(number) | _next(member)
+    context["reasons"] = Flag.Reason.choices
+    context["best"] = next(iter(taught[0].examples), None)
     if part == "try" and (chosen := to_try(taught)):
         context |= _tried(request, member, chosen)
         return campaign_page(request, member, "annotate/tutorial_try.html", **context)
     return campaign_page(request, member, "annotate/tutorial.html", **context)
+
+
+def _step(number: int) -> dict[str, Any]:
+    """Where a step stands among the others, and its template."""
+    after = number + 1 if number < len(STEPS) else None
+    part = f"annotate/tutorial/{list(STEPS)[number - 1]}.html"
+    return {"steps": list(enumerate(STEPS.values(), 1)), "step": number, "after": after, "part": part}
 
 
 def _next(member: Membership) -> dict[str, Any]:
