@@ -804,8 +804,8 @@ def test_a_note_stands_above_the_grades(person: Callable[..., Person]) -> None:
     expect(page.locator("#note")).to_be_hidden()
 
 
-def test_the_first_page_weighs_less_than_100_kb(person: Callable[..., Person]) -> None:
+def test_the_first_page_weighs_less_than_60_kb(person: Callable[..., Person]) -> None:
     page = person().claim()
     sizes = browsing.weight(page)
     assert all(sizes.values()), sizes
-    assert sum(sizes.values()) < 100_000, json.dumps(sizes)
+    assert sum(sizes.values()) < 60_000, json.dumps(sizes)

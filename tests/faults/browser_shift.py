@@ -110,10 +110,16 @@ class Shift:
         expect(self.page.locator("#saved")).to_have_text("saved ✓", timeout=PATIENCE)
 
     def hand_in_when_done(self) -> None:
-        if self.page.locator("#summary").is_visible():
-            self.settle()
-            self.person.page = self.page
-            self.person.submit()
+        """Submit what is all judged, and begin the next batch in the same page or from her home."""
+        if self.page.locator("#summary").is_hidden():
+            return
+        self.settle()
+        self.person.page = self.page
+        self.person.submit()
+        if self.chance.random() < 0.5:
+            self.page.click("#begin-next")
+            moving(self.page)
+        else:
             self.page = self.person.claim()
 
     def new_tab(self) -> Page:
