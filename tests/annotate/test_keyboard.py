@@ -117,6 +117,11 @@ def test_a_small_phone_needs_no_sideways_scrolling_and_has_large_buttons(
     page.keyboard.press("a")
     for button in page.locator("#grades button").all():
         assert (button.bounding_box() or {"height": 0})["height"] >= 44
+    page.keyboard.press("f")
+    assert page.evaluate(STILL)
+    for button in page.locator("[data-reason]").all():
+        assert (button.bounding_box() or {"height": 0})["height"] >= 48
+        expect(button).to_be_in_viewport(ratio=1)
 
 
 SEEN = """() => [...document.querySelectorAll("h1, #position, #stage, #grades button, .below")].every((each) => {
