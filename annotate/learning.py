@@ -23,7 +23,7 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access
 from judging.models import Example, Flag, Practice, Sitting
-from judging.quality.examples import Level, levels
+from judging.quality.examples import Level
 from judging.work import practising
 from reports import own_work
 
@@ -86,8 +86,7 @@ def _tried(request: HttpRequest, member: Membership, chosen: list[Example]) -> d
     grade = int(answer) if answer in map(str, LEVELS) else None
     apart = abs(grade - example.grade) if grade is not None else None
     return {
-        "player": script_texts.PLAYER,
-        "words": script_texts.player(),
+        **_transport(),
         "example": example,
         "number": number,
         "total": len(chosen),
@@ -98,6 +97,11 @@ def _tried(request: HttpRequest, member: Membership, chosen: list[Example]) -> d
         "previous": number - 1,
         "next": number + 1 if number < len(chosen) else None,
     }
+
+
+def _transport() -> dict[str, Any]:
+    """What a page needs for one clip with the workplace's transport."""
+    return {"player": script_texts.PLAYER, "words": script_texts.player()}
 
 
 def _number(request: HttpRequest, field: str, most: int) -> int:
@@ -138,13 +142,8 @@ def practice_clip(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """A clip with a known answer; and, once it is answered, the right grade and why."""
     given = access.practice(request, name, pk)
     known, member = practising.known_of(given), given.annotator
-    context: dict[str, Any] = {
-        "given": given,
-        "known": known,
-        "levels": levels(member.campaign),
-        "grades": LEVELS.items(),
-    }
-    return campaign_page(request, member, "annotate/practice_clip.html", **context | _feedback(given, known))
+    context = card(member.campaign, access.signed_in(request)) | _transport() | _feedback(given, known)
+    return campaign_page(request, member, "annotate/practice_clip.html", given=given, known=known, **context)
 
 
 def _feedback(given: Practice, known: practising.Known) -> dict[str, Any]:
