@@ -78,7 +78,6 @@ def _hide(assignment: Assignment, chance: random.Random) -> None:
     for copy in copies:
         expected = own.get(copy.repeats_id or 0, copy.truth or 0)
         add_judgement(assignment, copy, _near(expected, chance), assignment.claimed, chance, made)
-    made.assignments = []
     made.store()
     assignment.save(update_fields=["places", "hidden"])
 

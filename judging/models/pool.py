@@ -367,7 +367,7 @@ class Batch(models.Model):
         The places are the pairs of the round in the annotator's order, unless the caller says more. For what else there
         may be, see `AssignmentQuerySet.lease_out`.
         """
-        places = places or self.in_order(annotator, list(self.in_round.select_related("moment")))
+        places = places or self.in_order(annotator, list(self.in_round.select_related("moment", "clip", "query")))
         assignment = self.assignments.lease_out(self, annotator, self.round, places, takes_slot=True, **more)
         self.taken += 1
         self.begun = True
@@ -379,7 +379,7 @@ class Batch(models.Model):
 
         Rounds after the first hold the pairs of an exam that the annotator has to judge again.
         """
-        pairs = Candidate.objects.filter(batch=self).select_related("moment")
+        pairs = Candidate.objects.filter(batch=self).select_related("moment", "clip", "query")
         if round > 1:
             of_annotator = {"judgements__assignment__batch": self, "judgements__assignment__annotator": annotator}
             pairs = pairs.filter(**of_annotator, judgements__returned__isnull=False)

@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Batch
+from judging.work.places import assignment_data
 from tests.cast import browser, claim
 
 pytestmark = pytest.mark.both_databases
@@ -48,6 +49,13 @@ def test_a_save(batch: Batch, ada: Membership) -> None:
     held, client = claim(ada), browser(ada)
     assert save(client, held) <= SAVE
     assert save(client, held, grade=4, press=2) <= SAVE  # a change of mind
+
+
+def test_what_was_lent_is_told_without_asking_again(batch: Batch, ada: Membership) -> None:
+    lent = batch.lend_to(ada)
+    with CaptureQueriesContext(connection) as queries:
+        assignment_data(lent)
+    assert count(queries) == 0
 
 
 @pytest.mark.parametrize("checks", [0, 2])
