@@ -84,9 +84,6 @@ class Query(models.Model):
     withdrawn = models.DateTimeField(null=True, help_text="when a lead took it out of the campaign")
     withdrawn_for = models.CharField(max_length=10, choices=WithdrawnFor.choices, blank=True)
     withdrawn_why = models.CharField(max_length=500, blank=True)
-    owner = models.ForeignKey(
-        Membership, models.PROTECT, null=True, related_name="+", help_text="the only annotator who gets it"
-    )
 
     objects = QueryQuerySet.as_manager()
 
@@ -108,10 +105,7 @@ class Query(models.Model):
                 name="withdrawn_for_something",
             ),
         ]
-        indexes = [
-            models.Index(fields=["campaign", "kind", "owner"], name="gold_and_repeats"),
-            models.Index(fields=["campaign", "kind", "place"], name="queries_in_order"),
-        ]
+        indexes = [models.Index(fields=["campaign", "kind", "place"], name="queries_in_order")]
 
     def __str__(self) -> str:
         return self.text

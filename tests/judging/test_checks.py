@@ -190,8 +190,8 @@ def suspicion(batch: dict[str, Any], seen: dict[str, list[Any]]) -> dict[str, li
     near = [min(abs(size - other) for at, other in enumerate(sizes) if at != place) for place, size in enumerate(sizes)]
     before = [min((abs(size - other) for other in seen["sizes"]), default=10**9) for size in sizes]
     return {
-        "addresses seen before": [float(clip in seen["clips"]) for clip in clips],
-        "tags seen before": [float(tag in seen["tags"]) for tag in tags],
+        "addresses seen elsewhere": [float(clip in seen["clips"] or clips.count(clip) > 1) for clip in clips],
+        "tags seen elsewhere": [float(tag in seen["tags"] or tags.count(tag) > 1) for tag in tags],
         "sizes seen before": [-float(distance) for distance in before],
         "another of this size": [-float(distance) for distance in near],
         "large": [float(size) for size in sizes],
@@ -232,6 +232,7 @@ def test_a_bot_cannot_tell_which_places_are_checks(checked: Campaign, ada: Membe
             held = Assignment.objects.get(token=batch["token"])
             checks += [each.repeats_id is not None for each in held.candidates_in_order()]
             judge_all(held, lambda candidate: candidate.pk * 7 % 5)
+        assert all(len(set(seen[what])) == 16 * 14 for what in ("clips", "tags"))
     assert sum(checks) >= 32 * HIDDEN
     for name, values in scores.items():
         value, half = area(np.array(values), np.array(checks))
