@@ -202,3 +202,18 @@ def test_it_works_without_scripts(person: Page, place: Installation) -> None:
 
 def moving_still(page: Page) -> None:
     page.wait_for_function("() => document.querySelector('video.still')?.currentTime > 0")
+
+
+def test_a_practised_clip_has_transport_card_and_keys(place: Installation, person: Page) -> None:
+    person.goto(f"{place.address}/judge/tutorial/practice")
+    person.click("main form button")
+    expect(person.locator("#clock")).to_contain_text(" / 0:01.0")
+    person.wait_for_function("() => document.getElementById('time').value > 0")
+    key(person, " ")
+    expect(person.locator("#pause")).to_contain_text("Play")
+    key(person, "?")
+    expect(person.locator("#guideline .keys")).to_be_visible()
+    key(person, "Escape")
+    expect(person.locator("#guideline")).to_be_hidden()
+    key(person, "4")
+    expect(person.locator("#answer")).to_be_visible()
