@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, CDPSession, Page
 
 from benchmarks.databases import on_each
 from tests import browsing
@@ -19,6 +19,7 @@ from tests.installation import Installation, installation
 # Milliseconds of network; presses; milliseconds after a clip may be judged.
 LATENCY, PRESSES, BETWEEN = 300, 240, 700
 SHIFT, SPARE = 500, 4  # presses on each database, and batches more than they need
+JUDGEMENTS, PAIRS = 400, 20  # in one tab without loading a page, in batches of so many
 PASSWORD = "reeljudge-demo"
 # When a press brings another clip: until that clip's first frame is presented while it plays, and until the next one.
 # The listener hangs on the window, so the page's own has done its work before it.
@@ -48,6 +49,8 @@ def figures() -> Iterator[str]:
     with browsing.chromium() as chromium:
         with tempfile.TemporaryDirectory() as home, installation(Path(home), "sqlite") as place:
             yield from _latency(place, chromium)
+        with tempfile.TemporaryDirectory() as home, installation(Path(home), "sqlite") as place:
+            yield _heap(place, chromium)
         yield from on_each(lambda place: _shift(place, chromium))
 
 
@@ -83,6 +86,36 @@ def _batch(person: Person) -> list[dict[str, float]]:
     took: list[dict[str, float]] = page.evaluate("() => window.presses")
     person.submit()
     return took
+
+
+def _heap(place: Installation, chromium: Browser) -> str:
+    """Judge batch after batch in one tab, and compare the memory of its scripts with that of the first batch."""
+    batches = JUDGEMENTS // PAIRS
+    browsing.import_films(place)
+    browsing.make_campaign(place, "heap", queries=batches + 1)
+    browsing.wait_until_open(place, "heap", batches + 1)
+    context = chromium.new_context()
+    person = Person(place, context, "ada", place.accounts("heap", "annotator", "ada")["ada"])
+    session, page, judged = context.new_cdp_session(person.page), person.claim(), 0
+    used = [_used(session)]
+    for _ in range(batches):
+        while page.locator("#summary").is_hidden():
+            moving(page)
+            page.keyboard.press("3")
+            judged += 1
+        person.submit()
+        page.click("#begin-next")
+        moving(page)
+        used.append(_used(session))
+    context.close()
+    return f"heap: {used[0]:.1f} MB in the first batch, {used[-1]:.1f} MB after {judged} judgements in one tab"
+
+
+def _used(session: CDPSession) -> float:
+    """The megabytes that the page's scripts hold, without what nothing refers to any more."""
+    session.send("HeapProfiler.collectGarbage")
+    used: float = session.send("Runtime.getHeapUsage")["usedSize"] / 1e6
+    return used
 
 
 def _sizes(page: Page) -> str:
