@@ -60,9 +60,10 @@ class Listing:
     usual: str = "pk"  # the field that rows are sorted by unless a heading is chosen
     show: Callable[[list[Any]], list[Any]] = list  # makes of some rows what the columns read
 
-    def choices(self, params: QueryDict, **about: Any) -> Choices:
-        """Return what an address asks for. `about` is what the form of the filters needs beside it."""
-        return Choices(self, self.form(params, **about), params)
+    def choices(self, params: Mapping[str, Any]) -> Choices:
+        """Return what an address, or a dictionary of filters, asks for."""
+        found = params if isinstance(params, QueryDict) else QueryDict(urlencode(params))
+        return Choices(self, self.form(found), found)
 
     @property
     def sorts(self) -> list[str]:

@@ -8,6 +8,8 @@ from typing import Any
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.http import Http404
+from django.shortcuts import get_object_or_404
 
 from base.errors import BadValue
 from base.request_fields import text_in
@@ -115,7 +117,15 @@ def keep_view(member: Membership, fields: Mapping[str, Any]) -> SavedView:
     return view
 
 
-def views_of(member: Membership, listing: str) -> models.QuerySet[SavedView]:
-    """Return the views of a list that the member has: those of their own, and those that leads share."""
-    views = SavedView.objects.filter(campaign=member.campaign_id, listing=listing)
-    return views.filter(Q(by=member) | Q(is_shared=True))
+def views_of(member: Membership) -> models.QuerySet[SavedView]:
+    """Return the views of lists that the member has: those of their own, and those that leads share."""
+    return SavedView.objects.filter(Q(by=member) | Q(is_shared=True), campaign=member.campaign_id)
+
+
+def forget_view(member: Membership, key: int) -> SavedView:
+    """Delete a view of the member's own, or as a lead one that is shared. Any other raises a 404."""
+    view = get_object_or_404(views_of(member), pk=key)
+    if view.by_id != member.pk and not member.may_review:
+        raise Http404
+    view.delete()
+    return view

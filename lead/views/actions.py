@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
 from base.problem_documents import refusal_as_message
-from base.request_fields import KEY, is_whole, one_of, text_in
-from campaigns.models import Membership
+from base.request_fields import KEY, is_whole, one_of, text_in, whole
 from campaigns.pages import campaign_page
 from judging import access
-from judging.models.pool import QueryQuerySet
 from judging.review import actions
-from reports.models import keep_view
+from reports.models import forget_view, keep_view
 from reports.tables.costs import action_cost
-from reports.tables.queries import QUERIES, queries_of
+from reports.tables.queries import chosen_queries
 
 ROWS_NAMED = 20  # of those that were left, on a page
 
@@ -30,23 +26,14 @@ def prepare(request: HttpRequest, name: str) -> HttpResponse:
     """Prepare an action on the queries that were ticked, or on all that the list's filters choose."""
     lead = access.lead(request, name)
     verb = one_of("verb", request.POST.get("verb", ""), actions.VERBS)
-    queries, chosen = _chosen(request, lead)
+    keys = request.POST.getlist("row") if request.POST.get("which") != "all" else None
+    if keys is not None and not all(is_whole(key, KEY) for key in keys):
+        raise BadValue("row", "not what the list sends", "keys of queries")
+    queries, chosen = chosen_queries(lead.campaign, QueryDict(request.POST.get("view", "")), keys)
     with refusal_as_message(request):
         action = actions.prepare(lead, verb, queries, chosen)
         return redirect("action", name=name, pk=action.pk)
     return redirect(f"{reverse('campaign', args=[name])}?{request.POST.get('view', '')}")
-
-
-def _chosen(request: HttpRequest, lead: Membership) -> tuple[QueryQuerySet, str]:
-    """Return the queries, and in words how they were chosen."""
-    if request.POST.get("which") == "all":
-        choices = QUERIES.choices(QueryDict(request.POST.get("view", "")))
-        found: Any = choices.chosen(queries_of(lead.campaign, choices.filters.get("show", "")))
-        return found, choices.words or "all queries"
-    keys = request.POST.getlist("row")
-    if not all(is_whole(key, KEY) for key in keys):
-        raise BadValue("row", "not what the list sends", "keys of queries")
-    return queries_of(lead.campaign, None).filter(pk__in=keys), "ticked in the list"
 
 
 @require_safe
@@ -92,10 +79,7 @@ def views(request: HttpRequest, name: str) -> HttpResponse:
     """Keep a view of a list under a name, or forget one."""
     member = access.membership(request, name)
     if key := request.POST.get("remove"):
-        view = get_object_or_404(member.campaign.saved_views, pk=int(key) if is_whole(key, KEY) else 0)
-        if view.by_id != member.pk and not (view.is_shared and member.may_review):
-            raise Http404
-        view.delete()
+        view = forget_view(member, whole("remove", key, digits=KEY))
         messages.success(request, f"The view “{view}” is forgotten.")
         return redirect("campaign", name=name)
     view = keep_view(member, request.POST)

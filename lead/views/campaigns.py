@@ -60,7 +60,7 @@ def desk(request: HttpRequest, name: str) -> HttpResponseBase:
         "kept": kept[PROGRESS],
         "states": states_of_queries(campaign, choices),
         "listed": choices.part(rows),
-        "list_views": views_of(member, QUERIES.key),
+        "list_views": views_of(member).filter(listing=QUERIES.key),
         "verbs": VERBS.values() if member.may_review else [],
         "jobs": found,
         "frontier": frontier(campaign),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -142,6 +143,17 @@ def queries_of(campaign: Campaign, state: str | None = "") -> QueryQuerySet:
     rows = rows if state is None else rows.filter(STATES_OF_QUERIES[state][1])
     annotated: QueryQuerySet = rows.annotate(contested_share=_share("contested"))
     return annotated
+
+
+def chosen_queries(
+    campaign: Campaign, params: Mapping[str, Any], keys: Sequence[Any] | None
+) -> tuple[QueryQuerySet, str]:
+    """Return the queries with these keys, or without keys those that filters choose; and how they were chosen."""
+    if keys is not None:
+        return queries_of(campaign, None).filter(pk__in=keys), "ticked in the list"
+    choices = QUERIES.choices(params)
+    found: Any = choices.chosen(queries_of(campaign, choices.filters.get("show", "")))
+    return found, choices.words or "all queries"
 
 
 def states_of_queries(campaign: Campaign, choices: Choices) -> list[tuple[str, str, int, bool]]:
