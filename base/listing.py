@@ -26,7 +26,6 @@ from django.http import HttpResponseBase, QueryDict, StreamingHttpResponse
 from base.text import csv_lines, harmless
 
 ON_A_PAGE = 50
-MOST_COUNTED = 10_000  # rows; of more a page says “more than”
 ROWS_AT_A_TIME = 500  # of a CSV file
 LONGEST_CURSOR = 500  # characters
 # What an unknown value is taken for by a heading that sorts, so that it comes last: above all others, or below.
@@ -59,6 +58,7 @@ class Listing:
     filters: Mapping[str, Choose]  # what each field of the form does with the rows
     usual: str = "pk"  # the field that rows are sorted by unless a heading is chosen
     show: Callable[[list[Any]], list[Any]] = list  # makes of some rows what the columns read
+    most_counted: int = 10_000  # rows; of more a page says “more than”
 
     def choices(self, params: Mapping[str, Any]) -> Choices:
         """Return what an address, or a dictionary of filters, asks for."""
@@ -124,7 +124,7 @@ class Choices:
     def part(self, rows: Rows) -> Part:
         """Return the part of the list that the address asks for."""
         found = self.chosen(rows)
-        total = found.order_by()[: MOST_COUNTED + 1].count()
+        total = found.order_by()[: self.listing.most_counted + 1].count()
         ordered, order = self.ordered(found)
         after = self.params.get("after", "")
         if after:
@@ -207,14 +207,15 @@ class Part:
     choices: Choices
     lines: list[Any]  # what the columns read
     keys: list[int]  # of the lines
-    total: int  # rows that are chosen, up to MOST_COUNTED and one
+    total: int  # rows that are chosen, up to one more than are counted
     after: str  # where the next part begins; empty at the end
     is_first: bool
 
     @property
     def number(self) -> str:
         """How many rows are chosen, in words."""
-        return f"{self.total:,}" if self.total <= MOST_COUNTED else f"more than {MOST_COUNTED:,}"
+        most = self.choices.listing.most_counted
+        return f"{self.total:,}" if self.total <= most else f"more than {most:,}"
 
     def headings(self) -> Iterator[dict[str, Any]]:
         """The headings of the columns, each with the address that sorts by it, if it sorts."""

@@ -12,10 +12,11 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from base.errors import BadValue
-from base.request_fields import text_in
+from base.request_fields import one_of, text_in
 from base.transactions import all_or_nothing
 from campaigns.models import Membership
 
+LISTS = ("queries", "judgements")
 LONGEST_NAME, LONGEST_VIEW = 60, 1000  # characters
 
 
@@ -106,7 +107,7 @@ def keep_view(member: Membership, fields: Mapping[str, Any]) -> SavedView:
         raise BadValue("name", "empty", f"1 to {LONGEST_NAME} characters")
     view, _ = SavedView.objects.update_or_create(
         by=member,
-        listing=text_in(fields, "listing", 20),
+        listing=one_of("listing", fields.get("listing"), LISTS),
         name=name,
         defaults={
             "campaign": member.campaign,

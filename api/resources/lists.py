@@ -12,7 +12,7 @@ from api.resource import CAMPAIGN, Resource
 from judging import access
 from judging.models import Action, ActionRow
 from judging.review import actions
-from reports.models import LONGEST_NAME, LONGEST_VIEW, SavedView, forget_view, keep_view, views_of
+from reports.models import LISTS, LONGEST_NAME, LONGEST_VIEW, SavedView, forget_view, keep_view, views_of
 from reports.tables.costs import ActionCost, action_cost
 from reports.tables.queries import QUERIES, QueryFilters, chosen_queries
 
@@ -120,7 +120,7 @@ class ViewShape(Shape):
 
 
 class NewView(Body):
-    listing = Choice(choices=[QUERIES.key], help_text="the list that it is of")
+    listing = Choice(choices=LISTS, help_text="the list that it is of")
     name = Text(max_length=LONGEST_NAME)
     choices = Text(max_length=LONGEST_VIEW, help_text="filters, order and columns, as in the address of the list")
     shared = Truth(required=False, help_text="whether all who see the campaign have it; only leads share")

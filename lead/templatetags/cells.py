@@ -8,12 +8,18 @@ from typing import Any
 
 from django import template
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
+from django.utils.timezone import localtime
 
 from base.listing import Column
 from base.templatetags.figures import UNKNOWN, decimals, plain
+from campaigns.models import Membership
+from judging.models import Judgement
+from reports.tables.batch import named
+from reports.tables.judgements import Line
 from reports.tables.queries import QueryRow
 
 register = template.Library()
@@ -43,6 +49,32 @@ def _squares(row: QueryRow) -> SafeString:
     )
 
 
+def _query_of(line: Line) -> SafeString:
+    candidate = line.judgement.candidate
+    return format_html('<a class="plain" href="?query={}">{}</a>', candidate.query_id, candidate.query)
+
+
+def _rank(line: Line) -> SafeString:
+    candidate = line.judgement.candidate
+    batch = reverse("batch", args=[candidate.query.campaign.name, candidate.batch_id])
+    rank = format_html('<a href="{}">rank {}</a>', batch, candidate.rank)
+    if not candidate.clip or not candidate.clip.is_ready:
+        return rank
+    return format_html('{} <a href="{}">clip</a>', rank, reverse("clip", args=[candidate.clip.token]))
+
+
+def _worker(judgement: Judgement | None, reader: Membership | None) -> object:
+    if judgement is None or reader is None:
+        return format_html('<span class="quiet">{}</span>', "not yet")
+    who = judgement.annotator.as_worker
+    address = reverse("agreement-annotator", args=[reader.campaign.name, who.worker])
+    return format_html('<a href="{}">{}</a>', address, named(who, reader))
+
+
+def _grade(judgement: Judgement | None) -> object:
+    return format_html('<span class="dot g{0}">{0}</span>', judgement.grade) if judgement else ""
+
+
 CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
     QueryRow: {
         "text": _text,
@@ -50,7 +82,17 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
         "mean": lambda row: decimals(row.query.last_mean, 1),
         "contested": lambda row: UNKNOWN if row.query.contested_share is None else f"{row.query.contested_share:.0%}",
         "similarity": lambda row: decimals(row.query.similarity, 2),
-    }
+    },
+    Line: {
+        "query": _query_of,
+        "rank": _rank,
+        "worker": lambda line: _worker(line.judgement, line.reader),
+        "grade": lambda line: _grade(line.judgement),
+        "other": lambda line: _worker(line.other, line.reader),
+        "other_grade": lambda line: _grade(line.other),
+        "seconds": lambda line: decimals(line.seconds, 1),
+        "submitted": lambda line: date_format(localtime(line.judgement.assignment.submitted), "j M Y, H:i"),
+    },
 }
 
 

@@ -19,6 +19,7 @@ from reports.tables.costs import action_cost
 from reports.tables.queries import chosen_queries
 
 ROWS_NAMED = 20  # of those that were left, on a page
+LISTS = {"queries": "campaign", "judgements": "agreement-judgements"}  # the names of their pages' addresses
 
 
 @require_POST
@@ -81,6 +82,6 @@ def views(request: HttpRequest, name: str) -> HttpResponse:
     if key := request.POST.get("remove"):
         view = forget_view(member, whole("remove", key, digits=KEY))
         messages.success(request, f"The view “{view}” is forgotten.")
-        return redirect("campaign", name=name)
+        return redirect(LISTS[view.listing], name=name)
     view = keep_view(member, request.POST)
-    return redirect(f"{reverse('campaign', args=[name])}?{view.choices}")
+    return redirect(f"{reverse(LISTS[view.listing], args=[name])}?{view.choices}")
