@@ -137,7 +137,7 @@ class Choices:
     def address(self, **changes: Any) -> str:
         """Return the address with some changes, from its question mark on. None leaves a name out."""
         params = self.params.copy()
-        for name in ("after", *changes):
+        for name in ("after", "choose", *changes):
             params.pop(name, None)
         for name, value in changes.items():
             if value not in (None, ""):
@@ -156,11 +156,28 @@ class Choices:
         return self.address(format="csv")
 
     @property
+    def is_choosing(self) -> bool:
+        """Whether the filters and the columns are open to be chosen, as they are while one cannot be read."""
+        return "choose" in self.params or bool(self.form.errors)
+
+    @property
+    def choosing(self) -> str:
+        """The address at which filters and columns are chosen."""
+        return self.address(choose="filters")
+
+    @property
     def kept(self) -> Iterator[tuple[str, str]]:
         """What a form of the filters has to carry besides: the order, and a state chosen elsewhere on the page."""
         for name in ("sort", "show"):
             if value := self.params.get(name):
                 yield name, value
+
+    @property
+    def carried(self) -> Iterator[tuple[str, str]]:
+        """What the search carries besides: the other filters, and the columns."""
+        for name, values in self.params.lists():
+            if (name in self.listing.filters and name not in ("q", "show")) or name == "column":
+                yield from ((name, value) for value in values if value)
 
     @property
     def chips(self) -> Iterator[tuple[str, Any, str]]:

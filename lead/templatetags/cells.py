@@ -10,11 +10,11 @@ from django import template
 from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.timesince import timesince
 from django.utils.timezone import localtime
 
-from base.listing import Column
+from base.listing import Column, Part
 from base.templatetags.figures import UNKNOWN, decimals, plain
 from campaigns.models import Membership
 from judging.models import Judgement
@@ -96,7 +96,6 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
 }
 
 
-@register.filter
 def cell(row: Any, column: Column) -> object:
     """What a row has in a column."""
     if own := CELLS.get(type(row), {}).get(column.key):
@@ -105,3 +104,22 @@ def cell(row: Any, column: Column) -> object:
     if isinstance(value, datetime):
         return format_html('<span class="when">{}</span>', f"{timesince(value, depth=1)} ago")
     return plain(value)
+
+
+@register.simple_tag
+def list_rows(listed: Part, ticks: object) -> SafeString:
+    """Write the rows of a list, which is faster here than in a template, cell by cell."""
+    columns = [(column, ' class="n"' if column.is_number else "") for column in listed.choices.columns]
+    box = '<td class="ticks"><input type="checkbox" name="row" value="{}" aria-label="Tick {}"></td>'
+    return mark_safe(  # noqa: S308 - of parts that are escaped
+        "".join(
+            "<tr>"
+            + (format_html(box, line.pk, line) if ticks else "")
+            + "".join(
+                format_html('<td{} data-label="{}">{}</td>', mark_safe(look), column.label, cell(line, column))  # noqa: S308
+                for column, look in columns
+            )
+            + "</tr>"
+            for line in listed.lines
+        )
+    )

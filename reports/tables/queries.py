@@ -12,30 +12,40 @@ from django.db.models import Case, Count, Exists, F, FloatField, OuterRef, Q, Qu
 from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
 
+from base.database import counts_for
 from base.listing import NUMBERS, TIMES, Choices, Column, Listing
 from base.text import storable
 from campaigns.models import Campaign
 from judging.models import Assignment, Batch, Kind, Query, Review
-from judging.models.pool import QueryQuerySet
+from judging.models.pool import BatchQuerySet, QueryQuerySet
 from judging.review.reviewing import Recommendation, recommendations
 from judging.work.claiming import stuck_batches, without_annotators
 
-
-def _has(batches: QuerySet[Batch]) -> Q:
-    """Queries with such a batch; of these there are few at a time."""
-    return Q(pk__in=batches.values("query"))
-
-
 OPEN = Batch.objects.filter(state=Batch.State.OPEN)
+# The batches by which queries are in a state; of these there are few at a time.
+BATCHES_IN_STATES: dict[str, BatchQuerySet] = {
+    "review": Batch.objects.to_review(),
+    "work": OPEN.filter(taken__gt=0),
+    "contested": OPEN.filter(round=2),
+    "stuck": stuck_batches(),
+    "waiting": without_annotators(),
+}
+
+
+def _has(state: str) -> Q:
+    """Queries of the pool with such a batch."""
+    return IN_POOL & Q(pk__in=BATCHES_IN_STATES[state].values("query"))
+
+
 IN_POOL = Q(withdrawn__isnull=True)
 # Each state's words, and which of the pool's queries are in it.
 STATES_OF_QUERIES: dict[str, tuple[str, Q]] = {
     "": ("All queries", IN_POOL),
-    "review": ("To review", IN_POOL & _has(Batch.objects.to_review())),
-    "work": ("In work", IN_POOL & _has(OPEN.filter(taken__gt=0))),
-    "contested": ("In round two", IN_POOL & _has(OPEN.filter(round=2))),
-    "stuck": ("Stuck in round two", IN_POOL & _has(stuck_batches())),
-    "waiting": ("Nobody left to judge", IN_POOL & _has(without_annotators())),
+    "review": ("To review", _has("review")),
+    "work": ("In work", _has("work")),
+    "contested": ("In round two", _has("contested")),
+    "stuck": ("Stuck in round two", _has("stuck")),
+    "waiting": ("Nobody left to judge", _has("waiting")),
     "closed": ("Closed", IN_POOL & Q(closed=True)),
     "withdrawn": ("Withdrawn", Q(withdrawn__isnull=False)),
 }
@@ -139,7 +149,7 @@ QUERIES = Listing(
 
 def queries_of(campaign: Campaign, state: str | None = "") -> QueryQuerySet:
     """Return the queries of a campaign's pool in a state, or with None in any, with what their list sorts by."""
-    rows = Query.objects.filter(campaign=campaign, kind=Kind.POOL).select_related("campaign")
+    rows: QueryQuerySet = campaign.queries.filter(kind=Kind.POOL)  # each knows the campaign without reading it
     rows = rows if state is None else rows.filter(STATES_OF_QUERIES[state][1])
     annotated: QueryQuerySet = rows.annotate(contested_share=_share("contested"))
     return annotated
@@ -158,14 +168,24 @@ def chosen_queries(
 
 def states_of_queries(campaign: Campaign, choices: Choices) -> list[tuple[str, str, int, bool]]:
     """Each state's address, words and number of queries, and whether it is chosen. Rare ones only where some are."""
-    numbers = {f"n_{key}": Count("pk", filter=which) for key, (_, which) in STATES_OF_QUERIES.items()}
-    found = campaign.queries.filter(kind=Kind.POOL).aggregate(**numbers)
-    chosen = choices.filters.get("show", "")
+    found, chosen = numbers_in_states(campaign.pk), choices.filters.get("show", "")
     return [
-        (choices.address(show=key), words, found[f"n_{key}"], key == chosen)
+        (choices.address(show=key), words, found[key], key == chosen)
         for key, (words, _) in STATES_OF_QUERIES.items()
-        if found[f"n_{key}"] or key not in RARE
+        if found[key] or key not in RARE
     ]
+
+
+def _numbers_in_states() -> dict[str, Any]:
+    own = Query.objects.filter(campaign=OuterRef("pk"), kind=Kind.POOL)
+    numbers = {key: number_of(own.filter(which)) for key, (_, which) in STATES_OF_QUERIES.items()}
+    for state, batches in BATCHES_IN_STATES.items():
+        of_campaign = batches.filter(campaign=OuterRef("pk"), kind=Kind.POOL, query__withdrawn=None)
+        numbers[state] = number_of(of_campaign, Count("query", distinct=True))
+    return numbers
+
+
+numbers_in_states = counts_for(Campaign, _numbers_in_states)
 
 
 ADVICE = {Review.Verdict.SECOND: "second batch", Review.Verdict.CLOSE: "close"}
@@ -210,9 +230,10 @@ class QueryRow:
 
 def query_rows(queries: list[Query]) -> list[QueryRow]:
     """One row for each query, with its batches; of each number the edition that is in work, or the newest."""
-    batches = Batch.objects.filter(query__in=queries).select_related("query__campaign")
+    by_key = {query.pk: query for query in queries}
     newest: dict[tuple[int, int], Batch] = {}
-    for batch in batches.order_by("query", "number", "edition"):
+    for batch in Batch.objects.filter(query__in=by_key).order_by("query", "number", "edition"):
+        batch.query = by_key[batch.query_id]
         other = newest.get((batch.query_id, batch.number))
         if other is None or other.is_done:
             newest[batch.query_id, batch.number] = batch
@@ -253,7 +274,7 @@ def at_a_glance(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
     )
 
 
-def number_of(rows: QuerySet[Any]) -> Coalesce:
-    """How many rows, as a subquery."""
-    counted = rows.order_by().annotate(all=F("pk") * 0).values("all").annotate(n=Count("pk")).values("n")
+def number_of(rows: QuerySet[Any], count: Count | None = None) -> Coalesce:
+    """How many rows, as a subquery; or what else is to be counted of them."""
+    counted = rows.order_by().annotate(all=F("pk") * 0).values("all").annotate(n=count or Count("pk")).values("n")
     return Coalesce(Subquery(counted), 0)
