@@ -38,12 +38,12 @@ def _squares(row: QueryRow) -> SafeString:
     if not row.batches:
         return format_html('<span class="quiet">{}</span>', "not ranked yet")
     square = '<a class="square {0}" href="{1}" title="Batch {2}: {3}">{2}<span class="hidden">: {3}</span></a>'
-    name = row.query.campaign.name
+    address = reverse("batch", args=[row.query.campaign.name, 0])
     return format_html_join(
         "",
         square,
         (
-            (each.look, reverse("batch", args=[name, each.batch.pk]), each.batch.number, each.words)
+            (each.look, address.replace("/0/", f"/{each.batch.pk}/"), each.batch.number, each.words)
             for each in row.batches
         ),
     )
