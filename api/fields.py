@@ -150,6 +150,17 @@ class Body(Shape):
 class Query(Body):
     """What stands behind the question mark of an address, as text: each field once, written as the document says."""
 
+    def made_of(self, source: Any, name: str, path: str, help_text: str | None) -> serializers.Field:
+        """Return the field that reads what a field of a list's filters takes, with its limits and choices."""
+        field = source.base_fields[path]
+        options = {"required": False, "help_text": help_text or field.help_text or field.label}
+        if isinstance(field, forms.ChoiceField):
+            choices: Any = field.choices
+            return serializers.ChoiceField([key for key, _ in choices if key], **options)
+        kind = next((FILTERED[each] for each in type(field).__mro__ if each in FILTERED), Text)
+        limits = {name: getattr(field, name, None) for name in ("min_value", "max_value", "max_length")}
+        return kind(**{name: limit for name, limit in limits.items() if limit is not None} | options)
+
     def to_internal_value(self, data: Any) -> Any:
         faults = {name: self._faults(self.fields[name], data.getlist(name)) for name in data if name in self.fields}
         if any(faults.values()):
@@ -240,6 +251,11 @@ def _kind_of(kind: type) -> type[serializers.Field]:
     return next((COLUMNS[each] for each in kind.__mro__ if each in COLUMNS), serializers.CharField)
 
 
+FILTERED: dict[type, type[serializers.Field]] = {
+    forms.BooleanField: serializers.BooleanField,
+    forms.FloatField: serializers.FloatField,
+    forms.IntegerField: serializers.IntegerField,
+}
 TAKEN: dict[type, type[serializers.Field]] = {
     models.BooleanField: Truth,
     models.IntegerField: Whole,

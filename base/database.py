@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache, partial
 from typing import Any
 
@@ -125,3 +125,34 @@ class SessionStore(db.SessionStore):
             return {}
         data: dict[str, Any] = self.decode(row[0])
         return data
+
+
+ANY_ROW = 2**62 - 57  # stands for a row's key in a statement that is compiled for all rows
+
+
+def counts_for(model: type[models.Model], counts: Callable[[], dict[str, Any]]) -> Callable[[int], dict[str, int]]:
+    """Return a function that counts what belongs to one row of a model, given its key, in one statement.
+
+    Django takes longer to make such a statement of ten subqueries than the database takes to answer it, and only the
+    key ever differs. So it is made once.
+
+    Parameters
+    ----------
+    counts
+        Makes the subqueries, each of which has one whole number, by name. They know the row as `OuterRef("pk")`.
+    """
+
+    @cache
+    def statement() -> tuple[list[str], str, tuple[Any, ...]]:
+        named = counts()
+        rows = model._base_manager.filter(pk=ANY_ROW).values_list(*named.values())
+        return list(named), *rows.query.sql_with_params()
+
+    def count(key: int) -> dict[str, int]:
+        names, sql, params = statement()
+        with connection.cursor() as cursor:
+            cursor.execute(sql, [key if param == ANY_ROW else param for param in params])
+            row = cursor.fetchone()
+        return dict(zip(names, row, strict=True)) if row else dict.fromkeys(names, 0)
+
+    return count

@@ -84,6 +84,7 @@ def addresses(name: str) -> dict[str, str]:
     assert person is not None
     found = {each: reverse(each, args=[name]) for each in PLAIN}
     found |= {f"desk, {params}": f"{found['campaign']}?{params}" for params in ASKED}
+    found[BARE] = reverse("account")
     found |= {each: reverse(each, args=[name, person.worker]) for each in ("person", "agreement-annotator")}
     found |= {"batch": reverse("batch", args=[name, done.pk]), "campaigns": reverse("campaigns")}
     found["fastest first"] = reverse("check-pairs", args=[name, person.worker, "speed"])
@@ -100,7 +101,8 @@ def addresses(name: str) -> dict[str, str]:
     return found
 
 
-ASKED = ("show=review", "page=90", "q=waves")
+BARE = "a bare page"  # for a person who is signed in; the others are compared with it
+ASKED = ("show=review", "q=waves", "sort=-contested&mean_from=2", "worker=3&sort=mean&discarded=on")
 PLAIN = (
     *("campaign", "reviews", "flags", "reopenings"),
     *("people", "hours", "checks", "messages"),

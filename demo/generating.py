@@ -26,6 +26,7 @@ from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
 from judging.models import Assignment, Batch, Candidate, Judgement, Query, Review, Revision
 from judging.order import place
+from judging.summaries import summarize
 from metrics import Run
 
 MOMENTS_OF_A_VIDEO = 5
@@ -144,6 +145,7 @@ def store_queries(queries: list[Query], pool: Callable[[Query], list[Candidate]]
     store(batches)
     store(candidates)
     made.store()
+    summarize(query.pk for query in queries)
 
 
 def _candidates(query: Query, moments: list[Moment], chance: random.Random) -> Iterator[Candidate]:

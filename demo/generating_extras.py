@@ -18,6 +18,7 @@ from judging.quality.checks import hidden
 from judging.quality.exam import mark_waiting, set_exam
 from judging.review.decisions import adjudicate
 from judging.review.reopening import reopen, scope_of_batch
+from judging.summaries import summarize
 
 HIDDEN = 2  # places of a batch
 CHECKED, MOST_CHECKED = 2.0, 4000  # assignments in which something is hidden: for each query, and in all
@@ -55,6 +56,7 @@ def _flags(campaign: Campaign, number: int) -> None:
         Flag.objects.create(assignment=judgement.assignment, candidate=candidate, reason=Flag.Reason.CLIP)
         candidate.settle(1, candidate.counted_grades(1))
         candidate.save()
+        summarize([candidate.query_id])
 
 
 def _checks(campaign: Campaign, number: int, chance: random.Random) -> None:

@@ -33,7 +33,7 @@ from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.clips import FOR_CORPUS_PAGE
 from corpus.models import Clip
 from judging.drafts.changes import must_be_open
-from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Practice, Query, Question, Review
+from judging.models import Action, Assignment, Batch, Candidate, Example, Flag, Kind, Practice, Query, Question, Review
 from judging.models.sitting import exam_batches
 from judging.pool.clips import SEARCH
 from judging.quality.exam import pairs_that_came_back
@@ -65,6 +65,12 @@ def batch(member: Membership, pk: int) -> Batch:
 
 def exam_batch(member: Membership, pk: int) -> Batch:
     return get_object_or_404(exam_batches(member.campaign).select_related("query__campaign"), pk=pk)
+
+
+def action(member: Membership, pk: int) -> Action:
+    """Return what a lead of the member's campaign has done, or prepared, for many queries at once."""
+    actions = member.campaign.actions.select_related("lead__user", "undone_by__user", "campaign")
+    return get_object_or_404(actions, pk=pk)
 
 
 def candidate(member: Membership, pk: int) -> Candidate:

@@ -14,7 +14,7 @@ from base.transactions import snapshot
 from campaigns.models import Campaign
 from judging import order
 from judging.consensus import RULE
-from judging.models import Adjudication, Assignment, Batch, Candidate, Judgement, Kind, Review, Revision
+from judging.models import Adjudication, Assignment, Batch, Candidate, Judgement, Kind, Query, Review, Revision
 from judging.models.pool import ANNOTATORS
 from judging.models.states import CLAIMED, AssignmentState
 from judging.pool.clips import cut_clips
@@ -22,6 +22,7 @@ from judging.pool.queries import wording
 from judging.pool.selection import caption_id
 from judging.review.decisions import ADJUDICATED
 from judging.review.frontier import frontier
+from judging.summaries import QUERIES_AT_A_TIME, summaries
 
 Outcome = Candidate.Outcome
 Findings = Iterator[str]
@@ -236,6 +237,22 @@ def same_imported_consensus(campaign: Campaign) -> Findings:
             yield wrong
 
 
+def kept_numbers(campaign: Campaign) -> Findings:
+    """Check the numbers that queries and batches keep of their candidates."""
+    claimed = campaign.queries.filter(kind__in=CLAIMED)
+    keys = list(claimed.order_by("pk").values_list("pk", flat=True))
+    for first in range(0, len(keys), QUERIES_AT_A_TIME):
+        some = keys[first : first + QUERIES_AT_A_TIME]
+        of_queries, of_batches = summaries(some)
+        for query in Query.objects.filter(pk__in=some):
+            if wrong := [name for name, number in of_queries[query.pk].items() if getattr(query, name) != number]:
+                yield f"query {query.pk} keeps another number than its candidates make: {', '.join(wrong)}"
+        for batch in Batch.objects.filter(query__in=some):
+            right = of_batches[batch.query_id, batch.number]
+            if wrong := [name for name, number in right.items() if getattr(batch, name) != number]:
+                yield f"batch {batch.pk} keeps another number than its candidates make: {', '.join(wrong)}"
+
+
 def leads_word(campaign: Campaign) -> Findings:
     yield from _reviews(campaign)
     yield from _editions(campaign)
@@ -340,6 +357,7 @@ INVARIANTS = [
     Invariant(12, "The lead's word holds until it is undone, and is no consensus", leads_word),
     Invariant(13, "Every drawn query has its own caption first, at similarity 1", own_caption_first),
     Invariant(17, "Hidden places hold copies of pairs of the same query, and never count", hidden_places),
+    Invariant(18, "Queries and batches keep the numbers that their candidates make", kept_numbers),
     Invariant(14, "Queries have the places that were drawn, and the frontier is where it is said to be", drawn_order),
 ]
 
@@ -347,7 +365,7 @@ INVARIANTS = [
 # Apps above this one add theirs to both lists.
 INVARIANTS_OF_IMPORTED = [
     Invariant(8, "The same judgements give the same consensus", same_imported_consensus),
-    INVARIANTS[-1],
+    *INVARIANTS[-2:],
 ]
 
 

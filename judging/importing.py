@@ -17,6 +17,7 @@ from judging.consensus import consensus
 from judging.models import Assignment, Batch, Candidate, Judgement, Query
 from judging.models.pool import ANNOTATORS
 from judging.ratings import Pair, Ratings
+from judging.summaries import summarize
 
 Rater = tuple[str, int]  # a worker, and how often the worker had rated the same pair before
 
@@ -103,6 +104,7 @@ def _candidates(
             candidates[pair.pair_id] = candidate
     store(batches)
     store(candidates.values())
+    summarize(query.pk for query in queries.values())
     return candidates
 
 

@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from lead.views import (
+    actions,
     agreement,
     campaigns,
     captions,
@@ -19,6 +20,10 @@ from lead.views import (
 
 of_campaign = [
     path("", campaigns.desk, name="campaign"),
+    path("actions/prepare", actions.prepare, name="action-prepare"),
+    path("actions/<int:pk>/", actions.detail, name="action"),
+    path("actions/<int:pk>/change", actions.change, name="action-change"),
+    path("views", actions.views, name="saved-views"),
     path("jobs", campaigns.jobs, name="campaign-jobs"),
     path("frontier/", campaigns.frontier_page, name="frontier"),
     path("work/", work.campaign, name="campaign-work"),

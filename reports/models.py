@@ -1,10 +1,23 @@
-"""Summaries, which a job computed and stored, and periods whose pay a lead approved."""
+"""Summaries, which a job computed and stored; periods whose pay a lead approved; views of lists that were saved."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+
+from base.errors import BadValue
+from base.request_fields import one_of, text_in
+from base.transactions import all_or_nothing
+from campaigns.models import Membership
+
+LISTS = ("queries", "judgements")
+LONGEST_NAME, LONGEST_VIEW = 60, 1000  # characters
 
 
 class Summary(models.Model):
@@ -61,3 +74,59 @@ class ApprovedDay(models.Model):
 
     def __str__(self) -> str:
         return f"{self.day} of {self.member_id}"
+
+
+class SavedView(models.Model):
+    """Filters, order and columns of a list under a name: a person's own, or for all who see the campaign."""
+
+    campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="saved_views")
+    listing = models.CharField(max_length=20, help_text="the kind of list")
+    name = models.CharField(max_length=LONGEST_NAME)
+    by = models.ForeignKey("campaigns.Membership", models.CASCADE, related_name="saved_views")
+    is_shared = models.BooleanField(default=False)
+    choices = models.CharField(max_length=LONGEST_VIEW, help_text="as in the address of the list")
+
+    class Meta:
+        ordering = ["name", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["by", "listing", "name"], name="one_view_of_a_name_for_each_person")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@all_or_nothing
+def keep_view(member: Membership, fields: Mapping[str, Any]) -> SavedView:
+    """Keep a view under its name, in place of the member's own of that name. Only leads share views.
+
+    Raise BadValue if a field is wrong.
+    """
+    name, choices = text_in(fields, "name", LONGEST_NAME), text_in(fields, "choices", LONGEST_VIEW)
+    if not name:
+        raise BadValue("name", "empty", f"1 to {LONGEST_NAME} characters")
+    view, _ = SavedView.objects.update_or_create(
+        by=member,
+        listing=one_of("listing", fields.get("listing"), LISTS),
+        name=name,
+        defaults={
+            "campaign": member.campaign,
+            "choices": choices,
+            "is_shared": bool(fields.get("shared")) and member.may_review,
+        },
+    )
+    return view
+
+
+def views_of(member: Membership) -> models.QuerySet[SavedView]:
+    """Return the views of lists that the member has: those of their own, and those that leads share."""
+    return SavedView.objects.filter(Q(by=member) | Q(is_shared=True), campaign=member.campaign_id)
+
+
+def forget_view(member: Membership, key: int) -> SavedView:
+    """Delete a view of the member's own, or as a lead one that is shared. Any other raises a 404."""
+    view = get_object_or_404(views_of(member), pk=key)
+    if view.by_id != member.pk and not member.may_review:
+        raise Http404
+    view.delete()
+    return view

@@ -18,8 +18,10 @@ from campaigns.models import Campaign, Membership
 from corpus.models import Moment
 from jobs.running import work_off
 from judging.models import Assignment, Batch, Candidate, Judgement, Query, Revision
+from judging.models.pool import CandidateQuerySet
 from judging.pool import opening
 from judging.review.reopening import reopen_all_of
+from judging.summaries import summarize
 from judging.work import claiming, grading, submitting
 from judging.work.places import assignment_data
 
@@ -109,6 +111,13 @@ def settle(batch: Batch, first: Membership, second: Membership, last: int = 1) -
     for annotator in (first, second):
         judge_all(claim(annotator), lambda candidate: 4 if candidate.rank <= 10 else last)
     batch.refresh_from_db()
+
+
+def regrade(candidates: CandidateQuerySet, **fields: Any) -> None:
+    """Change candidates as if their judgements had led to that."""
+    queries: list[Any] = list(candidates.values_list("query", flat=True))
+    candidates.update(**fields)
+    summarize(queries)
 
 
 def began(assignment: Assignment, seconds: float) -> Assignment:

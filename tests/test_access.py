@@ -28,12 +28,27 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from campaigns.models import CacheEntry, Campaign, Delivery, Draft, Guideline, Membership, Message, Upload, Webhook
 from corpus.models import Clip, Corpus, Moment
 from jobs.models import Job
-from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Practice, Query, Question, Review, Sitting
+from judging.models import (
+    Action,
+    Assignment,
+    Batch,
+    Candidate,
+    Example,
+    Flag,
+    Kind,
+    Practice,
+    Query,
+    Question,
+    Review,
+    Sitting,
+)
 from judging.pool.ranking import rank_candidates
 from judging.review import reviewing
+from judging.review.actions import prepare
 from judging.work import submitting
 from releases.freezing import freeze
 from releases.models import Release, TrainingSet
+from reports.models import SavedView
 from retrieval.models import Rewording, Substitution
 from runs.models import (
     Arrival,
@@ -148,6 +163,10 @@ MATRIX = {
     "cast-draft": ("POST", 302, 404, 404, 404, 404, 302),
     "campaign": ("GET", 302, 404, 404, 404, 200, 200),
     "campaign-jobs": ("GET", 302, 404, 404, 404, 200, 200),
+    "action-prepare": ("POST", 302, 404, 404, 404, 404, 302),
+    "action": ("GET", 302, 404, 404, 404, 200, 200),
+    "action-change": ("POST", 302, 404, 404, 404, 404, 302),
+    "saved-views": ("POST", 302, 404, 404, 404, 302, 302),
     "frontier": ("GET", 302, 404, 404, 404, 200, 200),
     "campaign-work": ("GET", 302, 404, 404, 404, 200, 200),
     "corpus-work": ("GET", 302, 404, 404, 404, 200, 200),
@@ -285,6 +304,12 @@ MATRIX = {
     "api-batch-open": ("POST", 401, 404, 404, 404, 404, 200),
     "api-review": ("PUT", 401, 404, 404, 404, 404, 200),
     "api-grade": ("PUT", 401, 404, 404, 404, 404, 409),  # let in, but there is a consensus to come
+    "api-actions": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-action": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-action-begun": ("PUT", 401, 404, 404, 404, 404, 202),
+    "api-action-undone": ("PUT", 401, 404, 404, 404, 404, 409),  # it has not ended yet
+    "api-views": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-view": ("DELETE", 401, 404, 404, 404, 404, 204),
     "api-accept": ("POST", 401, 404, 404, 404, 404, 200),
     "api-reviews": ("GET", 401, 404, 404, 404, 200, 200),
     "api-flags": ("GET", 401, 404, 404, 404, 200, 200),
@@ -492,6 +517,9 @@ ALSO = {
     "api-training-sets": ("POST", 401, 404, 404, 404, 404, 202),
     "api-systems": ("POST", 401, 404, 404, 404, 202, 202),
     "api-system": ("DELETE", 401, 404, 404, 404, 204, 204),
+    "api-actions": ("POST", 401, 404, 404, 404, 404, 201),
+    "api-action": ("DELETE", 401, 404, 404, 404, 404, 204),
+    "api-views": ("POST", 401, 404, 404, 404, 201, 201),
     "api-webhooks": ("POST", 401, 404, 404, 404, 404, 422),  # let in, but the settings name no host
     "api-flag": ("DELETE", 401, 400, 400, 400, 400, 400),  # its fence is part of the address
     "webhooks": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but the settings name no host
@@ -739,6 +767,20 @@ def predictions_file(held: Assignment) -> PredictionsFile:
     return PredictionsFile.objects.get_or_create(predictor=predictor(held), defaults=about)[0]
 
 
+def action(held: Assignment) -> Action:
+    """What a lead has prepared for one query."""
+    campaign = held.batch.query.campaign
+    leo, _ = User.objects.get_or_create(username="leo")
+    lead = campaign.add_member(leo, "lead")
+    return campaign.actions.first() or prepare(lead, "close", Query.objects.filter(pk=held.batch.query_id))
+
+
+def saved_view(held: Assignment) -> SavedView:
+    about = {"campaign": held.annotator.campaign, "is_shared": True, "choices": "mean_from=3"}
+    lead = action(held).lead
+    return SavedView.objects.get_or_create(by=lead, listing="queries", name="Shared", defaults=about)[0]
+
+
 def researcher(held: Assignment) -> Membership:
     user, _ = User.objects.get_or_create(username="rio")
     return held.annotator.campaign.add_member(user, "researcher")
@@ -777,6 +819,11 @@ def trained_system(held: Assignment) -> TrainedSystem:
 OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "read-message": lambda held: [letter(held).pk],
     "check-pairs": lambda held: [worker(held), "all"],
+    **dict.fromkeys(
+        ("action", "action-change", "api-action", "api-action-begun", "api-action-undone"),
+        lambda held: [action(held).pk],
+    ),
+    "api-view": lambda held: [saved_view(held).pk],
     "batch": lambda held: [held.batch_id],
     "review": lambda held: [held.batch_id],
     "batch-open": lambda held: [held.batch_id],
@@ -1069,6 +1116,11 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["api-search"] = {"q": "a door"}
     bodies["api-system-search"] = bodies["api-search"]
     bodies["api-systems"] = {"system": "chance", "name": "drawn", "features": "descriptor"}
+    bodies["action-prepare"] = {"verb": "close", "which": "ticked", "row": str(batch.query_id)}
+    bodies["action-change"] = {"change": "begin"}
+    bodies["saved-views"] = {"listing": "queries", "name": "Worst", "choices": "mean_from=3"}
+    bodies["api-actions"] = {"verb": "close", "queries": [batch.query_id]}
+    bodies["api-views"] = bodies["saved-views"]
     bodies["api-accept"] = {"seen": [{"batch": batch.pk, "verdict": "close", "mean": 1.0}]}
     bodies["api-withdrawal"] = bodies["withdraw"]
     bodies["api-flag-handled"] = bodies["handle-flag"]

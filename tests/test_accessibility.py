@@ -71,7 +71,7 @@ STRANGERS = {
 }
 OWN = ["/account/confirm", "/account/second-factor/codes/new"]
 LEADS = ["/campaigns/films/examples/", "/campaigns/films/", "/campaigns/early/exam/"]
-LEADS += ["/campaigns/early/exam/people/1/", "/campaigns/early/questions/"]
+LEADS += ["/campaigns/early/exam/people/1/", "/campaigns/early/questions/", "/campaigns/films/actions/1/"]
 LEADS += ["/campaigns/films/search/?q=Somebody+waves.", "/campaigns/films/systems/1/search?q=Somebody+waves."]
 
 
@@ -115,6 +115,8 @@ words = [["Olga", "a woman"]]
 Rewording.objects.create(before=moment.description, after="A woman.", state="verified", replaced=words, **said)
 CastName.objects.create(corpus=corpus, name="Olga", phrase="woman", count=2, contexts=["Olga waves."])
 hook = Webhook.objects.create(campaign=films, address="https://example.org/told", events=["run.scored"], by=mina)
+from judging.review.actions import prepare
+prepare(mina, "close", Query.objects.filter(campaign=films))
 hook.deliveries.create(event="test", body="{}", tries=2, status=503, error="status 503; expected 200 to 299")
 films.write_guideline(mina, "# Look twice\\n\\nThen say what you saw.\\n", 0)
 """

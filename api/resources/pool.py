@@ -22,7 +22,7 @@ from judging.review.reviewing import Recommendation, recommendations
 from releases.models import Release
 from reports.frontier import WHY, Held, held_rows, holding
 from reports.tables.batch import CandidateRow, Editions, GradeRow, candidate_rows
-from reports.tables.queries import FILTERS, SORTS, QueryRow, Table, query_rows
+from reports.tables.queries import QUERIES, QueryFilters, QueryRow, queries_of, query_rows
 from runs.access import enlargement as enlargement_of
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
@@ -55,9 +55,18 @@ class QueryShape(Shape):
     of = (
         QueryRow,
         "id=query.pk query_id=query.query_id text=query.text split=query.split closed=query.closed "
-        "withdrawn=query.withdrawn",
+        "withdrawn=query.withdrawn pairs=query.pairs settled=query.settled contested=query.contested "
+        "discarded=query.discarded flagged=query.flagged mean=query.last_mean similarity=query.similarity "
+        "changed=query.changed",
     )
-    helps = {"query_id": "the id in runs and qrels"}
+    helps = {
+        "query_id": "the id in runs and qrels",
+        "pairs": "its candidates in batches",
+        "contested": "those that went to round two",
+        "mean": "of the final grades among the last five of its last batch with grades",
+        "similarity": "of rank 1",
+        "changed": "when somebody last submitted a batch of it",
+    }
     withdrawn_for = serializers.CharField(
         source="query.withdrawn_for", help_text="query or judged; empty if it is not withdrawn"
     )
@@ -103,17 +112,17 @@ def _named(grade: GradeRow, reader: Membership) -> dict[str, str]:
 
 
 class QueriesAsked(PageQuery):
-    show = serializers.ChoiceField([name for name in FILTERS if name], required=False)
-    sort = serializers.ChoiceField([name for name in SORTS if name], required=False)
-    q = Text(required=False, max_length=200, help_text="words of the query, or its id in runs")
+    of = QueryFilters, " ".join(QUERIES.filters)
+    sort = serializers.ChoiceField(QUERIES.sorts, required=False, help_text="a column; the largest first after “-”")
 
 
 class Queries(Resource, at=f"{CAMPAIGN}/queries", name="queries"):
     @reads(Page(QueryShape), query=QueriesAsked)
     def get(self) -> Any:
         """The queries of the pool."""
-        table = Table.from_params(self.params)
-        return Rows(table.queries(self.member.campaign), table.order, _with_batches)
+        choices = QUERIES.choices(self.request.query_params)
+        state = choices.filters.get("show", "")
+        return Rows(*choices.ordered(choices.chosen(queries_of(self.member.campaign, state))), _with_batches)
 
 
 def _with_batches(queries: list[PoolQuery]) -> list[With]:

@@ -16,7 +16,7 @@ from judging.models import Flag, Reopening, Review
 from judging.review import reviewing
 from judging.review.decisions import ACTIONS, adjudicate, withdraw_adjudication
 from judging.review.reopening import reopen, reopen_work
-from reports.tables.reopening_cost import Cost, cost_of
+from reports.tables.costs import Cost, cost_of
 
 LARGEST = 10**18 - 1  # a primary key
 

@@ -8,6 +8,8 @@ from judging.models.judgement import Revision as Revision
 from judging.models.pool import Batch as Batch
 from judging.models.pool import Candidate as Candidate
 from judging.models.pool import Query as Query
+from judging.models.review import Action as Action
+from judging.models.review import ActionRow as ActionRow
 from judging.models.review import Adjudication as Adjudication
 from judging.models.review import Example as Example
 from judging.models.review import Reopening as Reopening

@@ -84,6 +84,16 @@ class Query(models.Model):
     withdrawn = models.DateTimeField(null=True, help_text="when a lead took it out of the campaign")
     withdrawn_for = models.CharField(max_length=10, choices=WithdrawnFor.choices, blank=True)
     withdrawn_why = models.CharField(max_length=500, blank=True)
+    # Of its candidates in batches, kept by `summarize` for lists that sort and filter by them.
+    pairs = models.PositiveSmallIntegerField(default=0, help_text="candidates in batches")
+    settled = models.PositiveSmallIntegerField(default=0)
+    contested = models.PositiveSmallIntegerField(default=0, help_text="those that went to round two")
+    discarded = models.PositiveSmallIntegerField(default=0)
+    flagged = models.PositiveSmallIntegerField(default=0)
+    last_mean = models.FloatField(null=True, help_text="of the last five of its last batch with grades")
+    ranked = models.PositiveIntegerField(default=0, help_text="the last rank of its ranking")
+    similarity = models.FloatField(null=True, help_text="of rank 1")
+    changed = models.DateTimeField(null=True, help_text="when somebody last submitted a batch of it")
 
     objects = QueryQuerySet.as_manager()
 
@@ -276,6 +286,13 @@ class Batch(models.Model):
         db_persist=True,
         help_text="whether a slot is free",
     )
+    # Of the candidates of all its editions, kept by `summarize` as those of the query are.
+    pairs = models.PositiveSmallIntegerField(default=0, help_text="candidates")
+    settled = models.PositiveSmallIntegerField(default=0)
+    contested = models.PositiveSmallIntegerField(default=0, help_text="those that went to round two")
+    discarded = models.PositiveSmallIntegerField(default=0)
+    flagged = models.PositiveSmallIntegerField(default=0)
+    last_mean = models.FloatField(null=True, help_text="of the final grades among the last five")
 
     objects = BatchQuerySet.as_manager()
 

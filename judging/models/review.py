@@ -141,3 +141,53 @@ class Example(models.Model):
 
     def __str__(self) -> str:
         return f"{self.grade}: {self.query}"
+
+
+class Action(models.Model):
+    """Something that a lead has done to many rows of a list at once, and can undo as one."""
+
+    campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="actions")
+    lead = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="actions")
+    verb = models.CharField(max_length=20)
+    argument = models.CharField(max_length=100, blank=True, help_text="what some verbs need, such as a group's name")
+    chosen = models.CharField(max_length=500, blank=True, help_text="the filters that chose the rows, in words")
+    reason = models.CharField(max_length=500, blank=True)
+    at = models.DateTimeField(db_default=Now(), help_text="when it was prepared")
+    begun = models.DateTimeField(null=True, help_text="when the lead said to go on; nothing happens before")
+    ended = models.DateTimeField(null=True)
+    undone = models.DateTimeField(null=True, help_text="when a lead said to undo it")
+    undone_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
+    undone_ended = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(ended=None) | Q(begun__isnull=False), name="what_has_ended_was_begun"),
+            models.CheckConstraint(condition=Q(undone=None) | Q(ended__isnull=False), name="what_is_undone_has_ended"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.verb}, {self.rows.count():,} rows"
+
+
+class ActionRow(models.Model):
+    """One row of an action, and what became of it."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        DONE = "done"
+        LEFT = "left", "left as it was"
+        UNDONE = "undone"
+        KEPT = "kept", "not undone"
+
+    action = models.ForeignKey(Action, models.CASCADE, related_name="rows")
+    row = models.BigIntegerField(help_text="the primary key of a query, or of a membership")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
+    made = models.BigIntegerField(null=True, help_text="the primary key of what the verb made, such as a review")
+    before = models.CharField(max_length=100, blank=True, help_text="what the verb replaced")
+    why = models.CharField(max_length=500, blank=True, help_text="why it was left, or not undone")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["action", "row"], name="a_row_is_in_an_action_once")]
+
+    def __str__(self) -> str:
+        return f"{self.row}: {self.get_state_display()}"

@@ -12,6 +12,7 @@ from campaigns.models import Event, Membership
 from corpus.models import Moment
 from judging.models.pool import Batch, Candidate, Query
 from judging.pool.clips import clips_for, cut_clips, open_when_cut, prepare
+from judging.summaries import summarize
 
 LAST_OF_RANKS = 2  # the highest number of a batch that holds ranks
 
@@ -31,6 +32,7 @@ def open_batch(query: Query, number: int) -> Batch:
     batch, made = query.batches.get_or_create(number=number, edition=1, defaults=known)
     if made:
         of_ranks.update(batch=batch)
+        summarize([query.pk])
         prepare(batch)
     return batch
 
@@ -82,6 +84,7 @@ def open_further(query: Query, moments: Sequence[Moment]) -> dict[int, Candidate
         prepare(batch)
     if candidates:
         Query.objects.filter(pk=query.pk).update(closed=False)
+        summarize([query.pk])
     return {each.moment_id: each for each in candidates}
 
 

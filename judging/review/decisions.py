@@ -16,6 +16,7 @@ from judging.consensus import RULE
 from judging.models import Adjudication, Assignment, Batch, Candidate, Flag, Judgement, Query, Question
 from judging.models.states import WithdrawnFor
 from judging.pool.clips import retry_clips
+from judging.summaries import summarize
 
 Outcome = Candidate.Outcome
 ADJUDICATED = Outcome.ADJUDICATED.value  # exports print it in place of the rule of the consensus
@@ -39,6 +40,7 @@ def adjudicate(candidate: Candidate, lead: Membership, grade: int, reason: str) 
     candidate.outcome, candidate.grade, candidate.rule = Outcome.ADJUDICATED, grade, ADJUDICATED
     candidate.save(update_fields=["outcome", "grade", "rule"])
     Flag.objects.filter(candidate=candidate).handle(lead)
+    summarize([candidate.query_id])
     lead.campaign.touch()
     return candidate.adjudications.create(lead=lead, grade=grade, before=before, reason=reason)
 
@@ -53,6 +55,7 @@ def withdraw_adjudication(candidate: Candidate, lead: Membership) -> None:
     candidate.outcome, candidate.grade, candidate.rule = before, None, RULE
     candidate.adjudications.all().undo(lead)
     candidate.save(update_fields=["outcome", "grade", "rule"])
+    summarize([candidate.query_id])
     lead.campaign.touch()
 
 

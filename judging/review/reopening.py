@@ -27,6 +27,7 @@ from judging.models.review import Adjudication, Reopening, Review
 from judging.models.states import CLAIMED
 from judging.pool.clips import prepare
 from judging.review.reviewing import note_closed
+from judging.summaries import summarize
 
 LONGEST = 200  # characters of the description of what was reopened
 DONE = (Batch.State.SETTLED, Batch.State.REVIEWED)
@@ -188,4 +189,5 @@ def _move_into_new_edition(candidates: list[Candidate], record: Reopening) -> No
     old.editions.filter(state=Batch.State.REVIEWED).update(state=Batch.State.SETTLED)
     old.editions.filter(candidates__isnull=True).update(state=Batch.State.REPLACED)
     note_closed(old.query)
+    summarize([old.query_id])
     prepare(new)

@@ -4,9 +4,9 @@ undoing it.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, Max, Min, Q
 
@@ -14,14 +14,13 @@ from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.events import Happened, tell
 from campaigns.models import Campaign, Membership
-from campaigns.models.campaign import LAST
 from judging.models import Batch, Candidate, Flag, Query, Review
 from judging.pool import opening
+from judging.summaries import Part, summarize
 
 MOST_AT_ONCE = 100  # batches that are accepted: each is a transaction of its own
 SECOND, CLOSE = Review.Verdict.SECOND, Review.Verdict.CLOSE
 WORDS = {SECOND: "open the second batch", CLOSE: "close the query"}
-Part = tuple[int, int]  # a query's key and the number of a batch; all editions of that batch
 
 
 @all_or_nothing
@@ -115,6 +114,7 @@ def undo(review: Review, lead: Membership) -> None:
                 "stays."
             )
         seconds.delete()  # its candidates are then in no batch, as before
+        summarize([query.pk])
     Review.objects.filter(pk=review.pk).undo(lead)
     review.batch.editions.filter(state=Batch.State.REVIEWED).update(state=Batch.State.SETTLED)
     note_closed(query)
@@ -127,7 +127,7 @@ def accept(batch: Batch, lead: Membership, verdict: str, seen: str) -> Review:
 
     Raise WrongState if the recommendation has changed since the lead saw it.
     """
-    locked(Batch.objects.filter(pk=batch.pk)).get()
+    batch = locked(Batch.objects.filter(pk=batch.pk)).select_related("query__campaign").get()
     now = recommendation(batch)
     if (now.verdict, now.seen) != (verdict, seen):
         raise WrongState(f"meanwhile: {now.reason}")
@@ -217,39 +217,27 @@ def as_seen(mean: float | None) -> str:
 
 
 def recommendation(batch: Batch) -> Recommendation:
-    return recommendations([batch])[batch.pk]
+    """Return the recommendation for a batch as it is now in the database."""
+    return recommendations(Batch.objects.filter(pk=batch.pk).select_related("query__campaign"))[batch.pk]
 
 
 def recommendations(batches: Iterable[Batch]) -> dict[int, Recommendation]:
-    """Return the recommendation for each batch and all its editions, by the batch's key.
+    """Return the recommendation for each batch and all its editions, by the batch's key, as the batches were read.
 
     The number of database queries does not depend on the number of batches.
     """
     batches = list(batches)
     queries = {batch.query_id for batch in batches}
-    (grades, deepest), waiting = _grades(queries), _waiting(queries)
+    seconds = Batch.objects.filter(query__in=queries, number=2) if batches else Batch.objects.none()
+    with_second: set[Any] = set(seconds.values_list("query", flat=True))
+    waiting = _waiting(queries) if any(batch.flagged for batch in batches) else {}
     found = {}
     for batch in batches:
-        part = (batch.query_id, batch.number)
-        last = [grade for grade in grades[part][-LAST:] if grade is not None]
-        mean = sum(last) / len(last) if last else None
-        second_there = (batch.query_id, 2) in grades
-        possible = _possible(batch, second_there, deepest[batch.query_id])
-        found[batch.pk] = _recommend(batch, mean, possible, second_there, waiting.get(part, 0))
+        second_there = batch.query_id in with_second
+        possible = _possible(batch, second_there)
+        waits = waiting.get((batch.query_id, batch.number), 0)
+        found[batch.pk] = _recommend(batch, batch.last_mean, possible, second_there, waits)
     return found
-
-
-def _grades(queries: set[int]) -> tuple[dict[Part, list[int | None]], dict[int, int]]:
-    """Return the final grades of each batch by rank, None without a consensus, and the last rank of each query."""
-    candidates = Candidate.objects.filter(query__in=queries).order_by("query", "rank")
-    grades: dict[Part, list[int | None]] = defaultdict(list)
-    deepest: dict[int, int] = {}
-    columns = candidates.values_list("query_id", "batch__number", "rank", "similarity", "outcome", "grade")
-    for query, number, rank, similarity, outcome, grade in columns:
-        deepest[query] = rank if similarity is not None else deepest.get(query, 0)
-        if number is not None:
-            grades[query, number].append(grade if outcome == Candidate.Outcome.SETTLED else None)
-    return grades, deepest
 
 
 def _waiting(queries: set[int]) -> dict[Part, int]:
@@ -260,9 +248,9 @@ def _waiting(queries: set[int]) -> dict[Part, int]:
     return {(query, number): n for query, number, n in parts.annotate(Count("candidate", distinct=True))}
 
 
-def _possible(batch: Batch, second_there: bool, deepest: int) -> tuple[str, ...]:
+def _possible(batch: Batch, second_there: bool) -> tuple[str, ...]:
     campaign = batch.query.campaign
-    if batch.number != 1 or campaign.batches < 2 or deepest <= campaign.batch_size:
+    if batch.number != 1 or campaign.batches < 2 or batch.query.ranked <= campaign.batch_size:
         return (CLOSE,)
     return (SECOND,) if second_there else (SECOND, CLOSE)
 

@@ -12,6 +12,7 @@ from campaigns.models import Membership
 from judging.models import Assignment, Batch, Judgement, Kind
 from judging.quality import checks, exam
 from judging.review.reviewing import follow_policy
+from judging.summaries import summarize
 
 
 @all_or_nothing
@@ -45,6 +46,7 @@ def _conclude(assignment: Assignment, batch: Batch) -> None:
     """Do what follows for the batch of a submitted assignment, or for the annotator if it is one of the exam."""
     if assignment.slot:
         batch.conclude()
+        summarize([batch.query_id])
         if batch.state == Batch.State.SETTLED:
             tell(batch.campaign_id, Happened.BATCH_SETTLED, batch=batch.pk, query=batch.query_id)
         follow_policy(batch)

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -24,9 +24,10 @@ from judging.pool.ranking import Plan, ask_for_study
 from reports.figures.catalogue import DRAWN, DRIFT, NOTHING, TABLES, WEEKS, Figure
 from reports.figures.files import campaign_figure_file, query_of
 from reports.figures.numbers import Subject, annotator_of, disputed, opposed, week_name
+from reports.models import views_of
 from reports.statistics.severity import MUCH
 from reports.summaries import AGREEMENT, FIGURES, QUERIES, SEVERITY, count_agreement, current_summary
-from reports.tables.judgements import ON_A_PAGE, filters_of, judgements_page, only_of
+from reports.tables.judgements import ON_A_PAGE, counted_judgements, judgements_listing
 
 NUMBERS = {
     "judged": "Judged",
@@ -126,13 +127,15 @@ def queries(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-def judgements(request: HttpRequest, name: str) -> HttpResponse:
+def judgements(request: HttpRequest, name: str) -> HttpResponseBase:
     member = access.membership(request, name)
-    filters = filters_of(member.campaign)
-    chosen = {key: value for key in filters if (value := request.GET.get(key)) and key != "before"}
-    found = judgements_page(member.campaign, request.GET)
+    choices, rows = judgements_listing(member).choices(request.GET), counted_judgements(member.campaign)
+    if request.GET.get("format") == "csv":
+        return choices.csv(rows, f"{name}-judgements")
+    status = 400 if choices.form.errors else 200
+    listed, views = choices.part(rows), views_of(member).filter(listing=choices.listing.key)
     return campaign_page(
-        request, member, "lead/agreement_judgements.html", found=found, chosen=chosen, only=only_of(member.campaign)
+        request, member, "lead/agreement_judgements.html", status=status, listed=listed, list_views=views
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -14,12 +14,14 @@ from campaigns.access import may_create_campaigns
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page, while_working
 from judging import access
+from judging.review.actions import VERBS
 from judging.review.frontier import frontier
 from judging.settings import SettingsForm, set_up
 from lead.desk import charts, checklist, jobs_of, needs
 from reports.frontier import held_rows, holding
+from reports.models import views_of
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
-from reports.tables.queries import Table, at_a_glance, filters, query_rows
+from reports.tables.queries import QUERIES, at_a_glance, queries_of, states_of_queries
 
 QUERIES_ON_A_PAGE = 50
 
@@ -42,28 +44,28 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def desk(request: HttpRequest, name: str) -> HttpResponse:
+def desk(request: HttpRequest, name: str) -> HttpResponseBase:
     """The desk: what needs the lead now, how it goes, and the queries. To a researcher it tells no needs and no pay."""
     member = access.membership(request, name)
-    campaign, table, found = member.campaign, Table.from_params(request.GET), jobs_of(member)
+    campaign, choices, found = member.campaign, QUERIES.choices(request.GET), jobs_of(member)
+    rows = queries_of(campaign, choices.filters.get("show", ""))
+    if request.GET.get("format") == "csv":
+        return choices.csv(rows, f"{name}-queries")
     kept = current_summaries(campaign, PROGRESS, AGREEMENT)
-    page = Paginator(table.queries(campaign), QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
-    rows = query_rows(list(page))
     sparks = charts(campaign, kept, with_pay=member.may_review)
     context: dict[str, Any] = {
         "needs": needs(campaign, found["n_failed"]) if member.may_review else [],
         "checklist": checklist(campaign) if member.may_review and not sparks else [],
         "sparks": sparks,
         "kept": kept[PROGRESS],
-        "filters": filters(campaign, table),
-        "table": table,
-        "page": page,
-        "rows": rows,
-        "accepts": member.may_review and any(batch.acceptable for row in rows for batch in row.batches),
+        "states": states_of_queries(campaign, choices),
+        "listed": choices.part(rows),
+        "list_views": views_of(member).filter(listing=QUERIES.key),
+        "verbs": VERBS.values() if member.may_review else [],
         "jobs": found,
         "frontier": frontier(campaign),
     }
-    return campaign_page(request, member, "lead/campaign.html", **context)
+    return campaign_page(request, member, "lead/campaign.html", status=400 if choices.form.errors else 200, **context)
 
 
 @require_safe

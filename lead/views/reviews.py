@@ -41,14 +41,13 @@ from judging.review.reviewing import (
     accept_all,
     last_reviews,
     neighbours_to_review,
-    recommendation,
     recommendations,
     to_undo,
     undo,
 )
 from reports.tables.batch import ClipsToCome, Editions, FlagRow, candidate_rows, grades_by_rank, named, verdict_buttons
+from reports.tables.costs import cost_of
 from reports.tables.queries import appearance
-from reports.tables.reopening_cost import cost_of
 
 ON_A_PAGE = 50
 
@@ -58,7 +57,7 @@ def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     member = access.membership(request, name)
     editions = Editions.of(access.batch(member, pk))
     batch, rows = editions.batch, candidate_rows(editions, member)
-    advice = recommendation(batch)
+    advice = recommendations([batch])[batch.pk]
     context: dict[str, Any] = {
         "batch": batch,
         "look": appearance(editions.at_work or batch),

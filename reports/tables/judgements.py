@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from django import forms
 from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
 from django.http import QueryDict
 from django.utils import timezone
 
 from base.errors import BadValue
+from base.listing import Choose, Column, Listing
 from base.request_fields import KEY, one_of, whole
-from campaigns.models import Campaign
+from campaigns.models import Campaign, Membership
 from judging.consensus import GRADES
 from judging.models import Adjudication, Candidate, Judgement, Query, Revision
 from judging.models.pool import ANNOTATORS
 from judging.quality.check_results import FAST
 
 ON_A_PAGE = 50
+MOST_COUNTED = 1000
+LARGEST = 10**18 - 1  # a key
 PARTNERS = {1: 2, 2: 1, 3: 4, 4: 3}  # seats of the same round
 Judgements = QuerySet[Judgement]
 
@@ -31,6 +35,38 @@ class Line:
     judgement: Judgement
     seconds: float | None
     other: Judgement | None
+    reader: Membership | None = None  # whom a page shows it to
+
+    def __str__(self) -> str:
+        return f"rank {self.judgement.candidate.rank} of {self.judgement.candidate.query}"
+
+    @property
+    def pk(self) -> int:
+        return self.judgement.pk
+
+
+class JudgementFilters(forms.Form):
+    """The filters of the list of judgements, as a page takes them."""
+
+    worker = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, label="Worker")
+    locals()["with"] = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, label="With worker")
+    week = forms.CharField(required=False, max_length=8, label="Week", help_text="as 2026-W05")
+    only = forms.ChoiceField(required=False, label="Only")
+    own = forms.IntegerField(required=False, min_value=0, max_value=4, label="Grade")
+    other = forms.IntegerField(required=False, min_value=0, max_value=4, label="Co-judge’s grade")
+    query = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, widget=forms.HiddenInput, label="Query")
+    candidate = forms.IntegerField(
+        required=False, min_value=0, max_value=LARGEST, widget=forms.HiddenInput, label="Candidate"
+    )
+
+    def clean_week(self) -> str:
+        week = str(self.cleaned_data["week"])
+        if week:
+            try:
+                _days_of(week)
+            except BadValue as fault:
+                raise forms.ValidationError(str(fault)) from fault
+        return week
 
 
 @dataclass(frozen=True)
@@ -44,9 +80,7 @@ def judgements_page(campaign: Campaign, params: QueryDict) -> JudgementsPage:
 
     Raise BadValue naming the filter that cannot be read.
     """
-    pool = Query.objects.filter(candidates=OuterRef("candidate"), campaign=campaign).pool()
-    rows: Judgements = Judgement.objects.filter(Exists(pool), seat__isnull=False)
-    rows = rows.annotate(partner=Case(*(When(seat=one, then=other) for one, other in PARTNERS.items())))
+    rows = counted_judgements(campaign)
     for name, choose in filters_of(campaign).items():
         if value := params.get(name):
             rows = choose(rows, value, campaign)
@@ -56,13 +90,51 @@ def judgements_page(campaign: Campaign, params: QueryDict) -> JudgementsPage:
     return JudgementsPage(_lines(page, campaign), page[-1] if len(keys) > ON_A_PAGE else None)
 
 
-def _lines(keys: Sequence[int], campaign: Campaign) -> list[Line]:
-    chosen = Judgement.objects.filter(pk__in=keys).order_by("-pk")
-    page = list(
-        chosen.select_related(
-            "candidate__query", "candidate__clip", "annotator__user", "annotator__same_as__user", "assignment"
-        )
+def counted_judgements(campaign: Campaign) -> Judgements:
+    pool = Query.objects.filter(candidates=OuterRef("candidate"), campaign=campaign).pool()
+    rows = Judgement.objects.filter(Exists(pool), seat__isnull=False)
+    return rows.annotate(partner=Case(*(When(seat=one, then=other) for one, other in PARTNERS.items())))
+
+
+def judgements_listing(reader: Membership) -> Listing:
+    """Return the list of judgements for a member, with what is known of the campaign's."""
+    campaign = reader.campaign
+
+    def chosen_by(name: str) -> Choose:
+        return lambda rows, value: FILTERS[name](rows, str(value), campaign)
+
+    pairs, times = campaign.rounds_known, not campaign.imported
+    known = [name for name in filters_of(campaign) if name != "before"]
+    form = type("Filters", (JudgementFilters,), dict.fromkeys(FILTERS.keys() - known))
+    form.base_fields["only"].choices = [("", "all"), *((name, name) for name in only_of(campaign))]  # type: ignore[attr-defined]
+    columns = [
+        Column("query", "Query", lambda line: line.judgement.candidate.query.text),
+        Column("rank", "Candidate", lambda line: line.judgement.candidate.rank),
+        Column("worker", "Worker", lambda line: line.judgement.annotator.as_worker.worker),
+        Column("grade", "Grade", lambda line: line.judgement.grade),
+        Column("other", "Co-judge", lambda line: line.other and line.other.annotator.as_worker.worker)
+        if pairs
+        else None,
+        Column("other_grade", "Co-judge’s grade", lambda line: line.other and line.other.grade) if pairs else None,
+        Column("seconds", "Seconds", lambda line: line.seconds, is_number=True),
+        Column("submitted", "Submitted", lambda line: line.judgement.assignment.submitted, by="pk") if times else None,
+    ]
+    return Listing(
+        "judgements",
+        tuple(column for column in columns if column),
+        form,
+        {name: chosen_by(name) for name in known},
+        usual="-pk",
+        show=lambda page: [replace(line, reader=reader) for line in _lines([each.pk for each in page], campaign)],
+        most_counted=MOST_COUNTED,
     )
+
+
+def _lines(keys: Sequence[int], campaign: Campaign) -> list[Line]:
+    found = Judgement.objects.select_related(
+        "candidate__query__campaign", "candidate__clip", "annotator__user", "annotator__same_as__user", "assignment"
+    ).in_bulk(keys)
+    page = [found[key] for key in keys if key in found]
     candidates = [judgement.candidate_id for judgement in page] if campaign.rounds_known else []
     judgements = Judgement.objects.filter(candidate__in=candidates, seat__isnull=False)
     people = judgements.select_related("annotator__user", "annotator__same_as__user")
@@ -80,15 +152,19 @@ def _memberships(field: str, value: str, campaign: Campaign) -> list[int]:
 
 
 def _week(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
+    start, end = _days_of(value)
+    return rows.filter(assignment__submitted__gte=start, assignment__submitted__lt=end)
+
+
+def _days_of(value: str) -> tuple[datetime, datetime]:
+    """Return the beginning and the end of a week."""
     try:
         monday = datetime.strptime(f"{value}-1", "%G-W%V-%u")
     except ValueError as fault:
         raise BadValue("week", repr(value[:20]), "a week as 2026-W05") from fault
     if not 2000 <= monday.year <= 2200:
         raise BadValue("week", value, "a week of the years 2000 to 2200")
-    start = timezone.make_aware(monday)
-    end = timezone.make_aware(monday + timedelta(days=7))
-    return rows.filter(assignment__submitted__gte=start, assignment__submitted__lt=end)
+    return timezone.make_aware(monday), timezone.make_aware(monday + timedelta(days=7))
 
 
 def _contested(rows: Judgements, campaign: Campaign) -> Judgements:

@@ -1,93 +1,191 @@
-"""The queries of a campaign with their batches, as the desk and the API list them, in a fixed number of SQL queries."""
+"""The list of a campaign's queries with their batches, which the desk, the API and a file read alike."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django import forms
+from django.db.models import Case, Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Cast, Coalesce
+from django.utils import timezone
 
+from base.database import counts_for
+from base.listing import NUMBERS, TIMES, Choices, Column, Listing
 from base.text import storable
 from campaigns.models import Campaign
 from judging.models import Assignment, Batch, Kind, Query, Review
+from judging.models.pool import BatchQuerySet, QueryQuerySet
 from judging.review.reviewing import Recommendation, recommendations
 from judging.work.claiming import stuck_batches, without_annotators
 
-
-def _has(batches: QuerySet[Batch]) -> Q:
-    """Queries with such a batch; of these there are few at a time."""
-    return Q(pk__in=batches.values("query"))
-
-
 OPEN = Batch.objects.filter(state=Batch.State.OPEN)
+# The batches by which queries are in a state; of these there are few at a time.
+BATCHES_IN_STATES: dict[str, BatchQuerySet] = {
+    "review": Batch.objects.to_review(),
+    "work": OPEN.filter(taken__gt=0),
+    "contested": OPEN.filter(round=2),
+    "stuck": stuck_batches(),
+    "waiting": without_annotators(),
+}
+
+
+def _has(state: str) -> Q:
+    """Queries of the pool with such a batch."""
+    return IN_POOL & Q(pk__in=BATCHES_IN_STATES[state].values("query"))
+
+
 IN_POOL = Q(withdrawn__isnull=True)
-# Each filter's words, and which of the pool's queries it shows.
-FILTERS: dict[str, tuple[str, Q]] = {
+# Each state's words, and which of the pool's queries are in it.
+STATES_OF_QUERIES: dict[str, tuple[str, Q]] = {
     "": ("All queries", IN_POOL),
-    "review": ("To review", IN_POOL & _has(Batch.objects.to_review())),
-    "work": ("In work", IN_POOL & _has(OPEN.filter(taken__gt=0))),
-    "contested": ("In round two", IN_POOL & _has(OPEN.filter(round=2))),
-    "stuck": ("Stuck in round two", IN_POOL & _has(stuck_batches())),
-    "waiting": ("Nobody left to judge", IN_POOL & _has(without_annotators())),
+    "review": ("To review", _has("review")),
+    "work": ("In work", _has("work")),
+    "contested": ("In round two", _has("contested")),
+    "stuck": ("Stuck in round two", _has("stuck")),
+    "waiting": ("Nobody left to judge", _has("waiting")),
     "closed": ("Closed", IN_POOL & Q(closed=True)),
     "withdrawn": ("Withdrawn", Q(withdrawn__isnull=False)),
 }
 RARE = ("stuck", "waiting")
-SORTS = {"": ("as imported", "pk"), "-": ("newest first", "-pk"), "text": ("by text", "text")}
+LONGEST_SEARCH = 200  # characters
+LONGEST_AGE = 3650  # days
 
 
-@dataclass(frozen=True)
-class Table:
-    """Which queries of a campaign the desk lists, and how."""
+class QueryFilters(forms.Form):
+    """The filters of the list of queries."""
 
-    show: str = ""
-    words: str = ""
-    sort: str = ""
+    show = forms.ChoiceField(
+        required=False, choices=[(key, words) for key, (words, _) in STATES_OF_QUERIES.items()], label="State"
+    )
+    q = forms.CharField(
+        required=False, max_length=LONGEST_SEARCH, label="Text", help_text="words of the query, or its id in runs"
+    )
+    split = forms.CharField(required=False, max_length=20, label="Split")
+    mean_from = forms.FloatField(required=False, min_value=0, max_value=4, label="Last five from")
+    mean_to = forms.FloatField(required=False, min_value=0, max_value=4, label="Last five to")
+    contested_from = forms.IntegerField(required=False, min_value=0, max_value=100, label="Contested % from")
+    contested_to = forms.IntegerField(required=False, min_value=0, max_value=100, label="Contested % to")
+    similarity_from = forms.FloatField(required=False, min_value=-1, max_value=1, label="Similarity from")
+    similarity_to = forms.FloatField(required=False, min_value=-1, max_value=1, label="Similarity to")
+    worker = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, label="Judged by worker")
+    days_from = forms.IntegerField(required=False, min_value=0, max_value=LONGEST_AGE, label="Idle days from")
+    days_to = forms.IntegerField(required=False, min_value=0, max_value=LONGEST_AGE, label="Idle days to")
+    flagged = forms.BooleanField(required=False, label="With a flagged pair")
+    discarded = forms.BooleanField(required=False, label="With a discarded pair")
 
-    @classmethod
-    def from_params(cls, params: Mapping[str, str]) -> Table:
-        """What an address asks for; what is not known is as if it were not there."""
-        show, sort, words = (params.get(name, "") for name in ("show", "sort", "q"))
-        return cls(
-            show if show in FILTERS else "",
-            words.strip()[:200] if storable(words) else "",
-            sort if sort in SORTS else "",
-        )
-
-    def queries(self, campaign: Campaign) -> QuerySet[Query]:
-        rows = campaign.queries.filter(FILTERS[self.show][1], kind=Kind.POOL)
-        if self.words:
-            rows = rows.filter(Q(text__icontains=self.words) | Q(query_id=self.words))
-        return rows.order_by(*self.order)
-
-    @property
-    def sorts(self) -> list[tuple[str, str]]:
-        """The orders that there are, with their words."""
-        return [(key, words) for key, (words, _) in SORTS.items()]
-
-    @property
-    def order(self) -> tuple[str, ...]:
-        column = SORTS[self.sort][1]
-        return (column,) if column.endswith("pk") else (column, "pk")
-
-    def address(self, **changes: str | int) -> str:
-        """The present choice with some changes, as an address."""
-        chosen = {"show": self.show, "q": self.words, "sort": self.sort} | changes
-        return "?" + urlencode({name: value for name, value in chosen.items() if value})
+    def clean_q(self) -> str:
+        words = str(self.cleaned_data["q"])
+        if not storable(words):
+            raise forms.ValidationError("This has characters that no query has.")
+        return words
 
 
-def filters(campaign: Campaign, table: Table) -> list[tuple[str, str, int, bool]]:
-    """Each filter's address, words and number of queries, and whether it is chosen. Rare ones only where some are."""
-    numbers = {f"n_{key}": Count("pk", filter=which) for key, (_, which) in FILTERS.items()}
-    found = campaign.queries.filter(kind=Kind.POOL).aggregate(**numbers)
+def _judged_by(rows: QuerySet[Query], worker: int) -> QuerySet[Query]:
+    own = Assignment.objects.filter(annotator__worker=worker, annotator__campaign=OuterRef("campaign"))
+    return rows.filter(Exists(own.filter(batch__query=OuterRef("pk"), submitted__isnull=False)))
+
+
+def _days_ago(days: int) -> datetime:
+    return timezone.now() - timedelta(days=days)
+
+
+def _share(name: str) -> Case:
+    """The share of a query's candidates in batches; null while it has none."""
+    return Case(When(pairs__gt=0, then=Cast(name, FloatField()) / F("pairs")), output_field=FloatField())
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else round(100 * value, 1)
+
+
+QUERIES = Listing(
+    "queries",
+    (
+        Column("id", "Id", lambda row: row.query.query_id, is_usual=False),
+        Column("text", "Query", lambda row: row.query.text, by="text"),
+        Column("split", "Split", lambda row: row.query.split, by="split", is_usual=False),
+        Column("batches", "Batches", lambda row: " ".join(f"{each.batch.number}:{each.look}" for each in row.batches)),
+        Column("mean", "Last five", lambda row: row.query.last_mean, "last_mean", NUMBERS, is_number=True),
+        Column(
+            "contested",
+            "Contested",
+            lambda row: _percent(row.query.contested_share),
+            "contested_share",
+            NUMBERS,
+            is_number=True,
+        ),
+        Column("discarded", "Discarded", lambda row: row.query.discarded, by="discarded", is_number=True),
+        Column("flagged", "Flagged", lambda row: row.query.flagged, by="flagged", is_number=True, is_usual=False),
+        Column("pairs", "Pairs", lambda row: row.query.pairs, by="pairs", is_number=True, is_usual=False),
+        Column(
+            "similarity", "Similarity", lambda row: row.query.similarity, "similarity", NUMBERS, True, is_usual=False
+        ),
+        Column("changed", "Last batch", lambda row: row.query.changed, "changed", TIMES, is_usual=False),
+        Column("advice", "Recommendation", lambda row: row.advice),
+    ),
+    QueryFilters,
+    {
+        "show": lambda rows, state: rows,  # the rows are those of the state already
+        "q": lambda rows, words: rows.filter(Q(text__icontains=words) | Q(query_id=words)),
+        "split": lambda rows, split: rows.filter(split=split),
+        "mean_from": lambda rows, mean: rows.filter(last_mean__gte=mean),
+        "mean_to": lambda rows, mean: rows.filter(last_mean__lte=mean),
+        "contested_from": lambda rows, percent: rows.filter(contested_share__gte=percent / 100),
+        "contested_to": lambda rows, percent: rows.filter(contested_share__lte=percent / 100),
+        "similarity_from": lambda rows, similarity: rows.filter(similarity__gte=similarity),
+        "similarity_to": lambda rows, similarity: rows.filter(similarity__lte=similarity),
+        "worker": _judged_by,
+        "days_from": lambda rows, days: rows.filter(changed__lte=_days_ago(days)),
+        "days_to": lambda rows, days: rows.filter(changed__gte=_days_ago(days)),
+        "flagged": lambda rows, _: rows.filter(flagged__gt=0),
+        "discarded": lambda rows, _: rows.filter(discarded__gt=0),
+    },
+    show=lambda queries: query_rows(queries),
+)
+
+
+def queries_of(campaign: Campaign, state: str | None = "") -> QueryQuerySet:
+    """Return the queries of a campaign's pool in a state, or with None in any, with what their list sorts by."""
+    rows: QueryQuerySet = campaign.queries.filter(kind=Kind.POOL)  # each knows the campaign without reading it
+    rows = rows if state is None else rows.filter(STATES_OF_QUERIES[state][1])
+    annotated: QueryQuerySet = rows.annotate(contested_share=_share("contested"))
+    return annotated
+
+
+def chosen_queries(
+    campaign: Campaign, params: Mapping[str, Any], keys: Sequence[Any] | None
+) -> tuple[QueryQuerySet, str]:
+    """Return the queries with these keys, or without keys those that filters choose; and how they were chosen."""
+    if keys is not None:
+        return queries_of(campaign, None).filter(pk__in=keys), "ticked in the list"
+    choices = QUERIES.choices(params)
+    found: Any = choices.chosen(queries_of(campaign, choices.filters.get("show", "")))
+    return found, choices.words or "all queries"
+
+
+def states_of_queries(campaign: Campaign, choices: Choices) -> list[tuple[str, str, int, bool]]:
+    """Each state's address, words and number of queries, and whether it is chosen. Rare ones only where some are."""
+    found, chosen = numbers_in_states(campaign.pk), choices.filters.get("show", "")
     return [
-        (table.address(show=key), words, found[f"n_{key}"], key == table.show)
-        for key, (words, _) in FILTERS.items()
-        if found[f"n_{key}"] or key not in RARE
+        (choices.address(show=key), words, found[key], key == chosen)
+        for key, (words, _) in STATES_OF_QUERIES.items()
+        if found[key] or key not in RARE
     ]
+
+
+def _numbers_in_states() -> dict[str, Any]:
+    own = Query.objects.filter(campaign=OuterRef("pk"), kind=Kind.POOL)
+    numbers = {key: number_of(own.filter(which)) for key, (_, which) in STATES_OF_QUERIES.items()}
+    for state, batches in BATCHES_IN_STATES.items():
+        of_campaign = batches.filter(campaign=OuterRef("pk"), kind=Kind.POOL, query__withdrawn=None)
+        numbers[state] = number_of(of_campaign, Count("query", distinct=True))
+    return numbers
+
+
+numbers_in_states = counts_for(Campaign, _numbers_in_states)
 
 
 ADVICE = {Review.Verdict.SECOND: "second batch", Review.Verdict.CLOSE: "close"}
@@ -100,8 +198,7 @@ class BatchRow:
     batch: Batch
     look: str
     words: str
-    to_review: bool
-    recommendation: Recommendation | None  # once all is settled
+    recommendation: Recommendation | None  # while it waits for a review
 
     @property
     def advice(self) -> str:
@@ -109,31 +206,42 @@ class BatchRow:
         verdict = self.recommendation.verdict if self.recommendation else None
         return ADVICE[Review.Verdict(verdict)] if verdict else "by hand"
 
-    @property
-    def acceptable(self) -> bool:
-        """Whether there is a recommendation to follow."""
-        return bool(self.to_review and self.recommendation and self.recommendation.verdict)
-
 
 @dataclass(frozen=True)
 class QueryRow:
     query: Query
     batches: list[BatchRow]
 
+    def __str__(self) -> str:
+        return self.query.text
+
+    @property
+    def pk(self) -> int:
+        return self.query.pk
+
+    @property
+    def advice(self) -> str:
+        """What is to do with the query, or became of it, in a word or two."""
+        if self.query.withdrawn:
+            return f"withdrawn: {self.query.withdrawn_why}"
+        advice = [each.advice for each in self.batches if each.recommendation]
+        return ", ".join((["closed"] if self.query.closed else []) + advice)
+
 
 def query_rows(queries: list[Query]) -> list[QueryRow]:
     """One row for each query, with its batches; of each number the edition that is in work, or the newest."""
-    batches = Batch.objects.filter(query__in=queries).select_related("query__campaign")
+    by_key = {query.pk: query for query in queries}
     newest: dict[tuple[int, int], Batch] = {}
-    for batch in batches.order_by("query", "number", "edition"):
+    for batch in Batch.objects.filter(query__in=by_key).order_by("query", "number", "edition"):
+        batch.query = by_key[batch.query_id]
         other = newest.get((batch.query_id, batch.number))
         if other is None or other.is_done:
             newest[batch.query_id, batch.number] = batch
-    found = recommendations(batch for batch in newest.values() if batch.is_done)
+    found = recommendations(batch for batch in newest.values() if batch.state == Batch.State.SETTLED)
     by_query: dict[int, list[BatchRow]] = {}
     for batch in newest.values():
         look, words = appearance(batch)
-        row = BatchRow(batch, look, words, batch.state == Batch.State.SETTLED, found.get(batch.pk))
+        row = BatchRow(batch, look, words, found.get(batch.pk))
         by_query.setdefault(batch.query_id, []).append(row)
     return [QueryRow(query, by_query.get(query.pk, [])) for query in queries]
 
@@ -166,7 +274,7 @@ def at_a_glance(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
     )
 
 
-def number_of(rows: QuerySet[Any]) -> Coalesce:
-    """How many rows, as a subquery."""
-    counted = rows.order_by().annotate(all=F("pk") * 0).values("all").annotate(n=Count("pk")).values("n")
+def number_of(rows: QuerySet[Any], count: Count | None = None) -> Coalesce:
+    """How many rows, as a subquery; or what else is to be counted of them."""
+    counted = rows.order_by().annotate(all=F("pk") * 0).values("all").annotate(n=count or Count("pk")).values("n")
     return Coalesce(Subquery(counted), 0)

@@ -24,7 +24,7 @@ from reports.statistics.agreement import agreement, by_query
 from reports.statistics.arrays import read
 from reports.statistics.collection import collection
 from reports.statistics.progress import progress
-from tests.cast import browser, claim, judge_all, settle_round_one
+from tests.cast import browser, claim, judge_all, regrade, settle_round_one
 from tests.remembered import remembered
 from tests.tampering import forget
 
@@ -147,7 +147,7 @@ def test_pairs_without_consensus_are_exported_with_their_grades(
 
 
 def test_the_leads_grade_is_not_in_the_mean_of_the_last_five(judged: Batch, leo: Membership) -> None:
-    Candidate.objects.filter(rank=20).update(outcome=Candidate.Outcome.DISCARDED, grade=None)
+    regrade(Candidate.objects.filter(rank=20), outcome=Candidate.Outcome.DISCARDED, grade=None)
     before = recommendation(judged).mean
     adjudicate(at_rank(20), leo, 4, "perfect")
     assert recommendation(judged).mean == before == 1.0

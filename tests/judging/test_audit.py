@@ -16,7 +16,7 @@ from django.db.models import F
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from judging.audit import Invariant, audit
-from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Revision
+from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Query, Revision
 from judging.work import grading
 from tests.cast import claim, judge_all, make_query, settle_round_one
 from tests.conftest import Case
@@ -51,7 +51,7 @@ def test_a_sound_campaign_passes(sound: Campaign) -> None:
     assert broken(sound) == set()
     out = StringIO()
     call_command("audit", "films", stdout=out)
-    assert out.getvalue().count("ok") == 13
+    assert out.getvalue().count("ok") == 14
 
 
 def counted() -> Judgement:
@@ -136,7 +136,12 @@ def settle_by_another_rule() -> None:
     Candidate.objects.filter(outcome=Candidate.Outcome.SETTLED).update(rule="ours/0")
 
 
+def count_another_number() -> None:
+    Query.objects.filter(query_id="1").update(contested=9)
+
+
 TAMPERINGS = {
+    count_another_number: 18,
     lose_a_judgement: 1,
     change_a_grade_behind_its_revisions: 1,
     forget_the_places: 1,

@@ -29,8 +29,8 @@ from judging.review.reviewing import recommendation, review, review_in_force, un
 from judging.work import claiming, grading, submitting
 from releases.exports import FILES
 from reports.tables.batch import Editions, candidate_rows
-from reports.tables.queries import Table
-from reports.tables.reopening_cost import cost_of
+from reports.tables.costs import cost_of
+from reports.tables.queries import queries_of
 from tests.cast import browser, claim, expire, judge_all, make_query, reopen_all, settle, settle_round_one
 from tests.tampering import tampering
 
@@ -139,7 +139,7 @@ def test_a_query_is_open_while_its_first_batch_is_judged_again(
         judge_all(claim(annotator), lambda candidate: 1)
     second.refresh_from_db()
     review(second, leo, "close")
-    closed = Table(show="closed").queries(settled.query.campaign)
+    closed = queries_of(settled.query.campaign, "closed")
     assert closed.exists()
     reopen(leo, scope_of_batch(settled), "a slip of the mouse")
     assert (Query.objects.get().closed, closed.exists()) == (False, False)

@@ -16,7 +16,7 @@ from judging.models import Assignment, Batch, Candidate, Judgement, Query, Revie
 from judging.pool.clips import cut_clips
 from judging.review.reviewing import recommendation, review, review_in_force, undo
 from judging.work import grading, submitting
-from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one, text_between_tags
+from tests.cast import browser, claim, judge_all, make_query, regrade, settle, settle_round_one, text_between_tags
 from tests.tampering import forget, tampering
 
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
@@ -58,15 +58,15 @@ def test_the_threshold_is_the_campaigns(settled: Batch, campaign: Campaign) -> N
 
 
 def test_only_consensus_counts_among_the_last_five(settled: Batch) -> None:
-    Candidate.objects.filter(rank=20).update(outcome=Candidate.Outcome.DISCARDED, grade=None)
-    Candidate.objects.filter(rank=19).update(outcome=Candidate.Outcome.ADJUDICATED, grade=4)
-    Candidate.objects.filter(rank=18).update(grade=4)
+    regrade(Candidate.objects.filter(rank=20), outcome=Candidate.Outcome.DISCARDED, grade=None)
+    regrade(Candidate.objects.filter(rank=19), outcome=Candidate.Outcome.ADJUDICATED, grade=4)
+    regrade(Candidate.objects.filter(rank=18), grade=4)
     assert recommendation(settled).mean == 2.0
 
 
 @pytest.mark.any_database
 def test_without_any_final_grade_the_lead_decides_by_hand(settled: Batch, leo: Membership) -> None:
-    Candidate.objects.filter(rank__gt=15).update(outcome=Candidate.Outcome.DISCARDED, grade=None)
+    regrade(Candidate.objects.filter(rank__gt=15), outcome=Candidate.Outcome.DISCARDED, grade=None)
     advice = recommendation(settled)
     assert (advice.verdict, advice.mean, advice.other) == (None, None, None)
     page = browser(leo).get(reverse("batch", args=["films", settled.pk])).content.decode()
@@ -98,7 +98,7 @@ def test_after_the_second_batch_there_is_only_closing(
 
 def test_where_no_more_is_ranked_there_is_only_closing(settled: Batch, campaign: Campaign, ada: Membership) -> None:
     settled.query.candidates.filter(batch=None).delete()
-    Candidate.objects.filter(rank__gt=15).update(grade=4)
+    regrade(Candidate.objects.filter(rank__gt=15), grade=4)
     assert recommendation(settled).reason.endswith("but no more candidates are ranked: close the query")
 
 
@@ -266,7 +266,7 @@ def test_all_that_is_listed_is_accepted_and_undone(three: list[Batch], leo: Memb
 
 def test_what_changed_meanwhile_is_left_and_named(three: list[Batch], leo: Membership) -> None:
     fields = seen(three)
-    Candidate.objects.filter(batch=three[0], rank__gt=15).update(grade=2)
+    regrade(Candidate.objects.filter(batch=three[0], rank__gt=15), grade=2)
     review(three[2], leo, "second")
     answer = browser(leo).post(reverse("accept", args=["films"]), {"seen": fields}, follow=True)
     page = answer.content.decode()

@@ -16,7 +16,7 @@ from django.utils import timezone
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.running import work_off, worker_name
-from judging.models import Assignment, Batch, Judgement, Query
+from judging.models import Assignment, Batch, Query
 from judging.review.decisions import withdraw
 from reports import summaries
 from reports.models import Summary
@@ -52,7 +52,7 @@ def listed(client: Client, **params: str | int) -> list[tuple[int, int]]:
     """Rank and grade of each judgement of a list."""
     text = page(client, "agreement-judgements", **params)
     ranks = re.findall(r">rank (\d+)<", text)
-    own = re.findall(r'<td><span class="dot g(\d)">\d</span></td>\s*<td class="dots">', text)
+    own = re.findall(r'data-label="Grade"><span class="dot g(\d)">', text)
     return list(zip(map(int, ranks), map(int, own), strict=False))
 
 
@@ -126,9 +126,7 @@ def test_a_week_is_from_monday_to_sunday(contested: Batch, leo: Membership, ada:
 def test_fifty_judgements_are_a_page(contested: Batch, leo: Membership, ada: Membership) -> None:
     lead = browser(leo)
     assert len(listed(lead)) == 46
-    assert "Older" not in page(lead, "agreement-judgements")
-    newest = Judgement.objects.order_by("-pk")[5]
-    assert len(listed(lead, before=newest.pk)) == 40
+    assert "Next →" not in page(lead, "agreement-judgements")
 
 
 def test_each_cell_leads_to_its_pairs(contested: Batch, leo: Membership, ada: Membership, bob: Membership) -> None:
@@ -161,7 +159,7 @@ def test_severity_and_spread(contested: Batch, leo: Membership, ada: Membership,
 @pytest.mark.parametrize(
     ("field", "value"),
     [("worker", "ada"), ("worker", "9" * 30), ("week", "2026"), ("week", "2026-W60"), ("only", "odd"),
-     ("own", "5"), ("other", "-1"), ("before", "x"), ("query", "²")],
+     ("own", "5"), ("other", "-1"), ("query", "²")],
 )  # fmt: skip
 def test_a_filter_that_cannot_be_read_is_named(batch: Batch, leo: Membership, field: str, value: str) -> None:
     answer = browser(leo).get(reverse("agreement-judgements", args=["films"]), {field: value})

@@ -21,7 +21,7 @@ from judging.review.frontier import Frontier, frontier
 from judging.review.reopening import reopen, scope_of_batch
 from judging.review.reviewing import review
 from tests.api.asking import Program
-from tests.cast import browser, claim, judge_all, make_query, settle
+from tests.cast import browser, claim, judge_all, make_query, regrade, settle
 
 pytestmark = pytest.mark.both_databases
 
@@ -131,7 +131,7 @@ def test_each_query_that_holds_it_back_says_why(
         for person in (ada, bob) if batch == flagged else (ada,):
             judge_all(batch.hand_to(person), lambda candidate: 1)
             batch.refresh_from_db()
-    Candidate.objects.filter(batch=flagged, rank=3).update(outcome=Candidate.Outcome.FLAGGED, grade=None)
+    regrade(Candidate.objects.filter(batch=flagged, rank=3), outcome=Candidate.Outcome.FLAGGED, grade=None)
     Batch.objects.filter(pk__in=[cutting.pk, failed.pk]).update(state=Batch.State.PREPARING)
     cut_clips.ask(failed)
     Job.objects.filter(kind=cut_clips.code).update(state=Job.State.FAILED, error="no film")

@@ -21,7 +21,7 @@ from corpus.models import Moment, Video
 from judging.models import Assignment, Batch, Candidate
 from judging.work import grading, submitting
 from releases.exports import FILES
-from tests.cast import claim, judge_all, make_query, settle_round_one
+from tests.cast import claim, judge_all, make_query, regrade, settle_round_one
 from tests.remembered import remembered
 from tests.terminal import ROOT, printed, refused
 
@@ -48,7 +48,7 @@ def judged(batch: Batch, named: list[Membership]) -> Batch:
     Video.objects.filter(name="secret-video-0").update(name=ODD)
     first, second, third, fourth = named
     settle_round_one(batch, first, second, apart=3)
-    Candidate.objects.filter(batch=batch, rank=20).update(outcome=Candidate.Outcome.FLAGGED, grade=None)
+    regrade(Candidate.objects.filter(batch=batch, rank=20), outcome=Candidate.Outcome.FLAGGED, grade=None)
     judge_all(claim(third), lambda candidate: 4)
     judge_all(claim(fourth), lambda candidate: 4 if candidate.rank == 1 else 1)
     batch.refresh_from_db()
@@ -105,7 +105,7 @@ def test_jsonl_has_the_fields_of_tvr_ranking(judged: Batch) -> None:
 def test_query_ids_that_look_alike_stay_apart(campaign: Campaign) -> None:
     for query_id in ("7", "007", "٧", "+7", "a7"):
         make_query(campaign, query_id, f"Query {query_id}.")
-    Candidate.objects.filter(rank=1).update(outcome=Candidate.Outcome.SETTLED, grade=3)
+    regrade(Candidate.objects.filter(rank=1), outcome=Candidate.Outcome.SETTLED, grade=3)
     files = exported(campaign)
     ids = [json.loads(line)["query_id"] for line in files["qrels.jsonl"].splitlines()]
     assert ids == [1, 7, "٧", "+7", "a7", "007"]

@@ -1,4 +1,4 @@
-"""The cost of reopening, before it is done: how much is judged again, how long it takes, and who can judge it."""
+"""What something costs before it is done: reopening, and actions on many queries."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q, Sum
 
 from campaigns.models import Campaign, Membership
-from judging.models import Candidate, Flag, Judgement
+from judging.models import Action, Batch, Candidate, Flag, Judgement, Query, Review
 from judging.models.pool import ANNOTATORS
 from judging.review.reopening import Scope
-from judging.review.reviewing import Part
+from judging.review.reviewing import recommendations
+from judging.summaries import Part
 from reports.summaries import PROGRESS, current_summary
 
 
@@ -79,3 +80,56 @@ def _flags(campaign: Campaign) -> Iterable[tuple[int, int]]:
     """All candidates that were flagged, and by whom."""
     flags = Flag.objects.filter(assignment__annotator__campaign=campaign)
     return flags.values_list("candidate", "assignment__annotator")
+
+
+# The verdicts that actions give; None is the one that is recommended.
+REVIEWED_BY = {"accept": None, "second": Review.Verdict.SECOND, "close": Review.Verdict.CLOSE}
+
+
+@dataclass(frozen=True)
+class ActionCost:
+    """What an action would come to. Of hours and pay nothing is known before anybody has judged."""
+
+    queries: int  # to which it can be done
+    left: int  # to which it cannot, as they are now
+    judgements: int  # to come; negative if so many are not needed any more
+    hours: float | None
+    pay: float | None
+
+
+def action_cost(action: Action) -> ActionCost:
+    """Return the cost of an action as the queries are now: judgements to come, or that nobody needs any more.
+
+    A candidate is judged twice, and if it is contested twice more: as large a share as in the campaign so far.
+    """
+    campaign = action.campaign
+    if action.verb in REVIEWED_BY:
+        count, candidates = _to_be_reviewed(action)
+    else:
+        back = action.verb == "bring_back"
+        fits = Query.objects.filter(pk__in=action.rows.values("row"), withdrawn__isnull=not back)
+        not_judged = fits.aggregate(sum=Sum(F("pairs") - F("settled") - F("discarded") - F("flagged")))["sum"] or 0
+        count, candidates = fits.count(), not_judged if back else -not_judged
+    judgements = candidates * ANNOTATORS * (1 + _contested_share(campaign))
+    progress = current_summary(campaign, PROGRESS).counts
+    hours = judgements * progress["mean"] / 3600 if progress and progress["mean"] else None
+    pay = hours * float(campaign.hourly_rate) if hours is not None and campaign.hourly_rate is not None else None
+    return ActionCost(count, action.rows.count() - count, round(judgements), hours, pay)
+
+
+def _to_be_reviewed(action: Action) -> tuple[int, int]:
+    """Return to how many queries the verdict can be given, and how many candidates the second batches would hold."""
+    waiting = Batch.objects.to_review().filter(query__in=action.rows.values("row")).select_related("query__campaign")
+    verdict, size = REVIEWED_BY[action.verb], action.campaign.batch_size
+    given = {
+        batch: verdict or advice.verdict
+        for batch, advice in zip(waiting, recommendations(waiting).values(), strict=True)
+        if (verdict or advice.verdict) in advice.possible
+    }
+    seconds = [batch for batch, each in given.items() if each == Review.Verdict.SECOND]
+    return len(given), sum(min(batch.query.ranked, 2 * size) - size for batch in seconds)
+
+
+def _contested_share(campaign: Campaign) -> float:
+    sums = campaign.queries.pool().aggregate(contested=Sum("contested"), pairs=Sum("pairs"))
+    return sums["contested"] / sums["pairs"] if sums["pairs"] else 0.0

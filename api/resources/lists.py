@@ -1,0 +1,145 @@
+"""Lists: what leads do to many queries at once, and the views of lists that people keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from api.fields import Body, Choice, Page, Shape, Text, Truth, Whole
+from api.operations import UNFIT, Rows, With, changes, makes, reads, starts
+from api.resource import CAMPAIGN, Resource
+from judging import access
+from judging.models import Action, ActionRow
+from judging.review import actions
+from reports.models import LISTS, LONGEST_NAME, LONGEST_VIEW, SavedView, forget_view, keep_view, views_of
+from reports.tables.costs import ActionCost, action_cost
+from reports.tables.queries import QUERIES, QueryFilters, chosen_queries
+
+LARGEST = 10**18 - 1  # a primary key
+
+
+class ActionCostShape(Shape):
+    of = ActionCost, "queries left judgements hours pay"
+    helps = {
+        "queries": "to which it can be done",
+        "left": "to which it cannot",
+        "judgements": "to come; negative if so many are not needed any more",
+        "pay": "in the campaign's currency; null, as the hours, while nobody's time is known",
+    }
+
+
+class ActionShape(Shape):
+    of = Action, "id verb chosen reason at begun ended undone undone_ended by=lead.worker"
+    helps = {
+        "chosen": "the filters that chose the queries, in words",
+        "begun": "null while it is prepared only",
+        "by": "the lead's worker number",
+        "undone": "when undoing it was ordered",
+    }
+
+
+class OneActionShape(ActionShape):
+    numbers = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text=f"queries by what became of them: {', '.join(ActionRow.State.values)}",
+    )
+    cost = ActionCostShape(allow_null=True, help_text="null once it is begun")
+
+
+class FilterBody(Body):
+    """The filters of the list of queries."""
+
+    of = QueryFilters, " ".join(QUERIES.filters)
+
+
+class NewAction(Body):
+    verb = Choice(choices=[(verb.code, verb.label) for verb in actions.VERBS.values()])
+    queries = serializers.ListField(
+        child=Whole(min_value=1, max_value=LARGEST),
+        required=False,
+        max_length=actions.MOST_ROWS,
+        help_text="their ids; without them, all that the filters choose",
+    )
+    filters = FilterBody(required=False)
+
+
+class Beginning(Body):
+    reason = Text(max_length=500, required=False, allow_blank=True, help_text="kept on record")
+
+
+class Actions(Resource, at=f"{CAMPAIGN}/actions", name="actions"):
+    @reads(Page(ActionShape))
+    def get(self) -> Any:
+        """What leads did to many queries at once, the newest first."""
+        return Rows(self.member.campaign.actions.select_related("lead"), ("-pk",))
+
+    @makes(OneActionShape, UNFIT, body=NewAction)
+    def post(self) -> Any:
+        """Prepare an action on many queries, and learn what it would cost. Nothing happens yet."""
+        filters = {name: "on" if value is True else value for name, value in self.data.get("filters", {}).items()}
+        queries, words = chosen_queries(self.lead.campaign, filters, self.data.get("queries"))
+        return _whole(actions.prepare(self.lead, self.data["verb"], queries, words))
+
+
+class OneAction(Resource, at=f"{CAMPAIGN}/actions/<int:pk>", name="action"):
+    @reads(OneActionShape)
+    def get(self, pk: int) -> Any:
+        """An action, with what became of its queries."""
+        return _whole(access.action(self.member, pk))
+
+    @changes()
+    def delete(self, pk: int) -> Any:
+        """Forget an action that is prepared only."""
+        actions.forget(access.action(self.lead, pk))
+
+
+class ActionBegun(Resource, at=f"{CAMPAIGN}/actions/<int:pk>/begun", name="action-begun"):
+    @starts(OneActionShape, body=Beginning)
+    def put(self, pk: int) -> Any:
+        """Have a prepared action done, query by query."""
+        action = actions.begin(access.action(self.lead, pk), self.lead, self.data.get("reason", "").strip())
+        return self.under_way(actions.act.jobs(action).first(), _whole(action))
+
+
+class ActionUndone(Resource, at=f"{CAMPAIGN}/actions/<int:pk>/undone", name="action-undone"):
+    @starts(OneActionShape)
+    def put(self, pk: int) -> Any:
+        """Have all that an action did undone, as far as that is possible."""
+        action = actions.undo_action(access.action(self.lead, pk), self.lead)
+        return self.under_way(actions.undo_all.jobs(action).first(), _whole(action))
+
+
+def _whole(action: Action) -> With:
+    return With(action, numbers=actions.numbers(action), cost=None if action.begun else action_cost(action))
+
+
+class ViewShape(Shape):
+    of = SavedView, "id listing name choices shared=is_shared"
+    helps = {"listing": "the list that it is of", "choices": "as they stand in the address of the list"}
+
+
+class NewView(Body):
+    listing = Choice(choices=LISTS, help_text="the list that it is of")
+    name = Text(max_length=LONGEST_NAME)
+    choices = Text(max_length=LONGEST_VIEW, help_text="filters, order and columns, as in the address of the list")
+    shared = Truth(required=False, help_text="whether all who see the campaign have it; only leads share")
+
+
+class Views(Resource, at=f"{CAMPAIGN}/views", name="views"):
+    @reads(Page(ViewShape))
+    def get(self) -> Any:
+        """The views of lists that you have."""
+        return Rows(views_of(self.member), ("pk",))
+
+    @changes(ViewShape, UNFIT, body=NewView, status=201)
+    def post(self) -> Any:
+        """Keep a view under a name, in place of your own of that name."""
+        return keep_view(self.member, self.data)
+
+
+class OneView(Resource, at=f"{CAMPAIGN}/views/<int:pk>", name="view"):
+    @changes()
+    def delete(self, pk: int) -> Any:
+        """Forget a view."""
+        forget_view(self.member, pk)

@@ -1,0 +1,267 @@
+"""Actions: what a lead does to many queries at once, row by row in a job, and undoes as one.
+
+An action is prepared first, so that its page can say what it costs. Nothing happens before the lead says to go on. Each
+row is done or left in a transaction of its own, so that annotators wait for one row at most, and a job that is run
+again goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from base.errors import BadValue, Changed, WrongState
+from base.transactions import all_or_nothing, locked, store
+from campaigns.models import Membership
+from jobs.queue import Lane
+from jobs.registry import Report, each_hour, kind
+from judging.models import Action, ActionRow, Query, Review
+from judging.models.pool import QueryQuerySet
+from judging.review.decisions import bring_back, likely_reason, withdraw
+from judging.review.reviewing import recommendation, review, undo
+
+MOST_ROWS = 20_000
+KEPT_PREPARED = timedelta(days=1)  # an action that nobody has begun
+State = ActionRow.State
+
+
+@dataclass(frozen=True)
+class Verb:
+    """Something that can be done to a query."""
+
+    code: str
+    label: str  # of the button
+    done: str  # what became of a query, in words
+    do: Callable[[Query, Action], int | None]  # returns the key of what it made
+    undo: Callable[[Query, Action, ActionRow], None]
+    needs_reason: bool = False
+
+
+def _review(verdict: str) -> Callable[[Query, Action], int]:
+    def give(query: Query, action: Action) -> int:
+        waiting = query.batches.to_review().select_related("query__campaign").order_by("number").first()
+        if waiting is None:
+            raise WrongState("No batch of it is to be reviewed.")
+        return review(waiting, action.lead, verdict, action.reason).pk
+
+    return give
+
+
+def _accept(query: Query, action: Action) -> int:
+    """Follow the recommendation that the grades make now."""
+    waiting = query.batches.to_review().select_related("query__campaign").order_by("number").first()
+    if waiting is None:
+        raise WrongState("No batch of it is to be reviewed.")
+    advice = recommendation(waiting)
+    if advice.verdict is None:
+        raise WrongState(f"{advice.reason[:1].upper()}{advice.reason[1:]}.")
+    return review(waiting, action.lead, advice.verdict, advice.reason).pk
+
+
+def _undo_review(query: Query, action: Action, row: ActionRow) -> None:
+    made = Review.objects.with_begun().select_related("batch__query__campaign").get(pk=row.made)
+    assert action.undone_by
+    undo(made, action.undone_by)
+
+
+def _withdraw(query: Query, action: Action) -> None:
+    if query.withdrawn:
+        raise WrongState("It is withdrawn already.")
+    withdraw(query, action.reason, likely_reason(query))
+
+
+def _bring_back(query: Query, action: Action) -> None:
+    if not query.withdrawn:
+        raise WrongState("It is not withdrawn.")
+    bring_back(query)
+
+
+VERBS = {
+    each.code: each
+    for each in (
+        Verb("accept", "Follow the recommendations", "followed", _accept, _undo_review),
+        Verb("second", "Open the second batch", "second batch opened", _review(Review.Verdict.SECOND), _undo_review),
+        Verb("close", "Close", "closed", _review(Review.Verdict.CLOSE), _undo_review),
+        Verb(
+            "withdraw",
+            "Withdraw",
+            "withdrawn",
+            _withdraw,
+            lambda query, action, row: bring_back(query),
+            needs_reason=True,
+        ),
+        Verb(
+            "bring_back",
+            "Bring back",
+            "brought back",
+            _bring_back,
+            lambda query, action, row: withdraw(query, action.reason or "brought back, and that was undone"),
+        ),
+    )
+}
+
+
+@all_or_nothing
+def prepare(lead: Membership, verb: str, queries: QueryQuerySet, chosen: str = "") -> Action:
+    """Note what the lead may want to do to these queries, and return that. Nothing happens to them yet.
+
+    Parameters
+    ----------
+    chosen
+        How the queries were chosen, in words.
+
+    Raises
+    ------
+    WrongState
+        If there are no queries, or too many.
+    """
+    keys = list(queries.order_by("pk").values_list("pk", flat=True)[: MOST_ROWS + 1])
+    if not 1 <= len(keys) <= MOST_ROWS:
+        raise WrongState(f"Choose one query at least, and {MOST_ROWS:,} at most.")
+    action = Action.objects.create(campaign=lead.campaign, lead=lead, verb=VERBS[verb].code, chosen=chosen[:500])
+    store(ActionRow(action=action, row=key) for key in keys)
+    action.refresh_from_db()
+    return action
+
+
+@all_or_nothing
+def begin(action: Action, lead: Membership, reason: str = "") -> Action:
+    """Have a prepared action done. Doing it twice is harmless.
+
+    Raise BadValue if it needs a reason and there is none, and Changed if another lead prepared it.
+    """
+    action = locked(Action.objects.filter(pk=action.pk)).select_related("lead__campaign").get()
+    if action.begun:
+        return action
+    if action.lead_id != lead.pk:
+        raise Changed("Another lead has prepared this. Choose the queries yourself.")
+    if VERBS[action.verb].needs_reason and not reason:
+        raise BadValue("reason", "empty", "a few words; they are kept on record")
+    action.begun, action.reason = Now(), reason
+    action.save(update_fields=["begun", "reason"])
+    act.ask(action)
+    action.refresh_from_db()
+    return action
+
+
+@all_or_nothing
+def undo_action(action: Action, lead: Membership) -> Action:
+    """Have all that an action did undone, as far as that is possible. Doing it twice is harmless.
+
+    Raise WrongState if the action has not ended yet.
+    """
+    action = locked(Action.objects.filter(pk=action.pk)).get()
+    if action.undone:
+        return action
+    if not action.ended:
+        raise WrongState("This is still being done. Undo it when it has ended.")
+    action.undone, action.undone_by = Now(), lead
+    action.save(update_fields=["undone", "undone_by"])
+    undo_all.ask(action)
+    action.refresh_from_db()
+    return action
+
+
+@kind(
+    "act",
+    "Act on many queries",
+    lane=Lane.JUDGING,
+    of=Action,
+    owner="campaign",
+    subject="{0}",
+    page=("action", "campaign.name", "pk"),
+    for_leads=True,
+)
+def act(action: Action, report: Report) -> None:
+    """Do the action to each of its rows. What is not possible is left, with the reason."""
+    _each(action, State.WAITING, _do, report)
+    Action.objects.filter(pk=action.pk, ended=None).update(ended=Now())
+
+
+@kind(
+    "undo-action",
+    "Undo what was done to many queries",
+    lane=Lane.JUDGING,
+    of=Action,
+    owner="campaign",
+    subject="{0}",
+    page=("action", "campaign.name", "pk"),
+    for_leads=True,
+)
+def undo_all(action: Action, report: Report) -> None:
+    """Undo the action for each row to which it was done, the last one first."""
+    _each(action, State.DONE, _undo, report, newest_first=True)
+    Action.objects.filter(pk=action.pk, undone_ended=None).update(undone_ended=Now())
+
+
+def _each(
+    action: Action,
+    state: str,
+    work: Callable[[Action, ActionRow, Query], None],
+    report: Report,
+    newest_first: bool = False,
+) -> None:
+    rows = action.rows.filter(state=state).order_by("-pk" if newest_first else "pk")
+    keys: Sequence[int] = list(rows.values_list("pk", flat=True))
+    for number, key in enumerate(keys):
+        report(number, len(keys))
+        _one(action, key, state, work)
+    report(len(keys), len(keys))
+
+
+@all_or_nothing
+def _one(action: Action, key: int, state: str, work: Callable[[Action, ActionRow, Query], None]) -> None:
+    row = locked(action.rows.filter(pk=key)).get()
+    if row.state != state:
+        return  # another worker has done it
+    query = Query.objects.select_related("campaign").get(pk=row.row)
+    work(action, row, query)
+    row.save(update_fields=["state", "made", "why"])
+
+
+def _do(action: Action, row: ActionRow, query: Query) -> None:
+    try:
+        row.made = VERBS[action.verb].do(query, action)
+        row.state = State.DONE
+    except WrongState as fault:
+        row.state, row.why = State.LEFT, str(fault)[:500]
+
+
+def _undo(action: Action, row: ActionRow, query: Query) -> None:
+    try:
+        VERBS[action.verb].undo(query, action, row)
+        row.state = State.UNDONE
+    except WrongState as fault:
+        row.state, row.why = State.KEPT, str(fault)[:500]
+
+
+@all_or_nothing
+def forget(action: Action) -> None:
+    """Delete a prepared action. One that was begun stays."""
+    locked(Action.objects.filter(pk=action.pk, begun=None)).delete()
+
+
+def named_rows(action: Action, most: int) -> list[tuple[Query, str]]:
+    """Return the first queries to which the action was not done, or not undone, each with the reason."""
+    rows = list(action.rows.filter(state__in=(State.LEFT, State.KEPT)).order_by("pk")[:most])
+    found = Query.objects.select_related("campaign").in_bulk([row.row for row in rows])
+    return [(found[row.row], row.why) for row in rows if row.row in found]
+
+
+def numbers(action: Action) -> dict[str, int]:
+    """Return how many rows of the action are in each state."""
+    found: dict[str, Any] = dict.fromkeys(State.values, 0)
+    for state in action.rows.values_list("state", flat=True):
+        found[state] += 1
+    return found
+
+
+@each_hour
+def forget_prepared_actions() -> None:
+    """Delete the actions that nobody has begun."""
+    Action.objects.filter(Q(begun=None), at__lt=Now() - KEPT_PREPARED).delete()

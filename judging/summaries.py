@@ -1,0 +1,105 @@
+"""Numbers of a query's candidates, kept with the query and its batches for lists that sort and filter by them.
+
+Whatever changes an outcome, or puts candidates into batches, calls `summarize` in the same transaction. The audit
+computes all numbers again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db.models import Max
+
+from base.transactions import all_or_nothing
+from campaigns.models.campaign import LAST
+from judging.models.pool import Batch, Candidate, Query
+from judging.models.states import CandidateOutcome
+
+QUERIES_AT_A_TIME = 500
+OF_BATCHES = ("pairs", "settled", "contested", "discarded", "flagged", "last_mean")
+OF_QUERIES = (*OF_BATCHES, "ranked", "similarity", "changed")
+Numbers = dict[str, Any]
+Part = tuple[int, int]  # a query's key and the number of a batch; all editions of that batch
+
+
+class Pair(NamedTuple):
+    query: int
+    number: int | None  # of its batch
+    rank: int
+    similarity: float | None
+    outcome: str
+    escalated: bool
+    grade: int | None
+
+
+@all_or_nothing
+def summarize(queries: Iterable[int]) -> None:
+    """Store the numbers of these queries and of their batches. The caller has changed them under their locks."""
+    all_keys = sorted(set(queries))
+    for first in range(0, len(all_keys), QUERIES_AT_A_TIME):
+        keys = all_keys[first : first + QUERIES_AT_A_TIME]
+        of_queries, of_batches = summaries(keys)
+        stored = Query.objects.in_bulk(keys)
+        changed = [query for key, query in stored.items() if _set(query, of_queries[key])]
+        Query.objects.bulk_update(changed, OF_QUERIES, QUERIES_AT_A_TIME)
+        batches = Batch.objects.filter(query__in=keys)
+        altered = [batch for batch in batches if _set(batch, of_batches[batch.query_id, batch.number])]
+        Batch.objects.bulk_update(altered, OF_BATCHES, QUERIES_AT_A_TIME)
+
+
+def summaries(queries: Sequence[int]) -> tuple[dict[int, Numbers], dict[Part, Numbers]]:
+    """Return the numbers of each query and of each batch, from their candidates."""
+    by_query: dict[int, list[Pair]] = {key: [] for key in queries}
+    by_part: dict[Part, list[Pair]] = defaultdict(list)
+    rows = Candidate.objects.filter(query__in=queries).order_by("query", "rank")
+    for row in rows.values_list("query", "batch__number", "rank", "similarity", "outcome", "escalated", "grade"):
+        pair = Pair._make(row)
+        by_query[pair.query].append(pair)
+        if pair.number is not None:
+            by_part[pair.query, pair.number].append(pair)
+    submitted = Batch.objects.filter(query__in=queries).order_by().values_list("query")
+    last: dict[int, datetime | None] = dict(submitted.annotate(last=Max("assignments__submitted")))
+    of_batches = defaultdict(lambda: numbers([]), {part: numbers(pairs) for part, pairs in by_part.items()})
+    of_queries = {
+        key: numbers([pair for pair in pairs if pair.number is not None])
+        | {
+            "last_mean": _mean_of_query(key, of_batches),
+            "ranked": max((pair.rank for pair in pairs if pair.similarity is not None), default=0),
+            "similarity": next((pair.similarity for pair in pairs), None),
+            "changed": last.get(key),
+        }
+        for key, pairs in by_query.items()
+    }
+    return of_queries, of_batches
+
+
+def numbers(pairs: list[Pair]) -> Numbers:
+    """Return the numbers of the candidates of a batch, in the order of their ranks."""
+    settled = [pair for pair in pairs if pair.outcome == CandidateOutcome.SETTLED]
+    grades = [pair.grade for pair in pairs[-LAST:] if pair in settled and pair.grade is not None]
+    return {
+        "pairs": len(pairs),
+        "settled": len(settled),
+        "contested": sum(pair.escalated for pair in pairs),
+        "discarded": sum(pair.outcome == CandidateOutcome.DISCARDED for pair in pairs),
+        "flagged": sum(pair.outcome == CandidateOutcome.FLAGGED for pair in pairs),
+        "last_mean": sum(grades) / len(grades) if grades else None,
+    }
+
+
+def _mean_of_query(query: int, of_batches: dict[Part, Numbers]) -> float | None:
+    """Return the mean of the last batch that has one."""
+    means = {number: each["last_mean"] for (key, number), each in of_batches.items() if key == query}
+    known = [number for number, mean in means.items() if mean is not None]
+    return means[max(known)] if known else None
+
+
+def _set(row: Query | Batch, values: Numbers) -> bool:
+    """Set the values, and return whether one of them is new."""
+    old = {name: getattr(row, name) for name in values}
+    for name, value in values.items():
+        setattr(row, name, value)
+    return old != values

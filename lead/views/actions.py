@@ -1,0 +1,87 @@
+"""What leads do to many rows of a list at once, and the views of lists that people keep."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from base.errors import BadValue
+from base.problem_documents import refusal_as_message
+from base.request_fields import KEY, is_whole, one_of, text_in, whole
+from campaigns.pages import campaign_page
+from judging import access
+from judging.review import actions
+from reports.models import forget_view, keep_view
+from reports.tables.costs import action_cost
+from reports.tables.queries import chosen_queries
+
+ROWS_NAMED = 20  # of those that were left, on a page
+LISTS = {"queries": "campaign", "judgements": "agreement-judgements"}  # the names of their pages' addresses
+
+
+@require_POST
+def prepare(request: HttpRequest, name: str) -> HttpResponse:
+    """Prepare an action on the queries that were ticked, or on all that the list's filters choose."""
+    lead = access.lead(request, name)
+    verb = one_of("verb", request.POST.get("verb", ""), actions.VERBS)
+    keys = request.POST.getlist("row") if request.POST.get("which") != "all" else None
+    if keys is not None and not all(is_whole(key, KEY) for key in keys):
+        raise BadValue("row", "not what the list sends", "keys of queries")
+    queries, chosen = chosen_queries(lead.campaign, QueryDict(request.POST.get("view", "")), keys)
+    with refusal_as_message(request):
+        action = actions.prepare(lead, verb, queries, chosen)
+        return redirect("action", name=name, pk=action.pk)
+    return redirect(f"{reverse('campaign', args=[name])}?{request.POST.get('view', '')}")
+
+
+@require_safe
+def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """What an action would cost; once it is begun, how far it is and what became of each query."""
+    member = access.membership(request, name)
+    action = access.action(member, pk)
+    jobs = (actions.undo_all if action.undone else actions.act).jobs(action)
+    template = "lead/_action.html" if request.headers.get("hx-request") else "lead/action.html"
+    return campaign_page(
+        request,
+        member,
+        template,
+        action=action,
+        verb=actions.VERBS[action.verb],
+        cost=None if action.begun else action_cost(action),
+        numbers=actions.numbers(action),
+        job=jobs.first(),
+        is_working=bool((action.begun and not action.ended) or (action.undone and not action.undone_ended)),
+        left=actions.named_rows(action, ROWS_NAMED),
+    )
+
+
+@require_POST
+def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Go on with what was prepared, or undo what was done."""
+    lead = access.lead(request, name)
+    action = access.action(lead, pk)
+    change = one_of("change", request.POST.get("change", ""), ("begin", "undo", "forget"))
+    with refusal_as_message(request):
+        if change == "begin":
+            actions.begin(action, lead, text_in(request.POST, "reason", 500))
+        elif change == "undo":
+            actions.undo_action(action, lead)
+        else:
+            actions.forget(action)
+            return redirect("campaign", name=name)
+    return redirect("action", name=name, pk=pk)
+
+
+@require_POST
+def views(request: HttpRequest, name: str) -> HttpResponse:
+    """Keep a view of a list under a name, or forget one."""
+    member = access.membership(request, name)
+    if key := request.POST.get("remove"):
+        view = forget_view(member, whole("remove", key, digits=KEY))
+        messages.success(request, f"The view “{view}” is forgotten.")
+        return redirect(LISTS[view.listing], name=name)
+    view = keep_view(member, request.POST)
+    return redirect(f"{reverse(LISTS[view.listing], args=[name])}?{view.choices}")
