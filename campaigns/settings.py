@@ -26,7 +26,7 @@ MOST_JUDGEMENTS = 10_000_000  # that a limit may name
 LIMITS = {
     "most_in_all": Setting("In all", "Judgements, at most. Empty for no limit.", 1, MOST_JUDGEMENTS),
     "most_a_day": Setting("A day", "Judgements on a day, at most. Empty for no limit.", 1, MOST_JUDGEMENTS),
-    "most_a_week": Setting("A week", "Judgements from Monday to Sunday, at most. Empty for no limit.", 1, MOST_JUDGEMENTS),
+    "most_a_week": Setting("A week", "Judgements in a week, at most. Empty for no limit.", 1, MOST_JUDGEMENTS),
 }
 SECTIONS = {
     "The campaign": {"title": Setting("Title", "People see it instead of the short name.")},
@@ -104,7 +104,7 @@ SECTIONS = {
             "Empty for no limit. Weeks begin on Monday. A batch is handed out while a whole one fits.",
             1,
             MOST_JUDGEMENTS,
-        ),
+        )
     },
     "Quiet checks": {
         "hidden_places": Setting(

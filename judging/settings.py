@@ -208,8 +208,10 @@ def holds_a_batch(most: int | None, campaign: Campaign) -> int | None:
 class Steering(forms.Form):
     """A way in which a lead steers work. What it leads to can be looked at before it is done (reports/frontier.py)."""
 
+    title = ""
+
     def __init__(self, lead: Membership, data: Mapping[str, Any] | None = None) -> None:
-        super().__init__(data)
+        super().__init__(data, auto_id=f"{type(self).__name__}-%s")  # a page has several
         self.lead, self.campaign = lead, lead.campaign
         for name, options in self.options().items():
             if name in self.fields:
@@ -234,10 +236,17 @@ class Steering(forms.Form):
         if who.startswith(OF_GROUP):
             members = members.filter(group=who.removeprefix(OF_GROUP))
         elif who != ALL:
-            members = members.filter(worker=int(who) if is_whole(who, 9) else None)
+            members = members.filter(worker=int(who)) if is_whole(who) else members.none()
         if not members.exists():
-            raise forms.ValidationError(f"There is nobody. Write a worker's number, “{OF_GROUP}” and a name, or “{ALL}”.")
+            raise forms.ValidationError(f"There is no such annotator. Expected: {WHO_HELP}")
         return members
+
+    def clean_group(self) -> str:
+        """Return the name of a group that there is."""
+        group, members = self.cleaned_data["group"], self.campaign.memberships.reachable()
+        if not members.filter(group=group).exists():
+            raise forms.ValidationError("There is no such group. Put annotators into it first.")
+        return str(group)
 
     def queries(self) -> QueryQuerySet:
         """Return the queries of the strata that are meant, which are whole."""
@@ -258,6 +267,7 @@ def _limit(name: str) -> dict[str, Any]:
 
 
 class LimitsForm(Steering):
+    title = "How much annotators judge"
     who = forms.CharField(label="Who", help_text=WHO_HELP)
     most_in_all = forms.IntegerField(**_limit("most_in_all"))
     most_a_day = forms.IntegerField(**_limit("most_a_day"))
@@ -281,11 +291,15 @@ class LimitsForm(Steering):
 
 
 class GroupForm(Steering):
+    title = "Who is in a group"
     who = forms.CharField(label="Who", help_text=WHO_HELP)
     group = forms.CharField(label="Group", required=False, max_length=LONGEST_GROUP, help_text="Empty for none.")
 
     def options(self) -> dict[str, list[tuple[str, str]]]:
         return {"who": super().options()["who"]}
+
+    def clean_group(self) -> str:
+        return str(self.cleaned_data["group"])
 
     def apply(self) -> str:
         group = self.cleaned_data["group"]
@@ -295,6 +309,7 @@ class GroupForm(Steering):
 
 
 class PriorityForm(Steering):
+    title = "When a stratum comes"
     split = forms.CharField(label="Split", required=False, help_text=SPLIT_HELP)
     stratum = forms.CharField(label="Stratum", required=False, help_text=SPLIT_HELP)
     priority = forms.ChoiceField(
@@ -308,6 +323,7 @@ class PriorityForm(Steering):
 
 
 class ShareForm(Steering):
+    title = "What is for a group"
     split = forms.CharField(label="Split", required=False, help_text=SPLIT_HELP)
     stratum = forms.CharField(label="Stratum", required=False, help_text=SPLIT_HELP)
     group = forms.CharField(label="Group", max_length=LONGEST_GROUP)

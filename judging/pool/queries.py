@@ -1,4 +1,4 @@
-"""A campaign's queries: read from a file, where those with the same text become one; their order, and who comes first."""
+"""A campaign's queries: reading them from a file, where the same text is one query; their order and their groups."""
 
 from __future__ import annotations
 
@@ -174,7 +174,8 @@ def give_to_group(lead: Membership, queries: QueryQuerySet, group: str, percent:
     drawn = [pk for pk, _ in sorted(ids, key=lambda each: lot(seed, each[1]))]
     wanted = (total * percent + 50) // 100
     if wanted > len(drawn):
-        raise WrongState(f"Other groups have {total - len(drawn):,} of these {total:,} queries; take theirs back first.")
+        others = total - len(drawn)
+        raise WrongState(f"Other groups have {others:,} of these {total:,} queries. Give them back to everybody first.")
     pool.filter(pk__in=drawn[wanted:]).update(group="")
     pool.filter(pk__in=drawn[:wanted]).update(group=group)
     return _steered(lead, f"{wanted:,} of {total:,} queries are for group {group}")

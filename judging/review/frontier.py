@@ -12,6 +12,7 @@ from judging.models.pool import QueryQuerySet
 
 FINISHED, UNFINISHED = Q(withdrawn=None, closed=True), Q(withdrawn=None, closed=False)
 
+REACH = "how many queries can be up to the frontier before strata that have to wait are begun; null if none has to"
 BEYOND_ALL = 2.0  # a place behind every other
 
 
