@@ -184,7 +184,8 @@ def _group_rows(campaign: Campaign, people: Iterable[AnnotatorRow]) -> list[Grou
 def _annotator_rows(campaign: Campaign) -> list[AnnotatorRow]:
     first = Revision.objects.filter(number=1, at__gte=monday(), judgement__annotator__campaign=campaign)
     work = first.exclude(judgement__assignment__batch__kind=Kind.EXAM).order_by().values_list("judgement__annotator")
-    made = {who: numbers for who, *numbers in work.annotate(Count("pk", filter=Q(at__gte=today())), Count("pk"))}
+    rows = work.annotate(today=Count("pk", filter=Q(at__gte=today())), week=Count("pk"))
+    made = {who: numbers for who, *numbers in rows}
     members = campaign.memberships.reachable().filter(same_as=None).select_related("user").order_by("worker")
     return [AnnotatorRow(each, *made.get(each.pk, (0, 0))) for each in members]
 
