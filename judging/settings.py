@@ -213,9 +213,10 @@ class Steering(forms.Form):
     def __init__(self, lead: Membership, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(data, auto_id=f"{type(self).__name__}-%s")  # a page has several
         self.lead, self.campaign = lead, lead.campaign
-        for name, options in self.options().items():
-            if name in self.fields:
-                self.fields[name].widget = forms.Select(choices=options)
+        options = self.options()
+        for name, field in self.fields.items():
+            field.help_text = ""  # which is for the API: the page has a sentence for all, and lists
+            field.widget = forms.Select(choices=options[name]) if name in options else field.widget
 
     def options(self) -> dict[str, list[tuple[str, str]]]:
         """Return what there is to choose from on the page, of each field."""

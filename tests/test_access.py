@@ -1067,8 +1067,9 @@ def content(name: str, held: Assignment) -> dict[str, object]:
         "webhook-change": {"action": "disable"},
     }
     bodies["steer"] = {"priority": "first", "set": ""}
-    bodies["api-steering-limits"] = {"who": "all", "most_a_day": 400}
-    bodies["api-steering-group"] = {"who": "all", "group": "night"}
+    one = str(held.annotator.worker)
+    bodies["api-steering-limits"] = {"who": one, "most_a_day": 400}
+    bodies["api-steering-group"] = {"who": one, "group": "night"}
     bodies["api-steering-priority"] = {"priority": "first"}
     bodies["api-steering-share"] = {"group": "night", "percent": 50}
     bodies["api-judgement"] = bodies["judge"]

@@ -149,7 +149,9 @@ def nothing_for(member: Membership) -> str:
     return state.words
 
 
-IN_ALL = gettext_noop("Your lead asked you for {most} clips in all, and they are done. Thank you.")
-A_DAY = gettext_noop("You have reached your {most} clips for today. There is more from tomorrow on.")
-A_WEEK = gettext_noop("You have reached your {most} clips for this week. There is more from Monday on.")
-OF_ALL = gettext_noop("The {most} clips that all of you judge in a week are reached. There is more from Monday on.")
+IN_ALL = gettext_noop("No further batch fits into the {most} clips in all that your lead asked you for. Thank you.")
+A_DAY = gettext_noop("No further batch fits into your {most} clips for today. There is more from tomorrow on.")
+A_WEEK = gettext_noop("No further batch fits into your {most} clips for this week. There is more from Monday on.")
+OF_ALL = gettext_noop(
+    "No further batch fits into the {most} clips that all of you judge in a week. There is more from Monday on."
+)
