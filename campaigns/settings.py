@@ -97,14 +97,12 @@ SECTIONS = {
             "Who began a batch may judge its contested clips if nobody else is left",
             "They know then that others disagreed. Their grades are asked again. Otherwise the batch waits.",
         ),
-    },
-    "How much in a week": {
         "week_quota": Setting(
             "Judgements of all annotators in a week, at most",
             "Empty for no limit. Weeks begin on Monday. A batch is handed out while a whole one fits.",
             1,
             MOST_JUDGEMENTS,
-        )
+        ),
     },
     "Quiet checks": {
         "hidden_places": Setting(
