@@ -249,6 +249,7 @@ def test_a_batch_is_handed_out_while_a_whole_one_fits(
     for page in (client.get(reverse("work")), client.post(reverse("claim", args=["films"]), follow=True)):
         assert words in page.content.decode()
     assert Program(ada).post("campaigns/films/claim").status_code == 204
+    assert words in Program(ada).get("campaigns/films/mine").json()["limit"]
     if began:  # a new day, or a new week
         monkeypatch.setattr(places, began, timezone.now)
         assert claim(ada)
