@@ -310,6 +310,8 @@ def _drawn_places(campaign: Campaign) -> Findings:
         yield f"batch {batch.pk} is noted under another place than its query"
     for batch in batches.exclude(priority=F("query__priority"), group=F("query__group")):
         yield f"batch {batch.pk} has another priority or group than its query"
+    if campaign.has_groups != queries.exclude(group="").exists():
+        yield f"the campaign is said to have {'some' if campaign.has_groups else 'no'} queries for groups"
     strata = queries.filter(kind=Kind.POOL).order_by().values_list("split", "stratum")
     for split, stratum, n in strata.annotate(n=Count("priority", distinct=True)).filter(n__gt=1):
         yield f"the queries of {stratum_name(split, stratum)} have {n} priorities"

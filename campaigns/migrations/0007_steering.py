@@ -12,6 +12,11 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name='campaign',
+            name='has_groups',
+            field=models.BooleanField(default=False, help_text='whether queries are for groups of annotators'),
+        ),
+        migrations.AddField(
+            model_name='campaign',
             name='week_quota',
             field=models.PositiveIntegerField(blank=True, help_text='judgements of all annotators in a week, at most', null=True),
         ),

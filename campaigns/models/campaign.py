@@ -140,6 +140,7 @@ class Campaign(models.Model):
     )
     check_warn = models.FloatField(default=CHECK_WARN, help_text="share of missed pairs that leads to a warning")
     check_pause = models.FloatField(default=CHECK_PAUSE, help_text="share of missed pairs that leads to a pause")
+    has_groups = models.BooleanField(default=False, help_text="whether queries are for groups of annotators")
     week_quota = models.PositiveIntegerField(
         null=True, blank=True, help_text="judgements of all annotators in a week, at most"
     )

@@ -16,7 +16,7 @@ from django.db.models import F, OuterRef, Q, Subquery
 
 from base.errors import ReeljudgeError, WrongState
 from base.text import abbreviated, storable
-from base.transactions import all_or_nothing
+from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Event, Membership
 from corpus.errors import CorpusError
 from corpus.importers.rows import BadField, json_object, lines, text
@@ -178,6 +178,9 @@ def give_to_group(lead: Membership, queries: QueryQuerySet, group: str, percent:
         raise WrongState(f"Other groups have {others:,} of these {total:,} queries. Give them back to everybody first.")
     pool.filter(pk__in=drawn[wanted:]).update(group="")
     pool.filter(pk__in=drawn[:wanted]).update(group=group)
+    locked(Campaign.objects.filter(pk=lead.campaign_id)).get()
+    has_groups = lead.campaign.queries.exclude(group="").exists()
+    Campaign.objects.filter(pk=lead.campaign_id).update(has_groups=has_groups)
     return _steered(lead, f"{wanted:,} of {total:,} queries are for group {group}")
 
 

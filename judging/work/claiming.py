@@ -237,8 +237,9 @@ def claimable_by(annotator: Membership) -> Iterator[BatchQuerySet]:
     if annotator.campaign.may_return:
         shut_out &= Q(Exists(_left().exclude(pk=annotator.pk)))
     free = with_free_slot().in_campaign(annotator.campaign).order_by("priority", "-begun", "place", "pk")
-    of_others = Q(round=2) & ~Q(Exists(_left().filter(group=OuterRef("group"))))
-    free = free.filter(Q(group__in=sorted({"", annotator.group})) | of_others)
+    if annotator.campaign.has_groups:  # else the statement is a shorter one
+        of_others = Q(round=2) & ~Q(Exists(_left().filter(group=OuterRef("group"))))
+        free = free.filter(Q(group__in=sorted({"", annotator.group})) | of_others)
     # One condition after the other: of a disjunction PostgreSQL would read all that the annotator ever did.
     free = free.exclude(_has(annotator, OuterRef("pk")))
     # The edition stands outside the subquery, so that PostgreSQL does not look for all later editions first.

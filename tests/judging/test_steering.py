@@ -57,6 +57,7 @@ def finish(person: Membership) -> Batch:
 
 
 def sound(campaign: Campaign) -> bool:
+    campaign.refresh_from_db()
     return not any(audit(campaign).values())
 
 
@@ -162,6 +163,7 @@ def test_round_one_of_a_groups_stratum_is_for_its_people(
     handed = [finish(ada).query.stratum for _ in range(4)]
     assert handed == ["b"] * 4
     assert claiming.claim(ada) is None
+    ada.campaign.refresh_from_db()
     assert not claiming.has_work(ada)
     assert {finish(night[0]).query.stratum for _ in range(8)} == {"a", "b"}
     give_to_group(leo, of(strata, stratum="a"), "night", 0)
@@ -212,6 +214,7 @@ def test_the_audit_finds_a_batch_or_a_stratum_that_is_steered_otherwise(strata: 
         (Batch.objects.filter(query=query), {"priority": FIRST}, "another priority or group than its query"),
         (Batch.objects.filter(query=query), {"group": "night"}, "another priority or group than its query"),
         (Query.objects.filter(pk=query.pk), {"priority": FIRST}, "have 2 priorities"),
+        (Query.objects.filter(pk=query.pk), {"group": "night"}, "said to have no queries for groups"),
     ]
     for rows, fields, words in changes:
         rows.update(**fields)
