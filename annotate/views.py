@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -27,9 +26,9 @@ from corpus.clip_files import clip_file, padded_clip_file
 from judging import access
 from judging.models import Assignment, Flag, Kind, Revision
 from judging.models.judgement import LONGEST_QUESTION
-from judging.quality.exam import exam_state, has_just_passed, nothing_for
+from judging.quality.exam import exam_state, has_just_passed
 from judging.work import claiming, grading, practising, submitting
-from judging.work.places import assignment_data, clip_at
+from judging.work.places import assignment_data, clip_at, limit_reached, nothing_for, today
 from reports import own_work
 
 
@@ -53,6 +52,7 @@ def _home(member: Membership) -> dict[str, Any]:
         "campaign": member.campaign,
         "live": live,
         "idle": idle,
+        "limit": limit_reached(member) if idle and not member.must_pass_exam else "",
         "mail": mails.address_of(member.user) if idle else "",
         "exam": exam_state(member),
         "passed": has_just_passed(member),
@@ -300,6 +300,5 @@ LAPSED = gettext_lazy(
 
 def judged_today(member: Membership) -> int:
     """Return the number of clips that the annotator judged since midnight, the server's."""
-    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    first = Revision.objects.filter(number=1, at__gte=midnight)
-    return first.filter(judgement__assignment__in=member.assignments.said_since(midnight)).count()
+    first = Revision.objects.filter(number=1, at__gte=today())
+    return first.filter(judgement__assignment__in=member.assignments.said_since(today())).count()

@@ -21,6 +21,13 @@ class Setting(NamedTuple):
 
 
 GRADE = (0, 4)  # the range of a mean grade
+MOST_JUDGEMENTS = 10_000_000  # that a limit may name
+# Of an annotator: the columns of a membership.
+LIMITS = {
+    "most_in_all": Setting("In all", "Judgements, at most. Empty for no limit.", 1, MOST_JUDGEMENTS),
+    "most_a_day": Setting("A day", "Judgements on a day, at most. Empty for no limit.", 1, MOST_JUDGEMENTS),
+    "most_a_week": Setting("A week", "Judgements in a week, at most. Empty for no limit.", 1, MOST_JUDGEMENTS),
+}
 SECTIONS = {
     "The campaign": {"title": Setting("Title", "People see it instead of the short name.")},
     "Clips": {
@@ -89,6 +96,12 @@ SECTIONS = {
         "may_return": Setting(
             "Who began a batch may judge its contested clips if nobody else is left",
             "They know then that others disagreed. Their grades are asked again. Otherwise the batch waits.",
+        ),
+        "week_quota": Setting(
+            "Judgements of all annotators in a week, at most",
+            "Empty for no limit. Weeks begin on Monday. A batch is handed out while a whole one fits.",
+            1,
+            MOST_JUDGEMENTS,
         ),
     },
     "Quiet checks": {

@@ -18,7 +18,7 @@ from judging.models import Adjudication, Assignment, Batch, Candidate, Judgement
 from judging.models.pool import ANNOTATORS
 from judging.models.states import CLAIMED, AssignmentState
 from judging.pool.clips import cut_clips
-from judging.pool.queries import wording
+from judging.pool.queries import stratum_name, wording
 from judging.pool.selection import caption_id
 from judging.review.decisions import ADJUDICATED
 from judging.review.frontier import frontier
@@ -325,6 +325,13 @@ def _drawn_places(campaign: Campaign) -> Findings:
     batches = Batch.objects.in_campaign(campaign).filter(kind__in=CLAIMED)
     for batch in batches.exclude(place=F("query__place")):
         yield f"batch {batch.pk} is noted under another place than its query"
+    for batch in batches.exclude(priority=F("query__priority"), group=F("query__group")):
+        yield f"batch {batch.pk} has another priority or group than its query"
+    if campaign.has_groups != queries.exclude(group="").exists():
+        yield f"the campaign is said to have {'some' if campaign.has_groups else 'no'} queries for groups"
+    strata = queries.filter(kind=Kind.POOL).order_by().values_list("split", "stratum")
+    for split, stratum, n in strata.annotate(n=Count("priority", distinct=True)).filter(n__gt=1):
+        yield f"the queries of {stratum_name(split, stratum)} have {n} priorities"
 
 
 def _begun(campaign: Campaign) -> Findings:

@@ -21,6 +21,15 @@ def place(seed: int, query_id: str) -> float:
     return _fraction(f"{seed} {query_id}")
 
 
+def lot(seed: int, query_id: str) -> float:
+    """Return what is drawn for the query when shares of the pool are given to groups, whatever its place is.
+
+    >>> round(lot(7, "1"), 6)
+    0.599797
+    """
+    return _fraction(f"{seed} group {query_id}")
+
+
 def spread(seed: int, stratum: str, query_ids: Iterable[str]) -> dict[str, float]:
     """Return the places of all queries of a stratum, at equal distances.
 

@@ -1,4 +1,4 @@
-"""Changing a campaign's settings: the form that checks them, which are fixed, and what follows from a change."""
+"""A campaign's settings and how work is steered: the forms that check a change, what is fixed, and what follows."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.formats import date_format
 
+from base.request_fields import is_whole
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
-from campaigns.settings import COLUMNS, SECTIONS, SETTINGS, Setting
+from campaigns.models.membership import LONGEST_GROUP
+from campaigns.settings import COLUMNS, LIMITS, SECTIONS, SETTINGS, Setting
 from judging.models import Assignment, Batch, Candidate
+from judging.models.pool import QueryQuerySet
+from judging.models.states import Priority
 from judging.pool.clips import cut_clips_anew
-from judging.pool.queries import draw_order
+from judging.pool.queries import draw_order, give_to_group, set_priority
 from judging.quality.examples import attach_clip
 
 RANKED = "it is fixed, because the candidates are already ranked and in their batches"
@@ -24,6 +28,9 @@ BEGUN = "it is fixed since the first batch was claimed, so that all are judged a
 FIXED_WHEN_RANKED = ("batch_size", "batches")
 FIXED_WHEN_BEGUN = ("tolerance", "order_seed", "padding", "sound")
 NOT_SAID = object()
+ALL, OF_GROUP, NONE = "all", "group ", "-"  # as pages and the API name them
+WHO_HELP = f"A worker's number, “{OF_GROUP}” and the name of a group, or “{ALL}”."
+SPLIT_HELP = f"Empty for all of them, “{NONE}” for queries without one."
 
 
 @all_or_nothing
@@ -132,6 +139,9 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
             value = "yes" if value else "no"
         return Fixed(SETTINGS[name].label, f"{value:g}" if isinstance(value, float) else str(value), self.fixed[name])
 
+    def clean_week_quota(self) -> int | None:
+        return holds_a_batch(self.cleaned_data["week_quota"], self.instance)
+
     def clean_currency(self) -> str:
         currency = str(self.cleaned_data["currency"]).upper()
         if currency and not re.fullmatch("[A-Z]{3}", currency):
@@ -186,3 +196,151 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
             return bool(field.clean(self.data[name]) != getattr(self.instance, name))
         except forms.ValidationError:
             return True
+
+
+def holds_a_batch(most: int | None, campaign: Campaign) -> int | None:
+    """Return a limit. Refuse one that no batch fits into."""
+    if most is not None and most < campaign.largest_batch:
+        raise forms.ValidationError(f"A batch has up to {campaign.largest_batch} clips. Write at least as many.")
+    return most
+
+
+class Steering(forms.Form):
+    """A way in which a lead steers work. What it leads to can be looked at before it is done (reports/frontier.py)."""
+
+    title = ""
+
+    def __init__(self, lead: Membership, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, auto_id=f"{type(self).__name__}-%s")  # a page has several
+        self.lead, self.campaign = lead, lead.campaign
+        options = self.options()
+        for name, field in self.fields.items():
+            field.help_text = ""  # which is for the API: the page has a sentence for all, and lists
+            field.widget = forms.Select(choices=options[name]) if name in options else field.widget
+
+    def options(self) -> dict[str, list[tuple[str, str]]]:
+        """Return what there is to choose from on the page, of each field."""
+        members = self.campaign.memberships.reachable().select_related("user").order_by("worker")
+        groups = sorted({each.group for each in members} - {""})
+        strata = self.campaign.queries.all().strata()
+        people = [(str(each.worker), f"Worker {each.worker}: {each.user.get_username()}") for each in members]
+        who = [(ALL, "All annotators"), *((f"{OF_GROUP}{group}", f"Group {group}") for group in groups), *people]
+        named = {"who": who, "group": [(group, group) for group in groups]}
+        for place, name in enumerate(("split", "stratum")):
+            found = sorted({stratum[place] for stratum in strata})
+            named[name] = [("", "all"), *((each or NONE, each or "none") for each in found)]
+        return named
+
+    def clean_who(self) -> Any:
+        """Return the annotators that are meant."""
+        who, members = self.cleaned_data["who"], self.campaign.memberships.reachable()
+        if who.startswith(OF_GROUP):
+            members = members.filter(group=who.removeprefix(OF_GROUP))
+        elif who != ALL:
+            members = members.filter(worker=int(who)) if is_whole(who) else members.none()
+        if not members.exists():
+            raise forms.ValidationError(f"There is no such annotator. Expected: {WHO_HELP}")
+        return members
+
+    def clean_group(self) -> str:
+        """Return the name of a group that there is."""
+        group, members = self.cleaned_data["group"], self.campaign.memberships.reachable()
+        if not members.filter(group=group).exists():
+            raise forms.ValidationError("There is no such group. Put annotators into it first.")
+        return str(group)
+
+    def queries(self) -> QueryQuerySet:
+        """Return the queries of the strata that are meant, which are whole."""
+        chosen = {name: self.cleaned_data[name] for name in ("split", "stratum") if self.cleaned_data[name]}
+        named = {name: "" if value == NONE else value for name, value in chosen.items()}
+        return self.campaign.queries.pool().filter(**named)
+
+    def apply(self) -> str:
+        """Do it, and return that in words."""
+        raise NotImplementedError
+
+
+def _limit(name: str) -> dict[str, Any]:
+    """Return the options of the field of a limit."""
+    limit = LIMITS[name]
+    of_range = {"min_value": limit.least, "max_value": limit.most}
+    return {"label": limit.label, "help_text": limit.help, "required": False} | of_range
+
+
+class LimitsForm(Steering):
+    title = "How much annotators judge"
+    who = forms.CharField(label="Who", help_text=WHO_HELP)
+    most_in_all = forms.IntegerField(**_limit("most_in_all"))
+    most_a_day = forms.IntegerField(**_limit("most_a_day"))
+    most_a_week = forms.IntegerField(**_limit("most_a_week"))
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        for name in LIMITS:
+            try:
+                holds_a_batch(data.get(name), self.campaign)
+            except forms.ValidationError as fault:
+                self.add_error(name, fault)
+        return data
+
+    def apply(self) -> str:
+        limits = {name: self.cleaned_data[name] for name in LIMITS}
+        words = ", ".join(f"{most:,} {LIMITS[name].label.lower()}" for name, most in limits.items() if most)
+        words = f"judgements at most: {words}" if words else "no limit of judgements"
+        number = self.cleaned_data["who"].steer(self.lead, words, **limits)
+        return f"{words.capitalize()}. Annotators for whom this is new: {number:,}."
+
+
+class GroupForm(Steering):
+    title = "Who is in a group"
+    who = forms.CharField(label="Who", help_text=WHO_HELP)
+    group = forms.CharField(label="Group", required=False, max_length=LONGEST_GROUP, help_text="Empty for none.")
+
+    def options(self) -> dict[str, list[tuple[str, str]]]:
+        return {"who": super().options()["who"]}
+
+    def clean_group(self) -> str:
+        return str(self.cleaned_data["group"])
+
+    def apply(self) -> str:
+        group = self.cleaned_data["group"]
+        words = f"group {group}" if group else "no group"
+        number = self.cleaned_data["who"].steer(self.lead, words, group=group)
+        return f"{words.capitalize()}. Annotators for whom this is new: {number:,}."
+
+
+class PriorityForm(Steering):
+    title = "When a stratum comes"
+    split = forms.CharField(label="Split", required=False, help_text=SPLIT_HELP)
+    stratum = forms.CharField(label="Stratum", required=False, help_text=SPLIT_HELP)
+    priority = forms.ChoiceField(
+        label="Annotators get it", choices=[(each.name.lower(), each.label) for each in Priority]
+    )
+
+    def apply(self) -> str:
+        priority = Priority[self.cleaned_data["priority"].upper()]
+        number = set_priority(self.lead, self.queries(), priority)
+        return f"These strata come {priority.label}. Batches for which this is new: {number:,}."
+
+
+class ShareForm(Steering):
+    title = "What is for a group"
+    split = forms.CharField(label="Split", required=False, help_text=SPLIT_HELP)
+    stratum = forms.CharField(label="Stratum", required=False, help_text=SPLIT_HELP)
+    group = forms.CharField(label="Group", max_length=LONGEST_GROUP)
+    percent = forms.IntegerField(
+        label="Share, %", min_value=0, max_value=100, help_text="Of these queries; 0 gives them back to everybody."
+    )
+
+    def apply(self) -> str:
+        group, percent = self.cleaned_data["group"], self.cleaned_data["percent"]
+        number = give_to_group(self.lead, self.queries(), group, percent)
+        return f"Round one of {percent} % of these queries is for group {group}. Batches that changed: {number:,}."
+
+
+STEERING: dict[str, type[Steering]] = {
+    "limits": LimitsForm,
+    "group": GroupForm,
+    "priority": PriorityForm,
+    "share": ShareForm,
+}

@@ -1,19 +1,25 @@
-"""What holds the frontier back: queries that are not finished, each with why, and what finishing it needs."""
+"""What holds the frontier back, each query with why; how work is steered, and what another way of it would lead to."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db import transaction
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from django.urls import reverse
 
-from campaigns.models import Campaign
-from judging.models import Batch, Candidate, Query
+from base.transactions import all_or_nothing
+from campaigns.models import Campaign, Membership
+from judging.models import Batch, Candidate, Kind, Query, Revision
+from judging.models.states import Priority
 from judging.pool.clips import cut_clips
-from judging.review.frontier import Frontier
-from judging.work.claiming import without_annotators
+from judging.review.frontier import FINISHED, UNFINISHED, Frontier, reach
+from judging.settings import Steering
+from judging.work.claiming import with_free_slot, without_annotators
+from judging.work.places import monday, today
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,7 @@ WHY = [
     Why("judging", "it is being judged", "It goes on before other queries begin.", "batch"),
     Why("waiting", "it waits for annotators", "It goes on before other queries begin.", "batch"),
     Why("new", "nobody has begun it", "Annotators get it next.", "batch"),
+    Why("later", "strata with priority come before it", "It comes when these are finished.", "batch"),
     UNRANKED,
 ]
 BY_CODE = {each.code: each for each in WHY}
@@ -69,7 +76,9 @@ def held_rows(queries: Iterable[Query]) -> list[Held]:
     flagged = Candidate.objects.filter(batch=OuterRef("pk"), outcome=Candidate.Outcome.FLAGGED)
     failed = cut_clips.jobs().failed().filter(row=OuterRef("pk"))
     nobody = without_annotators().filter(pk=OuterRef("pk"))
-    columns = ("query", "pk", "state", "taken", "begun", Exists(failed), Exists(flagged), Exists(nobody))
+    free = with_free_slot().filter(campaign=OuterRef("campaign"), priority__lt=OuterRef("priority"))
+    has = (Exists(failed), Exists(flagged), Exists(nobody), Exists(free))
+    columns = ("query", "pk", "state", "taken", "begun", *has)
     reasons: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for query, batch, *state in Batch.objects.filter(query__in=queries).unreviewed().values_list(*columns):
         reasons[query].append((WHY.index(BY_CODE[_code(*state)]), batch))
@@ -80,7 +89,9 @@ def held_rows(queries: Iterable[Query]) -> list[Held]:
     return held
 
 
-def _code(state: str, taken: int, begun: bool, has_failed: bool, is_flagged: bool, has_nobody: bool) -> str:
+def _code(
+    state: str, taken: int, begun: bool, has_failed: bool, is_flagged: bool, has_nobody: bool, comes_later: bool
+) -> str:
     if state == Batch.State.PREPARING:
         return "uncut" if has_failed else "cutting"
     if state == Batch.State.SETTLED:
@@ -89,4 +100,123 @@ def _code(state: str, taken: int, begun: bool, has_failed: bool, is_flagged: boo
         return "nobody"
     if taken:
         return "judging"
+    if comes_later:
+        return "later"
     return "waiting" if begun else "new"
+
+
+@dataclass(frozen=True)
+class StratumRow:
+    """The queries of a split and a stratum."""
+
+    split: str
+    stratum: str
+    queries: int
+    finished: int
+    in_order: int  # of these, those before the first that is not finished: a random sample of the stratum
+    priority: str
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """A group of annotators, and the queries whose round one is for it; without a name, those for everybody."""
+
+    name: str
+    annotators: int  # who may judge at present
+    queries: int
+    finished: int
+
+
+@dataclass(frozen=True)
+class AnnotatorRow:
+    """An annotator's limits, and the judgements of today and of this week."""
+
+    member: Membership
+    today: int
+    week: int
+
+
+@dataclass(frozen=True)
+class Steered:
+    """How the work of a campaign is steered."""
+
+    strata: list[StratumRow]
+    groups: list[GroupRow]
+    annotators: list[AnnotatorRow]
+    week: int  # judgements of all
+    reach: int | None  # see `judging.review.frontier.reach`
+
+
+NUMBERS = {"queries": Count("pk"), "finished": Count("pk", filter=FINISHED)}
+
+
+def steered(campaign: Campaign) -> Steered:
+    """Return how the work of a campaign is steered at present."""
+    people = _annotator_rows(campaign)
+    week = sum(each.week for each in people)
+    return Steered(_stratum_rows(campaign), _group_rows(campaign, people), people, week, reach(campaign))
+
+
+def _stratum_rows(campaign: Campaign) -> list[StratumRow]:
+    names = ("split", "stratum")
+    population = campaign.queries.ranked_population().order_by(*names)
+    numbers: dict[str, Any] = NUMBERS | {"priority": Min("priority"), "end": Min("place", filter=UNFINISHED)}
+    rows = list(population.values(*names).annotate(**numbers))
+    ends = {(row["split"], row["stratum"]): row.pop("end") for row in rows}
+    in_order: Counter[tuple[str, str]] = Counter()
+    for split, stratum, place in population.filter(FINISHED).values_list(*names, "place"):
+        end = ends[split, stratum]
+        in_order[split, stratum] += end is None or place < end
+    labels = {row["priority"]: Priority(row["priority"]).label for row in rows}
+    return [
+        StratumRow(**row | {"priority": labels[row["priority"]]}, in_order=in_order[row["split"], row["stratum"]])
+        for row in rows
+    ]
+
+
+def _group_rows(campaign: Campaign, people: Iterable[AnnotatorRow]) -> list[GroupRow]:
+    active = Counter(each.member.group for each in people if each.member.is_active)
+    rows = campaign.queries.pool().order_by().values_list("group").annotate(**NUMBERS)
+    found = {group: numbers for group, *numbers in rows}
+    return [GroupRow(name, active[name], *found.get(name, (0, 0))) for name in sorted(found.keys() | active.keys())]
+
+
+def _annotator_rows(campaign: Campaign) -> list[AnnotatorRow]:
+    first = Revision.objects.filter(number=1, at__gte=monday(), judgement__annotator__campaign=campaign)
+    work = first.exclude(judgement__assignment__batch__kind=Kind.EXAM).order_by().values_list("judgement__annotator")
+    rows = work.annotate(today=Count("pk", filter=Q(at__gte=today())), week=Count("pk"))
+    made = {who: numbers for who, *numbers in rows}
+    members = campaign.memberships.reachable().filter(same_as=None).select_related("user").order_by("worker")
+    return [AnnotatorRow(each, *made.get(each.pk, (0, 0))) for each in members]
+
+
+LISTED = 20  # batches
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a way to steer would lead to."""
+
+    words: str
+    number: int  # batches that nobody could judge, and somebody can now
+    batches: list[Batch]  # the first of these
+    before: int  # batches that nobody can judge now
+    reach: int | None  # see `judging.review.frontier.reach`
+
+    @property
+    def more(self) -> int:
+        """The batches that are not listed."""
+        return self.number - len(self.batches)
+
+
+@all_or_nothing
+def outlook(form: Steering) -> Outlook:
+    """Return what the form leads to: it is applied, looked at by the rule of claiming, and rolled back."""
+    nobody = without_annotators().filter(campaign=form.campaign).order_by("priority", "place", "pk")
+    before = set(nobody.values_list("pk", flat=True))
+    words = form.apply()
+    fresh = [pk for pk in nobody.values_list("pk", flat=True) if pk not in before]
+    by_key = Batch.objects.select_related("query").in_bulk(fresh[:LISTED])
+    found = Outlook(words, len(fresh), [by_key[pk] for pk in fresh[:LISTED]], len(before), reach(form.campaign))
+    transaction.set_rollback(True)
+    return found

@@ -22,6 +22,7 @@ from judging.consensus import GRADES
 from judging.models import Assignment, Candidate, Judgement, Kind, Query, Question, Revision, Sitting
 from judging.models.judgement import JudgementQuerySet
 from judging.quality.exam import pairs_that_came_back, reason_for
+from judging.work.places import monday
 from reports.hours import Rates, Worked, total, worked_by_day, worked_in_assignment
 
 DAYS = 14
@@ -155,8 +156,7 @@ def _tomorrow() -> datetime:
 
 def week_of(member: Membership) -> WorkRow:
     """Return the work of the present week."""
-    monday = _midnight(timezone.localdate() - timedelta(days=timezone.localdate().weekday()))
-    return _row(member, Rates.of(member.campaign), worked_by_day(member, monday, _tomorrow()))
+    return _row(member, Rates.of(member.campaign), worked_by_day(member, monday(), _tomorrow()))
 
 
 @dataclass(frozen=True)

@@ -205,6 +205,8 @@ MATRIX = {
     "invite-by-mail": ("POST", 302, 404, 404, 404, 404, 409),  # let in, but the site sends no mails
     "invitation-send": ("POST", 302, 404, 404, 404, 404, 404),  # of a link there is no mail
     "invitation-withdraw": ("POST", 302, 404, 404, 404, 404, 302),
+    "steering": ("GET", 302, 404, 404, 404, 404, 200),
+    "steer": ("POST", 302, 404, 404, 404, 404, 302),
     "hours": ("GET", 302, 404, 404, 404, 404, 200),
     "hours-csv": ("GET", 302, 404, 404, 404, 404, 200),
     "hours-approve": ("POST", 302, 404, 404, 404, 404, 302),
@@ -327,6 +329,11 @@ MATRIX = {
     "api-invitations-by-mail": ("POST", 401, 404, 404, 404, 404, 409),  # let in, but the site sends no mails
     "api-invitation": ("DELETE", 401, 404, 404, 404, 404, 204),
     "api-messages": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-steering": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-steering-limits": ("PUT", 401, 404, 404, 404, 404, 200),
+    "api-steering-group": ("PUT", 401, 404, 404, 404, 404, 200),
+    "api-steering-priority": ("PUT", 401, 404, 404, 404, 404, 200),
+    "api-steering-share": ("PUT", 401, 404, 404, 404, 404, 422),  # let in, but there is no such group
     "api-hours": ("GET", 401, 404, 404, 404, 404, 200),
     "api-releases": ("GET", 401, 404, 404, 404, 200, 200),
     "api-release-difference": ("GET", 401, 400, 400, 400, 400, 400),  # which two?
@@ -936,6 +943,7 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
 }
 # The same of addresses that name a kind of file, which each campaign has.
 FILES: dict[str, list[object]] = {
+    "steer": ["priority"],
     "export": ["qrels.txt"],
     "figure": ["table-1.csv"],
     "api-export": ["qrels.txt"],
@@ -1105,6 +1113,12 @@ def content(name: str, held: Assignment) -> dict[str, object]:
         "webhooks": {"address": "https://example.org/", "events": ["query.closed"]},
         "webhook-change": {"action": "disable"},
     }
+    bodies["steer"] = {"priority": "first", "set": ""}
+    one = str(held.annotator.worker)
+    bodies["api-steering-limits"] = {"who": one, "most_a_day": 400}
+    bodies["api-steering-group"] = {"who": one, "group": "night"}
+    bodies["api-steering-priority"] = {"priority": "first"}
+    bodies["api-steering-share"] = {"group": "night", "percent": 50}
     bodies["api-judgement"] = bodies["judge"]
     bodies["api-flag"] = bodies["flag"]
     bodies["api-submit"] = bodies["submit"]

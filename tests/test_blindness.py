@@ -138,6 +138,7 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         f"/campaigns/films/batches/{held.batch_id}/",
         "/campaigns/films/exports/",
         "/campaigns/films/frontier/",
+        "/campaigns/films/steering/",
         "/campaigns/films/runs/",
         "/campaigns/films/runs/1/queries/",
         "/campaigns/films/runs/1/queries/scatter/csv?against=2",

@@ -1,4 +1,4 @@
-"""Who asks, the campaigns that they belong to, a campaign at a glance, and its settings."""
+"""Who asks, the campaigns that they belong to, a campaign at a glance, its settings, and how its work is steered."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Body, Page, Shape, Truth, request_field
-from api.operations import TAGGED, VERSIONED, Answer, Rows, changes, reads
+from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, changes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource, must_match, tag_of
 from campaigns.access import signed_in
 from campaigns.models import Campaign, Membership, Token
-from campaigns.settings import COLUMNS, SETTINGS
-from judging.settings import fixed, set_up, values_of
+from campaigns.settings import COLUMNS, LIMITS, SETTINGS
+from judging.models import Batch
+from judging.review.frontier import REACH
+from judging.settings import GroupForm, LimitsForm, PriorityForm, ShareForm, Steering, fixed, set_up, values_of
+from reports.frontier import AnnotatorRow, GroupRow, Outlook, Steered, StratumRow, outlook, steered
 from reports.tables.queries import at_a_glance
 
 
@@ -120,3 +123,114 @@ def _tag(campaign: Campaign) -> str:
 
 def _settings(campaign: Campaign) -> Answer:
     return Answer.tagged(values_of(campaign) | {"fixed": fixed(campaign)}, _tag(campaign))
+
+
+class StratumShape(Shape):
+    of = StratumRow, "split stratum queries finished in_order priority"
+    helps = {
+        "in_order": "of the finished ones, those before the first that is not finished: a random sample of the stratum",
+        "priority": "when annotators get it",
+    }
+
+
+class GroupShape(Shape):
+    of = GroupRow, "name annotators queries finished"
+    helps = {"name": "empty: for everybody", "annotators": "who may judge", "queries": "whose round one is for it"}
+
+
+class LimitsShape(Shape):
+    of = (
+        AnnotatorRow,
+        "worker=member.worker group=member.group today week most_a_day=member.most_a_day "
+        "most_a_week=member.most_a_week most_in_all=member.most_in_all",
+    )
+    helps = {"today": "judgements", "week": "judgements since Monday"}
+    helps |= {name: limit.help for name, limit in LIMITS.items()}
+
+
+class SteeringShape(Shape):
+    of = Steered, "week reach"
+    helps = {"week": "judgements of all annotators since Monday", "reach": REACH}
+    strata = StratumShape(many=True)
+    groups = GroupShape(many=True)
+    annotators = LimitsShape(many=True)
+
+
+class HardBatch(Shape):
+    of = Batch, "id number round text=query.text"
+
+
+class OutlookShape(Shape):
+    of = Outlook, "words nobody=number nobody_before=before reach"
+    helps = {
+        "words": "what is done",
+        "nobody": "batches that nobody may judge any more, and somebody could before",
+        "nobody_before": "batches that nobody could judge before",
+        "reach": REACH,
+    }
+    batches = HardBatch(many=True, help_text="the first 20 that nobody may judge any more")
+
+
+class SteeringBody(Body):
+    dry_run = Truth(required=False, help_text="say what it leads to, and change nothing")
+
+
+class NewLimits(SteeringBody):
+    of = LimitsForm, "who most_in_all most_a_day most_a_week"
+
+
+class NewGroup(SteeringBody):
+    of = GroupForm, "who group"
+
+
+class NewPriority(SteeringBody):
+    of = PriorityForm, "split stratum priority"
+
+
+class NewShare(SteeringBody):
+    of = ShareForm, "split stratum group percent"
+
+
+class SteeringNow(Resource, at=f"{CAMPAIGN}/steering", name="steering"):
+    @reads(SteeringShape)
+    def get(self) -> Any:
+        """How work is steered: priorities of strata, groups, and limits."""
+        return steered(self.lead.campaign)
+
+
+def _steer(lead: Membership, made: type[Steering], data: dict[str, Any]) -> Outlook:
+    """Apply a form, unless it is a dry run, and say what it leads to."""
+    form = made(lead, data)
+    checked(form)
+    found = outlook(form)
+    if not data.get("dry_run"):
+        form.apply()
+    return found
+
+
+class SteeringLimits(Resource, at=f"{CAMPAIGN}/steering/limits", name="steering-limits"):
+    @changes(OutlookShape, UNFIT, body=NewLimits)
+    def put(self) -> Any:
+        """Set how much annotators judge at most."""
+        return _steer(self.lead, LimitsForm, self.data)
+
+
+class SteeringGroup(Resource, at=f"{CAMPAIGN}/steering/group", name="steering-group"):
+    @changes(OutlookShape, UNFIT, body=NewGroup)
+    def put(self) -> Any:
+        """Put annotators into a group."""
+        return _steer(self.lead, GroupForm, self.data)
+
+
+class SteeringPriority(Resource, at=f"{CAMPAIGN}/steering/priority", name="steering-priority"):
+    @changes(OutlookShape, UNFIT, body=NewPriority)
+    def put(self) -> Any:
+        """Have annotators get strata first, as usual, or last."""
+        return _steer(self.lead, PriorityForm, self.data)
+
+
+class SteeringShare(Resource, at=f"{CAMPAIGN}/steering/share", name="steering-share"):
+    @changes(OutlookShape, UNFIT, body=NewShare)
+    def put(self) -> Any:
+        """Have a group judge round one of a share of the queries."""
+        return _steer(self.lead, ShareForm, self.data)

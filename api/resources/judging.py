@@ -21,7 +21,7 @@ from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state
 from judging.work import claiming, grading, practising, submitting
 from judging.work.grading import LARGEST, LONGEST, LONGEST_COMMENT
-from judging.work.places import assignment_data, clip_at
+from judging.work.places import assignment_data, clip_at, limit_reached
 from reports import own_work
 
 MOST_KEY = 10**18 - 1
@@ -135,6 +135,7 @@ class OwnWork(Shape):
     agreement = serializers.CharField(help_text="with the final grades, in words")
     direction = serializers.CharField(help_text="which way the grades lean, in words; empty while little is settled")
     exam = serializers.CharField(help_text="how far the exam is, in words; empty if none stands before work")
+    limit = serializers.CharField(help_text="which limit leaves no room for a batch, in words; empty while none does")
     messages = Letter(many=True)
     questions = OwnQuestion(many=True, help_text="to the leads, the oldest first")
 
@@ -290,6 +291,7 @@ class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
             "agreement": own_work.agreement(member),
             "direction": own_work.direction(member),
             "exam": state.words if (state := exam_state(member)) else "",
+            "limit": limit_reached(member),
             "messages": member.messages.unread_first(),
             "questions": member.questions.select_related("query", "candidate"),
         }

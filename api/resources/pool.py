@@ -17,7 +17,7 @@ from judging.models import Query as PoolQuery
 from judging.models.states import WithdrawnFor
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.review.decisions import bring_back, withdraw
-from judging.review.frontier import Frontier, frontier
+from judging.review.frontier import REACH, Frontier, frontier, reach
 from judging.review.reviewing import Recommendation, recommendations
 from releases.models import Release
 from reports.frontier import WHY, Held, held_rows, holding
@@ -181,6 +181,7 @@ class FrontierShape(Shape):
         "left_out": "those up to the frontier that were withdrawn for what judging them showed",
     }
     random = serializers.BooleanField(source="is_random", help_text="whether the sample is random")
+    reach = serializers.IntegerField(allow_null=True, help_text=REACH)
     held = HeldShape(many=True, help_text="the first 100 queries that hold the frontier back, in their order")
 
 
@@ -190,7 +191,8 @@ class FrontierNow(Resource, at=f"{CAMPAIGN}/frontier", name="frontier"):
         """How far the queries are finished in their order, and what holds that back."""
         campaign = self.member.campaign
         found = frontier(campaign)
-        return With(found, held=held_rows(holding(campaign, found).select_related("campaign")[:MOST_HELD]))
+        held = holding(campaign, found).select_related("campaign")[:MOST_HELD]
+        return With(found, reach=reach(campaign), held=held_rows(held))
 
 
 class BatchesAsked(PageQuery):

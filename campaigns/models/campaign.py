@@ -140,6 +140,10 @@ class Campaign(models.Model):
     )
     check_warn = models.FloatField(default=CHECK_WARN, help_text="share of missed pairs that leads to a warning")
     check_pause = models.FloatField(default=CHECK_PAUSE, help_text="share of missed pairs that leads to a pause")
+    has_groups = models.BooleanField(default=False, help_text="whether queries are for groups of annotators")
+    week_quota = models.PositiveIntegerField(
+        null=True, blank=True, help_text="judgements of all annotators in a week, at most"
+    )
     hourly_rate = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)
     currency = models.CharField(max_length=3, blank=True)
     paid_plays = models.PositiveSmallIntegerField(
@@ -240,6 +244,11 @@ class Campaign(models.Model):
     def most_seconds(self, length: float) -> float:
         """Return the active seconds that one press may count for a moment of that many seconds."""
         return self.paid_plays * (length + 2 * self.padding) + self.paid_beyond
+
+    @property
+    def largest_batch(self) -> int:
+        """The number of places of a whole batch, with hidden ones."""
+        return self.batch_size + self.hidden_places
 
     @property
     def depth(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PERMISSION = "campaigns.add_campaign"  # whoever has it sees all corpora but those that they annotate
 LONGEST_MESSAGE = 2000  # characters
+LONGEST_GROUP = 40
 
 
 class Event(models.Model):
@@ -37,6 +38,7 @@ class Event(models.Model):
         HANDED_OVER = "handed over", "work handed over"
         ROLE = "role", "role changed"
         OPENED = "opened", "batch opened without all clips"
+        STEERED = "steered", "work steered"
 
     member = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="events")
     kind = models.CharField(max_length=20, choices=Kind.choices)
@@ -65,6 +67,18 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
         """Return the annotators to whom messages go: all who have not left."""
         return self.annotators().exclude(state=Membership.State.LEFT)
 
+    @all_or_nothing
+    def steer(self, by: Membership, reason: str, **values: Any) -> int:
+        """Set limits or the group of these members, and return how many this has changed.
+
+        A batch that they hold stays with them.
+        """
+        rows = locked(self.order_by("pk"))
+        changed = [each for each in rows if any(getattr(each, name) != value for name, value in values.items())]
+        Membership.objects.filter(pk__in=[each.pk for each in changed]).update(**values)
+        events = [Event(member=each, kind=Event.Kind.STEERED, by=by, reason=reason[:500]) for each in changed]
+        return len(Event.objects.bulk_create(events))
+
 
 class Membership(models.Model):
     """A person in a campaign, under a worker number that stands for the person in all exports."""
@@ -89,6 +103,10 @@ class Membership(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
     qualified = models.DateTimeField(null=True, help_text="when the exam was passed, or waived by the lead")
     joined = models.DateTimeField(db_default=Now())
+    group = models.CharField(max_length=LONGEST_GROUP, blank=True, help_text="of annotators; empty if in none")
+    most_in_all = models.PositiveIntegerField(null=True, help_text="judgements, at most; null for no limit")
+    most_a_day = models.PositiveIntegerField(null=True, help_text="judgements on a day, at most; null for no limit")
+    most_a_week = models.PositiveIntegerField(null=True, help_text="judgements in a week, at most; null for no limit")
     waits = models.DateTimeField(null=True, help_text="since when the annotator waits to be told that there is work")
     same_as = models.ForeignKey(
         "self",

@@ -11,16 +11,17 @@ from django.db.models import Exists, OuterRef, Q
 
 from base.transactions import locked
 from campaigns.models.campaign import Campaign
-from campaigns.models.membership import Membership
+from campaigns.models.membership import LONGEST_GROUP, Membership
 from corpus.models import Clip, Moment
 from judging import order
 from judging.consensus import RULE, consensus
-from judging.models.states import CLAIMED, WITH_GRADE, BatchState, CandidateOutcome, Kind, WithdrawnFor
+from judging.models.states import CLAIMED, WITH_GRADE, BatchState, CandidateOutcome, Kind, Priority, WithdrawnFor
 
 if TYPE_CHECKING:
     from judging.models.assignment import Assignment
 
 ANNOTATORS = 2  # in each round
+OF_QUERY = ("kind", "place", "priority", "group")  # columns of a batch
 
 
 class QueryQuerySet(models.QuerySet["Query"]):
@@ -35,6 +36,11 @@ class QueryQuerySet(models.QuerySet["Query"]):
         showed stays, because leaving it out would change what the others stand for.
         """
         return self.filter(Q(withdrawn=None) | Q(withdrawn_for=WithdrawnFor.JUDGED), kind=Kind.POOL)
+
+    def strata(self) -> dict[tuple[str, str], int]:
+        """Return the priority of each stratum: of each combination of a split and a stratum."""
+        rows = self.filter(kind=Kind.POOL).order_by().values_list("split", "stratum", "priority").distinct()
+        return {(split, stratum): priority for split, stratum, priority in rows}
 
     def all_reviewed(self) -> QueryQuerySet:
         """Return the queries with batches of which each is reviewed."""
@@ -80,6 +86,12 @@ class Query(models.Model):
     aliases = models.JSONField(default=list, help_text="ids of other queries with the same text")
     place = Place(null=True, help_text="in the random order in which queries are judged; null if annotators claim none")
     stratum = models.CharField(max_length=200, blank=True, help_text="the part of the captions that it was drawn from")
+    priority = models.PositiveSmallIntegerField(
+        choices=Priority.choices, default=Priority.USUAL, help_text="one for all queries of its split and stratum"
+    )
+    group = models.CharField(
+        max_length=LONGEST_GROUP, blank=True, help_text="whose annotators judge it in round one; empty: everybody"
+    )
     closed = models.BooleanField(default=False)
     withdrawn = models.DateTimeField(null=True, help_text="when a lead took it out of the campaign")
     withdrawn_for = models.CharField(max_length=10, choices=WithdrawnFor.choices, blank=True)
@@ -267,9 +279,11 @@ class Batch(models.Model):
     )
     number = models.PositiveSmallIntegerField()
     edition = models.PositiveSmallIntegerField(default=1, help_text="editions after the first hold reopened candidates")
-    # These three are the query's. They are here for the index in which a claim finds its batch.
+    # These five are the query's. They are here for the index in which a claim finds its batch.
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.POOL, help_text="the kind of its query")
+    priority = models.PositiveSmallIntegerField(default=Priority.USUAL, help_text="of its query")
+    group = models.CharField(max_length=LONGEST_GROUP, blank=True, help_text="of its query")
     place = models.FloatField(null=True, help_text="of its query")
     begun = models.BooleanField(
         default=False, help_text="whether it was handed out, or follows a batch of its query that was"
@@ -319,7 +333,7 @@ class Batch(models.Model):
         indexes = [
             models.Index(fields=["campaign", "state", "kind"], name="batches_by_state"),
             # In the order in which annotators get them.
-            models.Index(fields=["campaign", "free", "-begun", "place", "id"], name="batches_in_order"),
+            models.Index(fields=["campaign", "free", "priority", "-begun", "place", "id"], name="batches_in_order"),
         ]
 
     def __str__(self) -> str:
@@ -333,7 +347,7 @@ class Batch(models.Model):
     @staticmethod
     def taken_from(query: Query) -> dict[str, Any]:
         """Return the fields that each batch takes from its query."""
-        return {"campaign_id": query.campaign_id, "kind": query.kind, "place": query.place}
+        return {"campaign_id": query.campaign_id} | {name: getattr(query, name) for name in OF_QUERY}
 
     @property
     def is_done(self) -> bool:

@@ -1,6 +1,6 @@
 """The states, outcomes and kinds of the models of judging, above the models whose constraints name them."""
 
-from django.db.models import TextChoices
+from django.db.models import IntegerChoices, TextChoices
 
 
 class Kind(TextChoices):
@@ -21,6 +21,14 @@ class WithdrawnFor(TextChoices):
 
     QUERY = "query", "what the query is"  # as if it had never been there
     JUDGED = "judged", "what judging it showed"  # so that what is left is no random sample
+
+
+class Priority(IntegerChoices):
+    """When annotators get the batches of a stratum."""
+
+    FIRST = 1, "first"
+    USUAL = 2, "as usual"
+    LAST = 3, "last"
 
 
 class CandidateOutcome(TextChoices):

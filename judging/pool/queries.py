@@ -1,25 +1,29 @@
-"""Reading a campaign's queries from a file and storing them. Queries with the same text become one."""
+"""A campaign's queries: reading them from a file, where the same text is one query; their order and their groups."""
 
 from __future__ import annotations
 
 from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
+from operator import or_
 from pathlib import Path
 from typing import Any
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import F, OuterRef, Q, Subquery
 
-from base.errors import ReeljudgeError
+from base.errors import ReeljudgeError, WrongState
 from base.text import abbreviated, storable
-from base.transactions import all_or_nothing
-from campaigns.models import Campaign
+from base.transactions import all_or_nothing, locked
+from campaigns.models import Campaign, Event, Membership
 from corpus.errors import CorpusError
 from corpus.importers.rows import BadField, json_object, lines, text
 from judging.models import Batch, Kind, Query
-from judging.models.states import CLAIMED
-from judging.order import places
+from judging.models.pool import OF_QUERY, QueryQuerySet
+from judging.models.states import CLAIMED, Priority
+from judging.order import lot, places
 from metrics import MeasureError
 from metrics.formats.json_reader import read_json
 
@@ -67,6 +71,7 @@ class _Loader:
         self.campaign, self.split = campaign, split
         self.queries = {query.text: query for query in campaign.queries.filter(kind=Kind.POOL)}
         self.texts = {str(name): query.text for query in self.queries.values() for name in _names(query)}
+        self.strata = campaign.queries.all().strata()
         self.taken = self.merged = 0
 
     def problems(self, lines: Iterable[Line]) -> Iterator[str]:
@@ -83,7 +88,9 @@ class _Loader:
         self.taken += 1
         query = self.queries.get(text)
         if query is None:
-            self.queries[text] = Query(campaign=self.campaign, query_id=query_id, text=text, split=self.split)
+            priority = self.strata.get((self.split, ""), Priority.USUAL)
+            about = {"query_id": query_id, "text": text, "split": self.split, "priority": priority}
+            self.queries[text] = Query(campaign=self.campaign, **about)
         elif query_id not in _names(query):
             query.aliases.append(query_id)
             self.merged += 1
@@ -103,8 +110,85 @@ def draw_order(campaign: Campaign) -> None:
     for query in queries:
         query.place = drawn[query.query_id]
     Query.objects.bulk_update(queries, ["place"], 500)
-    of_query = Query.objects.filter(pk=OuterRef("query")).values("place")
-    Batch.objects.in_campaign(campaign).filter(kind__in=CLAIMED).update(place=Subquery(of_query))
+    copy_to_batches(campaign)
+
+
+def copy_to_batches(campaign: Campaign) -> int:
+    """Give batches the columns that are their query's, in which a claim finds them. Return how many this changes."""
+    alike = Q(**{name: F(f"query__{name}") for name in OF_QUERY})
+    different = Batch.objects.in_campaign(campaign).filter(kind__in=CLAIMED).exclude(alike)
+    own = Query.objects.filter(pk=OuterRef("query"))
+    return different.update(**{name: Subquery(own.values(name)) for name in OF_QUERY})
+
+
+@all_or_nothing
+def set_priority(lead: Membership, queries: QueryQuerySet, priority: Priority) -> int:
+    """Have annotators get the batches of whole strata first, as usual, or last. Return how many batches this changes.
+
+    Within a stratum the order stays as it was drawn, so that what is finished of it is a random sample of it. Raise
+    WrongState if the queries are not all those of one stratum or of several.
+    """
+    strata = _whole_strata(lead.campaign, queries)
+    chosen = lead.campaign.queries.filter(strata, kind=Kind.POOL)
+    chosen.lock_with_batches()
+    chosen.update(priority=priority)
+    return _steered(lead, f"{chosen.count():,} queries come {priority.label}")
+
+
+def _whole_strata(campaign: Campaign, queries: QueryQuerySet) -> Q:
+    """Return the condition for the strata of the queries, which must hold no other queries."""
+    pool, names = campaign.queries.pool(), ("split", "stratum")
+    chosen = pool.filter(pk__in=queries.order_by().values("pk"))
+    found, strata = Counter(chosen.values_list(*names)), Counter(pool.values_list(*names))
+    if not found:
+        raise WrongState("There are no such queries.")
+    for name, number in found.items():
+        if number < strata[name]:
+            raise WrongState(
+                f"These are {number:,} of the {strata[name]:,} queries of {stratum_name(*name)}. Within a stratum the "
+                "order is random, or estimates would not hold; choose all of its queries or none."
+            )
+    return reduce(or_, (Q(split=split, stratum=stratum) for split, stratum in found))
+
+
+def stratum_name(split: str, stratum: str) -> str:
+    """Return what a stratum is called.
+
+    >>> stratum_name("val", "friends"), stratum_name("", "")
+    ('split val, stratum friends', 'no split, no stratum')
+    """
+    return f"{f'split {split}' if split else 'no split'}, {f'stratum {stratum}' if stratum else 'no stratum'}"
+
+
+@all_or_nothing
+def give_to_group(lead: Membership, queries: QueryQuerySet, group: str, percent: int) -> int:
+    """Have a group judge round one of a share of the queries. Return how many batches this changes.
+
+    Which they are is drawn, whatever their places are; what the group has beyond the share is everybody's again. The
+    same share twice changes nothing. Raise WrongState if other groups have so much that the share is not left.
+    """
+    pool = lead.campaign.queries.pool().filter(pk__in=queries.order_by().values("pk"))
+    pool.lock_with_batches()
+    seed, total = lead.campaign.order_seed, pool.count()
+    ids = pool.filter(group__in=["", group]).order_by().values_list("pk", "query_id")
+    drawn = [pk for pk, _ in sorted(ids, key=lambda each: lot(seed, each[1]))]
+    wanted = (total * percent + 50) // 100
+    if wanted > len(drawn):
+        others = total - len(drawn)
+        raise WrongState(f"Other groups have {others:,} of these {total:,} queries. Give them back to everybody first.")
+    pool.filter(pk__in=drawn[wanted:]).update(group="")
+    pool.filter(pk__in=drawn[:wanted]).update(group=group)
+    locked(Campaign.objects.filter(pk=lead.campaign_id)).get()
+    has_groups = lead.campaign.queries.exclude(group="").exists()
+    Campaign.objects.filter(pk=lead.campaign_id).update(has_groups=has_groups)
+    return _steered(lead, f"{wanted:,} of {total:,} queries are for group {group}")
+
+
+def _steered(lead: Membership, words: str) -> int:
+    changed = copy_to_batches(lead.campaign)
+    if changed:
+        lead.events.create(kind=Event.Kind.STEERED, by=lead, reason=words)
+    return changed
 
 
 def _names(query: Query) -> list[str]:

@@ -19,7 +19,7 @@ from campaigns.models import Campaign
 from corpus.models import Corpus
 from judging.models import Kind, Query
 from judging.order import places
-from judging.pool.queries import wording
+from judging.pool.queries import copy_to_batches, wording
 from metrics.formats.moment_ids import moment_id
 from retrieval.models import may_become_queries
 
@@ -210,10 +210,10 @@ def store(campaign: Campaign, selection: Selection) -> int:
             f"Campaign {campaign.name} has a selection with seed {campaign.selection['seed']} already; "
             "a campaign has one at most."
         )
+    strata = campaign.queries.all().strata()
     there = {wording(query.text): query for query in campaign.queries.filter(kind=Kind.POOL)}
     drawn = dict.fromkeys(selection.validation, VALIDATION) | dict.fromkeys(selection.test, TEST)
     known = [_merged(there[text], split) for text, split in drawn.items() if text in there]
-    Query.objects.bulk_update(known, ["aliases", "split"], 500)
     fresh = [
         Query(
             campaign=campaign,
@@ -225,10 +225,14 @@ def store(campaign: Campaign, selection: Selection) -> int:
         for text, split in drawn.items()
         if text not in there
     ]
+    for query in (*known, *fresh):
+        query.priority = strata.get((query.split, query.stratum), query.priority)
+    Query.objects.bulk_update(known, ["aliases", "split", "priority"], 500)
     drawn_places = places(campaign.order_seed, {query.query_id: query.stratum for query in fresh})
     for query in fresh:
         query.place = drawn_places[query.query_id]
     Query.objects.bulk_create(fresh, batch_size=500)
+    copy_to_batches(campaign)
     Campaign.objects.filter(pk=campaign.pk).update(selection=selection.record)
     return len(fresh)
 

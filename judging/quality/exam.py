@@ -335,13 +335,3 @@ def has_just_passed(member: Membership) -> bool:
     sitting = member.sittings.last()
     passed = sitting is not None and sitting.result == Sitting.Result.PASSED
     return passed and not member.assignments.exclude(batch__kind=Kind.EXAM).exists()
-
-
-def nothing_for(member: Membership) -> str:
-    """Why the annotator asked for a batch and got none."""
-    state = exam_state(member)
-    if state is None:
-        return gettext("There is no batch for you right now. Please come back later.")
-    if state.button:
-        return gettext("The next clips of your exam are being prepared. Please come back in a few minutes.")
-    return state.words

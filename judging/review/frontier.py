@@ -12,6 +12,7 @@ from judging.models.pool import QueryQuerySet
 
 FINISHED, UNFINISHED = Q(withdrawn=None, closed=True), Q(withdrawn=None, closed=False)
 
+REACH = "how many queries can be up to the frontier before strata that have to wait are begun; null if none has to"
 BEYOND_ALL = 2.0  # a place behind every other
 
 
@@ -60,6 +61,18 @@ def frontier(campaign: Campaign) -> Frontier:
         last=Max("place", filter=FINISHED),
     )
     return Frontier(**found)
+
+
+def reach(campaign: Campaign) -> int | None:
+    """Return how many queries can be up to the frontier before a stratum that has to wait begins.
+
+    Return None if none has to wait: all queries that are not finished have the same priority.
+    """
+    population = campaign.queries.ranked_population()
+    unfinished = population.filter(UNFINISHED)
+    first = unfinished.aggregate(first=Min("priority"))["first"]
+    waits = unfinished.filter(priority__gt=first or 0).aggregate(place=Min("place"))["place"]
+    return None if waits is None else population.filter(place__lt=waits).count()
 
 
 def _place(queries: QueryQuerySet) -> Subquery:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Now
+from django.db.models.lookups import Exact
 from django.http import HttpRequest
 from django.utils import translation
 from django.utils.translation import gettext
@@ -18,7 +19,7 @@ from django.utils.translation import gettext
 from base.errors import Stale, WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.accounts import mails
-from campaigns.models import Membership
+from campaigns.models import Campaign, Membership
 from jobs.errors import JobNotYet
 from jobs.queue import Lane
 from jobs.registry import Report, kind
@@ -27,8 +28,10 @@ from judging.models.pool import ANNOTATORS, BatchQuerySet, CandidateQuerySet
 from judging.models.states import AssignmentState
 from judging.pool.clips import hurry
 from judging.quality import checks, exam
+from judging.work.places import limit_reached, spent
 
 Parts = dict[Batch, list[Candidate]]  # batches that are handed out together, each with the pairs of its round
+NOBODY = Q(pk__in=[])
 STUCK_AFTER = timedelta(days=1)  # that a contested batch finds nobody, or an exam is not marked
 
 
@@ -51,6 +54,10 @@ def claim(annotator: Membership) -> Assignment | None:
 def _new_for(annotator: Membership) -> Assignment | None:
     if annotator.must_pass_exam:
         return exam.next_batch(annotator)
+    if annotator.campaign.week_quota is not None:  # which all claims share
+        locked(Campaign.objects.filter(pk=annotator.campaign_id)).get()
+    if limit_reached(annotator):
+        return None
     if batch := _free_batch_for(annotator):
         return batch
     hurry(annotator.campaign)
@@ -111,7 +118,7 @@ def has_work(annotator: Membership) -> bool:
         return True
     if annotator.must_pass_exam:
         return exam.has_batch(annotator)
-    return any(free.exists() for free in claimable_by(annotator))
+    return not limit_reached(annotator) and any(free.exists() for free in claimable_by(annotator))
 
 
 def _held_by(annotator: Membership) -> Assignment | None:
@@ -219,14 +226,20 @@ def claimable_by(annotator: Membership) -> Iterator[BatchQuerySet]:
 
     First come batches of queries that are new to the annotator, because a second batch of a query, coming after the
     first, tells that its ranks are lower. In each part, queries that have begun come before others, and both in the
-    order that was drawn, so that what is finished is a random sample of the queries as soon as possible. An index has
-    the campaign's batches in this order, so that the first of a part is found without reading the others.
+    order that was drawn, so that what is finished is a random sample of the queries as soon as possible. Before that
+    comes the priority that a lead gave to a stratum. An index has the campaign's batches in this order, so that the
+    first of a part is found without reading the others.
+
+    Round one of a batch may be a group's. Round two is for everybody who is new to it, but for others than the group
+    only once nobody of the group is.
     """
     shut_out = _began_earlier(annotator, OuterRef("pk"), OuterRef("round"))
     if annotator.campaign.may_return:
-        others = _annotators(_new_to(OuterRef("pk"), OuterRef(OuterRef("pk")), OuterRef(OuterRef("round"))))
-        shut_out &= Q(Exists(others.filter(campaign=annotator.campaign_id).exclude(pk=annotator.pk)))
-    free = with_free_slot().in_campaign(annotator.campaign).order_by("-begun", "place", "pk")
+        shut_out &= Q(Exists(_left().exclude(pk=annotator.pk)))
+    free = with_free_slot().in_campaign(annotator.campaign).order_by("priority", "-begun", "place", "pk")
+    if annotator.campaign.has_groups:  # else the statement is a shorter one
+        of_others = Q(round=2) & ~Q(Exists(_left().filter(group=OuterRef("group"))))
+        free = free.filter(Q(group__in=sorted({"", annotator.group})) | of_others)
     # One condition after the other: of a disjunction PostgreSQL would read all that the annotator ever did.
     free = free.exclude(_has(annotator, OuterRef("pk")))
     # The edition stands outside the subquery, so that PostgreSQL does not look for all later editions first.
@@ -240,11 +253,10 @@ def claimable_by(annotator: Membership) -> Iterator[BatchQuerySet]:
 
 def without_annotators() -> BatchQuerySet:
     """Return the batches with a free slot that no annotator of their campaign may judge."""
-    outer, round = OuterRef(OuterRef("pk")), OuterRef(OuterRef("round"))
-    left = _annotators(_new_to(OuterRef("pk"), outer, round) | Q(campaign__may_return=True))
-    left = left.filter(~_met(OuterRef("pk"), outer), campaign=OuterRef("campaign"))
-    # Round one of a first edition is new to everybody.
-    return with_free_slot().filter(Q(round__gt=1) | Q(edition__gt=1)).exclude(Exists(left))
+    # Round one of a first edition is new to everybody, so that only a group or limits leave nobody.
+    known, done = Q(round__gt=1) | Q(edition__gt=1), spent().filter(campaign=OuterRef("campaign"))
+    looked_at = with_free_slot().filter(known | ~Q(group="") | Exists(done))
+    return looked_at.exclude(Exists(_left(may_return=Q(campaign__may_return=True))))
 
 
 def stuck_batches() -> BatchQuerySet:
@@ -260,14 +272,17 @@ def with_free_slot() -> BatchQuerySet:
     return Batch.objects.filter(free__in=[True], query__withdrawn__isnull=True)
 
 
-def _annotators(condition: Q) -> QuerySet[Membership]:
-    """Return the annotators who may get work at present and meet the condition."""
-    active = Membership.objects.annotators().filter(state=Membership.State.ACTIVE)
-    return active.filter(Q(campaign__exam=False) | Q(qualified__isnull=False), condition)
+def _left(may_return: Q = NOBODY) -> QuerySet[Membership]:
+    """Return, for a subquery of batches, the annotators who may get work at present and the batch with it.
 
-
-def _new_to(annotator: OuterRef, batch: OuterRef, round: OuterRef) -> Q:
-    return ~_met(annotator, batch) & ~_began_earlier(annotator, batch, round)
+    They are new to it, or may return to it although they began it in round one.
+    """
+    batch, round = OuterRef(OuterRef("pk")), OuterRef(OuterRef("round"))
+    free_to_all = Q(Exact(OuterRef("round"), 2)) | Q(Exact(OuterRef("group"), Value("")))
+    active = Membership.objects.annotators().filter(state=Membership.State.ACTIVE, campaign=OuterRef("campaign"))
+    active = active.filter(Q(campaign__exam=False) | Q(qualified__isnull=False)).exclude(pk__in=spent().values("pk"))
+    active = active.filter(Q(group=OuterRef("group")) | free_to_all)
+    return active.filter(~_met(OuterRef("pk"), batch), ~_began_earlier(OuterRef("pk"), batch, round) | may_return)
 
 
 def _met(annotator: Membership | OuterRef, batch: OuterRef) -> Q:

@@ -1,4 +1,4 @@
-"""The places of an assignment as an annotator gets them, and the addresses of their clips.
+"""The places of an assignment as an annotator gets them, the addresses of their clips, and how many more there may be.
 
 An address is made for one place of one assignment by a keyed hash, so that nobody can tell that two addresses, perhaps
 weeks apart, show the same clip.
@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import hmac
 from bisect import bisect_left
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import Count, F, OuterRef, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.http import Http404
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext, gettext_noop
 
+from base.database import JSONLength
+from campaigns.models import Membership
+from campaigns.models.membership import MembershipQuerySet
 from corpus.models import Clip
-from judging.models import Assignment, Candidate, Flag
+from judging.models import Assignment, Candidate, Flag, Judgement, Kind, Revision
+from judging.models.assignment import AssignmentQuerySet
 from judging.quality import exam
 
 SIZES = 5  # of the files that an annotator gets of an assignment
@@ -79,3 +88,70 @@ def clip_at(assignment: Assignment, key: str) -> tuple[Clip, int]:
     least = bisect_left(sizes, clips[here].size or 0)
     fifth = least * SIZES // len(sizes)
     return clips[here], sizes[-(-(fifth + 1) * len(sizes) // SIZES) - 1] or 1
+
+
+def today() -> datetime:
+    """Return when the day began, in the time zone of the pages."""
+    return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def monday() -> datetime:
+    """Return when the week began."""
+    day = timezone.localdate() - timedelta(days=timezone.localdate().weekday())
+    return timezone.make_aware(datetime(day.year, day.month, day.day))
+
+
+def limit_reached(annotator: Membership) -> str:
+    """Say which limit leaves no room for a whole batch, and until when; the text is empty while none does.
+
+    What counts is what was graded, hidden places included and exams not, and for the quota of all also what others
+    hold. The caller locks the membership and, if there is a quota, the campaign.
+    """
+    campaign, own = annotator.campaign, annotator.assignments.all()
+    if annotator.most_in_all is not None and spent().filter(pk=annotator.pk).exists():
+        return gettext(IN_ALL).format(most=annotator.most_in_all)
+    everybody = Assignment.objects.filter(annotator__campaign=campaign)
+    for most, begin, assignments, words in (
+        (campaign.week_quota, monday, everybody, OF_ALL),
+        (annotator.most_a_week, monday, own, A_WEEK),
+        (annotator.most_a_day, today, own, A_DAY),
+    ):
+        if most is not None and _judged(assignments, begin()) + campaign.largest_batch > most:
+            return gettext(words).format(most=most)
+    return ""
+
+
+def spent() -> MembershipQuerySet:
+    """Return the annotators whose limit in all leaves no room for a whole batch: they get no more work for good."""
+    own = Judgement.objects.filter(annotator=OuterRef("pk")).exclude(assignment__batch__kind=Kind.EXAM)
+    judged = Coalesce(Subquery(own.order_by().values("annotator").annotate(n=Count("pk")).values("n")), 0)
+    batch = F("campaign__batch_size") + F("campaign__hidden_places")
+    return Membership.objects.filter(most_in_all__lt=judged + batch)
+
+
+def _judged(assignments: AssignmentQuerySet, since: datetime) -> int:
+    """Return the number of places that were graded since then, and of all that are in hands."""
+    work = assignments.exclude(batch__kind=Kind.EXAM)
+    held = work.live().alone().aggregate(places=Sum(JSONLength("places")))["places"] or 0
+    ended = work.said_since(since).exclude(state=Assignment.State.LIVE)
+    graded = Revision.objects.filter(number=1, at__gte=since, judgement__assignment__in=ended)
+    return int(held) + graded.count()
+
+
+def nothing_for(member: Membership) -> str:
+    """Why the annotator asked for a batch and got none."""
+    state = exam.exam_state(member)
+    if state is None:
+        usual = gettext("There is no batch for you right now. Please come back later.")
+        return limit_reached(member) or usual
+    if state.button:
+        return gettext("The next clips of your exam are being prepared. Please come back in a few minutes.")
+    return state.words
+
+
+IN_ALL = gettext_noop("No further batch fits into the {most} clips in all that your lead asked you for. Thank you.")
+A_DAY = gettext_noop("No further batch fits into your {most} clips for today. There is more from tomorrow on.")
+A_WEEK = gettext_noop("No further batch fits into your {most} clips for this week. There is more from Monday on.")
+OF_ALL = gettext_noop(
+    "No further batch fits into the {most} clips that all of you judge in a week. There is more from Monday on."
+)

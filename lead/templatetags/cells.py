@@ -34,6 +34,10 @@ def _text(row: QueryRow) -> SafeString:
     return format_html('<a class="plain" href="{}">{}</a> <span class="quiet">{}</span>', address, row.query.text, ids)
 
 
+def _percent(share: float | None) -> str:
+    return UNKNOWN if share is None else f"{100 * share:.0f} %"
+
+
 def _squares(row: QueryRow) -> SafeString:
     if not row.batches:
         return format_html('<span class="quiet">{}</span>', "not ranked yet")
@@ -80,7 +84,9 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
         "text": _text,
         "batches": _squares,
         "mean": lambda row: decimals(row.query.last_mean, 1),
-        "contested": lambda row: UNKNOWN if row.query.contested_share is None else f"{100 * row.query.contested_share:.0f} %",
+        "contested": lambda row: (
+            UNKNOWN if row.query.contested_share is None else f"{100 * row.query.contested_share:.0f} %"
+        ),
         "similarity": lambda row: decimals(row.query.similarity, 2),
     },
     Line: {

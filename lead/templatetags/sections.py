@@ -40,6 +40,8 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("people", "People", lead_only=True),
         Page("person", lead_only=True),
         Page("invite", lead_only=True),
+        Page("steering", "Steering", lead_only=True),
+        Page("steer", lead_only=True),
         Page("hours", "Hours", lead_only=True),
         Page("checks", "Checks", lead_only=True),
         Page("check-pairs"),

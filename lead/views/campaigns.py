@@ -1,4 +1,4 @@
-"""The lead's way in: campaigns, one campaign's queries with the state of their batches, and its settings."""
+"""The lead's way in: campaigns, one campaign's queries with the state of their batches, settings, and steering."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from base.problem_documents import refusal_as_message
 from campaigns.access import may_create_campaigns
-from campaigns.models import Campaign
+from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page, while_working
 from judging import access
 from judging.review.actions import VERBS
-from judging.review.frontier import frontier
-from judging.settings import SettingsForm, set_up
+from judging.review.frontier import frontier, reach
+from judging.settings import STEERING, SettingsForm, Steering, set_up
 from lead.desk import charts, checklist, jobs_of, needs
-from reports.frontier import held_rows, holding
+from reports.frontier import Outlook, held_rows, holding, outlook, steered
 from reports.models import views_of
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 from reports.tables.queries import QUERIES, at_a_glance, queries_of, states_of_queries
@@ -76,7 +77,13 @@ def frontier_page(request: HttpRequest, name: str) -> HttpResponse:
     queries = holding(member.campaign, found).select_related("campaign")
     page = Paginator(queries, QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
     return campaign_page(
-        request, member, "lead/frontier.html", frontier=found, page=page, rows=held_rows(page.object_list)
+        request,
+        member,
+        "lead/frontier.html",
+        frontier=found,
+        reach=reach(member.campaign),
+        page=page,
+        rows=held_rows(page.object_list),
     )
 
 
@@ -100,3 +107,36 @@ def edit_settings(request: HttpRequest, name: str) -> HttpResponse:
         return campaign_page(request, lead, "lead/settings.html", status=400, form=form)
     member = access.membership(request, name)
     return campaign_page(request, member, "lead/settings.html", form=SettingsForm(instance=member.campaign))
+
+
+@require_safe
+def steering(request: HttpRequest, name: str) -> HttpResponse:
+    """Which strata come first, for which group queries are, and how much everybody may judge."""
+    return _steering(request, access.lead(request, name))
+
+
+def _steering(
+    request: HttpRequest, lead: Membership, what: str = "", form: Steering | None = None, found: Outlook | None = None
+) -> HttpResponse:
+    forms = {kind: made(lead) for kind, made in STEERING.items()} | ({what: form} if form else {})
+    status = 200 if found or not form else 400
+    known = {"steered": steered(lead.campaign), "frontier": frontier(lead.campaign)}
+    return campaign_page(
+        request, lead, "lead/steering.html", status, forms=forms, what=what, form=form, found=found, **known
+    )
+
+
+@require_POST
+def steer(request: HttpRequest, name: str, what: str) -> HttpResponse:
+    """Show what a way to steer would lead to, or do it."""
+    lead = access.lead(request, name)
+    if what not in STEERING:
+        raise Http404
+    form = STEERING[what](lead, request.POST)
+    if not form.is_valid():
+        return _steering(request, lead, what, form)
+    with refusal_as_message(request):
+        if "set" not in request.POST:
+            return _steering(request, lead, what, form, outlook(form))
+        messages.success(request, form.apply())
+    return redirect("steering", name=name)

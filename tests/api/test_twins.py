@@ -104,6 +104,8 @@ TWINS: dict[str, tuple[str, ...]] = {
     "invite-by-mail": ("api-invitations-by-mail",),
     "invitation-send": ("api-invitation-mail",),
     "invitation-withdraw": ("api-invitation",),
+    "steering": ("api-steering",),
+    "steer": ("api-steering-limits", "api-steering-group", "api-steering-priority", "api-steering-share"),
     "hours": ("api-hours",),
     "hours-approve": ("api-hours",),
     "agreement": ("api-agreement",),

@@ -108,6 +108,19 @@ def test_without_the_lock_and_the_constraint_places_are_given_twice(crowd: list[
         assert most_in_a_round() > 2
 
 
+def test_a_hundred_claim_and_the_quota_of_the_week_holds(crowd: list[Membership]) -> None:
+    Campaign.objects.update(week_quota=100)
+    claimed = [each for each in all_claim(crowd) if isinstance(each, Assignment)]
+    assert len(claimed) == 5  # of twenty clips each
+
+
+def test_without_the_lock_it_does_not(crowd: list[Membership], no_lock: None) -> None:
+    Campaign.objects.update(week_quota=100)
+    with no_constraint():
+        all_claim(crowd)
+        assert Assignment.objects.live().count() > 5
+
+
 def test_the_same_person_in_ten_tabs_gets_one_batch(crowd: list[Membership]) -> None:
     claimed = at_once(*[partial(claiming.claim, crowd[0])] * 10)
     assert len({each.pk for each in claimed if isinstance(each, Assignment)}) == 1

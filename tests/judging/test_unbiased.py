@@ -15,7 +15,9 @@ from campaigns.models import Campaign, Membership
 from corpus.models import Moment
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Query, Review
-from judging.pool.queries import draw_order
+from judging.models.states import Priority
+from judging.pool.queries import draw_order, set_priority
+from judging.review.frontier import frontier
 from judging.review.reviewing import review
 from judging.work import claiming
 from releases.exports import Scope
@@ -174,6 +176,26 @@ def test_what_was_finished_first_in_the_order_of_before_is_not(many: Campaign, o
     """
     found = list(errors(many, range(1), with_finished=True))
     assert min(found) > 0.02
+
+
+@pytest.mark.slow
+def test_with_easy_queries_first_the_frontier_is_like_all_queries_and_what_is_finished_is_not(many: Campaign) -> None:
+    """Priority between strata: sample and estimates wait for the stratum that comes later."""
+    lead = many.add_member(User.objects.create(username="leo"), Membership.Role.LEAD)
+    for query in many.queries.all():
+        hard = sum(TRUTH[query.query_id][:SIZE]) / SIZE >= SECOND_FROM
+        Query.objects.filter(pk=query.pk).update(stratum="hard" if hard else "easy")
+    draw(many, 0)
+    set_priority(lead, many.queries.filter(stratum="easy"), Priority.FIRST)
+    easy = many.queries.filter(stratum="easy").count()
+    work(many, 0, TRUTH, easy)
+    assert frontier(many).sample < 5
+    assert error(Scope(many, with_finished=True, with_unfinished=False)) > 0.02
+    work(many, 0, TRUTH, easy + FINISHED)
+    sample = Scope(many, with_finished=False, with_unfinished=False)
+    assert sample.queries.count() > FINISHED
+    assert abs(error(sample)) < 0.02
+    assert not any(audit(many).values())
 
 
 @pytest.mark.long
