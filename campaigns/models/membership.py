@@ -90,6 +90,10 @@ class Membership(models.Model):
     qualified = models.DateTimeField(null=True, help_text="when the exam was passed, or waived by the lead")
     joined = models.DateTimeField(db_default=Now())
     waits = models.DateTimeField(null=True, help_text="since when the annotator waits to be told that there is work")
+    digest_site = models.CharField(
+        max_length=200, blank=True, help_text="where the links of the lead's daily mail lead; empty for no such mail"
+    )
+    digest_sent = models.DateField(null=True, help_text="the last day of which the lead had that mail")
     same_as = models.ForeignKey(
         "self",
         models.PROTECT,

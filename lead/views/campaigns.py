@@ -16,7 +16,8 @@ from campaigns.pages import campaign_page, while_working
 from judging import access
 from judging.review.frontier import frontier
 from judging.settings import SettingsForm, set_up
-from lead.desk import charts, checklist, jobs_of, needs
+from lead.desk import charts, checklist, jobs_of
+from reports.digest import needs
 from reports.frontier import held_rows, holding
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 from reports.tables.queries import Table, at_a_glance, filters, query_rows

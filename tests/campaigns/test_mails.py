@@ -29,7 +29,7 @@ from tests.terminal import printed, refused
 
 PASSWORD = "a-long-word-7"
 LIST = "nora@example.org, Nora Nilsson\n\nEmil@Example.org\n"
-FORM = {"people": LIST, "role": "annotator", "hours": "168", "language": "en"}
+FORM = {"people": LIST, "way": "mail", "role": "annotator", "hours": "168", "language": "en"}
 
 
 class MailServer(ThreadingTCPServer):
@@ -100,7 +100,7 @@ def delivered(post: MailServer) -> list[EmailMessage]:
 
 
 def invite(leo: Membership, **other: str) -> Any:
-    return browser(leo).post(reverse("invite-by-mail", args=["films"]), FORM | other, follow=True)
+    return browser(leo).post(reverse("invite-people", args=["films"]), FORM | other, follow=True)
 
 
 def people_page(leo: Membership) -> str:
@@ -110,13 +110,13 @@ def people_page(leo: Membership) -> str:
 class TestInvitations:
     def test_each_person_gets_a_mail_with_a_link_of_their_own(self, leo: Membership, post: MailServer) -> None:
         assert "Invited: 2" in invite(leo).content.decode()
-        assert "being sent" in people_page(leo)
+        assert "Being sent" in people_page(leo)
         nora, emil = sorted(delivered(post), key=lambda mail: mail["To"], reverse=True)
         assert (nora["To"], emil["To"]) == ("nora@example.org", "emil@example.org")
         assert "Hello Nora Nilsson" in words(nora)
         assert link_in(nora) != link_in(emil)
         page = people_page(leo)
-        assert "being sent" not in page
+        assert "Being sent" not in page
         assert "Nora Nilsson" in page
         client = Client()
         joining = client.get(link_in(nora), follow=True).content.decode()
@@ -124,7 +124,7 @@ class TestInvitations:
         form = {"username": "nora", "password1": PASSWORD, "password2": PASSWORD}
         assert "Welcome" in client.post(reverse("join"), form, follow=True).content.decode()
         assert EmailAddress.objects.get(user__username="nora", verified=True).email == "nora@example.org"
-        assert "used by nora" in people_page(leo)
+        assert "Nora Nilsson, nora@example.org" in people_page(leo)
         assert not Invitation.objects.filter(opened=None, used__isnull=False).exists()
 
     def test_no_table_holds_a_link(self, leo: Membership, post: MailServer) -> None:
@@ -150,7 +150,7 @@ class TestInvitations:
         self, people: str, fault: str, leo: Membership, ada: Membership, post: MailServer
     ) -> None:
         EmailAddress.objects.create(user=ada.user, email="ada@example.org", verified=True)
-        leo.campaign.invite_by_mail(
+        leo.campaign.invite_person(
             "annotator", leo, timedelta(days=1), address="waits@example.org", name="", language="en"
         )
         answer = invite(leo, people=people)
