@@ -102,7 +102,7 @@ def addresses(name: str) -> dict[str, str]:
 
 ASKED = ("show=review", "page=90", "q=waves")
 PLAIN = (
-    *("campaign", "reviews", "flags", "reopenings"),
+    *("campaign", "reviews", "queue", "digest", "reopenings"),
     *("people", "hours", "checks", "messages"),
     *("agreement", "agreement-queries", "agreement-judgements", "figures"),
     *("guideline", "examples", "exam", "releases", "exports", "campaign-settings"),

@@ -41,7 +41,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("person", lead_only=True),
         Page("invite", lead_only=True),
         Page("invite-people", lead_only=True),
-        Page("people-links", lead_only=True),
+        Page("people-links", "Links", lead_only=True),
         Page("hours", "Hours", lead_only=True),
         Page("checks", "Checks", lead_only=True),
         Page("check-pairs"),

@@ -267,7 +267,7 @@ class Thread:
 
     @property
     def query(self) -> Query | None:
-        return self.candidate.query if self.candidate else self.questions[0].question.query
+        return self.flags[0].flag.candidate.query if self.flags else self.questions[0].question.query
 
     @property
     def address_kind(self) -> str:
