@@ -22,7 +22,6 @@ from django.contrib.auth.models import User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from campaigns.models import Campaign, Invitation, Membership
 from jobs.models import Job
@@ -259,7 +258,6 @@ class TestDigest:
         self, leo: Membership, ada: Membership, post: MailServer, settings: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         settings.TIME_ZONE = "Asia/Singapore"
-        timezone.get_default_timezone.cache_clear()
         self.wanted(leo)
         ask(ada, "Is it?", UUID(int=1))
         for hour in (5, 6, 7, 23):
@@ -275,7 +273,6 @@ class TestDigest:
         self.hours_pass(monkeypatch, 6, day=5)
         assert len(delivered(post)) == 2
         monkeypatch.undo()
-        timezone.get_default_timezone.cache_clear()
 
     def test_a_server_that_is_away_is_tried_again(
         self, leo: Membership, ada: Membership, post: MailServer, settings: Any, monkeypatch: pytest.MonkeyPatch

@@ -134,6 +134,7 @@ def test_of_23_named_people_three_join_and_an_answer_to_one_is_told_to_all(
         sign_up(guest, links[NAMES[number]], f"guest{number}")
     asking, other, _ = guests
     asking.goto(f"{place.address}/judge/people/mine")
+    asking.click("text=Ask your lead something")
     asking.fill("form[action$='/questions'] [name=text]", "I am guest0. Is a stool a chair?")
     asking.click("form[action$='/questions'] button")
 
