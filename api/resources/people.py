@@ -173,8 +173,9 @@ class InvitationsByMail(Resource, at=f"{CAMPAIGN}/invitations/by-mail", name="in
     @makes(HowMany, body=Invited, status=202)
     def post(self) -> Any:
         """Invite people by mail: all of a list, or nobody."""
+        lead = self.lead
         invitations.must_send_mails()
-        return {"number": len(_invite_all(self.request._request, self.lead, self.data, invitations.MAIL))}
+        return {"number": len(_invite_all(self.request._request, lead, self.data, invitations.MAIL))}
 
 
 class NamedLinkShape(Shape):
