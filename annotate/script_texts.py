@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign, Preferences
+from judging.models import KeptAnswer
 from judging.quality.examples import levels
 
 # What each of `campaigns.models.accounts.KEYS` does.
@@ -62,6 +63,7 @@ def card(campaign: Campaign, user: User) -> dict[str, Any]:
     of_grades = [own.keys[f"grade{grade}"] for grade in LEVELS]
     return {
         "levels": taught,
+        "kept_answers": KeptAnswer.objects.in_force().filter(campaign=campaign),
         "has_examples": any(level.examples for level in taught),
         "preferences": own,
         "keys": names,

@@ -20,7 +20,7 @@ from annotate.script_texts import FIXED, KEY_NAMES, card, key_name
 from base.problem_documents import refusal_as_message, speaks_json
 from base.request_fields import one_of, text_in
 from campaigns.accounts import mails
-from campaigns.models import Membership, Preferences
+from campaigns.models import Applicant, Membership, Preferences
 from campaigns.pages import campaign_page
 from corpus.clip_files import clip_file, padded_clip_file
 from judging import access
@@ -39,6 +39,7 @@ def work(request: HttpRequest) -> HttpResponse:
     members = own.select_related("campaign").order_by("campaign__name")
     campaigns = [_home(member) for member in members]
     context: dict[str, Any] = {"campaigns": campaigns, "longest_question": LONGEST_QUESTION}
+    context["applications"] = Applicant.objects.open_to(access.signed_in(request))
     context |= {"words": script_texts.outbox(), "scripts": script_texts.SCRIPTS}
     return render(request, "annotate/work.html", context)
 

@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
 from base.errors import WrongState
-from campaigns.models import Campaign, Draft, Membership, Upload
+from campaigns.models import Applicant, Campaign, Draft, Membership, Upload
 from campaigns.models.membership import PERMISSION
 from corpus.models import Corpus, Moment
 from jobs.models import Job
@@ -121,6 +121,12 @@ def own(request: HttpRequest, name: str) -> Membership:
 def person(lead: Membership, worker: int) -> Membership:
     """Return the member with that worker number in the lead's campaign, in any role and state."""
     return get_object_or_404(lead.campaign.memberships.select_related("user"), worker=worker)
+
+
+def applicant(lead: Membership, pk: int) -> Applicant:
+    """Return somebody who asks, or has asked, to join the lead's campaign."""
+    applicants = Applicant.objects.filter(invitation__campaign=lead.campaign).select_related("user")
+    return get_object_or_404(applicants, pk=pk)
 
 
 def annotator_of(member: Membership, worker: int) -> Membership:

@@ -15,6 +15,7 @@ from base.request_fields import KEY, is_whole
 from campaigns.access import annotator as annotator
 from campaigns.access import annotator_of as annotator_of
 from campaigns.access import anybody as anybody
+from campaigns.access import applicant as applicant
 from campaigns.access import corpora as corpora
 from campaigns.access import corpora_to_reword as corpora_to_reword
 from campaigns.access import corpus as corpus
@@ -33,7 +34,20 @@ from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.clips import FOR_CORPUS_PAGE
 from corpus.models import Clip
 from judging.drafts.changes import must_be_open
-from judging.models import Action, Assignment, Batch, Candidate, Example, Flag, Kind, Practice, Query, Question, Review
+from judging.models import (
+    Action,
+    Assignment,
+    Batch,
+    Candidate,
+    Example,
+    Flag,
+    KeptAnswer,
+    Kind,
+    Practice,
+    Query,
+    Question,
+    Review,
+)
 from judging.models.sitting import exam_batches
 from judging.pool.clips import SEARCH
 from judging.quality.exam import pairs_that_came_back
@@ -93,6 +107,11 @@ def question(member: Membership, pk: int) -> Question:
     """Return a question that was asked in the member's campaign."""
     questions = Question.objects.filter(annotator__campaign=member.campaign)
     return get_object_or_404(questions.select_related("annotator__campaign"), pk=pk)
+
+
+def kept_answer(member: Membership, pk: int) -> KeptAnswer:
+    """Return an answer that is, or was, kept beside the guideline of the member's campaign."""
+    return get_object_or_404(KeptAnswer.objects.filter(campaign=member.campaign), pk=pk)
 
 
 def letter(member: Membership, key: str) -> Message | None:

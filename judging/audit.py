@@ -11,7 +11,7 @@ from django.db import connection, models
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, Subquery
 
 from base.transactions import snapshot
-from campaigns.models import Campaign
+from campaigns.models import Applicant, Campaign
 from judging import order
 from judging.consensus import RULE
 from judging.models import Adjudication, Assignment, Batch, Candidate, Judgement, Kind, Query, Review, Revision
@@ -100,6 +100,20 @@ def hidden_places(campaign: Campaign) -> Findings:
         yield f"candidate {pk} is a copy of candidate {original}, but shows moment {moment}"
     for judgement in _judgements(campaign).filter(candidate__query__kind=Kind.CHECK, seat__isnull=False):
         yield f"judgement {judgement.pk} counts, but it is of a copy"
+
+
+def came_by_links(campaign: Campaign) -> Findings:
+    members = set(campaign.memberships.values_list("user", flat=True))
+    for pk, user in campaign.invitations.filter(used_by__isnull=False).values_list("pk", "used_by"):
+        if user not in members:
+            yield f"invitation {pk} was used by user {user}, who is no member"
+    applicants = Applicant.objects.filter(invitation__campaign=campaign)
+    for pk, user in applicants.filter(approved=True).values_list("pk", "user"):
+        if user not in members:
+            yield f"applicant {pk} was approved, but user {user} is no member"
+    held = applicants.holding_a_place().order_by().values_list("invitation", "invitation__places")
+    for pk, places, n in held.annotate(n=Count("pk")).filter(n__gt=F("invitation__places")):
+        yield f"invitation {pk} has {places} places, and {n} people hold one"
 
 
 def _exam_lost(submitted: models.QuerySet[Assignment]) -> Findings:
@@ -364,6 +378,7 @@ INVARIANTS = [
     Invariant(12, "The lead's word holds until it is undone, and is no consensus", leads_word),
     Invariant(13, "Every drawn query has its own caption first, at similarity 1", own_caption_first),
     Invariant(17, "Hidden places hold copies of pairs of the same query, and never count", hidden_places),
+    Invariant(19, "Who came by a link is a member, and no link let more people wait than it has places", came_by_links),
     Invariant(18, "Queries and batches keep the numbers that their candidates make", kept_numbers),
     Invariant(14, "Queries have the places that were drawn, and the frontier is where it is said to be", drawn_order),
 ]

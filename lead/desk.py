@@ -1,4 +1,4 @@
-"""The desk of a campaign: what needs the lead now, what is still to do, how it goes in four charts, and the work."""
+"""The desk of a campaign: what is still to do before judging begins, how it goes in four charts, and the long work."""
 
 from __future__ import annotations
 
@@ -8,24 +8,19 @@ from datetime import date
 from itertools import accumulate
 from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery
-from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.safestring import SafeString, mark_safe
 
-from base.database import counts_for
 from base.templatetags.figures import decimals, share_of
 from campaigns import access
 from campaigns.models import Campaign, Membership
-from judging.models import Assignment, Batch, Candidate, Flag, Kind, Query, Question, Sitting
+from judging.models import Assignment, Batch, Candidate, Kind, Query
 from judging.models.sitting import exam_batches
 from judging.pool.clips import cut_clips
 from judging.quality.exam import unexplained
-from judging.work.claiming import STUCK_AFTER, stuck_batches, without_annotators
 from reports.hours import Rates
 from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
-from reports.tables.queries import number_of
 
 JOBS_LOOKED_AT = 1000
 JOBS_SHOWN = 4  # of each kind of state
@@ -50,77 +45,6 @@ def jobs_of(member: Membership) -> dict[str, Any]:
         "n_failed": len(failed),
         "n_without_clips": sum(job.kind == cut_clips.code for job in failed),
     }
-
-
-@dataclass(frozen=True)
-class Need:
-    """Something to do: how much of it there is, in words, and where."""
-
-    number: int
-    one: str
-    many: str
-    address: str
-
-    @property
-    def words(self) -> str:
-        return f"{self.number:,} {self.one if self.number == 1 else self.many}"
-
-
-def needs(campaign: Campaign, failed_jobs: int) -> list[Need]:
-    """Everything of which there is at least one."""
-    counts = counts_of(campaign.pk)
-    pages = {
-        name: reverse(name, args=[campaign.name])
-        for name in ("campaign", "campaign-work", "people", "questions", "flags", "reviews", "exam")
-    }
-    listed = [
-        Need(failed_jobs, "job failed", "jobs failed", f"{pages['campaign-work']}?state=failed"),
-        Need(counts["paused"], "annotator is paused", "annotators are paused", pages["people"]),
-        Need(
-            counts["stuck"],
-            "contested batch has had no annotator for a day",
-            "contested batches have had no annotator for a day",
-            f"{pages['campaign']}?show=stuck",
-        ),
-        Need(
-            counts["waiting"],
-            "batch has nobody left who may judge it",
-            "batches have nobody left who may judge them",
-            f"{pages['campaign']}?show=waiting",
-        ),
-        Need(counts["failed"], "examinee failed the exam", "examinees failed the exam", pages["exam"]),
-        Need(
-            counts["unmarked"],
-            "examinee waits for others or for your grades",
-            "examinees wait for others or for your grades",
-            pages["exam"],
-        ),
-        Need(counts["questions"], "question to answer", "questions to answer", pages["questions"]),
-        Need(counts["flags"], "flag to look at", "flags to look at", pages["flags"]),
-        Need(counts["to_review"], "batch to review", "batches to review", pages["reviews"]),
-    ]
-    return [need for need in listed if need.number]
-
-
-def _what_needs_the_lead() -> dict[str, Any]:
-    annotators = Membership.objects.annotators().filter(campaign=OuterRef("pk"))
-    last = Sitting.objects.filter(member=OuterRef("pk")).order_by("-round").values("result")[:1]
-    failed = annotators.annotate(last=Subquery(last)).filter(last=Sitting.Result.FAILED, qualified=None)
-    unmarked = Sitting.objects.waiting().filter(ended__lt=Now() - STUCK_AFTER, member__qualified=None)
-    rows: dict[str, QuerySet[Any]] = {
-        "paused": annotators.filter(state=Membership.State.PAUSED),
-        "stuck": stuck_batches().filter(campaign=OuterRef("pk")),
-        "waiting": without_annotators().filter(kind=Kind.POOL, campaign=OuterRef("pk")),
-        "failed": failed.filter(state=Membership.State.ACTIVE),
-        "unmarked": unmarked.filter(member__campaign=OuterRef("pk"), member__state=Membership.State.ACTIVE),
-        "questions": Question.objects.waiting(OuterRef("pk")),
-        "flags": Flag.objects.waiting(OuterRef("pk")),
-        "to_review": Batch.objects.to_review().filter(campaign=OuterRef("pk")),
-    }
-    return {name: number_of(own) for name, own in rows.items()}
-
-
-counts_of = counts_for(Campaign, _what_needs_the_lead)
 
 
 @dataclass(frozen=True)

@@ -5,4 +5,4 @@ class ReportsConfig(AppConfig):
     name = "reports"
 
     def ready(self) -> None:
-        from reports import summaries  # noqa: F401 - registers the kinds of job
+        from reports import digest, summaries  # noqa: F401 - register the kinds of job, and upkeep

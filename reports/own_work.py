@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -278,8 +278,13 @@ class Conversation:
 
 def conversations(member: Membership) -> list[Conversation]:
     """Return what the member and the leads wrote to each other: with unread messages first, then the newest."""
-    questions = member.questions.select_related("query", "candidate")
-    written: list[Question | Message] = [*questions, *member.messages.all()]
+    return conversations_of([member])
+
+
+def conversations_of(members: Collection[Membership]) -> list[Conversation]:
+    """Return the conversations of several members in the same order. Nobody takes part in another one's."""
+    questions = list(Question.objects.filter(annotator__in=members).select_related("query", "candidate"))
+    written: list[Question | Message] = [*questions, *Message.objects.filter(to__in=members)]
     of_question: dict[int, Conversation] = {}
     of_message: dict[int, Conversation] = {}
     answered = {each.answer_id: each.pk for each in questions if each.answer_id}

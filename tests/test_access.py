@@ -25,7 +25,18 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from campaigns.models import CacheEntry, Campaign, Delivery, Draft, Guideline, Membership, Message, Upload, Webhook
+from campaigns.models import (
+    Applicant,
+    CacheEntry,
+    Campaign,
+    Delivery,
+    Draft,
+    Guideline,
+    Membership,
+    Message,
+    Upload,
+    Webhook,
+)
 from corpus.models import Clip, Corpus, Moment
 from jobs.models import Job
 from judging.models import (
@@ -35,6 +46,7 @@ from judging.models import (
     Candidate,
     Example,
     Flag,
+    KeptAnswer,
     Kind,
     Practice,
     Query,
@@ -193,7 +205,11 @@ MATRIX = {
     "campaign-settings": ("GET", 302, 404, 404, 404, 200, 200),
     "checks": ("GET", 302, 404, 404, 404, 404, 200),
     "check-pairs": ("GET", 302, 404, 404, 404, 404, 200),
-    "questions": ("GET", 302, 404, 404, 404, 404, 200),
+    "questions": ("GET", 302, 404, 404, 404, 404, 302),  # to the queue, as from flags
+    "queue": ("GET", 302, 404, 404, 404, 200, 200),
+    "digest": ("GET", 302, 404, 404, 404, 404, 200),
+    "digest-mail": ("POST", 302, 404, 404, 404, 404, 302),
+    "kept-answer-take-back": ("POST", 302, 404, 404, 404, 404, 302),
     "handle-question": ("POST", 302, 404, 404, 404, 404, 302),
     "messages": ("GET", 302, 404, 404, 404, 404, 200),
     "send-message": ("POST", 302, 404, 404, 404, 404, 302),
@@ -202,7 +218,10 @@ MATRIX = {
     "person-change": ("POST", 302, 404, 404, 404, 404, 302),
     "person-creates": ("POST", 302, 404, 404, 404, 404, 404),  # a lead who may not create campaigns
     "invite": ("POST", 302, 404, 404, 404, 404, 200),
-    "invite-by-mail": ("POST", 302, 404, 404, 404, 404, 409),  # let in, but the site sends no mails
+    "invite-people": ("POST", 302, 404, 404, 404, 404, 302),
+    "people-links": ("GET", 302, 404, 404, 404, 404, 200),
+    "people-links-csv": ("GET", 302, 404, 404, 404, 404, 200),
+    "applicant": ("POST", 302, 404, 404, 404, 404, 302),
     "invitation-send": ("POST", 302, 404, 404, 404, 404, 404),  # of a link there is no mail
     "invitation-withdraw": ("POST", 302, 404, 404, 404, 404, 302),
     "steering": ("GET", 302, 404, 404, 404, 404, 200),
@@ -269,7 +288,7 @@ MATRIX = {
     "reviews": ("GET", 302, 404, 404, 404, 200, 200),
     "accept": ("POST", 302, 404, 404, 404, 404, 302),
     "undo": ("POST", 302, 404, 404, 404, 404, 302),
-    "flags": ("GET", 302, 404, 404, 404, 200, 200),
+    "flags": ("GET", 302, 404, 404, 404, 302, 302),
     "handle-flag": ("POST", 302, 404, 404, 404, 404, 302),
     "reopenings": ("GET", 302, 404, 404, 404, 200, 200),
     "reopen": ("GET", 302, 404, 404, 404, 404, 200),
@@ -388,6 +407,14 @@ MATRIX = {
     "api-own-questions": ("GET", 401, 404, 200, 404, 404, 404),
     "api-ask-at": ("POST", 401, 404, 201, 404, 404, 404),
     "api-questions": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-queue": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-kept-answer": ("DELETE", 401, 404, 404, 404, 404, 204),
+    "api-digest": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-digest-mail": ("PUT", 401, 404, 404, 404, 404, 204),
+    "api-people": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-invitation-links": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-applicants": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-applicant": ("POST", 401, 404, 404, 404, 404, 200),
     "api-question-handled": ("POST", 401, 404, 404, 404, 404, 200),
     "api-practice": ("POST", 401, 404, 200, 200, 404, 404),
     "api-practised": ("GET", 401, 404, 200, 404, 404, 404),
@@ -505,6 +532,7 @@ ALSO = {
     "api-guideline": ("PUT", 401, 404, 404, 404, 404, 428),  # let in, but which version?
     "api-settings": ("PATCH", 401, 404, 404, 404, 404, 428),
     "api-invitations": ("POST", 401, 404, 404, 404, 404, 201),
+    "api-invitation-links": ("POST", 401, 404, 404, 404, 404, 201),
     "api-hours": ("POST", 401, 404, 404, 404, 404, 200),
     "api-messages": ("POST", 401, 404, 404, 404, 404, 201),
     "watches": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but there are no such runs
@@ -667,6 +695,21 @@ def question(held: Assignment) -> Question:
     pair = held.candidates_in_order()[0]
     about = {"candidate": pair, "query": pair.query, "text": "Is it?"}
     return Question.objects.get_or_create(annotator=held.annotator, key=UUID(int=1), defaults=about)[0]
+
+
+def kept(held: Assignment) -> KeptAnswer:
+    """An answer to that question, told to all."""
+    asks, lead = question(held), predictor(held).by
+    about = {"campaign": lead.campaign, "question": "Is it?", "answer": "It is.", "by": lead}
+    return KeptAnswer.objects.get_or_create(source=asks, defaults=about)[0]
+
+
+def applicant(held: Assignment) -> Applicant:
+    """Somebody who asks to join."""
+    user, _ = User.objects.get_or_create(username="amy")
+    link = held.annotator.campaign.invitations.filter(places=2).first()
+    link = link or held.annotator.campaign.invite("annotator", None, timedelta(days=1), places=2)[0]
+    return Applicant.objects.get_or_create(invitation=link, user=user)[0]
 
 
 def practice(held: Assignment) -> Practice:
@@ -839,6 +882,10 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "practise": lambda held: [practice(held).pk],
     "api-practised": lambda held: [practice(held).pk],
     "handle-question": lambda held: [question(held).pk],
+    "applicant": lambda held: [applicant(held).pk],
+    "api-applicant": lambda held: [applicant(held).pk],
+    "kept-answer-take-back": lambda held: [kept(held).pk],
+    "api-kept-answer": lambda held: [kept(held).pk],
     "api-question-handled": lambda held: [question(held).pk],
     "adjudicate": lambda held: [held.batch.candidates.order_by("rank")[0].pk],
     "withdraw": lambda held: [held.batch.query_id],
@@ -1102,6 +1149,9 @@ def content(name: str, held: Assignment) -> dict[str, object]:
         "exam-verdict": {"verdict": "qualify", "reason": "known"},
         "person-change": {"verb": "pause"},
         "invite": {"role": "annotator", "hours": "24"},
+        "invite-people": {"people": "Amy", "role": "annotator", "hours": "24", "way": "links"},
+        "applicant": {"action": "approve"},
+        "digest-mail": {"wanted": "no"},
         "send-message": {"to": "all", "text": "Well done."},
         "handle-flag": {"action": "dismiss"},
         "adjudicate": {"grade": "none"},
@@ -1122,6 +1172,9 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["api-judgement"] = bodies["judge"]
     bodies["api-flag"] = bodies["flag"]
     bodies["api-submit"] = bodies["submit"]
+    bodies["api-applicant"] = bodies["applicant"]
+    bodies["api-digest-mail"] = {"wanted": False}
+    bodies["api-invitation-links"] = {"people": [{"name": "Amy"}], "role": "annotator", "hours": 24}
     bodies["api-mine-questions"] = bodies["ask"]
     bodies["api-practised"] = {"grade": 3}
     bodies["api-ask-at"] = bodies["ask-at"]

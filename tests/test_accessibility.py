@@ -46,7 +46,10 @@ NO_PAGES |= {
     "captions-work",
     "replaced-csv",
     "pools-csv",
+    "people-links-csv",
     "own-questions",
+    "flags",  # leads to the queue
+    "questions",
 }
 # Addresses that lead on, need a provider, or have nothing to show to who has no second factor.
 NO_PAGES |= {
@@ -71,7 +74,7 @@ STRANGERS = {
 }
 OWN = ["/account/confirm", "/account/second-factor/codes/new"]
 LEADS = ["/campaigns/films/examples/", "/campaigns/films/", "/campaigns/early/exam/"]
-LEADS += ["/campaigns/early/exam/people/1/", "/campaigns/early/questions/", "/campaigns/films/actions/1/"]
+LEADS += ["/campaigns/early/exam/people/1/", "/campaigns/early/queue/", "/campaigns/films/actions/1/"]
 LEADS += ["/campaigns/films/search/?q=Somebody+waves.", "/campaigns/films/systems/1/search?q=Somebody+waves."]
 
 

@@ -133,7 +133,10 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         "/campaigns/films/checks/",
         f"/campaigns/films/checks/{ada.worker}/all",
         "/campaigns/films/messages/",
-        "/campaigns/films/questions/",
+        "/campaigns/films/queue/",
+        "/campaigns/films/digest/",
+        "/campaigns/films/people/",
+        "/campaigns/films/people/links",
         "/campaigns/films/",
         f"/campaigns/films/batches/{held.batch_id}/",
         "/campaigns/films/exports/",
@@ -282,7 +285,7 @@ def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership
     assert "secret system" in everything(Program(leo).get("campaigns/films/systems/1"))
     predictor = Predictor.objects.get()
     assert str(PREDICTED) in everything(browser(leo).get(f"/campaigns/films/predictors/{predictor.pk}/grades.csv"))
-    questions = everything(browser(leo).get("/campaigns/films/questions/"))
+    questions = everything(browser(leo).get("/campaigns/films/queue/"))
     assert all(words in questions for words in ("Is this secret?", "It is secret.", "secret-bob"))
     assert "secret predictor" in everything(Program(leo).get(f"campaigns/films/predictors/{predictor.pk}"))
 

@@ -17,7 +17,7 @@ from campaigns.models import Campaign, Guideline, Membership
 from campaigns.pages import LONGEST_GUIDELINE, GuidelineForm
 from judging import access
 from judging.consensus import GRADES
-from judging.models import Candidate, Example
+from judging.models import Candidate, Example, KeptAnswer
 from judging.quality import examples
 
 
@@ -25,10 +25,15 @@ class Level(Shape):
     of = examples.Level, "grade name meaning"
 
 
+class KeptShape(Shape):
+    of = KeptAnswer, "id question answer"
+
+
 class GuidelineShape(Shape):
     of = Guideline, "version text"
     helps = {"text": "Markdown"}
     levels = Level(many=True)
+    answers = KeptShape(many=True, help_text="to questions, which leads told all and kept")
 
 
 class VersionShape(Shape):
@@ -62,7 +67,16 @@ class OneGuideline(Resource, at=f"{CAMPAIGN}/guideline", name="guideline"):
 
 def _guideline(campaign: Campaign) -> Answer:
     present = campaign.guideline
-    return Answer.tagged(With(present, levels=examples.levels(campaign)), tag_of("guideline", present.version))
+    kept = campaign.kept_answers.in_force()
+    data = With(present, levels=examples.levels(campaign), answers=kept)
+    return Answer.tagged(data, tag_of("guideline", present.version))
+
+
+class OneKeptAnswer(Resource, at=f"{CAMPAIGN}/guideline/answers/<int:pk>", name="kept-answer"):
+    @changes()
+    def delete(self, pk: int) -> Any:
+        """Take an answer back that was told to all: it no longer stands beside the guideline."""
+        access.kept_answer(self.lead, pk).take_back(self.lead)
 
 
 class Versions(Resource, at=f"{CAMPAIGN}/guideline/versions", name="guideline-versions"):

@@ -1,33 +1,32 @@
-"""The people of a campaign, for its leads: members, invitations, messages, hours."""
+"""The people of a campaign, for its leads: members, invitations, messages, hours, and the digest."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.http import Http404
+from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Page, PageQuery, Query, Shape, Text, Truth, Whole, WholeChoice, shape
+from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, WholeChoice, shape
 from api.operations import UNFIT, Rows, With, changes, fresh, makes, reads
 from api.problems import checked
-from api.resource import CAMPAIGN, ClipAddress, Resource
+from api.resource import CAMPAIGN, Resource
 from campaigns import invitations
 from campaigns.access import let_create, let_create_no_longer, may_let_create
 from campaigns.accounts import mails
-from campaigns.models import Invitation, Membership, Message
-from campaigns.models.membership import LONGEST_MESSAGE
+from campaigns.invitations import NamedLink
+from campaigns.models import Applicant, Invitation, Membership, Message
+from campaigns.models.invitation import DECISIONS, LONGEST_GROUP, MOST_PLACES
 from judging import access
-from judging.models import Question
 from judging.review import decisions
-from judging.review.decisions import answer, put_aside
+from reports.digest import Digest, Need, digest_of, have_mailed
 from reports.hours import Rates
 from reports.models import ApprovedPeriod
 from reports.pay import PayRow, Period, approve, pay_of
-from reports.tables.people import questions_with_pairs
+from reports.summaries import PEOPLE, current_summary
+from reports.tables.people import PersonRow, Stage, people_rows
 
 
 class MemberShape(Shape):
@@ -89,9 +88,34 @@ class LetCreate(Resource, at=f"{CAMPAIGN}/members/<int:worker>/creates", name="m
         (let_create if self.data["may"] else let_create_no_longer)(person.user)
 
 
+class PersonShape(Shape):
+    """Somebody who is a member, asks to join, or is invited; who has no worker's number is no member."""
+
+    of = (
+        PersonRow,
+        "worker=member.worker name role group address stage since invitation=invitation.id applicant=applicant.id "
+        "places=invitation.places taken failed batches judgements last_grade=last_seen",
+    )
+    helps = {
+        "name": "of an account; of who is only invited, as the lead wrote it",
+        "since": "when this stage began, as far as it is known",
+        "taken": "places of a link for several people that are taken",
+        "failed": "why the mail was not sent",
+    }
+    stage = serializers.ChoiceField(Stage.choices, help_text="how far the person has come")
+
+
+class People(Resource, at=f"{CAMPAIGN}/people", name="people"):
+    @reads(shape("PeopleShape", people=PersonShape(many=True)))
+    def get(self) -> Any:
+        """Everybody who is a member, asks to join, or is invited, and how far each has come."""
+        campaign = self.lead.campaign
+        return {"people": people_rows(campaign, current_summary(campaign, PEOPLE))}
+
+
 class InvitationShape(Shape):
-    of = Invitation, "id address expires sent opened"
-    helps = {"address": "where its mail goes; empty for a link"}
+    of = Invitation, "id address name group places expires sent opened"
+    helps = {"address": "empty if it is for whoever has the link", "places": "of a link for several people"}
     role = serializers.ChoiceField(Membership.Role.choices)
 
 
@@ -100,19 +124,31 @@ class InvitationWithLink(InvitationShape):
 
 
 class NewInvitation(Body):
-    role = Choice(choices=Membership.Role.choices)
+    of = invitations.LinkForm, "role group"
     hours = Whole(min_value=1, max_value=invitations.MOST_HOURS, help_text="for which it is open")
+    people = Whole(
+        required=False,
+        min_value=1,
+        max_value=MOST_PLACES,
+        help_text="if more than one, so many can ask to join, and a lead decides",
+    )
 
 
 class InvitedPerson(Body):
-    address = Text(max_length=254)
+    address = Text(required=False, max_length=254, allow_blank=True, help_text="needed for a mail")
     name = Text(required=False, max_length=invitations.LONGEST_NAME, allow_blank=True)
+    group = Text(required=False, max_length=LONGEST_GROUP, allow_blank=True, help_text="else that of the list")
+    role = Choice(required=False, choices=Membership.Role.choices, help_text="else that of the list")
 
 
-class Invited(Body):
+class Named(Body):
     people = serializers.ListField(child=InvitedPerson(), min_length=1, max_length=invitations.MOST)
     role = Choice(choices=Membership.Role.choices)
+    group = Text(required=False, max_length=LONGEST_GROUP, allow_blank=True)
     hours = WholeChoice(list(invitations.LIFETIMES))
+
+
+class Invited(Named):
     language = Choice(choices=settings.LANGUAGES, required=False, help_text="of the mail")
 
 
@@ -128,23 +164,73 @@ class Invitations(Resource, at=f"{CAMPAIGN}/invitations", name="invitations"):
 
     @makes(InvitationWithLink, body=NewInvitation)
     def post(self) -> Any:
-        """Make a link by which one person joins."""
-        lifetime = timedelta(hours=self.data["hours"])
-        made, secret = self.lead.campaign.invite(self.data["role"], self.lead, lifetime)
-        return With(fresh(made), link=self.request.build_absolute_uri(reverse("invitation", args=[secret])))
+        """Make a link by which one person joins, or by which several ask to join."""
+        made = invitations.make_link(self.request._request, self.lead, self.data)
+        return With(fresh(made.invitation), link=made.link)
 
 
 class InvitationsByMail(Resource, at=f"{CAMPAIGN}/invitations/by-mail", name="invitations-by-mail"):
     @makes(HowMany, body=Invited, status=202)
     def post(self) -> Any:
         """Invite people by mail: all of a list, or nobody."""
-        campaign = self.lead.campaign
+        lead = self.lead
         invitations.must_send_mails()
-        lines = [f"{each['address']}, {each.get('name', '')}" for each in self.data["people"]]
-        data = {"language": settings.LANGUAGE_CODE} | self.data | {"people": "\n".join(lines)}
-        form = invitations.InvitationsForm(campaign, data)
-        checked(form)
-        return {"number": invitations.invite_all(self.request._request, self.lead, form)}
+        return {"number": len(_invite_all(self.request._request, lead, self.data, invitations.MAIL))}
+
+
+class NamedLinkShape(Shape):
+    of = NamedLink, "id=invitation.id name=invitation.name address=invitation.address group=invitation.group link"
+    helps = {"link": "empty if it was made under another key of this site"}
+    role = serializers.ChoiceField(Membership.Role.choices, source="invitation.role")
+    expires = serializers.DateTimeField(source="invitation.expires")
+
+
+class NamedLinksShape(Shape):
+    links = NamedLinkShape(many=True, help_text="by name")
+
+
+class InvitationLinks(Resource, at=f"{CAMPAIGN}/invitations/links", name="invitation-links"):
+    @reads(NamedLinksShape)
+    def get(self) -> Any:
+        """The links of named people that a lead hands out, as long as nobody has used them."""
+        return {"links": invitations.named_links(self.lead.campaign, self.request._request)}
+
+    @makes(NamedLinksShape, body=Named)
+    def post(self) -> Any:
+        """Make a link for each person of a list, or for nobody."""
+        made = {each.pk for each in _invite_all(self.request._request, self.lead, self.data, invitations.LINKS)}
+        all_links = invitations.named_links(self.lead.campaign, self.request._request)
+        return {"links": [each for each in all_links if each.invitation.pk in made]}
+
+
+def _invite_all(request: HttpRequest, lead: Membership, data: dict[str, Any], way: str) -> list[Invitation]:
+    lines = [invitations.written(invitations.Person(**each)) for each in data["people"]]
+    form = invitations.InvitationsForm(lead.campaign, data | {"people": "\n".join(lines), "way": way})
+    checked(form)
+    return invitations.invite_all(request, lead, form)
+
+
+class ApplicantShape(Shape):
+    of = Applicant, "id name=user.username at approved decided"
+    helps = {"approved": "null while the person waits"}
+    role = serializers.ChoiceField(Membership.Role.choices, source="invitation.role")
+
+
+class Applicants(Resource, at=f"{CAMPAIGN}/applicants", name="applicants"):
+    @reads(Page(ApplicantShape))
+    def get(self) -> Any:
+        """Who asks to join by a link for several people, and waits."""
+        waiting = Applicant.objects.waiting().filter(invitation__campaign=self.lead.campaign)
+        return waiting.select_related("user", "invitation")
+
+
+class DecideOnApplicant(Resource, at=f"{CAMPAIGN}/applicants/<int:pk>/decision", name="applicant"):
+    @changes(ApplicantShape, body=shape("NewDecision", Body, action=Choice(choices=list(DECISIONS))))
+    def post(self, pk: int) -> Any:
+        """Let somebody join who asks to, or not."""
+        applicant = access.applicant(self.lead, pk)
+        DECISIONS[self.data["action"]](applicant, self.lead)
+        return fresh(applicant)
 
 
 class OneInvitation(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>", name="invitation"):
@@ -158,7 +244,7 @@ class MailAgain(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>/mail", name="invi
     @changes(InvitationShape, status=202)
     def post(self, pk: int) -> Any:
         """Send the mail of an open invitation once more, with the same link."""
-        invitation = get_object_or_404(self.lead.campaign.invitations.open().exclude(address=""), pk=pk)
+        invitation = get_object_or_404(self.lead.campaign.invitations.mailed(), pk=pk)
         invitations.must_send_mails()
         mails.ask_for(mails.mail_invitation, invitation, self.request._request, invitation.language)
         return invitation
@@ -187,52 +273,6 @@ class Messages(Resource, at=f"{CAMPAIGN}/messages", name="messages"):
         if "to" in self.data:
             chosen = chosen.filter(pk=access.annotator_of(self.lead, self.data["to"]).pk)
         return {"number": Message.objects.send(chosen, self.data["text"], by=self.lead)}
-
-
-class QuestionShape(Shape):
-    of = (
-        Question,
-        "id worker=annotator.worker at text about query=query.text candidate=candidate_id "
-        "caption=candidate.moment.caption letter=letter_id handled answer=answer.text",
-    )
-    helps = {
-        "candidate": "the pair that it is about; null if it is about a query or nothing in particular",
-        "letter": "the message that it answers",
-        "handled": "when a lead answered it or put it aside",
-    }
-    about = serializers.ChoiceField(Question.About.choices)
-    clip = ClipAddress(source="candidate.clip", read_only=True)
-
-
-class QuestionsAsked(PageQuery):
-    waiting = Truth(required=False, help_text="only those that no lead has answered or put aside")
-
-
-class QuestionHandled(Body):
-    answer = Text(
-        required=False, max_length=LONGEST_MESSAGE, help_text="comes to who asked; without it, it is put aside"
-    )
-
-
-class Questions(Resource, at=f"{CAMPAIGN}/questions", name="questions"):
-    @reads(Page(QuestionShape), query=QuestionsAsked)
-    def get(self) -> Any:
-        """What annotators ask, the oldest first, with their pairs."""
-        campaign = self.lead.campaign
-        questions = questions_with_pairs().filter(annotator__campaign=campaign)
-        return questions.waiting(campaign) if self.params.get("waiting") else questions
-
-
-class QuestionDone(Resource, at=f"{CAMPAIGN}/questions/<int:pk>/handled", name="question-handled"):
-    @changes(QuestionShape, body=QuestionHandled)
-    def post(self, pk: int) -> Any:
-        """Answer a question by a message, or put it aside."""
-        question = access.question(self.lead, pk)
-        if text := self.data.get("answer", "").strip():
-            answer(question, self.lead, text)
-        else:
-            put_aside(question, self.lead)
-        return questions_with_pairs().get(pk=pk)
 
 
 class HoursAsked(Query):
@@ -277,3 +317,30 @@ class Hours(Resource, at=f"{CAMPAIGN}/hours", name="hours"):
     def post(self) -> Any:
         """Approve the hours and the pay of a period, which then never change."""
         return approve(self.lead, Period.from_params(self.data))
+
+
+class NeedShape(Shape):
+    of = Need, "number words address"
+    helps = {"address": "of the page about it"}
+
+
+class DigestShape(Shape):
+    of = Digest, "since"
+    helps = {"since": "the beginning of yesterday, in the time zone of the site"}
+    happened = NeedShape(many=True)
+    waits = NeedShape(many=True)
+    mailed = serializers.BooleanField(help_text="whether who asks gets it by mail each morning")
+
+
+class TheDigest(Resource, at=f"{CAMPAIGN}/digest", name="digest"):
+    @reads(DigestShape)
+    def get(self) -> Any:
+        """What happened since yesterday, and what waits for a lead."""
+        return With(digest_of(self.lead), mailed=bool(self.lead.digest_site))
+
+
+class DigestByMail(Resource, at=f"{CAMPAIGN}/digest/mail", name="digest-mail"):
+    @changes(body=shape("DigestWanted", Body, wanted=Truth()))
+    def put(self) -> Any:
+        """Get the digest by mail each morning, or no longer."""
+        have_mailed(self.lead, self.data["wanted"], self.request._request)

@@ -32,8 +32,17 @@ from judging.quality.exam import (
 )
 from judging.quality.examples import LONGEST_WHY
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.examinees import Examinee, Kappas, OwnPair, Pair, examinee, overview, pairs_in, pairs_of_one
-from reports.tables.people import check_rows
+from reports.tables.examinees import (
+    Examinee,
+    Kappas,
+    OwnPair,
+    Pair,
+    check_rows,
+    examinee,
+    overview,
+    pairs_in,
+    pairs_of_one,
+)
 
 LARGEST = 2**31 - 1
 

@@ -1,4 +1,4 @@
-"""The lead's decisions about what was judged: reviews, flags, grades of the lead's own, reopenings."""
+"""The lead's decisions about what was judged: reviews, flags and questions, the lead's own grades, reopenings."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from typing import Any
 from django.http import Http404
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole, shape
-from api.operations import OR_LATER, Rows, With, changes, makes, reads
-from api.resource import CAMPAIGN, Resource
+from api.fields import Body, Choice, Number, Page, PageQuery, Query, Shape, Text, Truth, Whole, shape
+from api.operations import OR_LATER, UNFIT, USUAL, Rows, With, changes, makes, reads
+from api.resource import CAMPAIGN, ClipAddress, Resource
+from base.errors import Unfit
+from campaigns.models.membership import LONGEST_MESSAGE
 from judging import access
 from judging.consensus import GRADES
-from judging.models import Flag, Reopening, Review
+from judging.models import Flag, Question, Reopening, Review
+from judging.models.judgement import LONGEST_QUESTION
 from judging.review import reviewing
-from judging.review.decisions import ACTIONS, adjudicate, withdraw_adjudication
+from judging.review.decisions import ACTIONS, adjudicate, answer, put_aside, tell_all, withdraw_adjudication
 from judging.review.reopening import reopen, reopen_work
 from reports.tables.costs import Cost, cost_of
+from reports.tables.people import Thread, questions_with_pairs, threads, waiting_subjects
 
 LARGEST = 10**18 - 1  # a primary key
 
@@ -119,6 +123,99 @@ class OneFlag(Resource, at=f"{CAMPAIGN}/flags/<int:pk>", name="flag-handled"):
     def post(self, pk: int) -> Any:
         """Deal with a flag."""
         return {"done": ACTIONS[self.data["action"]](access.flag(self.lead, pk), self.lead)}
+
+
+class QuestionShape(Shape):
+    of = (
+        Question,
+        "id worker=annotator.worker at text about query=query.text candidate=candidate_id "
+        "caption=candidate.moment.caption letter=letter_id handled answer=answer.text",
+    )
+    helps = {
+        "candidate": "the pair that it is about; null if it is about a query or nothing in particular",
+        "letter": "the message that it answers",
+        "handled": "when a lead answered it or put it aside",
+    }
+    about = serializers.ChoiceField(Question.About.choices)
+    clip = ClipAddress(source="candidate.clip", read_only=True)
+
+
+class QuestionsAsked(PageQuery):
+    waiting = Truth(required=False, help_text="only those that no lead has answered or put aside")
+
+
+class QuestionHandled(Body):
+    answer = Text(
+        required=False, max_length=LONGEST_MESSAGE, help_text="comes to who asked; without it, it is put aside"
+    )
+    wording = Text(
+        required=False,
+        max_length=LONGEST_QUESTION,
+        help_text="with it, all are told the answer, and it is kept beside the guideline below this question",
+    )
+
+
+class Questions(Resource, at=f"{CAMPAIGN}/questions", name="questions"):
+    @reads(Page(QuestionShape), query=QuestionsAsked)
+    def get(self) -> Any:
+        """What annotators ask, the oldest first, with their pairs."""
+        campaign = self.lead.campaign
+        questions = questions_with_pairs().filter(annotator__campaign=campaign)
+        return questions.waiting(campaign) if self.params.get("waiting") else questions
+
+
+class QuestionDone(Resource, at=f"{CAMPAIGN}/questions/<int:pk>/handled", name="question-handled"):
+    @changes(QuestionShape, UNFIT, body=QuestionHandled)
+    def post(self, pk: int) -> Any:
+        """Answer a question by a message, tell the answer to all, or put the question aside."""
+        question, wording = access.question(self.lead, pk), self.data.get("wording", "").strip()
+        text = self.data.get("answer", "").strip()
+        if wording and not text:
+            raise Unfit({"answer": ["empty; expected the answer that all are told"]})
+        if wording:
+            tell_all(question, self.lead, text, wording)
+        elif text:
+            answer(question, self.lead, text)
+        else:
+            put_aside(question, self.lead)
+        return questions_with_pairs().get(pk=pk)
+
+
+class ThreadShape(Shape):
+    of = Thread, "candidate=candidate.id query=query.text"
+    helps = {"candidate": "the pair that it is about; null if it is about a query or nothing in particular"}
+    flags = FlagShape(many=True)
+    questions = QuestionShape(many=True, help_text="for leads")
+
+
+class QueueAsked(Query):
+    page = serializers.IntegerField(required=False, min_value=1, max_value=10**6, help_text="from 1")
+
+
+class Queue(Resource, at=f"{CAMPAIGN}/queue", name="queue"):
+    @reads(
+        shape(
+            "QueueShape",
+            number=serializers.IntegerField(help_text="of threads, on all pages"),
+            threads=ThreadShape(many=True, help_text="the oldest first"),
+        ),
+        query=QueueAsked,
+    )
+    def get(self) -> Any:
+        """The flags and questions that wait, grouped by the pair or the query that they are about."""
+        waiting, first = waiting_subjects(self.member), (self.params.get("page", 1) - 1) * USUAL
+        found = threads(waiting[first : first + USUAL], self.member)
+        return {"number": len(waiting), "threads": [self.as_read(each) for each in found]}
+
+    def as_read(self, thread: Thread) -> With:
+        """Return the thread's own rows, without what the page adds; the annotators' words are for leads."""
+        flags = [row.flag for row in thread.flags]
+        for_lead = self.member.may_review
+        return With(
+            thread,
+            flags=[With(flag, comment=flag.comment if for_lead else "") for flag in flags],
+            questions=[row.question for row in thread.questions],
+        )
 
 
 class OwnGrade(Body):

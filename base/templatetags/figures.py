@@ -1,15 +1,33 @@
-"""How numbers are written in the lead's tables; what is not known is a dash."""
+"""How numbers are written in tables, where what is not known is a dash; and what a browser calls itself, in words."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django import template
+from django.utils.translation import gettext as _
 
 from base.text import with_minus
 
 register = template.Library()
 UNKNOWN = "–"
+# The first that occurs counts: most browsers also name those that they descend from.
+BROWSERS = {
+    "Edg": "Edge",
+    "OPR": "Opera",
+    "Firefox": "Firefox",
+    "FxiOS": "Firefox",
+    "Chrom": "Chrome",
+    "Safari": "Safari",
+}
+SYSTEMS = {
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Windows": "Windows",
+    "Mac OS": "macOS",
+    "Linux": "Linux",
+}
 
 
 @register.filter
@@ -74,3 +92,11 @@ def signed(value: float | None) -> str:
     '−0.25'
     """
     return UNKNOWN if value is None else with_minus(f"{round(value, 2) + 0.0:+.2f}")
+
+
+@register.filter
+def device(user_agent: str) -> str:
+    """Return the browser and the system that a header `User-Agent` names."""
+    browser = next((name for sign, name in BROWSERS.items() if sign in user_agent), _("another browser"))
+    system = next((name for sign, name in SYSTEMS.items() if sign in user_agent), "")
+    return f"{browser}, {system}" if system else browser

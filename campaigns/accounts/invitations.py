@@ -60,9 +60,9 @@ def join(request: HttpRequest) -> HttpResponse:
     if invitation is None:
         raise NotFound(_("There is no such invitation. Open the whole link, or ask your lead for a new one."))
     user = access.signed_in(request) if request.user.is_authenticated else None
-    if user and invitation.campaign.memberships.filter(user=user).exists():
+    if user and (news := _known(invitation, user)):
         del request.session[IN_SESSION]
-        messages.info(request, _("You are already a member. The invitation stays open for somebody else."))
+        messages.info(request, news)
         return redirect("home")
     invitation.must_be_open()
     form: SignUpForm | None = None
@@ -76,6 +76,15 @@ def join(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/invitation.html", context)
 
 
+def _known(invitation: Invitation, user: User) -> str:
+    """Say why the person needs no invitation any more; empty if the person can use it."""
+    if invitation.campaign.memberships.filter(user=user).exists():
+        return _("You are already a member. The invitation stays open for somebody else.")
+    if invitation.applicants.filter(user=user).exists():
+        return _("You have asked to join %(campaign)s before.") % {"campaign": invitation.campaign}
+    return ""
+
+
 def _come_in(request: HttpRequest, invitation: Invitation, user: User | None, form: SignUpForm | None) -> HttpResponse:
     if user is None:
         assert form is not None
@@ -85,8 +94,17 @@ def _come_in(request: HttpRequest, invitation: Invitation, user: User | None, fo
     else:
         invitation.accept(user)
     request.session.pop(IN_SESSION, None)
-    messages.success(request, _("Welcome to %(campaign)s.") % {"campaign": invitation.campaign})
+    welcome(request, invitation)
     return redirect("home")
+
+
+def welcome(request: HttpRequest, invitation: Invitation) -> None:
+    """Greet whoever has used the invitation, and say so if the person waits for a lead."""
+    if invitation.places is None:
+        messages.success(request, _("Welcome to %(campaign)s.") % {"campaign": invitation.campaign})
+    else:
+        asks = _("You have asked to join %(campaign)s. A lead of it decides.")
+        messages.success(request, asks % {"campaign": invitation.campaign})
 
 
 def _sign_in(request: HttpRequest, user: User) -> None:
@@ -103,18 +121,19 @@ def in_session(request: HttpRequest) -> Invitation | None:
 
 @all_or_nothing
 def sign_up(invitation: Invitation, username: str, hashed: str) -> User:
-    """Make an account and its membership, both or neither.
-
-    The address that the invitation was sent to is confirmed: nobody else has its link.
-    """
+    """Make an account and what the invitation gives it, both or neither."""
     user = User.objects.create(username=username, password=hashed)
     invitation.accept(user)
-    confirm_address(user, invitation.address)
+    confirm_address(user, invitation)
     return user
 
 
-def confirm_address(user: User, address: str) -> None:
-    """Store a confirmed mail address of the person, unless there is none or somebody has confirmed it already."""
+def confirm_address(user: User, invitation: Invitation) -> None:
+    """Store the address that the invitation was sent to as confirmed: nobody else has its link.
+
+    Nothing is stored if a lead handed the link out, or if somebody has confirmed the address already.
+    """
+    address = "" if invitation.by_hand else invitation.address
     if address and not EmailAddress.objects.filter(email=address.lower(), verified=True).exists():
         EmailAddress.objects.create(user=user, email=address.lower(), verified=True, primary=True)
 

@@ -47,7 +47,7 @@ def ask_for(mail: Kind[...], row: Model, request: HttpRequest, language: str = "
 )
 def mail_invitation(invitation: Invitation, report: Report, site: str, language: str) -> None:
     """Send the invitation, unless it has ended meanwhile."""
-    if Invitation.objects.open().filter(pk=invitation.pk).exists():
+    if Invitation.objects.mailed().filter(pk=invitation.pk).exists():
         with translation.override(language):
             send(invitation.address, *_invitation(invitation, site))
         Invitation.objects.filter(pk=invitation.pk).update(sent=Now())

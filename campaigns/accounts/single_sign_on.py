@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 
 from base.errors import Refused
 from base.transactions import all_or_nothing
-from campaigns.accounts.invitations import IN_SESSION, confirm_address, in_session
+from campaigns.accounts.invitations import IN_SESSION, confirm_address, in_session, welcome
 from campaigns.models import Invitation
 
 
@@ -68,10 +68,10 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  #
         sociallogin.save(request)
         assert invitation
         invitation.accept(user)
-        confirm_address(user, invitation.address)
+        confirm_address(user, invitation)
         request.session.pop(IN_SESSION, None)
         sociallogin.state["next"] = reverse("home")  # not back to the invitation, which is used
-        messages.success(request, _("Welcome to %(campaign)s.") % {"campaign": invitation.campaign})
+        welcome(request, invitation)
         return user
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: Any) -> str:

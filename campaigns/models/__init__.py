@@ -9,6 +9,7 @@ from campaigns.models.campaign import Guideline as Guideline
 from campaigns.models.campaign import PastRate as PastRate
 from campaigns.models.draft import Draft as Draft
 from campaigns.models.draft import Upload as Upload
+from campaigns.models.invitation import Applicant as Applicant
 from campaigns.models.invitation import Invitation as Invitation
 from campaigns.models.membership import Event as Event
 from campaigns.models.membership import Membership as Membership

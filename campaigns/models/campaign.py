@@ -268,16 +268,30 @@ class Campaign(models.Model):
         last = self.memberships.aggregate(last=Max("worker"))["last"] or 0
         return self.memberships.create(user=user, role=role, worker=last + 1)
 
-    def invite(self, role: str, by: Membership | None, lifetime: timedelta) -> tuple[Invitation, str]:
-        """Make an invitation. Return it with the secret of its link, which is not stored."""
-        secret, hash = secret_of_a_link()
-        expires = Now() + lifetime
-        return self.invitations.create(role=role, by=by, hash=hash, expires=expires), secret
+    def invite(
+        self, role: str, by: Membership | None, lifetime: timedelta, *, places: int | None = None, group: str = ""
+    ) -> tuple[Invitation, str]:
+        """Make an invitation for whoever has its link. Return it with the link's secret, which is not stored.
 
-    def invite_by_mail(
-        self, role: str, by: Membership, lifetime: timedelta, *, address: str, name: str, language: str
+        One person joins by it at once; or, with `places`, as many people can ask to join.
+        """
+        secret, hash = secret_of_a_link()
+        fields = {"role": role, "by": by, "hash": hash, "places": places, "group": group}
+        return self.invitations.create(expires=Now() + lifetime, **fields), secret
+
+    def invite_person(
+        self,
+        role: str,
+        by: Membership,
+        lifetime: timedelta,
+        *,
+        address: str = "",
+        name: str = "",
+        group: str = "",
+        language: str = "",
+        by_hand: bool = False,
     ) -> Invitation:
-        """Make an invitation for one person. Its link is made again from the row when the mail is sent."""
+        """Make an invitation for one person. Its link is made again from the row whenever it is sent or shown."""
         seed = secrets.token_urlsafe(32)
         return self.invitations.create(
             role=role,
@@ -287,7 +301,9 @@ class Campaign(models.Model):
             seed=seed,
             address=address,
             name=name,
+            group=group,
             language=language,
+            by_hand=by_hand,
         )
 
     def store_past_rate(self, before: Decimal | None, all_days: bool) -> None:

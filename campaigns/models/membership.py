@@ -108,6 +108,10 @@ class Membership(models.Model):
     most_a_day = models.PositiveIntegerField(null=True, help_text="judgements on a day, at most; null for no limit")
     most_a_week = models.PositiveIntegerField(null=True, help_text="judgements in a week, at most; null for no limit")
     waits = models.DateTimeField(null=True, help_text="since when the annotator waits to be told that there is work")
+    digest_site = models.CharField(
+        max_length=200, blank=True, help_text="where the links of the lead's daily mail lead; empty for no such mail"
+    )
+    digest_sent = models.DateField(null=True, help_text="the last day of which the lead had that mail")
     same_as = models.ForeignKey(
         "self",
         models.PROTECT,

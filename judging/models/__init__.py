@@ -3,6 +3,7 @@
 from judging.models.assignment import Assignment as Assignment
 from judging.models.judgement import Flag as Flag
 from judging.models.judgement import Judgement as Judgement
+from judging.models.judgement import KeptAnswer as KeptAnswer
 from judging.models.judgement import Question as Question
 from judging.models.judgement import Revision as Revision
 from judging.models.pool import Batch as Batch

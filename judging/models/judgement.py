@@ -1,4 +1,4 @@
-"""Judgements, their revisions, flags, and questions. All of them are kept for good."""
+"""Judgements, their revisions, flags, questions, and answers to all. All of them are kept for good."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from campaigns.models.membership import LONGEST_MESSAGE
 from judging.consensus import GRADES
 from judging.models.states import AssignmentState, Kind
 
@@ -229,3 +230,43 @@ class Question(models.Model):
         if self.candidate_id:
             return Question.About.CLIP
         return Question.About.QUERY if self.query_id else Question.About.NOTHING
+
+
+class KeptAnswerQuerySet(models.QuerySet["KeptAnswer"]):
+    def in_force(self) -> KeptAnswerQuerySet:
+        return self.filter(taken_back=None)
+
+
+class KeptAnswer(models.Model):
+    """A question and its answer that a lead told all annotators, and that stand beside the guideline.
+
+    Both are in the lead's words, and name neither the pair nor who asked.
+    """
+
+    campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="kept_answers")
+    source = models.ForeignKey(
+        "judging.Question", models.PROTECT, related_name="kept", help_text="as an annotator wrote it, for leads only"
+    )
+    question = models.TextField(max_length=LONGEST_QUESTION, help_text="in the lead's words")
+    answer = models.TextField(max_length=LONGEST_MESSAGE)
+    by = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+    taken_back = models.DateTimeField(null=True)
+    taken_back_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
+
+    objects = KeptAnswerQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["at", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["source"], condition=Q(taken_back__isnull=True), name="a_question_is_kept_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.question[:60]
+
+    def take_back(self, lead: Membership) -> None:
+        """Take the answer away from beside the guideline. Only the first time is stored."""
+        KeptAnswer.objects.in_force().filter(pk=self.pk).update(taken_back=Now(), taken_back_by=lead)

@@ -13,7 +13,7 @@ from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Event, Membership, Message
 from judging.consensus import RULE
-from judging.models import Adjudication, Assignment, Batch, Candidate, Flag, Judgement, Query, Question
+from judging.models import Adjudication, Assignment, Batch, Candidate, Flag, Judgement, KeptAnswer, Query, Question
 from judging.models.states import WithdrawnFor
 from judging.pool.clips import retry_clips
 from judging.summaries import summarize
@@ -101,6 +101,23 @@ def answer(question: Question, lead: Membership, text: str) -> Message:
     question.handled, question.handled_by = Now(), lead
     question.save(update_fields=["answer", "handled", "handled_by"])
     return question.answer
+
+
+@all_or_nothing
+def tell_all(question: Question, lead: Membership, text: str, wording: str) -> KeptAnswer:
+    """Answer a question, tell all other annotators, and keep both beside the guideline, where nobody reads who asked.
+
+    `wording` is the question as all are to read it. If an answer to this question is kept already, nothing changes.
+    Raise WrongState if the question has another answer.
+    """
+    answer(question, lead, text)
+    kept = KeptAnswer.objects.in_force().filter(source=question).first()
+    if kept is None:
+        others = lead.campaign.memberships.reachable().exclude(pk=question.annotator_id)
+        Message.objects.send(others, f"{wording}\n\n{text}", by=lead)
+        fields = {"question": wording, "answer": text, "by": lead}
+        kept = lead.campaign.kept_answers.create(source=question, **fields)
+    return kept
 
 
 def put_aside(question: Question, lead: Membership) -> None:

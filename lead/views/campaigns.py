@@ -18,7 +18,8 @@ from judging import access
 from judging.review.actions import VERBS
 from judging.review.frontier import frontier, reach
 from judging.settings import STEERING, SettingsForm, Steering, set_up
-from lead.desk import charts, checklist, jobs_of, needs
+from lead.desk import charts, checklist, jobs_of
+from reports.digest import needs
 from reports.frontier import Outlook, held_rows, holding, outlook, steered
 from reports.models import views_of
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries

@@ -35,8 +35,23 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
     versions = _versions(member.campaign)
     version = _chosen(request, "version", versions, len(versions) - 1)
     return campaign_page(
-        request, member, "lead/guideline.html", version=version, versions=versions[::-1], in_force=versions[-1]
+        request,
+        member,
+        "lead/guideline.html",
+        version=version,
+        versions=versions[::-1],
+        in_force=versions[-1],
+        answers=member.campaign.kept_answers.in_force().select_related("by__user"),
     )
+
+
+@require_POST
+def take_back_answer(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Take a kept answer away from beside the guideline."""
+    lead = access.lead(request, name)
+    access.kept_answer(lead, pk).take_back(lead)
+    messages.success(request, "The answer is taken back: it no longer stands beside the guideline.")
+    return redirect("guideline", name=name)
 
 
 @require_safe

@@ -1,44 +1,37 @@
-"""The people of a campaign: who they are, what they did, what the lead can change; messages to them; hours and pay."""
+"""The people of a campaign: who they are, what they did, what the lead can change; invitations; hours and pay."""
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from base.errors import BadValue
 from base.problem_documents import refusal_as_message
-from base.request_fields import is_whole, one_of, text_in, whole
+from base.request_fields import one_of, text_in
 from base.templatetags.page_parts import Heading
 from campaigns.access import let_create, let_create_no_longer, may_create_campaigns, may_let_create
 from campaigns.accounts import mails
-from campaigns.invitations import LIFETIMES, MOST_HOURS, USUAL_LIFETIME, InvitationsForm, invite_all, must_send_mails
-from campaigns.models import Membership, Message
-from campaigns.models.membership import LONGEST_MESSAGE
+from campaigns.invitations import (
+    LINKS,
+    InvitationsForm,
+    LinkForm,
+    invite_all,
+    make_link,
+    must_send_mails,
+    named_links,
+    write_links,
+)
+from campaigns.models import Membership
+from campaigns.models.invitation import DECISIONS
 from campaigns.pages import campaign_page
 from judging import access
 from judging.review import decisions
-from judging.review.decisions import answer, put_aside
 from reports.hours import Rates
 from reports.pay import Period, approve, may_be_approved, pay_of, sum_of, write_csv
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.people import (
-    DAYS_SHOWN,
-    days_of,
-    invitation_rows,
-    person_rows,
-    practised,
-    question_rows,
-    questions_with_pairs,
-)
-
-MESSAGES_SHOWN = 100
-QUESTIONS_ON_A_PAGE, HANDLED_SHOWN = 25, 25
+from reports.tables.people import DAYS_SHOWN, days_of, people_rows, practised
 
 
 @require_safe
@@ -46,22 +39,15 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     return _index(request, access.lead(request, name))
 
 
-def _index(request: HttpRequest, lead: Membership, link: str = "", form: InvitationsForm | None = None) -> HttpResponse:
+def _index(request: HttpRequest, lead: Membership, status: int = 200, **context: object) -> HttpResponse:
     counted = current_summary(lead.campaign, PEOPLE)
-    return campaign_page(
-        request,
-        lead,
-        "lead/people.html",
-        kept=counted,
-        people=person_rows(lead.campaign, counted),
-        invitations=invitation_rows(lead.campaign),
-        roles=Membership.Role.choices,
-        lifetimes=LIFETIMES.items(),
-        usual_lifetime=USUAL_LIFETIME,
-        link=link,
-        form=form or InvitationsForm(lead.campaign),
-        status=400 if form else 200,
-    )
+    known: dict[str, object] = {
+        "kept": counted,
+        "people": people_rows(lead.campaign, counted),
+        "form": InvitationsForm(lead.campaign),
+        "link_form": LinkForm(auto_id="link_%s"),
+    }
+    return campaign_page(request, lead, "lead/people.html", status, **known | context)
 
 
 @require_safe
@@ -124,26 +110,56 @@ def _do(request: HttpRequest, lead: Membership, person: Membership, reason: str)
 
 @require_POST
 def invite(request: HttpRequest, name: str) -> HttpResponse:
-    """Make a link and show it, this once: only its hash is kept."""
+    """Make a link for whoever has it, and show it, this once: only its hash is kept."""
     lead = access.lead(request, name)
-    role = one_of("role", request.POST.get("role", ""), Membership.Role.values)
-    hours = request.POST.get("hours", "")
-    if not is_whole(hours, digits=3) or not 1 <= int(hours) <= MOST_HOURS:
-        raise BadValue("hours", repr(hours[:40]), f"1 to {MOST_HOURS}")
-    _, secret = lead.campaign.invite(role, lead, timedelta(hours=int(hours)))
-    return _index(request, lead, request.build_absolute_uri(reverse("invitation", args=[secret])))
+    form = LinkForm(request.POST, auto_id="link_%s")
+    if not form.is_valid():
+        return _index(request, lead, status=400, link_form=form)
+    made = make_link(request, lead, form.cleaned_data)
+    return _index(request, lead, link=made.link, invitation=made.invitation)
 
 
 @require_POST
-def invite_by_mail(request: HttpRequest, name: str) -> HttpResponse:
-    """Send an invitation to each person of a list; if one line is wrong, to nobody."""
+def invite_people(request: HttpRequest, name: str) -> HttpResponse:
+    """Invite each person of a list, by mail or by links to hand out; if one line is wrong, nobody."""
     lead = access.lead(request, name)
-    must_send_mails()
     form = InvitationsForm(lead.campaign, request.POST)
     if not form.is_valid():
-        return _index(request, lead, form=form)
-    invited = invite_all(request, lead, form)
-    messages.success(request, f"Invited: {invited}. The mails are on their way.")
+        return _index(request, lead, status=400, form=form)
+    made = invite_all(request, lead, form)
+    if form.cleaned_data["way"] == LINKS:
+        messages.success(request, f"Links made: {len(made)}. Give each person their own.")
+        return redirect("people-links", name)
+    messages.success(request, f"Invited: {len(made)}. The mails are on their way.")
+    return redirect("people", name)
+
+
+@require_safe
+def links(request: HttpRequest, name: str) -> HttpResponse:
+    """The links of named people that a lead hands out, as long as nobody has used them."""
+    lead = access.lead(request, name)
+    return campaign_page(request, lead, "lead/people_links.html", links=named_links(lead.campaign, request))
+
+
+@require_safe
+def links_csv(request: HttpRequest, name: str) -> HttpResponse:
+    lead = access.lead(request, name)
+    answer = HttpResponse(content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}-links.csv"'
+    write_links(answer, named_links(lead.campaign, request))
+    return answer
+
+
+@require_POST
+def decide(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Let somebody join who asks to, or not."""
+    lead = access.lead(request, name)
+    applicant, action = access.applicant(lead, pk), one_of("action", request.POST.get("action", ""), DECISIONS)
+    with refusal_as_message(request):
+        DECISIONS[action](applicant, lead)
+        messages.success(
+            request, f"{applicant.user.get_username()} {'has joined' if action == 'approve' else 'does not join'}."
+        )
     return redirect("people", name)
 
 
@@ -151,7 +167,7 @@ def invite_by_mail(request: HttpRequest, name: str) -> HttpResponse:
 def send_invitation(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Send the mail of an open invitation once more, with the same link."""
     lead = access.lead(request, name)
-    invitation = get_object_or_404(lead.campaign.invitations.open().exclude(address=""), pk=pk)
+    invitation = get_object_or_404(lead.campaign.invitations.mailed(), pk=pk)
     must_send_mails()
     mails.ask_for(mails.mail_invitation, invitation, request, invitation.language)
     messages.success(request, f"The mail to {invitation.address} is on its way.")
@@ -164,71 +180,6 @@ def withdraw_invitation(request: HttpRequest, name: str, pk: int) -> HttpRespons
     get_object_or_404(lead.campaign.invitations, pk=pk).withdraw()
     messages.success(request, "The invitation is withdrawn: its link no longer works.")
     return redirect("people", name)
-
-
-@require_safe
-def messages_page(request: HttpRequest, name: str) -> HttpResponse:
-    lead = access.lead(request, name)
-    sent = Message.objects.filter(to__campaign=lead.campaign).select_related("to__user", "by__user")
-    return campaign_page(
-        request,
-        lead,
-        "lead/messages.html",
-        annotators=lead.campaign.memberships.reachable().select_related("user").order_by("worker"),
-        sent=sent[:MESSAGES_SHOWN],
-        longest=LONGEST_MESSAGE,
-    )
-
-
-@require_POST
-def send_message(request: HttpRequest, name: str) -> HttpResponse:
-    lead = access.lead(request, name)
-    words = {"text": request.POST.get("text", "").replace("\r\n", "\n")}
-    text, to = text_in(words, "text", LONGEST_MESSAGE), request.POST.get("to", "")
-    if not text:
-        raise BadValue("text", "empty", "what the annotator is to read")
-    chosen = lead.campaign.memberships.reachable()
-    if to != "all":
-        chosen = chosen.filter(pk=access.annotator_of(lead, whole("to", to, "a worker's number, or all")).pk)
-    number = Message.objects.send(chosen, text, by=lead)
-    messages.success(request, f"Sent to {number} annotator{'' if number == 1 else 's'}.")
-    return redirect("messages", name=name)
-
-
-@require_safe
-def questions_page(request: HttpRequest, name: str) -> HttpResponse:
-    """What annotators ask: the questions that wait, the oldest first, each with its pair; and the last answers."""
-    lead = access.lead(request, name)
-    waiting = questions_with_pairs().waiting(lead.campaign).order_by("at", "pk")
-    page = Paginator(waiting, QUESTIONS_ON_A_PAGE).get_page(request.GET.get("page"))
-    handled = questions_with_pairs().filter(annotator__campaign=lead.campaign, handled__isnull=False)
-    return campaign_page(
-        request,
-        lead,
-        "lead/questions.html",
-        page=page,
-        questions=question_rows(page),
-        handled=handled.order_by("-handled", "-pk")[:HANDLED_SHOWN],
-        longest=LONGEST_MESSAGE,
-    )
-
-
-@require_POST
-def handle_question(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Answer a question by a message, or put it aside."""
-    lead = access.lead(request, name)
-    question, action = access.question(lead, pk), one_of("action", request.POST.get("action", ""), ("answer", "aside"))
-    if action == "aside":
-        put_aside(question, lead)
-        messages.success(request, "Put aside. The annotator is not told.")
-        return redirect("questions", name=name)
-    text = text_in({"text": request.POST.get("text", "").replace("\r\n", "\n")}, "text", LONGEST_MESSAGE)
-    if not text:
-        raise BadValue("text", "empty", "the answer")
-    with refusal_as_message(request):
-        answer(question, lead, text)
-        messages.success(request, f"Answered. Worker {question.annotator.worker} reads it while at work.")
-    return redirect("questions", name=name)
 
 
 @require_safe

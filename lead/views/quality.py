@@ -29,8 +29,7 @@ from judging.quality.exam import (
 )
 from judging.quality.examples import LONGEST_WHY
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.examinees import examinee, overview, pairs_in, pairs_of_one
-from reports.tables.people import check_rows
+from reports.tables.examinees import check_rows, examinee, overview, pairs_in, pairs_of_one
 
 TRUTHS = {"": None} | {str(grade): grade for grade in GRADES}
 PAIRS_ON_A_PAGE = 100

@@ -1,4 +1,4 @@
-"""The lead's decisions: a batch and the verdict on it, reviews by the list, flags, and what corrects judgements."""
+"""The lead's decisions: a batch and the verdict on it, reviews by the list, and what corrects judgements."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access
 from judging.consensus import GRADES
-from judging.models import Assignment, Batch, Flag, Judgement, Query, Review
+from judging.models import Assignment, Batch, Judgement, Query, Review
 from judging.models.states import WithdrawnFor
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.quality.examples import teachable
 from judging.review import reviewing
 from judging.review.decisions import (
-    ACTIONS,
     WITHDRAWN_FOR_HELP,
     adjudicate,
     bring_back,
@@ -45,7 +44,8 @@ from judging.review.reviewing import (
     to_undo,
     undo,
 )
-from reports.tables.batch import ClipsToCome, Editions, FlagRow, candidate_rows, grades_by_rank, named, verdict_buttons
+from lead.views.messages import back_to_queue
+from reports.tables.batch import ClipsToCome, Editions, candidate_rows, grades_by_rank, verdict_buttons
 from reports.tables.costs import cost_of
 from reports.tables.queries import appearance
 
@@ -204,27 +204,6 @@ def _undo_all(request: HttpRequest, lead: Membership, reviews: list[Review]) -> 
         messages.error(request, f"{len(left)} not undone: {'; '.join(left[:10])}")
 
 
-@require_safe
-def flags_page(request: HttpRequest, name: str) -> HttpResponse:
-    member = access.membership(request, name)
-    flags = Flag.objects.waiting(member.campaign).order_by("-at", "-pk")
-    flags = flags.select_related("candidate__query", "candidate__clip", "assignment__annotator__user")
-    page = Paginator(flags, ON_A_PAGE).get_page(request.GET.get("page"))
-    rows = [FlagRow(flag, named(flag.assignment.annotator, member)) for flag in page]
-    return campaign_page(request, member, "lead/flags.html", page=page, flags=rows, grades=LEVELS)
-
-
-@require_POST
-def handle_flag(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Dismiss the flag, or have the clip cut again."""
-    lead = access.lead(request, name)
-    flag = access.flag(lead, pk)
-    act = ACTIONS[one_of("action", request.POST.get("action", ""), ACTIONS)]
-    with refusal_as_message(request):
-        messages.success(request, act(flag, lead))
-    return redirect("flags", name=name)
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 def reopen_page(request: HttpRequest, name: str) -> HttpResponse:
     """Show what reopening would come to; with a reason, reopen."""
@@ -283,6 +262,8 @@ def grade_candidate(request: HttpRequest, name: str, pk: int) -> HttpResponse:
             messages.success(request, f"Rank {candidate.rank} has grade {grade} from you.")
     else:
         raise BadValue("grade", abbreviated(grade), "0 to 4, or none")
+    if request.POST.get("back") == "queue":
+        return back_to_queue(request, name)
     return redirect("batch", name=name, pk=candidate.batch_id)
 
 

@@ -1,4 +1,4 @@
-"""The tables of the exam: each examinee's rounds and agreement with the truth, and each pair's grades."""
+"""The tables of the exam and of the quiet checks: how each annotator agrees with what is known, and pair by pair."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from django.db.models import Count
 from campaigns.models import Campaign, Membership
 from judging.models import Batch, Candidate, Flag, Sitting
 from judging.models.sitting import exam_batches
+from judging.quality.check_results import Checked, RecentChecks, Speed, recent_checks
 from judging.quality.exam import ExamGrades, Truths, exam_grades, truths
 from metrics.analysis.agreement import kappa
+from reports.summaries import CurrentSummary
 
 
 class Kappas(NamedTuple):
@@ -174,3 +176,24 @@ def examinee(member: Membership) -> Examinee:
     given = exam_grades(member.campaign)
     everyone = _examinees(member.campaign, truths(member.campaign, given), given)
     return next(each for each in everyone if each.member.pk == member.pk)
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    annotator: Membership
+    checked: Checked | None
+    recent: RecentChecks
+    speed: Speed | None
+
+
+def check_rows(campaign: Campaign, counted: CurrentSummary) -> list[CheckRow]:
+    """Every annotator by worker number; check pairs in all and speeds are those that were counted last."""
+    numbers = counted.counts or {"checked": [], "speeds": []}
+    checked = {key: Checked(*rest) for key, *rest in numbers["checked"]}
+    speeds = {key: Speed(*rest) for key, *rest in numbers["speeds"]}
+    recent = recent_checks(campaign)
+    annotators = campaign.memberships.annotators().select_related("user").order_by("worker")
+    return [
+        CheckRow(each, checked.get(each.pk), recent.get(each.pk, RecentChecks()), speeds.get(each.pk))
+        for each in annotators
+    ]

@@ -10,14 +10,17 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from base.errors import BadValue, KeyReused, WrongState
 from campaigns.models import Campaign, Membership, Message
-from judging.models import Assignment, Batch, Judgement, Kind, Query, Question
-from judging.review.decisions import answer, put_aside
+from judging.models import Assignment, Batch, Flag, Judgement, KeptAnswer, Kind, Query, Question
+from judging.review.decisions import answer, put_aside, tell_all
 from judging.work import grading
 from judging.work.grading import MOST_WAITING, ask, ask_at
 from reports.own_work import conversations, questions_in
+from reports.tables.people import threads, waiting_subjects
+from tests.api.asking import Program
 from tests.cast import browser, by_rank, claim, expire, judge_all, make_query
 
 WORDS = "Does sitting on a table count?"
@@ -145,10 +148,10 @@ def test_what_was_put_aside_can_be_answered_later(ada: Membership, leo: Membersh
 
 
 def test_the_desk_has_the_pair_beside_the_question(held: Assignment, ada: Membership, leo: Membership) -> None:
-    assert "questions/" not in text_of(leo, "campaign", "films").split("What needs you now")[1]
+    assert "to answer" not in text_of(leo, "campaign", "films").split("What needs you now")[1]
     question = ask_at(held, 3, "clip", WORDS, uuid4())
     assert "1 question to answer" in text_of(leo, "campaign", "films")
-    page = text_of(leo, "questions", "films")
+    page = text_of(leo, "queue", "films")
     pair = held.candidates_in_order()[2]
     for words in (WORDS, pair.query.text, pair.moment.caption, str(pair.moment.video), "ada", f"#rank-{pair.rank}"):
         assert words in page
@@ -157,8 +160,8 @@ def test_the_desk_has_the_pair_beside_the_question(held: Assignment, ada: Member
     assert lead.post(address, {"action": "shout"}).status_code == 400
     assert lead.post(address, {"action": "answer", "text": "Yes.\r\n\r\nIt does."}).status_code == 302
     assert Message.objects.get().text == "Yes.\n\nIt does."
-    page = text_of(leo, "questions", "films")
-    assert "No question waits." in page
+    page = text_of(leo, "queue", "films")
+    assert "Nothing waits." in page
     assert "It does." in page
     assert "not yet" in page
     refused = lead.post(address, {"action": "answer", "text": "No."}, follow=True).content.decode()
@@ -169,7 +172,7 @@ def test_a_question_can_be_put_aside(ada: Membership, leo: Membership) -> None:
     question = ask(ada, "Thank you!", uuid4())
     address = reverse("handle-question", args=["films", question.pk])
     assert browser(leo).post(address, {"action": "aside"}).status_code == 302
-    assert "put aside" in text_of(leo, "questions", "films")
+    assert "put aside" in text_of(leo, "queue", "films")
     assert not Message.objects.exists()
     assert "has not answered yet" not in text_of(ada, "mine", "films")
 
@@ -184,7 +187,7 @@ def test_the_desk_leads_to_the_pairs_batch_if_it_has_a_page(
     Query.objects.update(kind=kind, **place)
     Batch.objects.update(kind=kind, **place)
     ask_at(held, 1, "clip", WORDS, uuid4())
-    row = text_of(leo, "questions", "films").split('<ul class="flags">')[1]
+    row = text_of(leo, "queue", "films").split('<ol class="waiting flags"')[1]
     assert words in row
     assert ("/exam/batches/" in row) == (kind == Kind.EXAM)
 
@@ -194,7 +197,7 @@ def test_the_page_of_questions_asks_little_of_the_database(batch: Batch, ada: Me
 
     def asked_for() -> int:
         with CaptureQueriesContext(connection) as queries:
-            text_of(leo, "questions", "films")
+            text_of(leo, "queue", "films")
         return len(queries)
 
     ask_at(held, 1, "clip", WORDS, uuid4())
@@ -203,6 +206,71 @@ def test_the_page_of_questions_asks_little_of_the_database(batch: Batch, ada: Me
     for position in range(2, 12):
         ask_at(held, position, "clip", WORDS, uuid4())
     assert asked_for() == once
+
+
+# Telling all ------------------------------------------------------------------------------------------------
+@pytest.mark.both_databases
+def test_an_answer_to_all_is_told_once_and_kept_without_who_asked(
+    held: Assignment, ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    question = ask_at(held, 3, "clip", f"{WORDS} I am Ada, clip 3.", uuid4())
+    address = reverse("handle-question", args=["films", question.pk])
+    form = {"action": "tell", "text": "Yes.\r\nIt does.", "wording": WORDS}
+    lead = browser(leo)
+    assert lead.post(address, form | {"wording": " "}).status_code == 400
+    for _ in range(2):
+        assert lead.post(address, form).status_code == 302
+    kept = KeptAnswer.objects.get()
+    assert (kept.source, kept.question, kept.answer, kept.by) == (question, WORDS, "Yes.\nIt does.", leo)
+    assert [(each.to, each.text) for each in Message.objects.order_by("pk")] == [
+        (ada, "Yes.\nIt does."),
+        (bob, f"{WORDS}\n\nYes.\nIt does."),
+    ]
+    with pytest.raises(WrongState, match="an answer already"):
+        tell_all(question, leo, "No.", WORDS)
+    page = browser(bob).get(reverse("tutorial", args=["films"]), {"step": "3"}).content.decode()
+    assert "Questions and answers" in page
+    assert WORDS in page
+    assert "Ada" not in page
+    assert "clip 3" not in page
+
+
+def test_a_kept_answer_can_be_taken_back_and_told_again(ada: Membership, bob: Membership, leo: Membership) -> None:
+    question = ask(ada, "Why?", uuid4())
+    kept = tell_all(question, leo, "So.", "Why?")
+    address = reverse("kept-answer-take-back", args=["films", kept.pk])
+    assert "Why?" in text_of(leo, "guideline", "films")
+    for _ in range(2):
+        browser(leo).post(address)
+    kept.refresh_from_db()
+    assert kept.taken_back_by == leo
+    assert "Why?" not in text_of(leo, "guideline", "films")
+    assert browser(bob).post(address).status_code == 404
+    assert tell_all(question, leo, "So.", "Why then?") != kept
+    guideline = Program(bob).get("campaigns/films/guideline").json()
+    assert [(each["question"], each["answer"]) for each in guideline["answers"]] == [("Why then?", "So.")]
+
+
+def test_what_is_about_one_pair_stands_together(held: Assignment, ada: Membership, leo: Membership) -> None:
+    first = ask(ada, "About nothing?", uuid4())
+    for position in (3, 4, 3):
+        ask_at(held, position, "clip", f"About {position}?", uuid4())
+    ask_at(held, 1, "query", "About the query?", uuid4())
+    pair = held.candidate_at(4)
+    Flag.objects.create(assignment=held, candidate_id=pair, reason="clip")
+    Assignment.objects.update(state=Assignment.State.SUBMITTED, submitted=timezone.now())
+    found = [
+        (each["candidate"], len(each["flags"]), [one["text"] for one in each["questions"]])
+        for each in Program(leo).get("campaigns/films/queue").json()["threads"]
+    ]
+    assert found == [
+        (None, 0, [first.text]),
+        (held.candidate_at(3), 0, ["About 3?", "About 3?"]),
+        (pair, 1, ["About 4?"]),
+        (None, 0, ["About the query?"]),
+    ]
+    flags = [thread.flags for thread in threads(waiting_subjects(leo), leo)]
+    assert [len(each) for each in flags] == [0, 0, 1, 0]
 
 
 # Reading ----------------------------------------------------------------------------------------------------
@@ -238,7 +306,7 @@ def test_a_message_is_answered_and_the_conversation_goes_on(ada: Membership, leo
     assert message.read
     question = Question.objects.get()
     assert (question.letter, question.text, question.about) == (message, "I do!\nWhere did I not?", "nothing")
-    assert "Please look twice." in text_of(leo, "questions", "films")
+    assert "Please look twice." in text_of(leo, "queue", "films")
     answer(question, leo, "In the kitchen.")
     ask(ada, "Something else", uuid4())
     found = conversations(ada)

@@ -6,14 +6,17 @@ import hashlib
 from datetime import timedelta
 from io import StringIO
 from typing import Any
+from uuid import UUID
 
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from api.models import StoredAnswer, forget_answers
 from campaigns.models import Campaign, Invitation, Membership
 from jobs.running import work_off
 from judging.models import Batch
+from judging.work.grading import ask
 from releases.models import Release
 from tests.api.asking import Program, problem_in
 from tests.cast import content_of
@@ -114,6 +117,52 @@ def test_what_is_made_with_a_key_is_made_once(campaign: Campaign, leo: Membershi
     StoredAnswer.objects.update(at=timezone.now() - timedelta(days=2))
     forget_answers()
     assert not StoredAnswer.objects.exists()
+
+
+@pytest.mark.django_db
+def test_people_are_named_let_in_and_counted_as_on_the_pages(
+    campaign: Campaign, leo: Membership, ada: Membership, outsider: User
+) -> None:
+    lead, base = Program(leo), "campaigns/films"
+    people = [{"name": "Nilsson, Nora", "address": "nora@example.org"}, {"name": "Emil", "role": "researcher"}]
+    body = {"people": people, "role": "annotator", "hours": 24, "group": "east"}
+    made = lead.post(f"{base}/invitations/links", body).json()["links"]
+    assert [(each["name"], each["role"], each["group"]) for each in made] == [
+        ("Emil", "researcher", "east"),
+        ("Nilsson, Nora", "annotator", "east"),
+    ]
+    assert lead.get(f"{base}/invitations/links").json()["links"] == made
+    assert "open invitation" in str(problem_in(lead.post(f"{base}/invitations/links", body), 422)["fields"])
+    link = lead.post(f"{base}/invitations", {"role": "annotator", "hours": 24, "people": 2}).json()
+    assert link["places"] == 2
+    Invitation.objects.get(pk=link["id"]).accept(outsider)
+    [applicant] = lead.get(f"{base}/applicants").json()["results"]
+    assert (applicant["name"], applicant["approved"]) == ("oda", None)
+    stages = [(each["name"], each["stage"]) for each in lead.get(f"{base}/people").json()["people"]]
+    assert stages[0] == ("oda", "asks")
+    assert lead.get(f"{base}/digest").json()["waits"][0]["words"] == "1 person asks to join"
+    decision = f"{base}/applicants/{applicant['id']}/decision"
+    assert lead.post(decision, {"action": "approve"}).json()["approved"] is True
+    problem_in(lead.post(decision, {"action": "refuse"}), 409)
+    digest = lead.get(f"{base}/digest").json()
+    assert ([each["words"] for each in digest["happened"]], digest["waits"]) == (["3 people joined"], [])
+    problem_in(lead.ask("PUT", f"{base}/digest/mail", {"wanted": True}), 409)  # the site sends no mails
+    assert digest["mailed"] is False
+
+
+@pytest.mark.django_db
+def test_a_question_is_answered_to_all_and_taken_back(ada: Membership, leo: Membership) -> None:
+    lead, question = Program(leo), ask(ada, "Why?", UUID(int=1))
+    address = f"campaigns/films/questions/{question.pk}/handled"
+    problem_in(lead.post(address, {"wording": "Why?"}), 422)
+    for _ in range(2):
+        assert lead.post(address, {"answer": "So.", "wording": "Why?"}).json()["answer"] == "So."
+    problem_in(lead.post(address, {"answer": "No.", "wording": "Why?"}), 409)
+    [kept] = Program(ada).get("campaigns/films/guideline").json()["answers"]
+    assert kept | {"id": 0} == {"id": 0, "question": "Why?", "answer": "So."}
+    for _ in range(2):
+        assert lead.ask("DELETE", f"campaigns/films/guideline/answers/{kept['id']}").status_code == 204
+    assert Program(ada).get("campaigns/films/guideline").json()["answers"] == []
 
 
 @pytest.mark.django_db

@@ -9,14 +9,15 @@ from functools import partial
 from typing import Any
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import reverse
 
-from base.errors import Gone
+from base.errors import Gone, WrongState
 from campaigns.accounts.invitations import sign_up
-from campaigns.models import Campaign, Invitation, Membership
+from campaigns.models import Applicant, Campaign, Invitation, Membership
 from judging.review import decisions
 from tests.cast import browser, days_left
 from tests.terminal import printed, refused
@@ -25,7 +26,6 @@ from tests.together import at_once
 Answer = Any
 FORM = {"username": "nora", "password1": "a-long-word-7", "password2": "a-long-word-7"}
 WEEK = timedelta(days=7)
-JSON = {"accept": "application/json"}
 
 
 @pytest.fixture
@@ -239,11 +239,12 @@ def test_the_lead_sees_a_link_once_and_can_withdraw_it(leo: Membership) -> None:
         ({"role": "lead", "hours": "-1"}, "hours"),
         ({"role": "lead", "hours": "²"}, "hours"),
         ({"role": "lead"}, "hours"),
+        ({"role": "lead", "hours": "24", "people": "501"}, "people"),
     ],
 )
 def test_an_impossible_invitation_is_refused_by_field(form: dict[str, str], field: str, leo: Membership) -> None:
-    answer = browser(leo).post(reverse("invite", args=["films"]), form, headers=JSON)
-    assert (answer.status_code, answer.json()["field"]) == (400, field)
+    answer = browser(leo).post(reverse("invite", args=["films"]), form)
+    assert (answer.status_code, [*answer.context["link_form"].errors]) == (400, [field])
     assert not Invitation.objects.exists()
 
 
@@ -262,3 +263,138 @@ def test_the_first_lead_comes_in_from_the_terminal(campaign: Campaign) -> None:
     assert join(client).redirect_chain[-1][0] == "/campaigns/"
     assert "not found; expected one of: films" in refused("invite", "nowhere")
     assert "1 to 30" in refused("invite", "films", "--days", "31")
+
+
+# A link for several people, who wait for a lead ---------------------------------------------------------------
+@pytest.fixture
+def open_door(campaign: Campaign, leo: Membership) -> tuple[Invitation, str]:
+    return campaign.invite("annotator", leo, WEEK, places=2)
+
+
+def test_who_follows_a_link_for_several_waits_for_a_lead(open_door: tuple[Invitation, str], leo: Membership) -> None:
+    client = Client()
+    assert "A lead lets you in" in opened(client, open_door[1]).content.decode()
+    page = join(client).content.decode()
+    assert "A lead of it decides" in page
+    assert not Membership.objects.filter(user__username="nora").exists()
+    assert "have asked to join films before" in opened(client, open_door[1]).content.decode()
+    assert client.get(reverse("campaign", args=["films"])).status_code == 404
+    [applicant] = Applicant.objects.all()
+    lead, address = browser(leo), reverse("applicant", args=["films", applicant.pk])
+    for _ in range(2):
+        assert "nora has joined" in lead.post(address, {"action": "approve"}, follow=True).content.decode()
+    nora = Membership.objects.get(user__username="nora")
+    assert (nora.role, nora.events.get().by) == ("annotator", leo)
+    assert "joined already" in lead.post(address, {"action": "refuse"}, follow=True).content.decode()
+    assert "decides" not in client.get(reverse("work")).content.decode()
+
+
+def test_who_is_refused_learns_it_frees_the_place_and_stays_refused(
+    open_door: tuple[Invitation, str], leo: Membership, outsider: User
+) -> None:
+    invitation = open_door[0]
+    for name in ("first", "second"):
+        sign_up(invitation, name, hashed="!")
+    with pytest.raises(Gone, match="As many people"):
+        invitation.accept(outsider)
+    first = Applicant.objects.get(user__username="first")
+    for _ in range(2):
+        first.refuse(leo)
+    with pytest.raises(WrongState, match="refused before"):
+        first.approve(leo)
+    assert "has decided that you do not join it" in browser(first.user).get(reverse("work")).content.decode()
+    assert invitation.accept(outsider) is None
+    assert invitation.accept(first.user) is None
+    assert Applicant.objects.waiting().count() == 2
+
+
+def test_the_checks_of_an_invitation_hold_when_one_asks_and_when_one_is_let_in(
+    open_door: tuple[Invitation, str], campaign: Campaign, leo: Membership, outsider: User
+) -> None:
+    other = Campaign.objects.create(name="other", corpus=campaign.corpus)
+    with pytest.raises(WrongState, match="same corpus"):
+        other.invite("annotator", None, WEEK, places=2)[0].accept(leo.user)
+    open_door[0].accept(outsider)
+    other.add_member(outsider, "researcher")  # meanwhile
+    with pytest.raises(WrongState, match="same corpus"):
+        Applicant.objects.get().approve(leo)
+    assert Applicant.objects.waiting().exists()
+    assert not campaign.memberships.filter(user=outsider).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_who_ask_at_once_no_more_than_the_places_wait(open_door: tuple[Invitation, str]) -> None:
+    came = at_once(*[partial(sign_up, open_door[0], f"person{n}", hashed="!") for n in range(12)])
+    assert sum(not isinstance(each, Gone) for each in came) == 2
+    assert Applicant.objects.count() == User.objects.filter(username__startswith="person").count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_leads_who_decide_at_once_make_one_member(
+    open_door: tuple[Invitation, str], leo: Membership, outsider: User
+) -> None:
+    open_door[0].accept(outsider)
+    applicant = Applicant.objects.get()
+    at_once(*[partial(applicant.approve, leo) for _ in range(6)])
+    assert open_door[0].campaign.memberships.get(user=outsider).events.count() == 1
+
+
+# Links of named people ------------------------------------------------------------------------------------------
+NAMES = "name;role;address;group\nNora Nilsson;;nora@example.org;east\nEmil;researcher\n"
+
+
+def named(leo: Membership, **fields: Any) -> Answer:
+    form = {"people": NAMES, "way": "links", "role": "annotator", "group": "west", "hours": "24"} | fields
+    return browser(leo).post(reverse("invite-people", args=["films"]), form, follow=True)
+
+
+def test_named_people_get_links_that_stay_until_they_are_used(leo: Membership) -> None:
+    page = named(leo)
+    assert "Links made: 2" in page.content.decode()
+    links = {each.invitation.name: each.link for each in page.context["links"]}
+    rows = {each.name: (each.address, each.group, each.role) for each in Invitation.objects.all()}
+    assert rows == {"Nora Nilsson": ("nora@example.org", "east", "annotator"), "Emil": ("", "west", "researcher")}
+    secrets = [link.rsplit("/", 1)[1] for link in links.values()]
+    assert not any(secret in repr([*Invitation.objects.values()]) for secret in secrets)
+    file = browser(leo).get(reverse("people-links-csv", args=["films"])).content.decode()
+    assert f"Nora Nilsson,nora@example.org,east,annotator,{links['Nora Nilsson']}," in file
+    client = Client()
+    opened(client, links["Nora Nilsson"].rsplit("/", 1)[1])
+    join(client)
+    # A lead knew the link, so it proves no address.
+    assert not EmailAddress.objects.exists()
+    page = browser(leo).get(reverse("people-links", args=["films"]))
+    assert [each.invitation.name for each in page.context["links"]] == ["Emil"]
+    people = browser(leo).get(reverse("people", args=["films"]))
+    states = {row.name: (row.stage, row.group) for row in people.context["people"]}
+    assert states == {"leo": ("joined", ""), "nora": ("joined", "east"), "Emil": ("made", "west")}
+
+
+def test_the_same_list_twice_makes_no_second_links(leo: Membership) -> None:
+    named(leo)
+    again = named(leo)
+    assert (again.status_code, Invitation.objects.count()) == (400, 2)
+    assert "has an open invitation" in again.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"people": "Nora, nora@"}, "Line 1: &quot;nora@&quot;; expected a mail address"),
+        ({"people": "Nora, , east, king"}, "is to be &quot;king&quot;; expected one of annotator, lead, researcher"),
+        ({"people": "Nora, , east, lead, more"}, "Line 1: 5 columns; expected name, address, group, role"),
+        ({"people": "Nora\nnora"}, "is in line 1 already"),
+        ({"people": "Nora,," + "x" * 41}, "a group of at most 40"),
+        ({"way": "mail", "people": "Nora, nora@example.org"}, "EMAIL_URL"),
+    ],
+)
+def test_a_list_that_is_wrong_makes_no_link(fields: dict[str, Any], fault: str, leo: Membership) -> None:
+    answer = named(leo, **fields)
+    assert answer.status_code in (400, 409)
+    assert fault in answer.content.decode()
+    assert not Invitation.objects.exists()
+
+
+def test_the_lines_of_a_table_may_name_their_columns(leo: Membership) -> None:
+    named(leo, people='\ufeffName,Group\n"Nilsson, Nora",east\n')
+    assert [*Invitation.objects.values_list("name", "group")] == [("Nilsson, Nora", "east")]

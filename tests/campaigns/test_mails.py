@@ -13,6 +13,8 @@ from io import StringIO
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Thread
 from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -24,12 +26,14 @@ from django.urls import reverse
 from campaigns.models import Campaign, Invitation, Membership
 from jobs.models import Job
 from jobs.running import work_off
+from judging.work.grading import ask
+from reports import digest
 from tests.cast import browser, text_between_tags
 from tests.terminal import printed, refused
 
 PASSWORD = "a-long-word-7"
 LIST = "nora@example.org, Nora Nilsson\n\nEmil@Example.org\n"
-FORM = {"people": LIST, "role": "annotator", "hours": "168", "language": "en"}
+FORM = {"people": LIST, "way": "mail", "role": "annotator", "hours": "168", "language": "en"}
 
 
 class MailServer(ThreadingTCPServer):
@@ -100,7 +104,7 @@ def delivered(post: MailServer) -> list[EmailMessage]:
 
 
 def invite(leo: Membership, **other: str) -> Any:
-    return browser(leo).post(reverse("invite-by-mail", args=["films"]), FORM | other, follow=True)
+    return browser(leo).post(reverse("invite-people", args=["films"]), FORM | other, follow=True)
 
 
 def people_page(leo: Membership) -> str:
@@ -110,13 +114,13 @@ def people_page(leo: Membership) -> str:
 class TestInvitations:
     def test_each_person_gets_a_mail_with_a_link_of_their_own(self, leo: Membership, post: MailServer) -> None:
         assert "Invited: 2" in invite(leo).content.decode()
-        assert "being sent" in people_page(leo)
+        assert "Being sent" in people_page(leo)
         nora, emil = sorted(delivered(post), key=lambda mail: mail["To"], reverse=True)
         assert (nora["To"], emil["To"]) == ("nora@example.org", "emil@example.org")
         assert "Hello Nora Nilsson" in words(nora)
         assert link_in(nora) != link_in(emil)
         page = people_page(leo)
-        assert "being sent" not in page
+        assert "Being sent" not in page
         assert "Nora Nilsson" in page
         client = Client()
         joining = client.get(link_in(nora), follow=True).content.decode()
@@ -124,7 +128,7 @@ class TestInvitations:
         form = {"username": "nora", "password1": PASSWORD, "password2": PASSWORD}
         assert "Welcome" in client.post(reverse("join"), form, follow=True).content.decode()
         assert EmailAddress.objects.get(user__username="nora", verified=True).email == "nora@example.org"
-        assert "used by nora" in people_page(leo)
+        assert "Nora Nilsson, nora@example.org" in people_page(leo)
         assert not Invitation.objects.filter(opened=None, used__isnull=False).exists()
 
     def test_no_table_holds_a_link(self, leo: Membership, post: MailServer) -> None:
@@ -150,7 +154,7 @@ class TestInvitations:
         self, people: str, fault: str, leo: Membership, ada: Membership, post: MailServer
     ) -> None:
         EmailAddress.objects.create(user=ada.user, email="ada@example.org", verified=True)
-        leo.campaign.invite_by_mail(
+        leo.campaign.invite_person(
             "annotator", leo, timedelta(days=1), address="waits@example.org", name="", language="en"
         )
         answer = invite(leo, people=people)
@@ -234,6 +238,66 @@ def choose(link: str, password: str, client: Client | None = None) -> str:
         return str(page.content.decode())
     form = {"password1": password, "password2": password}
     return str(client.post(page.request["PATH_INFO"], form, follow=True).content.decode())
+
+
+class TestDigest:
+    """A mail to leads who want it, once a day."""
+
+    def wanted(self, leo: Membership) -> None:
+        EmailAddress.objects.create(user=leo.user, email="leo@example.org", verified=True, primary=True)
+        page = browser(leo).post(reverse("digest-mail", args=["films"]), {"wanted": "yes"}, follow=True)
+        assert "leo@example.org" in page.content.decode()
+
+    def hours_pass(self, monkeypatch: pytest.MonkeyPatch, hour: int, day: int = 3) -> None:
+        now = datetime(2030, 5, day, hour, 30, tzinfo=ZoneInfo("Asia/Singapore"))
+        monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+        digest.ask_for_digests()
+        Job.objects.update(due="2020-01-01T00:00Z")
+
+    def test_it_comes_once_each_morning_of_the_sites_time_zone(
+        self, leo: Membership, ada: Membership, post: MailServer, settings: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        settings.TIME_ZONE = "Asia/Singapore"
+        self.wanted(leo)
+        ask(ada, "Is it?", UUID(int=1))
+        for hour in (5, 6, 7, 23):
+            self.hours_pass(monkeypatch, hour)
+            mails = delivered(post)
+            assert len(mails) == (hour > 5)
+        text = words(mails[0]).replace("\r\n", "\n")
+        assert "Since 2 May, 0:00" in text
+        assert "1 question to answer\n  http://testserver/campaigns/films/queue/" in text
+        self.hours_pass(monkeypatch, 6, day=4)
+        assert len(delivered(post)) == 2
+        browser(leo).post(reverse("digest-mail", args=["films"]), {"wanted": "no"})
+        self.hours_pass(monkeypatch, 6, day=5)
+        assert len(delivered(post)) == 2
+        monkeypatch.undo()
+
+    def test_a_server_that_is_away_is_tried_again(
+        self, leo: Membership, ada: Membership, post: MailServer, settings: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.wanted(leo)
+        ask(ada, "Is it?", UUID(int=1))
+        settings.EMAIL_PORT = 1
+        self.hours_pass(monkeypatch, 15)
+        work_off(StringIO())
+        assert "ConnectionRefusedError" in Job.objects.get().error
+        settings.EMAIL_PORT = post.port
+        Job.objects.update(due="2020-01-01T00:00Z")
+        assert len(delivered(post)) == 1
+
+    def test_nobody_gets_it_without_a_confirmed_address_or_where_no_mails_are_sent(
+        self, leo: Membership, post: MailServer, settings: Any
+    ) -> None:
+        address = reverse("digest-mail", args=["films"])
+        page = browser(leo).post(address, {"wanted": "yes"}, follow=True).content.decode()
+        assert "Confirm a mail address first" in page
+        settings.MAILS = False
+        page = browser(leo).post(address, {"wanted": "yes"}, follow=True).content.decode()
+        assert "sends no mails" in page
+        leo.refresh_from_db()
+        assert leo.digest_site == ""
 
 
 class TestForgottenPassword:

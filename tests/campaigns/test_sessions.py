@@ -18,8 +18,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from base.templatetags.figures import device
 from campaigns.models import CacheEntry, Membership
-from campaigns.templatetags.devices import device
 from jobs.running import upkeep
 from tests.cast import browser, days_left
 

@@ -128,15 +128,13 @@ def test_who_opens_an_invitation_gets_an_account(campaign: Campaign, leo: Member
 
 
 def test_who_was_invited_by_mail_needs_no_link(campaign: Campaign, leo: Membership) -> None:
-    campaign.invite_by_mail(
-        "researcher", leo, timedelta(days=1), address="emil@example.org", name="Emil", language="en"
-    )
+    campaign.invite_person("researcher", leo, timedelta(days=1), address="emil@example.org", name="Emil", language="en")
     assert "Welcome to films" in words(sign_in("emil"))
     assert Membership.objects.get(user__username="emil").role == "researcher"
 
 
 def test_an_invitation_to_an_unconfirmed_address_lets_nobody_in(campaign: Campaign, leo: Membership) -> None:
-    campaign.invite_by_mail("annotator", leo, timedelta(days=1), address="mallory@example.org", name="", language="en")
+    campaign.invite_person("annotator", leo, timedelta(days=1), address="mallory@example.org", name="", language="en")
     assert sign_in("mallory").status_code == 403
 
 
@@ -191,7 +189,7 @@ def test_connecting_and_disconnecting_under_ones_name(outsider: User) -> None:
 
 
 def test_the_only_way_in_is_not_taken_away(campaign: Campaign, leo: Membership) -> None:
-    campaign.invite_by_mail("annotator", leo, timedelta(days=1), address="emil@example.org", name="", language="en")
+    campaign.invite_person("annotator", leo, timedelta(days=1), address="emil@example.org", name="", language="en")
     client = Client()
     sign_in("emil", client)
     address = reverse("sso-disconnect", args=[SocialAccount.objects.get().pk])

@@ -18,7 +18,7 @@ from judging.review.reviewing import review
 from judging.work import claiming, grading, submitting
 from judging.work.claiming import claimable_by, without_annotators
 from judging.work.places import assignment_data
-from lead.desk import needs
+from reports.digest import needs
 from tests.cast import browser, claim, expire, judge_all, make_query, settle, settle_round_one
 
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows

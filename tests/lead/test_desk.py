@@ -22,8 +22,8 @@ from demo.generating import generate
 from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate, Flag, Query, Sitting
 from judging.pool.ranking import Plan, ask_for_study, rank_candidates
-from lead.desk import needs
 from releases.freezing import freeze
+from reports.digest import needs
 from reports.models import Summary
 from reports.statistics.arrays import read
 from reports.statistics.progress import progress
@@ -76,7 +76,7 @@ def test_all_that_needs_the_lead_is_listed_most_urgent_first(
         "1 flag to look at",
         "1 batch to review",
     ]
-    for key, name in ((2, "people"), (4, "exam"), (5, "flags"), (6, "reviews")):
+    for key, name in ((2, "people"), (4, "exam"), (5, "queue"), (6, "reviews")):
         assert f'<a href="{reverse(name, args=["films"])}" data-key="{key}">' in page
 
 

@@ -33,7 +33,7 @@ def flag(batch: Batch, ada: Membership, bob: Membership) -> Flag:
 
 
 def listed(leo: Membership) -> str:
-    return browser(leo).get(reverse("flags", args=["films"])).content.decode()
+    return browser(leo).get(reverse("queue", args=["films"])).content.decode()
 
 
 def handle(leo: Membership, flag: Flag, action: str) -> int:
@@ -78,7 +78,7 @@ def test_putting_a_flag_away_is_for_good(flag: Flag, leo: Membership) -> None:
     assert handle(leo, flag, "dismiss") == 302
     flag.refresh_from_db()
     assert (flag.handled, flag.handled_by) == (first, leo)
-    assert "No flag waits" in listed(leo)
+    assert "Nothing waits" in listed(leo)
     assert flag.candidate.outcome == Candidate.Outcome.FLAGGED
 
 

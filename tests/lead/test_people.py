@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from campaigns.models import Membership
 from judging.models import Assignment, Batch
@@ -48,6 +49,36 @@ def test_the_table_asks_as_much_for_many_as_for_few(leo: Membership, member: Cal
         judge_all(claim(member(f"a{number}")), lambda candidate: 2, submit=number % 2 == 0)
         leo.campaign.invite("annotator", leo, timedelta(days=1))
     assert statements() == few
+
+
+def test_the_table_says_how_far_each_has_come(
+    batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership, leo: Membership
+) -> None:
+    campaign = leo.campaign
+    for each in (ada, bob):
+        judge_all(claim(each), lambda candidate: 2)
+    make_query(campaign, "2", "A person waves.")  # so that there is work
+    long_ago = timezone.now() - timedelta(days=4)
+    Membership.objects.exclude(pk=cleo.pk).update(joined=long_ago)
+    Assignment.objects.filter(annotator=ada).update(claimed=long_ago, submitted=long_ago)
+    Membership.objects.filter(pk=dan.pk).update(waits=timezone.now())
+    bob.pause(leo, "")
+    mailed, _ = (
+        campaign.invite_person("annotator", leo, timedelta(days=1), address=f"{name}@example.org", name=name)
+        for name in ("nora", "emil")
+    )
+    mailed.note_opened()
+    campaign.invite_person("annotator", leo, timedelta(days=-1), name="lia", by_hand=True)
+    campaign.invite("annotator", leo, timedelta(days=1), places=3)[0].accept(User.objects.create(username="amy"))
+    page = browser(leo).get("/campaigns/films/people/")
+    assert [(row.name, str(row.stage)) for row in page.context["people"]] == [
+        ("amy", "asks"),
+        *(("ada", "idle"), ("bob", "paused"), ("cleo", "joined"), ("dan", "joined"), ("leo", "joined")),
+        *(("", "made"), ("lia", "expired"), ("emil", "sending"), ("nora", "opened")),
+    ]
+    Batch.objects.update(state=Batch.State.REVIEWED)
+    page = browser(leo).get("/campaigns/films/people/")
+    assert "idle" not in [str(row.stage) for row in page.context["people"]]  # nobody is, where nothing is to do
 
 
 @pytest.mark.any_database

@@ -1,4 +1,4 @@
-"""In a real browser: a lead comes in by a link, turns on a second factor, and invites an annotator."""
+"""In a real browser: a lead comes in by a link, turns on a second factor, and invites; 23 people get links at once."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_from_an_invitation_to_a_second_factor_to_an_invitation(
     people = f"{place.address}/campaigns/people/people/"
     sign_in(page, people, backup)
     sign_in(page, people, code_of(key, 1))  # the app's next code, as if half a minute had passed
-    page.select_option("[name=role] >> nth=0", "annotator")
+    page.fill("[name=people] >> nth=1", "1")
     page.click("text=Make a link")
     invitation = page.locator(".once input").input_value()
 
@@ -97,10 +97,71 @@ def test_from_an_invitation_to_a_second_factor_to_an_invitation(
 
     page.goto(people)
     expect(page.locator("tbody tr", has_text="nell")).to_contain_text("Annotator")
-    expect(page.locator("text=None. Make a link above")).to_be_visible()
     page.click("text=nell")
     page.fill("[name=reason] >> nth=0", "just trying")
     page.click("text=Has left")
     expect(page.locator("tbody tr", has_text="Left")).to_contain_text("just trying")
     log = (place.home / "log").read_text()
     assert not any(secret.rsplit("/", 1)[1] in log for secret in (link, invitation))
+
+
+NAMES = [f"Person {chr(65 + number)}" for number in range(23)]
+
+
+def invited(page: Page, place: Installation) -> dict[str, str]:
+    """The links of 23 people whom the lead pastes, by name."""
+    page.goto(f"{place.address}/campaigns/people/people/")
+    page.fill("[name=people] >> nth=0", "\n".join(f"{name}, , east" for name in NAMES))
+    page.click("text=Invite them")
+    expect(page.locator(".message")).to_contain_text("Links made: 23")
+    links = page.locator("tbody input").evaluate_all("(all) => all.map((each) => each.value)")
+    names = page.locator("tbody .who").all_inner_texts()
+    assert sorted(names) == NAMES
+    with page.expect_download() as download:
+        page.click("text=All as CSV")
+    text = download.value.path().read_text()
+    assert all(link in text for link in links)
+    return dict(zip(names, links, strict=True))
+
+
+def test_of_23_named_people_three_join_and_an_answer_to_one_is_told_to_all(
+    place: Installation, page: Page, chromium: Browser
+) -> None:
+    sign_up(page, place.manage("invite", "people", "--role", "lead", "--address", place.address).strip(), "quin")
+    links = invited(page, place)
+    guests = [chromium.new_context().new_page() for _ in range(3)]
+    for number, guest in enumerate(guests):
+        sign_up(guest, links[NAMES[number]], f"guest{number}")
+    asking, other, _ = guests
+    asking.goto(f"{place.address}/judge/people/mine")
+    asking.click("text=Ask your lead something")
+    asking.fill("form[action$='/questions'] [name=text]", "I am guest0. Is a stool a chair?")
+    asking.click("form[action$='/questions'] button")
+
+    page.goto(f"{place.address}/campaigns/people/people/")
+    states = page.locator("#people tbody tr")
+    expect(states.filter(has_text="Link made")).to_have_count(20)
+    expect(states.filter(has_text="guest1")).to_contain_text("Person B")
+    page.goto(f"{place.address}/campaigns/people/flags/")
+    expect(page.locator("h1")).to_have_text("Flags and questions")
+    page.keyboard.press("a")
+    page.keyboard.type("It is, if one can lean back.")
+    page.keyboard.press("Escape")
+    page.keyboard.press("t")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Is a stool a chair?")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".message")).to_contain_text("told to all")
+    expect(page.locator("main")).to_contain_text("Nothing waits.")
+
+    other.goto(f"{place.address}/judge/people/tutorial?step=3")
+    other.click("text=Questions and answers")
+    expect(other.locator("main")).to_contain_text("It is, if one can lean back.")
+    expect(other.locator("main")).to_contain_text("Is a stool a chair?")
+    expect(other.locator("main")).not_to_contain_text("guest0")
+    other.goto(f"{place.address}/judge/")
+    expect(other.locator("main")).to_contain_text("It is, if one can lean back.")
+    asking.goto(f"{place.address}/judge/")
+    expect(asking.locator("main")).to_contain_text("It is, if one can lean back.")
+    for guest in guests:
+        guest.context.close()

@@ -1,0 +1,153 @@
+"""What waits for a lead and what is written: flags and questions in one queue, messages, and the digest."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from base.errors import BadValue
+from base.problem_documents import refusal_as_message
+from base.request_fields import is_whole, one_of, text_in, whole
+from campaigns.accounts import mails
+from campaigns.guideline_text import LEVELS
+from campaigns.models import Message
+from campaigns.models.membership import LONGEST_MESSAGE
+from campaigns.pages import campaign_page
+from judging import access
+from judging.models.judgement import LONGEST_QUESTION
+from judging.review.decisions import ACTIONS, answer, put_aside, tell_all
+from reports.digest import digest_of, have_mailed
+from reports.tables.people import questions_with_pairs, threads, waiting_subjects
+
+MESSAGES_SHOWN = 100
+THREADS_ON_A_PAGE, HANDLED_SHOWN = 25, 25
+
+
+@require_safe
+def queue(request: HttpRequest, name: str) -> HttpResponse:
+    """The flags and questions that wait, by what they are about, the oldest first; and the last answers."""
+    member = access.membership(request, name)
+    page = Paginator(waiting_subjects(member), THREADS_ON_A_PAGE).get_page(request.GET.get("page"))
+    handled = questions_with_pairs().filter(annotator__campaign=member.campaign, handled__isnull=False)
+    return campaign_page(
+        request,
+        member,
+        "lead/queue.html",
+        page=page,
+        threads=threads(page, member),
+        handled=handled.order_by("-handled", "-pk")[:HANDLED_SHOWN] if member.may_review else [],
+        grades=LEVELS,
+        longest=LONGEST_MESSAGE,
+        longest_question=LONGEST_QUESTION,
+    )
+
+
+@require_safe
+def flags(request: HttpRequest, name: str) -> HttpResponse:
+    """The former page of flags."""
+    access.membership(request, name)
+    return redirect("queue", name)
+
+
+@require_safe
+def questions(request: HttpRequest, name: str) -> HttpResponse:
+    """The former page of questions."""
+    access.lead(request, name)
+    return redirect("queue", name)
+
+
+def back_to_queue(request: HttpRequest, name: str) -> HttpResponse:
+    """Return to the place of the queue that a form was on, where the next thread stands now."""
+    fields = {field: request.POST.get(field, "") for field in ("page", "place")}
+    page, place = (value if is_whole(value) else "1" for value in fields.values())
+    return redirect(f"{reverse('queue', args=[name])}?page={page}#waiting-{place}")
+
+
+@require_POST
+def handle_flag(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Dismiss the flag, or have the clip cut again."""
+    lead = access.lead(request, name)
+    flag = access.flag(lead, pk)
+    act = ACTIONS[one_of("action", request.POST.get("action", ""), ACTIONS)]
+    with refusal_as_message(request):
+        messages.success(request, act(flag, lead))
+    return back_to_queue(request, name)
+
+
+@require_POST
+def handle_question(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Answer a question by a message, tell the answer to all, or put the question aside."""
+    lead = access.lead(request, name)
+    question = access.question(lead, pk)
+    action = one_of("action", request.POST.get("action", ""), ("answer", "tell", "aside"))
+    if action == "aside":
+        put_aside(question, lead)
+        messages.success(request, "Put aside. The annotator is not told.")
+        return back_to_queue(request, name)
+    text = _written(request, "text", LONGEST_MESSAGE, "the answer")
+    with refusal_as_message(request):
+        if action == "tell":
+            tell_all(question, lead, text, _written(request, "wording", LONGEST_QUESTION, "the question, for all"))
+            messages.success(request, "Answered and told to all. It stands beside the guideline from now on.")
+        else:
+            answer(question, lead, text)
+            messages.success(request, f"Answered. Worker {question.annotator.worker} reads it while at work.")
+    return back_to_queue(request, name)
+
+
+def _written(request: HttpRequest, field: str, most: int, expected: str) -> str:
+    """Return a text of several lines, which must not be empty."""
+    lines = {field: request.POST.get(field, "").replace("\r\n", "\n")}
+    if text := text_in(lines, field, most):
+        return text
+    raise BadValue(field, "empty", expected)
+
+
+@require_safe
+def messages_page(request: HttpRequest, name: str) -> HttpResponse:
+    lead = access.lead(request, name)
+    sent = Message.objects.filter(to__campaign=lead.campaign).select_related("to__user", "by__user")
+    return campaign_page(
+        request,
+        lead,
+        "lead/messages.html",
+        annotators=lead.campaign.memberships.reachable().select_related("user").order_by("worker"),
+        sent=sent[:MESSAGES_SHOWN],
+        longest=LONGEST_MESSAGE,
+    )
+
+
+@require_POST
+def send_message(request: HttpRequest, name: str) -> HttpResponse:
+    lead = access.lead(request, name)
+    text = _written(request, "text", LONGEST_MESSAGE, "what the annotator is to read")
+    to = request.POST.get("to", "")
+    chosen = lead.campaign.memberships.reachable()
+    if to != "all":
+        chosen = chosen.filter(pk=access.annotator_of(lead, whole("to", to, "a worker's number, or all")).pk)
+    number = Message.objects.send(chosen, text, by=lead)
+    messages.success(request, f"Sent to {number} annotator{'' if number == 1 else 's'}.")
+    return redirect("messages", name=name)
+
+
+@require_safe
+def digest(request: HttpRequest, name: str) -> HttpResponse:
+    """What happened since yesterday, and what waits."""
+    lead = access.lead(request, name)
+    address = mails.address_of(lead.user)
+    return campaign_page(request, lead, "lead/digest.html", digest=digest_of(lead), address=address)
+
+
+@require_POST
+def mail_digest(request: HttpRequest, name: str) -> HttpResponse:
+    """Send the lead who asks the digest each morning, or no longer."""
+    lead = access.lead(request, name)
+    wanted = one_of("wanted", request.POST.get("wanted", ""), ("yes", "no")) == "yes"
+    with refusal_as_message(request):
+        have_mailed(lead, wanted, request)
+        messages.success(request, "You get a mail each morning." if wanted else "You get no more such mails.")
+    return redirect("digest", name)
