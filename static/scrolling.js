@@ -11,8 +11,15 @@
     else box.removeAttribute("tabindex");
   }
 
-  for (const box of document.querySelectorAll(".rows, .changes, .cells, .matrix, pre, .drawing, .none, .query h1")) {
-    sizes.observe(box);
-    contents.observe(box, { childList: true });
+  function watch() {
+    sizes.disconnect();
+    contents.disconnect();
+    for (const box of document.querySelectorAll(".rows, .changes, .cells, .matrix, pre, .drawing, .none, .query h1")) {
+      sizes.observe(box);
+      contents.observe(box, { childList: true });
+    }
   }
+
+  watch();
+  document.addEventListener("swapped", watch); // a page in the place of another
 })();

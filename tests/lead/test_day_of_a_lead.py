@@ -210,7 +210,7 @@ def review_by_keys(day: Day) -> None:
 def undo_once(page: Page) -> None:
     """The key brings the batch back; the same key as before closes it again."""
     key(page, "u")
-    expect(page.locator(".message:not(.done)")).to_contain_text("Undone")
+    expect(page.locator("main")).to_contain_text("Undone: this batch is to be reviewed again")
     key(page, "c")
     expect(page.locator(".done")).to_contain_text("Close the query: done for")
 
