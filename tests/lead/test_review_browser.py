@@ -251,6 +251,10 @@ def to_and_fro(cockpit: Cockpit) -> None:
         "() => [...document.querySelectorAll('.last-five video')].every((clip) => clip.currentTime > 0)"
     )
     expect(cockpit.page.locator(".last-five li")).to_have_count(5)
+    for part in ("h1", ".in-line", ".chart", ".last-five", ".verdict .buttons"):
+        box = cockpit.page.locator(part).bounding_box()
+        assert box and box["y"] + box["height"] <= 720, f"{part} is in the first screen"
+    still(cockpit.page)
     expect(cockpit.page.locator("#rank-1")).to_be_hidden()
     cockpit.page.keyboard.press("d")
     expect(cockpit.page.locator("#rank-1")).to_be_visible()
@@ -263,6 +267,23 @@ def to_and_fro(cockpit: Cockpit) -> None:
     cockpit.stands(2)
     cockpit.page.reload()
     cockpit.open(0)
+
+
+def still(page: Page) -> None:
+    """Clips stop by a key; where the system wants less motion, none plays by itself."""
+    every = "(paused) => [...document.querySelectorAll('.last-five video')].every((clip) => clip.paused === paused)"
+    for name in ("Stop the clips", "Play the clips"):
+        expect(page.locator("[data-still]")).to_contain_text(name)
+        page.keyboard.press("p")
+        page.wait_for_function(every, arg=name.startswith("Stop"))
+    page.emulate_media(reduced_motion="reduce")
+    page.reload()
+    page.wait_for_function("() => document.querySelector('.last-five video').readyState >= 1")
+    assert page.evaluate(every, True)
+    expect(page.locator("[data-still]")).to_be_hidden()
+    page.emulate_media(reduced_motion="no-preference")
+    page.reload()
+    page.evaluate("() => { window.sameDocument = true; }")
 
 
 def the_next_stands_there_before_the_answer(cockpit: Cockpit) -> None:
