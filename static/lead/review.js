@@ -236,12 +236,12 @@ function enliven() {
     if (token) body.set("csrfmiddlewaretoken", token);
     const headers = { Accept: "application/json" };
     const options = { method: "POST", body, headers, redirect: "manual", signal: AbortSignal.timeout(20000) };
-    const answer = await fetch(address, options);
+    const answer = await fetch(address, { ...options, keepalive: true }); // who leaves all the same loses nothing on its way
     if (answer.type === "opaqueredirect") throw new Error("signed out");
     if (answer.status >= 500 || answer.status === 429) throw new Error("busy");
     const read = await answer.json().catch(() => ({}));
     if (answer.ok) return read;
-    refused.push({ back, text: `Not stored: ${what}. ${read.detail ?? ""}` });
+    refused.push({ back, text: `${what}: not stored. ${read.detail ?? ""}` });
     return null;
   }
 
@@ -297,7 +297,7 @@ function enliven() {
         [body, address, back] = [new URLSearchParams(new FormData(last)), last.action, last.dataset.undo];
       }
       words = "";
-      if (!(await post(address, body, { back, what: "undoing a verdict" }))) return;
+      if (!(await post(address, body, { back, what: "Undoing" }))) return;
       given.delete(back);
       await go(back);
       say("Undone: this batch is to be reviewed again.");
@@ -316,12 +316,12 @@ function enliven() {
 
   function list() {
     notes.replaceChildren(...refused.map((each) => line("message", each.text, away(each))));
-    if (sentence) notes.append(line("quiet", sentence));
+    if (sentence) notes.prepend(line("quiet", sentence));
     const last = waiting.at(-1);
     if (!last) return;
     const others = waiting.length > 1 ? `, and ${waiting.length - 1} before it` : "";
     const state = trouble ? `not stored yet${others}. ${trouble}: it is sent again` : `being stored${others}`;
-    notes.append(line("message done", `${last.what}: ${state}.`, undoes()));
+    notes.prepend(line("message done", `${last.what}: ${state}.`, undoes()));
   }
 
   function line(kind, text, ...more) {

@@ -115,9 +115,10 @@ def as_far_as_it_goes(page: Page, campaign: str) -> None:
         expect(page.locator("h1")).to_have_text(text)
         expect(page.locator("main")).to_contain_text("Undone: this batch is to be reviewed again")
     expect(page.locator(".done")).to_have_count(0)
-    for letter, text in (("Y", TEXTS[1]), ("Shift+Y", TEXTS[2])):  # with Caps Lock a browser says Y
+    for letter, text, done in (("Y", TEXTS[1], TEXTS[0]), ("Shift+Y", TEXTS[2], TEXTS[1])):  # Caps Lock says Y
         key(page, letter)
         expect(page.locator("h1")).to_have_text(text)
+        expect(page.locator(".done")).to_contain_text(f"done for “{done}”")
 
 
 def by_the_list(page: Page, campaign: str) -> None:
@@ -337,11 +338,11 @@ def somebody_was_faster(cockpit: Cockpit) -> None:
     cockpit.page.keyboard.press("c")
     cockpit.stands(4)
     cockpit.done(3)
-    expect(cockpit.notes).to_contain_text(f"Not stored: Close the query, “{cockpit.batches[2][1]}”")
+    expect(cockpit.notes).to_contain_text(f"Close the query, “{cockpit.batches[2][1]}”: not stored.")
     cockpit.page.click("text=Back to it")
     cockpit.stands(2)
     expect(cockpit.page.locator(".verdict")).to_contain_text("Open the second batch, omar")
-    expect(cockpit.notes).not_to_contain_text("Not stored")
+    expect(cockpit.notes).not_to_contain_text("not stored")
     cockpit.page.keyboard.press("ArrowRight")
     cockpit.stands(4, f"1 of {QUERIES - 4}")
 
