@@ -99,7 +99,7 @@ function enliven() {
   const waiting = []; // verdicts, and what is to be undone, in their order
   const given = new Set(); // addresses of the batches that have got a verdict here
   const refused = [];
-  let here = window.location.pathname + window.location.search;
+  let here = window.location.pathname;
   let words = wording(document.querySelector("main"));
   let ahead = null; // the next batch: its address, and a promise of its page
   let turn = 0; // of the last way to another batch
@@ -187,7 +187,7 @@ function enliven() {
     if (address !== here || !page) return;
     const reason = document.querySelector("[name=reason]")?.value;
     if (page.words !== words) {
-      if (document.activeElement.matches(TYPING)) return say("This batch has changed. Load the page again to see how.");
+      if (document.activeElement?.matches(TYPING)) return say("This batch has changed. Load the page again to see how.");
       show(page);
       const field = document.querySelector("[data-verdict]")?.form.elements.reason;
       if (field && reason) field.value = reason;
@@ -273,6 +273,7 @@ function enliven() {
       answered = await post(form.action, body, { back, what });
       if (answered && isLast) return leave();
       if (answered) return;
+      entry.isRefused = true;
       given.delete(back);
       if (here === back) words = ""; // its buttons come again
     }
@@ -289,10 +290,13 @@ function enliven() {
   function undo(form) {
     let body = form && new URLSearchParams(new FormData(form));
     let [address, back] = [form?.action, form?.dataset.undo];
+    const before = waiting.at(-1);
     const send = async () => {
+      if (!form && before?.isRefused) return; // nothing was stored that could be undone
       if (!body) { // what was done last is stored now, and the server knows what can be undone
         const page = await load(here);
-        const last = page?.main.querySelector("[data-undo] [data-key~=u]")?.form;
+        if (!page) throw new Error("signed out");
+        const last = page.main.querySelector("[data-undo] [data-key~=u]")?.form;
         if (!last) return say("Nothing is left that can be undone.");
         [body, address, back] = [new URLSearchParams(new FormData(last)), last.action, last.dataset.undo];
       }
@@ -378,7 +382,7 @@ function enliven() {
   window.addEventListener("beforeunload", warn);
   window.addEventListener("online", () => wait && work());
   window.addEventListener("popstate", () => {
-    const address = window.location.pathname + window.location.search;
+    const address = window.location.pathname;
     if (address !== here) go(address, { push: false });
   });
 

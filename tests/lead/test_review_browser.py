@@ -254,7 +254,8 @@ def to_and_fro(cockpit: Cockpit) -> None:
     expect(cockpit.page.locator(".last-five li")).to_have_count(5)
     for part in ("h1", ".in-line", ".chart", ".last-five", ".verdict .buttons"):
         box = cockpit.page.locator(part).bounding_box()
-        assert box and box["y"] + box["height"] <= 720, f"{part} is in the first screen"
+        assert box is not None
+        assert box["y"] + box["height"] <= 720, f"{part} is in the first screen"
     still(cockpit.page)
     expect(cockpit.page.locator("#rank-1")).to_be_hidden()
     cockpit.page.keyboard.press("d")
@@ -332,9 +333,17 @@ def somebody_was_faster(cockpit: Cockpit) -> None:
     """The refusal stays in sight, with the way back, while the work goes on."""
     cockpit.stands(2, f"1 of {QUERIES - 2}")
     cockpit.server.shell(BY_ANOTHER.format(batch=cockpit.batches[2][0]))
+    held = list[Route]()
+    cockpit.hold(lambda route: held.append(route))
     cockpit.page.keyboard.press("c")
     cockpit.stands(3)
+    cockpit.page.keyboard.press("u")  # of what will not be stored: it takes back nothing else
+    held[0].continue_()
     expect(cockpit.notes).to_contain_text("This batch is reviewed, not settled; it cannot be reviewed.")
+    cockpit.done(1)
+    assert [batch for batch, _, lead in cockpit.reviews() if lead == "vera"] == [
+        cockpit.batches[number][0] for number in (0, 1)
+    ]
     cockpit.page.keyboard.press("c")
     cockpit.stands(4)
     cockpit.done(3)
