@@ -22,7 +22,8 @@ from base.text import abbreviated, harmless, storable
 from base.transactions import all_or_nothing
 from campaigns.accounts import mails
 from campaigns.models import Campaign, Invitation, Membership
-from campaigns.models.invitation import LONGEST_GROUP, MOST_PLACES
+from campaigns.models.invitation import MOST_PLACES
+from campaigns.models.membership import LONGEST_GROUP
 
 MOST_HOURS = 720  # for which an invitation is open
 MOST = 300  # people at a time

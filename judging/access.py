@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
@@ -119,11 +119,17 @@ def letter(member: Membership, key: str) -> Message | None:
     return get_object_or_404(member.messages, pk=int(key) if is_whole(key, KEY) else 0) if key else None
 
 
+def named_reviews(member: Membership, keys: list[str]) -> Q:
+    """Return the condition for the campaign's reviews with these keys that are not undone. A text that is no key is
+    ignored.
+    """
+    numbers = [key for key in keys if is_whole(key, KEY)]
+    return Q(pk__in=numbers, undone__isnull=True, batch__campaign=member.campaign)
+
+
 def reviews(member: Membership, keys: list[str]) -> list[Review]:
-    """Return the campaign's reviews with these keys that are not undone. A text that is no key is ignored."""
-    found = Review.objects.in_force().with_begun().filter(pk__in=[key for key in keys if is_whole(key, KEY)])
-    of_campaign = found.filter(batch__campaign=member.campaign)
-    return list(of_campaign.select_related("batch__query__campaign").order_by("pk"))
+    found = Review.objects.with_begun().filter(named_reviews(member, keys))
+    return list(found.select_related("batch__query__campaign").order_by("pk"))
 
 
 def scope(lead: Membership, what: str, number: int) -> Scope:

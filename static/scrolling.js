@@ -11,12 +11,18 @@
     else box.removeAttribute("tabindex");
   }
 
+  function watch() {
+    sizes.disconnect();
+    contents.disconnect();
+    for (const box of document.querySelectorAll(".rows, .changes, .cells, .matrix, pre, .drawing, .none, .query h1")) {
+      sizes.observe(box);
+      contents.observe(box, { childList: true });
+    }
+  }
+
   // On narrow screens the sections scroll sideways, and the present one is to be seen.
   for (const here of document.querySelectorAll(".sections [aria-current]"))
     here.scrollIntoView({ block: "nearest", inline: "center", behavior: "instant" });
-
-  for (const box of document.querySelectorAll(".rows, .changes, .cells, .matrix, pre, .drawing, .none, .query h1")) {
-    sizes.observe(box);
-    contents.observe(box, { childList: true });
-  }
+  watch();
+  document.addEventListener("swapped", watch); // a page in the place of another
 })();

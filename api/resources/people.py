@@ -18,7 +18,8 @@ from campaigns.access import let_create, let_create_no_longer, may_let_create
 from campaigns.accounts import mails
 from campaigns.invitations import NamedLink
 from campaigns.models import Applicant, Invitation, Membership, Message
-from campaigns.models.invitation import DECISIONS, LONGEST_GROUP, MOST_PLACES
+from campaigns.models.invitation import DECISIONS, MOST_PLACES
+from campaigns.models.membership import LONGEST_GROUP
 from judging import access
 from judging.review import decisions
 from reports.digest import Digest, Need, digest_of, have_mailed

@@ -18,7 +18,7 @@ from judging.models.states import WithdrawnFor
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.review.decisions import bring_back, withdraw
 from judging.review.frontier import REACH, Frontier, frontier, reach
-from judging.review.reviewing import Recommendation, recommendations
+from judging.review.reviewing import InLine, Recommendation, place_in_line, recommendations, waiting_in_order
 from releases.models import Release
 from reports.frontier import WHY, Held, held_rows, holding
 from reports.tables.batch import CandidateRow, Editions, GradeRow, candidate_rows
@@ -97,8 +97,21 @@ class CandidateShape(Shape):
     flags = serializers.ListField(child=serializers.IntegerField(), help_text="ids of flags")
 
 
+class InLineShape(Shape):
+    """Where a batch stands among those to review, in the order of `batches/to-review`."""
+
+    of = InLine, "number of before after"
+    helps = {
+        "number": "from 1; null if the batch does not wait",
+        "of": "how many wait",
+        "before": "the id of the one before; before the first comes the last",
+        "after": "the id of the one after; after the last comes the first",
+    }
+
+
 class BatchDetail(BatchShape):
     of = Batch, "text=query.text"
+    in_line = InLineShape()
     candidates = CandidateShape(many=True)
 
 
@@ -211,7 +224,7 @@ class BatchesToReview(Resource, at=f"{CAMPAIGN}/batches/to-review", name="to-rev
     @reads(Page(shape("BatchToReview", BatchShape, recommendation=Advice())))
     def get(self) -> Any:
         """The batches that wait for a review, with what is recommended."""
-        waiting = Batch.objects.in_campaign(self.member.campaign).to_review()
+        waiting = waiting_in_order(self.member.campaign)
         return Rows(waiting.select_related("query__campaign"), show=_with_recommendations)
 
 
@@ -225,8 +238,10 @@ class OneBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>", name="batch"):
     def get(self, pk: int) -> Any:
         """A batch, with its candidates by rank and who graded them."""
         batch = access.batch(self.member, pk)
-        rows = candidate_rows(Editions.of(batch), self.member) if batch.kind == Kind.POOL else []
-        return With(batch, candidates=[_candidate(row, self.member) for row in rows])
+        editions = Editions.of(batch)
+        rows = candidate_rows(editions, self.member) if batch.kind == Kind.POOL else []
+        in_line = place_in_line(editions.batch)
+        return With(batch, in_line=in_line, candidates=[_candidate(row, self.member) for row in rows])
 
 
 class OpenBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/open", name="batch-open"):

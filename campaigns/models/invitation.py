@@ -17,9 +17,8 @@ from django.utils.translation import gettext
 
 from base.errors import Gone, WrongState
 from base.transactions import all_or_nothing, locked
-from campaigns.models.membership import Event, Membership, must_stay_blind
+from campaigns.models.membership import LONGEST_GROUP, Event, Membership, must_stay_blind
 
-LONGEST_GROUP = 40  # characters
 MOST_PLACES = 500  # of one link
 
 
@@ -172,6 +171,9 @@ class Invitation(models.Model):
         if member := self.campaign.memberships.filter(user=user).first():
             return member
         member = self.campaign.add_member(user, self.role)
+        if self.group:
+            member.group = self.group
+            member.save(update_fields=["group"])
         member.events.create(kind=Event.Kind.JOINED, by=by, reason=f"by invitation, as {self.role}")
         return member
 

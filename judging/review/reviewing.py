@@ -15,6 +15,7 @@ from base.transactions import all_or_nothing, locked
 from campaigns.events import Happened, tell
 from campaigns.models import Campaign, Membership
 from judging.models import Batch, Candidate, Flag, Query, Review
+from judging.models.pool import BatchQuerySet
 from judging.pool import opening
 from judging.summaries import Part, summarize
 
@@ -58,12 +59,34 @@ def review_in_force(batch: Batch) -> Review | None:
     return batch.reviews.in_force().first()
 
 
-def neighbours_to_review(batch: Batch) -> tuple[int | None, int | None]:
-    """Return the primary keys of the batches to review before and after this one. After the last comes the first."""
-    others = Batch.objects.in_campaign(batch.query.campaign).to_review().exclude(pk=batch.pk)
-    before, after = Max("pk", filter=Q(pk__lt=batch.pk)), Min("pk", filter=Q(pk__gt=batch.pk))
-    found = others.aggregate(first=Min("pk"), last=Max("pk"), before=before, after=after)
-    return found["before"] or found["last"], found["after"] or found["first"]
+def waiting_in_order(campaign: Campaign) -> BatchQuerySet:
+    """Return the batches to review in the one order in which the pages and the API go through them."""
+    return Batch.objects.in_campaign(campaign).to_review().order_by("pk")
+
+
+@dataclass(frozen=True)
+class InLine:
+    """Where a batch stands among those to review; before the first comes the last, and after the last the first."""
+
+    number: int | None  # from 1; None if the batch does not wait
+    of: int
+    before: int | None  # primary keys
+    after: int | None
+
+
+def place_in_line(batch: Batch) -> InLine:
+    earlier, later = Q(pk__lt=batch.pk), Q(pk__gt=batch.pk)
+    found = waiting_in_order(batch.query.campaign).aggregate(
+        of=Count("pk"),
+        itself=Count("pk", filter=Q(pk=batch.pk)),
+        ahead=Count("pk", filter=earlier),
+        before=Max("pk", filter=earlier),
+        after=Min("pk", filter=later),
+        first=Min("pk", filter=earlier | later),
+        last=Max("pk", filter=earlier | later),
+    )
+    number = found["ahead"] + 1 if found["itself"] else None
+    return InLine(number, found["of"], found["before"] or found["last"], found["after"] or found["first"])
 
 
 def last_reviews(lead: Membership) -> Q:

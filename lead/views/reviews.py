@@ -7,13 +7,13 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from base.errors import BadValue, WrongState
-from base.problem_documents import refusal_as_message
+from base.problem_documents import refusal_as_message, speaks_json
 from base.request_fields import KEY, is_whole, one_of, reason_in, text_in
 from base.text import abbreviated
 from campaigns.guideline_text import LEVELS
@@ -21,7 +21,7 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access
 from judging.consensus import GRADES
-from judging.models import Assignment, Batch, Judgement, Query, Review
+from judging.models import Assignment, Judgement, Query, Review
 from judging.models.states import WithdrawnFor
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.quality.examples import teachable
@@ -39,10 +39,11 @@ from judging.review.reviewing import (
     MOST_AT_ONCE,
     accept_all,
     last_reviews,
-    neighbours_to_review,
+    place_in_line,
     recommendations,
     to_undo,
     undo,
+    waiting_in_order,
 )
 from lead.views.messages import back_to_queue
 from reports.tables.batch import ClipsToCome, Editions, candidate_rows, grades_by_rank, verdict_buttons
@@ -61,35 +62,34 @@ def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     context: dict[str, Any] = {
         "batch": batch,
         "look": appearance(editions.at_work or batch),
-        "to_come": ClipsToCome.of_batch(editions.at_work),
+        "to_come": ClipsToCome.of_batch(editions.at_work, rows),
         "rows": rows,
         "chart": grades_by_rank([row.candidate for row in rows]),
         "recommendation": advice,
         "verdicts": verdict_buttons(advice),
         "to_review": editions.is_to_review,
+        "line": place_in_line(batch),
         "others": editions.others,
         "grades": LEVELS,
         "teachable": {each.pk for each in teachable(member.campaign).filter(query=batch.query)},
-        **_reviews(member, editions, access.reviews(member, request.GET.getlist("done"))),
+        **_reviews(member, editions, request.GET.getlist("done")),
     }
     return campaign_page(request, member, "lead/batch.html", **context)
 
 
-def _reviews(member: Membership, editions: Editions, just_done: list[Review]) -> dict[str, Any]:
-    """Return the review in force, those that were undone, what the lead can undo, and the batches beside this one."""
-    previous, following = neighbours_to_review(editions.batch)
-    found = list(editions.reviews_and(last_reviews(member)))
+def _reviews(member: Membership, editions: Editions, just_done: list[str]) -> dict[str, Any]:
+    """Return the review in force, those that were undone, and what the lead can undo."""
+    found = list(editions.reviews_and(last_reviews(member) | access.named_reviews(member, just_done)))
     reviews = [each for each in found if each.batch in editions.all]
-    own = next((each for each in reviews if not each.undone and each.batch_id == editions.batch.pk), None)
-    mine = [each for each in found if not each.undone and each.lead_id == member.pk]
-    done, skipped = to_undo(just_done, mine)
+    held = [each for each in found if not each.undone]
+    own = next((each for each in held if each.batch_id == editions.batch.pk), None)
+    mine = [each for each in held if each.lead_id == member.pk]
+    done, skipped = to_undo([each for each in held if str(each.pk) in just_done], mine)
     return {
         "review": own,
         "undone": [each for each in reviews if each.undone],
         "done": [] if own is not None and done == [own] else done,
         "skipped": skipped,
-        "previous": previous,
-        "next": following,
         "may_undo": own is not None and not own.is_begun,
     }
 
@@ -102,8 +102,17 @@ def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     reason, batch = text_in(request.POST, "reason", 500), access.batch(lead, pk).newest_edition
     with refusal_as_message(request):
         done = reviewing.review(batch, lead, verdict, reason)
-        return redirect(address_after(lead, neighbours_to_review(batch)[1], [done]))
+        return _go_on(request, address_after(lead, place_in_line(batch).after, [done]))
     return redirect("batch", name=name, pk=pk)
+
+
+def _go_on(request: HttpRequest, address: str, words: str = "") -> HttpResponse:
+    """Lead on to an address with a message. A script, which puts pages in their place by itself, learns the address."""
+    if speaks_json(request):
+        return JsonResponse({"address": address})
+    if words:
+        messages.success(request, words)
+    return redirect(address)
 
 
 @require_POST
@@ -134,8 +143,8 @@ def address_after(lead: Membership, following: int | None, done: list[Review]) -
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     member = access.membership(request, name)
-    waiting = Batch.objects.in_campaign(member.campaign).to_review().select_related("query__campaign")
-    page = Paginator(waiting.order_by("pk"), MOST_AT_ONCE).get_page(request.GET.get("page"))
+    waiting = waiting_in_order(member.campaign).select_related("query__campaign")
+    page = Paginator(waiting, MOST_AT_ONCE).get_page(request.GET.get("page"))
     found = recommendations(page)
     rows = [(batch, found[batch.pk]) for batch in page]
     held = Review.objects.filter(last_reviews(member)).with_begun().select_related("batch__query__campaign")
@@ -182,13 +191,12 @@ def undo_reviews(request: HttpRequest, name: str) -> HttpResponse:
     if len(reviews) == 1:
         with refusal_as_message(request):
             undo(reviews[0], lead)
-            messages.success(request, "Undone: this batch is to be reviewed again.")
-            return redirect("batch", name=name, pk=reviews[0].batch_id)
+            batch = reverse("batch", args=[name, reviews[0].batch_id])
+            return _go_on(request, batch, "Undone: this batch is to be reviewed again.")
         return redirect("reviews", name=name)  # which offers the newest that can be undone
-    if reviews:
-        _undo_all(request, lead, reviews)
-    else:
-        messages.info(request, "There was nothing left to undo.")
+    if not reviews:  # a script asks again where an answer was lost
+        return _go_on(request, reverse("reviews", args=[name]), "There was nothing left to undo.")
+    _undo_all(request, lead, reviews)
     return redirect("reviews", name=name)
 
 
@@ -264,7 +272,7 @@ def grade_candidate(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         raise BadValue("grade", abbreviated(grade), "0 to 4, or none")
     if request.POST.get("back") == "queue":
         return back_to_queue(request, name)
-    return redirect("batch", name=name, pk=candidate.batch_id)
+    return redirect(f"{reverse('batch', args=[name, candidate.batch_id])}#rank-{candidate.rank}")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -19,7 +19,7 @@ from judging.models import Adjudication, Batch, Candidate, Flag, Judgement, Kind
 from judging.pool.clips import cut_clips
 from judging.review.reviewing import Recommendation
 
-STEP, BAR, HEIGHT = 40, 24, 160  # of the drawing, in its own units
+STEP, BAR, HEIGHT = 20, 12, 128  # of the drawing, in pixels
 TOP_GRADE = 4
 
 
@@ -197,11 +197,11 @@ class ClipsToCome:
     job: Job | None
 
     @classmethod
-    def of_batch(cls, batch: Batch | None) -> ClipsToCome | None:
-        """What a batch waits for, or None if it has been opened."""
+    def of_batch(cls, batch: Batch | None, rows: list[CandidateRow]) -> ClipsToCome | None:
+        """What a batch waits for, or None if it has been opened. The rows are those of all its editions."""
         if batch is None or batch.state != Batch.State.PREPARING:
             return None
-        candidates = list(batch.candidates.select_related("clip").order_by("rank"))
+        candidates = [row.candidate for row in rows if row.candidate.batch_id == batch.pk]
         to_come = [each for each in candidates if each.clip and each.clip.is_to_come]
         job = cut_clips.jobs(batch).not_done().first()
         return cls(batch, to_come, len(candidates), job)
@@ -252,6 +252,11 @@ class Chart:
     grid: list[tuple[int, float]]
     bar: int = BAR
     height: int = HEIGHT
+
+    @property
+    def outer_width(self) -> int:
+        """With the numbers of the grades."""
+        return self.width + 40
 
     @property
     def adjudicated(self) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from base.errors import WrongState
@@ -14,7 +16,7 @@ from jobs.running import work_off
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Judgement, Query, Review, Revision
 from judging.pool.clips import cut_clips
-from judging.review.reviewing import recommendation, review, review_in_force, undo
+from judging.review.reviewing import InLine, place_in_line, recommendation, review, review_in_force, undo
 from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all, make_query, regrade, settle, settle_round_one, text_between_tags
 from tests.tampering import forget, tampering
@@ -251,6 +253,53 @@ def test_the_list_shows_what_will_be_accepted(three: list[Batch], leo: Membershi
     assert page.count("Last five mean 1.0 &lt; 2.0: close the query") == 2
 
 
+@pytest.mark.any_database
+def test_page_list_and_api_go_through_one_order(three: list[Batch], leo: Membership) -> None:
+    """The place in it, of how many, and both neighbours, round in a ring; what is reviewed has only neighbours."""
+    client, keys = browser(leo), [batch.pk for batch in three]
+    for number, batch in enumerate(three, 1):
+        expected = InLine(number, 3, keys[number - 2], keys[number % 3])
+        assert client.get(reverse("batch", args=["films", batch.pk])).context["line"] == expected
+        answer = client.get(f"/api/v1/campaigns/films/batches/{batch.pk}")
+        assert answer.json()["in_line"] == asdict(expected)
+    listed = client.get("/api/v1/campaigns/films/batches/to-review").json()["results"]
+    on_page = client.get(reverse("reviews", args=["films"])).context["batches"]
+    assert [each["id"] for each in listed] == [batch.pk for batch, _ in on_page] == keys
+    review(three[1], leo, "close")
+    assert place_in_line(three[1]) == InLine(None, 2, keys[0], keys[2])
+    assert place_in_line(three[0]) == InLine(1, 2, keys[2], keys[2])
+    review(three[2], leo, "close")
+    assert place_in_line(three[0]) == InLine(1, 1, None, None)
+
+
+@pytest.mark.any_database
+def test_a_batchs_page_asks_fifteen_questions_at_most(
+    three: list[Batch], leo: Membership, django_assert_max_num_queries: Any
+) -> None:
+    client, done = browser(leo), review(three[0], leo, "close")
+    for batch in three[:2]:
+        with django_assert_max_num_queries(15):
+            client.get(reverse("batch", args=["films", batch.pk]), {"done": done.pk})
+
+
+def test_a_script_learns_what_the_page_would_say(settled: Batch, leo: Membership, ada: Membership) -> None:
+    """Each verdict and its undoing can be sent again, and a refusal is a problem document."""
+    client = Client(headers={"accept": "application/json"})
+    client.force_login(leo.user)
+    for _ in range(2):
+        answer = client.post(reverse("review", args=["films", settled.pk]), {"verdict": "second"})
+        done = Review.objects.get()
+        assert answer.json() == {"address": f"{reverse('reviews', args=['films'])}?done={done.pk}"}
+    refused = client.post(reverse("review", args=["films", settled.pk]), {"verdict": "close"})
+    assert (refused.status_code, "is reviewed, not settled" in refused.json()["detail"]) == (409, True)
+    for expected in (reverse("batch", args=["films", settled.pk]), reverse("reviews", args=["films"])):
+        answer = client.post(reverse("undo", args=["films"]), {"review": done.pk})
+        assert answer.json() == {"address": expected}
+    again = review(settled, leo, "second")
+    claim(ada)
+    assert client.post(reverse("undo", args=["films"]), {"review": again.pk}).status_code == 409
+
+
 def test_all_that_is_listed_is_accepted_and_undone(three: list[Batch], leo: Membership) -> None:
     client = browser(leo)
     answer = client.post(reverse("accept", args=["films"]), {"seen": seen(three)})
@@ -303,7 +352,7 @@ def test_a_researcher_reads_and_sees_no_buttons(settled: Batch, member: Any) -> 
     rio = browser(member("rio", "researcher"))
     page = rio.get(reverse("batch", args=["films", settled.pk])).content.decode()
     assert "Last five mean" in page
-    assert "<button" not in page.split("<main>")[1]
+    assert "<form" not in page.split("<main>")[1]
     assert "worker 1" in page.lower()
     assert "ada" not in text_between_tags(page.split("<main>")[1])
     assert "<button" not in rio.get(reverse("reviews", args=["films"])).content.decode().split("<main>")[1]

@@ -210,7 +210,7 @@ def review_by_keys(day: Day) -> None:
 def undo_once(page: Page) -> None:
     """The key brings the batch back; the same key as before closes it again."""
     key(page, "u")
-    expect(page.locator(".message:not(.done)")).to_contain_text("Undone")
+    expect(page.locator("main")).to_contain_text("Undone: this batch is to be reviewed again")
     key(page, "c")
     expect(page.locator(".done")).to_contain_text("Close the query: done for")
 
@@ -234,13 +234,13 @@ def freeze(day: Day, version: int, folder: Path) -> Path:
 def put_right(day: Day) -> None:
     """A pair as an example; what was discarded is graded; a whole batch, and one candidate, are judged again."""
     closed = json.loads(day.place.shell(CLOSED))
-    page = day.open(f"batches/{closed[0]}/")
+    page = day.open(f"batches/{closed[0]}/#rank-1")
     page.locator("#rank-1").get_by_text("Use as an example").click()
     page.fill("[name=why]", "All of it is there.")
     page.click("text=Add the example")
     expect(page.locator(".message")).to_contain_text("The example is in the tutorial")
     for batch, rank in json.loads(day.place.shell(DISCARDED))[:1]:  # where the played annotators disagree at all
-        adjudicate(day.open(f"batches/{batch}/"), rank)
+        adjudicate(day.open(f"batches/{batch}/#rank-{rank}"), rank)
     again(day, closed[1], "text=Have this batch judged again")
     again(day, closed[2], "#rank-5 >> text=Judge again")
     expect(page.locator("tbody tr")).to_have_count(2)
@@ -256,7 +256,7 @@ def adjudicate(page: Page, rank: int) -> None:
 
 
 def again(day: Day, batch: int, link: str) -> None:
-    page = day.open(f"batches/{batch}/")
+    page = day.open(f"batches/{batch}/#rank-5")  # which opens what is folded
     page.click(link)
     page.fill("[name=reason]", "the wrong film")
     page.click("main button:has-text('Reopen')")
