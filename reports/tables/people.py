@@ -106,9 +106,10 @@ class PersonRow:
 
 def people_rows(campaign: Campaign, counted: CurrentSummary) -> list[PersonRow]:
     """Return who asks to join, then the members by worker number, then who is invited, the newest first."""
-    those = Applicant.objects.holding_a_place().filter(invitation__campaign=campaign)
+    invitations = list(campaign.invitations.order_by("-pk"))
+    several = [each for each in invitations if each.places]
+    those = Applicant.objects.holding_a_place().filter(invitation__in=several)
     applicants = list(those.select_related("user", "invitation"))
-    invitations = list(campaign.invitations.filter(withdrawn=None).select_related("by__user").order_by("-pk"))
     came_by = {each.user_id: each.invitation for each in applicants if each.approved}
     came_by |= {each.used_by_id: each for each in invitations if each.used_by_id}
     waiting = [each for each in applicants if each.approved is None]
@@ -123,11 +124,10 @@ def _members(campaign: Campaign, counted: CurrentSummary, came_by: dict[int, Inv
     members = campaign.memberships.filter(same_as=None).select_related("user").order_by("worker")
     numbers = {key: rest for key, *rest in counted.counts["made"]} if counted.counts else {}
     work, hours = _work(campaign), worked_in(campaign, Period.of_month())
-    idle = set(idle_annotators().filter(campaign=campaign).values_list("pk", flat=True))
     for member in members:
-        own = work.get(member.pk, Work())
+        own = work[member.pk]
         judgements, last_seen = _made(numbers.get(member.pk))
-        stage, since = _stage_of(member, own, member.pk in idle)
+        stage, since = _stage_of(member, own)
         yield PersonRow(
             stage,
             since,
@@ -142,11 +142,11 @@ def _members(campaign: Campaign, counted: CurrentSummary, came_by: dict[int, Inv
         )
 
 
-def _stage_of(member: Membership, work: Work, is_idle: bool) -> tuple[Stage, datetime | None]:
+def _stage_of(member: Membership, work: Work) -> tuple[Stage, datetime | None]:
     """Return how far a member has come, and since when, as far as that is known."""
     if not member.is_active:
         return Stage(member.state), None
-    if is_idle:
+    if work.is_idle:
         return Stage.IDLE, max(filter(None, (member.joined, work.last_claimed, work.last_submitted)))
     if work.first_submitted:
         return Stage.BEGUN, work.first_submitted
@@ -156,7 +156,8 @@ def _stage_of(member: Membership, work: Work, is_idle: bool) -> tuple[Stage, dat
 def _invited(invitations: list[Invitation], applicants: list[Applicant]) -> Iterator[PersonRow]:
     """Return the invitations that nobody has used: open ones, and also expired ones of people who are named."""
     now = timezone.now()
-    unused = [each for each in invitations if not each.used and (each.seed or each.expires > now)][:INVITATIONS_SHOWN]
+    unused = [each for each in invitations if not each.used and not each.withdrawn]
+    unused = [each for each in unused if each.seed or each.expires > now][:INVITATIONS_SHOWN]
     mailed = [each for each in unused if each.seed and not each.by_hand]
     jobs = {job.row: job for job in mail_invitation.jobs(mailed)}
     taken = defaultdict[int, int](int)
@@ -204,19 +205,26 @@ def _made(numbers: list[Any] | None) -> tuple[int, datetime | None]:
 class Work(NamedTuple):
     """What a member took and submitted."""
 
-    batches: int = 0
-    holds_since: datetime | None = None
-    first_submitted: datetime | None = None
-    last_submitted: datetime | None = None
-    last_claimed: datetime | None = None
+    batches: int
+    holds_since: datetime | None
+    first_submitted: datetime | None
+    last_submitted: datetime | None
+    last_claimed: datetime | None
+    is_idle: bool
 
 
 def _work(campaign: Campaign) -> dict[int, Work]:
-    rows = Assignment.objects.filter(annotator__campaign=campaign).order_by().values_list("annotator")
-    submitted = Q(state=Assignment.State.SUBMITTED)
-    held = Max("claimed", filter=Q(state=Assignment.State.LIVE))  # of the only one
-    times = {"first": Min("submitted", filter=submitted), "last": Max("submitted"), "claim": Max("claimed")}
-    found = rows.annotate(n=Count("pk", filter=submitted), since=held, **times)
+    submitted = Q(assignments__state=Assignment.State.SUBMITTED)
+    held = Q(assignments__state=Assignment.State.LIVE)  # the only one
+    rows = campaign.memberships.order_by().values_list("pk")
+    found = rows.annotate(
+        n=Count("assignments", filter=submitted),
+        since=Max("assignments__claimed", filter=held),
+        first=Min("assignments__submitted", filter=submitted),
+        last=Max("assignments__submitted"),
+        claim=Max("assignments__claimed"),
+        idle=Exists(idle_annotators().filter(pk=OuterRef("pk"))),
+    )
     return {member: Work(*numbers) for member, *numbers in found}
 
 
