@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 
 from benchmarks.databases import on_each
+from benchmarks.inside import BARE
 from tests.installation import Installation
 
 QUERIES = int(os.environ.get("DESK_QUERIES", "5000"))
@@ -29,8 +30,10 @@ def _measured(place: Installation) -> Iterator[str]:
     place.run("-m", "benchmarks.inside", "count", NAME)
     yield f"all numbers counted in {time.perf_counter() - began:.0f} s"
     pages = json.loads(place.run("-m", "benchmarks.inside", "pages", NAME))
-    for page in sorted(pages, key=lambda each: -each["p95"]):
-        yield f"{page['name']}: p95 {page['p95']:.0f} ms, median {page['median']:.0f} ms, {page['queries']} queries"
+    bare = next(page["median"] for page in pages if page["name"] == BARE)
+    for page in sorted(pages, key=lambda each: -each["median"]):
+        times = f"median {page['median']:.0f} ms, p95 {page['p95']:.0f} ms, {page['median'] / bare:.1f} × {BARE}"
+        yield f"{page['name']}: {times}, {page['queries']} queries"
     most = max(pages, key=lambda each: each["queries"])
     yield f"{len(pages)} pages; at most {most['queries']} queries ({most['name']})"
     made = json.loads(place.run("-m", "benchmarks.inside", "release", NAME))

@@ -1,0 +1,141 @@
+"""A lead with 5,000 queries in a browser: what is worst, done to many and undone, 30 reviews by keys, steering.
+
+`LEAD_QUERIES` asks for fewer queries: generating 5,000 takes minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browsing import key, signed_in
+from tests.installation import Installation
+
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.long]
+QUERIES = int(os.environ.get("LEAD_QUERIES", "5000"))
+REVIEWS = min(30, QUERIES // 60)
+PASSWORD = """
+from django.contrib.auth.models import User
+lead = User.objects.get(username="many-lead")
+lead.set_password("a-long-word-7")
+lead.save()
+"""
+CLOSED = """
+from judging.models import Review
+print(Review.objects.in_force().filter(batch__campaign__name="many").count())
+"""
+
+
+@pytest.fixture
+def page(server: Installation, chromium: Browser) -> Iterator[Page]:
+    server.manage("generate_campaign", "many", "--queries", str(QUERIES))
+    server.shell(PASSWORD)
+    with signed_in(server, chromium, "many-lead", "a-long-word-7") as lead:
+        yield lead.page
+
+
+def test_a_lead_with_many_queries(server: Installation, page: Page) -> None:
+    campaign = f"{server.address}/campaigns/many"
+    which_are_worst(page, campaign)
+    done_to_many_and_undone(server, page, campaign)
+    thirty_by_keys(server, page, campaign)
+    a_limit_and_a_group(page, campaign)
+    assert "BROKEN" not in server.manage("audit", "many")
+
+
+def listed(page: Page) -> int:
+    return int(page.locator(".chips strong").inner_text().replace(",", "").split()[-1])
+
+
+def which_are_worst(page: Page, campaign: str) -> None:
+    """Filters combine, a heading sorts, the columns are chosen; the address and a saved view have all of it."""
+    page.goto(f"{campaign}/")
+    assert listed(page) == QUERIES
+    page.click("text=Filters and columns")
+    page.fill("[name=contested_from]", "30")
+    page.fill("[name=mean_to]", "2")
+    page.check("[name=discarded]")
+    page.check("[name=column][value=similarity]")
+    page.click(".choosing >> text=Show")
+    found = listed(page)
+    assert 0 < found < QUERIES
+    expect(page.locator(".chip")).to_have_count(3)
+    page.click("th >> text=Contested")
+    shares = [int(each.split()[0]) for each in page.locator("td[data-label=Contested]").all_inner_texts()]
+    assert shares == sorted(shares, reverse=True)
+    assert min(shares) >= 30
+    page.click("text=Save this view")
+    page.fill("[name=name]", "Worst")
+    page.click(".views >> text=Save >> nth=-1")
+    page.goto(f"{campaign}/")
+    page.click(".view >> text=Worst")
+    assert listed(page) == found
+    assert [int(each.split()[0]) for each in page.locator("td[data-label=Contested]").all_inner_texts()] == shares
+    for name in ("j", "j", "x"):
+        page.keyboard.press(name)
+    expect(page.locator("tbody tr[aria-current] input")).to_be_checked()
+    expect(page.locator("[data-ticked]")).to_have_text("The row ticked")
+    page.keyboard.press("/")
+    expect(page.locator("[data-find]")).to_be_focused()
+
+
+def done_to_many_and_undone(server: Installation, page: Page, campaign: str) -> None:
+    before = server.shell(CLOSED)
+    page.goto(f"{campaign}/?show=review")
+    waiting = listed(page)
+    page.check("[name=which][value=all]")
+    page.select_option("[name=verb]", "accept")
+    page.click("text=Look at what it costs")
+    expect(page.locator("main")).to_contain_text("Nothing has happened yet")
+    expect(page.locator("main")).to_contain_text("Chosen: State: To review")
+    page.click("button.primary")
+    expect(page.locator("text=Undo all of it")).to_be_visible(timeout=600_000)
+    expect(page.locator("dl")).to_contain_text(re.compile(rf"followed\s*{waiting:,}", re.IGNORECASE))
+    assert server.shell(CLOSED) != before
+    page.click("text=Undo all of it")
+    expect(page.locator("dl")).to_contain_text(re.compile(rf"Undone\s*{waiting:,}"), timeout=600_000)
+    assert server.shell(CLOSED) == before
+    page.goto(f"{campaign}/?show=review")
+    assert listed(page) == waiting
+
+
+def thirty_by_keys(server: Installation, page: Page, campaign: str) -> None:
+    before = int(server.shell(CLOSED).split()[-1])
+    page.goto(f"{campaign}/reviews/")
+    key(page, "ArrowRight")
+    for number in range(REVIEWS):
+        text = page.locator("h1").inner_text()
+        key(page, "c" if number % 2 else "y")
+        expect(page.locator("h1")).not_to_have_text(text)
+    expect(page.locator(".notes")).not_to_contain_text("being stored")
+    assert int(server.shell(CLOSED).split()[-1]) == before + REVIEWS
+    for _ in range(3):
+        key(page, "u")
+        expect(page.locator("main")).to_contain_text("Undone: this batch is to be reviewed again")
+        page.reload()
+    assert int(server.shell(CLOSED).split()[-1]) == before + REVIEWS - 3
+
+
+def a_limit_and_a_group(page: Page, campaign: str) -> None:
+    """What they lead to is said before; the one is left, the other is set."""
+    page.goto(f"{campaign}/steering/")
+    fill(page, "How much annotators judge", "all", most_in_all="50")
+    expect(page.locator(".once")).to_contain_text("would have nobody left who may judge")
+    page.click("text=Leave it as it is")
+    expect(page.locator(".once")).to_have_count(0)
+    for number in (1, 2):
+        fill(page, "Who is in a group", str(number), group="east")
+        page.click("text=Set it")
+        expect(page.locator("tbody tr", has_text="east").first).to_contain_text(str(number))
+
+
+def fill(page: Page, title: str, who: str, **values: str) -> None:
+    form = page.locator(f"form[aria-label='{title}']")
+    form.locator("[name=who]").select_option(who)
+    for name, value in values.items():
+        form.locator(f"[name={name}]").fill(value)
+    form.locator("button").click()
