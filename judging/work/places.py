@@ -126,7 +126,8 @@ def spent() -> MembershipQuerySet:
     own = Judgement.objects.filter(annotator=OuterRef("pk")).exclude(assignment__batch__kind=Kind.EXAM)
     judged = Coalesce(Subquery(own.order_by().values("annotator").annotate(n=Count("pk")).values("n")), 0)
     batch = F("campaign__batch_size") + F("campaign__hidden_places")
-    return Membership.objects.filter(most_in_all__lt=judged + batch)
+    # Who has no limit is left out first, or the database would count everybody's judgements.
+    return Membership.objects.filter(most_in_all__isnull=False).filter(most_in_all__lt=judged + batch)
 
 
 def _judged(assignments: AssignmentQuerySet, since: datetime) -> int:
