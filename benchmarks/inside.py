@@ -102,7 +102,7 @@ def addresses(name: str) -> dict[str, str]:
 
 
 BARE = "a bare page"  # for a person who is signed in; the others are compared with it
-ASKED = ("show=review", "q=waves", "sort=-contested&mean_from=2", "worker=3&sort=mean&discarded=on")
+ASKED = ("show=review", "q=waves", "sort=-contested&contested_from=0", "worker=3&sort=mean&discarded=on")
 PLAIN = (
     *("campaign", "reviews", "queue", "digest", "reopenings"),
     *("people", "hours", "checks", "messages"),

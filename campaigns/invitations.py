@@ -214,7 +214,7 @@ class LinkForm(forms.Form):
     """One link, for whoever has it: one person who joins at once, or several who ask to join."""
 
     role = role_field()
-    people = forms.IntegerField(min_value=1, max_value=MOST_PLACES, required=False, label="People at most", initial=20)
+    people = forms.IntegerField(min_value=1, max_value=MOST_PLACES, required=False, label="People at most", initial=1)
     group = group_field()
     hours = forms.IntegerField(
         min_value=1,

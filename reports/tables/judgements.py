@@ -106,7 +106,10 @@ def judgements_listing(reader: Membership) -> Listing:
     pairs, times = campaign.rounds_known, not campaign.imported
     known = [name for name in filters_of(campaign) if name != "before"]
     form = type("Filters", (JudgementFilters,), dict.fromkeys(FILTERS.keys() - known))
-    form.base_fields["only"].choices = [("", "all"), *((name, name) for name in only_of(campaign))]  # type: ignore[attr-defined]
+    only = forms.ChoiceField(
+        required=False, choices=[("", "all"), *((each, each) for each in only_of(campaign))], label="Only"
+    )
+    form = type("Filters", (form,), {"only": only})
     columns = [
         Column("query", "Query", lambda line: line.judgement.candidate.query.text),
         Column("rank", "Candidate", lambda line: line.judgement.candidate.rank),

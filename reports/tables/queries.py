@@ -104,7 +104,7 @@ def _percent(value: float | None) -> float | None:
 QUERIES = Listing(
     "queries",
     (
-        Column("id", "Id", lambda row: row.query.query_id, is_usual=False),
+        Column("id", "Id", lambda row: row.query.query_id, by="pk", is_usual=False),
         Column("text", "Query", lambda row: row.query.text, by="text"),
         Column("split", "Split", lambda row: row.query.split, by="split", is_usual=False),
         Column("batches", "Batches", lambda row: " ".join(f"{each.batch.number}:{each.look}" for each in row.batches)),

@@ -34,7 +34,7 @@ def test_a_question_costs_no_grade_survives_an_outage_and_is_answered(place: Ins
         mara.page.goto(f"{place.address}/campaigns/asking/questions/")
         mara.page.fill("textarea", "Four of them do.")
         mara.page.get_by_role("button", name="Answer", exact=True).click()
-        expect(mara.page.locator("main")).to_contain_text("No question waits.")
+        expect(mara.page.locator("main")).to_contain_text("Nothing waits.")
         press(page, "3")
         page.evaluate(SHOWN_AGAIN)
         expect(page.locator("#answered")).to_have_text("Your lead on clip 1: Four of them do.")

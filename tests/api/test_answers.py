@@ -42,7 +42,7 @@ def test_pages_follow_one_another_whatever_is_new(leo: Membership, campaign: Cam
     for number in range(2, 6):
         make_query(campaign, str(number), f"A person does thing {number}.")
     lead = Program(leo)
-    first = lead.get(LIST, limit=2, sort="-").json()
+    first = lead.get(LIST, limit=2, sort="-id").json()
     assert [each["query_id"] for each in first["results"]] == ["5", "4"]
     make_query(campaign, "6", "A person does something else.")
     second = lead.get(first["next"].removeprefix("http://testserver")).json()

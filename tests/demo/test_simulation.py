@@ -18,7 +18,7 @@ from demo.management.commands import simulate
 from demo.simulated_annotators import Person, own_server, play, truth_from
 from jobs.models import Job
 from judging.audit import audit
-from judging.models import Assignment, Batch, Candidate, Judgement, Kind
+from judging.models import Assignment, Batch, Candidate, Kind
 from judging.pool.clips import cut_clips
 from tests.cast import by_rank, small_batches
 from tests.installation import ROOT, Installation
@@ -81,7 +81,7 @@ def test_only_the_jobs_that_bring_work_are_run_and_what_is_waited_for_is_told(
     assert Job.objects.get(kind="count").state == Job.State.WAITING
     assert batch.assignments.filter(state=Assignment.State.SUBMITTED).count() == 2
     assert "; 1 job(s) to wait for, the first: Cut clips" in err.getvalue()
-    assert int(out.getvalue().split()[0]) == Judgement.objects.count() > 0  # how many depends on who disagrees
+    assert int(out.getvalue().split()[0]) >= 12  # two judge six pairs at least; then it depends on who disagrees
 
 
 def test_nothing_to_judge_is_told(campaign: Campaign) -> None:

@@ -19,7 +19,8 @@ from campaigns.models import Campaign, Membership
 from corpus.models import Clip, Corpus
 from jobs.models import Job
 from jobs.registry import KINDS, Kind, forget_jobs_of_rows_that_are_gone
-from judging.models import Batch
+from judging.models import Batch, Query
+from judging.review.actions import prepare
 from runs.models import TrainedSystem
 from tests.cast import browser
 from tests.conftest import Case
@@ -69,7 +70,8 @@ def rows(batch: Batch, leo: Membership) -> Rows:
     let_create(leo.user)  # so that drafts have pages
     row = {"name": "prior", "system": "prior", "options": {}, "features": "i3d", "clip_seconds": 1, "depth": 1}
     system = TrainedSystem.objects.create(campaign=leo.campaign, by=leo, number=1, **row)
-    return Rows(batch, clip, leo, leo.user, leo.campaign, leo.campaign.corpus, system)
+    action = prepare(leo, "close", Query.objects.filter(pk=batch.query_id))
+    return Rows(action, batch, clip, leo, leo.user, leo.campaign, leo.campaign.corpus, system)
 
 
 Look = Callable[[Job, User], None]

@@ -19,6 +19,7 @@ from judging.models.states import Priority
 from judging.pool.queries import draw_order, set_priority
 from judging.review.frontier import frontier
 from judging.review.reviewing import review
+from judging.summaries import summarize
 from judging.work import claiming
 from releases.exports import Scope
 from tests.cast import judge_all
@@ -87,6 +88,7 @@ def fill(campaign: Campaign, truth: Truth) -> None:
         for batch in batches
         for rank, moment in enumerate(moments, 1)
     )
+    summarize(query.pk for query in queries)
     for number in range(PEOPLE):
         campaign.add_member(User.objects.create(username=f"person-{number}"), Membership.Role.ANNOTATOR)
 
