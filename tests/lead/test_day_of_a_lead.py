@@ -170,7 +170,7 @@ def pause_and_resume(day: Day, someone: Person) -> None:
     expect(someone.page.locator("section.home")).to_contain_text("Your work here is paused")
     expect(someone.page.locator("form[action$='/claim']")).to_have_count(0)
     page.goto(f"{day.campaign}/people/")
-    expect(page.locator("tbody tr", has_text=someone.name)).to_contain_text("paused")
+    expect(page.locator("tbody tr", has_text=someone.name)).to_contain_text("paused", ignore_case=True)
     page.click(f"tbody a:has-text('{someone.name}')")
     expect(page.locator("main")).to_contain_text("we talk on Monday")
     page.click("button:has-text('Resume')")
