@@ -1,8 +1,8 @@
 """A plugin of pytest: `--forks N` runs the tests in N forks of the process that has collected them.
 
 What tests import is imported once. The tests of a file stay in one fork, which has one database, one server and one
-browser for all of them. Files with servers are for the first fork alone, since each fork with one would start
-installations and a browser of its own; it waits for them most of the time, while the others have the cores.
+browser for all of them. Files with servers are for the first two forks, since each fork with one starts installations
+and a browser of its own; these wait most of the time, while the others have the cores.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 NUMBER = "REELJUDGE_TEST_PROCESS"  # its number, in the environment of each process of tests
+FORKS_WITH_SERVERS = 2
 needs_server = pytest.StashKey[bool]()  # of a test, which tests/conftest.py sets
 
 forking: Any = multiprocessing.get_context("fork")
@@ -38,7 +39,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     files = [list(items) for _, items in groupby(session.items, lambda item: item.path)]
     with_servers = Queue([tests for tests in files if any(needs_server in test.stash for test in tests)])
     others = Queue([tests for tests in files if not any(needs_server in test.stash for test in tests)])
-    forks = [Fork(session, each, [others] if each else [with_servers, others]) for each in range(number)]
+    both = [with_servers, others]
+    forks = [Fork(session, each, both if each < FORKS_WITH_SERVERS else [others]) for each in range(number)]
     try:
         _listen(session, {fork.reports: fork for fork in forks})
     finally:

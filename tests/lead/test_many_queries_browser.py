@@ -61,18 +61,22 @@ def which_are_worst(page: Page, campaign: str) -> None:
     page.check("[name=discarded]")
     page.check("[name=column][value=similarity]")
     page.click(".choosing >> text=Show")
+    expect(page.locator(".choosing")).to_have_count(0)
     found = listed(page)
     assert 0 < found < QUERIES
     expect(page.locator(".chip")).to_have_count(3)
     page.click("th >> text=Contested")
+    expect(page.locator("th[aria-sort=descending]")).to_have_text("Contested")
     shares = [int(each.split()[0]) for each in page.locator("td[data-label=Contested]").all_inner_texts()]
     assert shares == sorted(shares, reverse=True)
     assert min(shares) >= 30
     page.click("text=Save this view")
     page.fill("[name=name]", "Worst")
     page.click(".views >> text=Save >> nth=-1")
+    expect(page.locator(".view")).to_contain_text("Worst")
     page.goto(f"{campaign}/")
     page.click(".view >> text=Worst")
+    expect(page.locator("th[aria-sort=descending]")).to_have_text("Contested")
     assert listed(page) == found
     assert [int(each.split()[0]) for each in page.locator("td[data-label=Contested]").all_inner_texts()] == shares
     for name in ("j", "j", "x"):
@@ -94,10 +98,12 @@ def done_to_many_and_undone(server: Installation, page: Page, campaign: str) -> 
     expect(page.locator("main")).to_contain_text("Chosen: State: To review")
     page.click("button.primary")
     expect(page.locator("text=Undo all of it")).to_be_visible(timeout=600_000)
-    expect(page.locator("dl")).to_contain_text(re.compile(rf"followed\s*{waiting:,}", re.IGNORECASE))
+    numbers = [int(each.replace(",", "")) for each in page.locator("dd").all_inner_texts()]
+    assert sum(numbers) == waiting  # some are left: flagged pairs wait for a word first
     assert server.shell(CLOSED) != before
     page.click("text=Undo all of it")
-    expect(page.locator("dl")).to_contain_text(re.compile(rf"Undone\s*{waiting:,}"), timeout=600_000)
+    undone = re.compile(rf"Undone\s*{numbers[0]:,}")
+    expect(page.locator("dl")).to_contain_text(undone, timeout=600_000)
     assert server.shell(CLOSED) == before
     page.goto(f"{campaign}/?show=review")
     assert listed(page) == waiting
