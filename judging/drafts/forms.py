@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 
 from base.text import abbreviated, storable
 from campaigns.access import corpora_open_to
-from campaigns.models import Campaign, Draft, Membership
+from campaigns.models import Campaign, Draft, Membership, Upload
 from campaigns.pages import Lines
 from campaigns.settings import COLUMNS, SECTIONS
 from corpus.importers.formats import FORMATS
@@ -48,13 +50,8 @@ class ReadingForm(forms.Form):
         self.importer = FORMATS.get(self.reading.format)
         kinds = self.importer.kinds if self.importer else ()
         fields["kind"].widget.choices = [("", f"the usual ones: {kinds[0]}" if kinds else ""), *((k, k) for k in kinds)]
-        for name, what in FIELDS.items():
-            column = forms.CharField(
-                max_length=200,
-                required=False,
-                label=name.capitalize(),
-                help_text=f"{what}."[:1].upper() + f"{what}."[1:],
-            )
+        for name in FIELDS:
+            column = forms.CharField(max_length=200, required=False, label=name.capitalize())
             column.widget = forms.Select(choices=[("", "–"), *((each, each) for each in self.reading.names)])
             fields[f"column_{name}"] = column
 
@@ -63,6 +60,11 @@ class ReadingForm(forms.Form):
         """The fields for columns, if the format has such and the file tells their names."""
         asks = self.importer and self.importer.takes_columns and self.reading.names
         return [self[f"column_{name}"] for name in FIELDS] if asks else []
+
+    def asks(self, upload: Upload) -> str:
+        """Return what changes when the form asks for something else, or for another file."""
+        seen = [upload.token, self.reading.recognised, self.reading.format, self.reading.names]
+        return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:16]
 
     @property
     def kind_field(self) -> forms.BoundField | None:

@@ -83,7 +83,8 @@ def corpus(request: HttpRequest, token: str) -> HttpResponse:
 def _corpus_form(request: HttpRequest, draft: Draft, data: QueryDict | None = None) -> CorpusForm:
     found = last_reading(draft, MOMENTS)
     initial = how_it_is_read(draft, found)
-    if written := (request.POST or request.GET).get("corpus_name"):  # and not saved yet
+    initial["proposed"], given = initial["corpus_name"], request.POST or request.GET
+    if (written := given.get("corpus_name")) and written != given.get("proposed"):  # and not saved yet
         initial["corpus_name"] = written[:100]
     return CorpusForm(draft.owner, data, initial=initial, reading=found)
 
@@ -98,7 +99,8 @@ def _read(draft: Draft, purpose: str, form: CorpusForm | None = None) -> dict[st
         "form": form,
         "found": found,
         "jobs": [] if found else jobs,
-        "file": draft.upload_for(purpose),
+        "file": (upload := draft.upload_for(purpose)),
+        "asks": form.asks(upload) if form and upload else "",
         "address": reverse("draft-reading", args=[draft.token, purpose]),
     }
 
@@ -119,7 +121,8 @@ def reading(request: HttpRequest, token: str, purpose: str) -> HttpResponse:
         if not any(job.has_failed for job in read["jobs"]):
             return render(request, "parts/progress.html", about)
     answer = render(request, "lead/drafts/_reading.html", {"draft": draft, "read": read})
-    answer["HX-Retarget"] = "#reading"
+    is_same = read["asks"] and (request.POST or request.GET).get("asks") == read["asks"]
+    answer["HX-Retarget"] = answer["HX-Reselect"] = "#found" if is_same else "#reading"  # fields in use stay
     return answer
 
 
