@@ -94,11 +94,11 @@ def _keep(upload: Upload, read: Callable[..., None], found: Reading, report: Rep
                 number = re.match(r"line (\d+)", where)
                 line = int(number[1]) if number else None
                 words = printable(f"{where}: {message}" if where and not number else message)
-                told = [line, excerpts.text(line) if line else "", words]
+                row = [line, excerpts.text(line) if line else "", words]
                 if found.wrong <= MOST_KEPT:
-                    out.write(json.dumps(told) + "\n")
+                    out.write(json.dumps(row) + "\n")
                 if found.wrong <= LISTED:
-                    found.problems.append(dict(zip(HEADER[2:], told, strict=True)))
+                    found.problems.append(dict(zip(HEADER[2:], row, strict=True)))
 
             read(upload, found, fault, report)
         os.replace(beside, faults)
@@ -250,7 +250,7 @@ def _all_problems(draft: Draft) -> Iterator[tuple[object, ...]]:
         upload, found = draft.upload_for(purpose), reading_of(draft, purpose)
         if upload and found and found.wrong:
             read.add(step)
-            yield from (_row(step, upload.name, *told) for told in _kept(upload))
+            yield from (_row(step, upload.name, *fault) for fault in _kept(upload))
             if found.wrong > MOST_KEPT:
                 yield _row(step, upload.name, None, "", f"and {found.wrong - MOST_KEPT:,} more problems")
     for problem in draft.problems:
