@@ -17,6 +17,7 @@ import shutil
 import time
 from collections.abc import Callable, Collection
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -184,10 +185,19 @@ def read_whole(upload: Upload) -> str:
 
 
 def remove(upload: ArrivingFile) -> None:
-    """Delete the row of an upload with its file. The file stays if the caller's transaction does not succeed."""
-    path = upload.path
+    """Delete the row of an upload with its file, and what was found in it.
+
+    Both stay if the caller's transaction does not succeed.
+    """
+    paths = [upload.path, *found_in(upload)]
     upload.delete()
-    transaction.on_commit(lambda: path.unlink(missing_ok=True))
+    for path in paths:
+        transaction.on_commit(partial(path.unlink, missing_ok=True))
+
+
+def found_in(upload: ArrivingFile) -> tuple[Path, Path]:
+    """Return where a summary of what reading the file found is kept, and where all that is wrong with it."""
+    return upload.path.with_name(f"{upload.token}.reading"), upload.path.with_name(f"{upload.token}.faults")
 
 
 def remove_draft(draft: Draft) -> None:

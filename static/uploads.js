@@ -87,6 +87,7 @@ document.querySelectorAll(".uploads").forEach((section) => {
     const upload = form.querySelector("[name=films][value=upload]");
     if (upload && section.dataset.purpose === "film") upload.checked = true;
     [input.value, input.disabled, busy] = ["", false, false];
+    section.dispatchEvent(new CustomEvent("arrived", { bubbles: true })); // the page asks what is in the file
     form.querySelector("button.primary").disabled = false;
   });
   window.addEventListener("beforeunload", (event) => busy && event.preventDefault());

@@ -145,6 +145,8 @@ MATRIX = {
     # Nobody of this cast may create campaigns; tests.lead.drafts has those who may, and other people's drafts.
     "drafts": ("GET", 302, 404, 404, 404, 404, 404),
     "draft-corpus": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-reading": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-problems": ("GET", 302, 404, 404, 404, 404, 404),
     "draft-films": ("GET", 302, 404, 404, 404, 404, 404),
     "draft-plan": ("GET", 302, 404, 404, 404, 404, 404),
     "draft-queries": ("GET", 302, 404, 404, 404, 404, 404),
@@ -474,6 +476,8 @@ MATRIX = {
     # As on the pages: nobody of this cast may create campaigns. tests/api/test_drafts.py has those who may.
     "api-drafts": ("GET", 401, 404, 404, 404, 404, 404),
     "api-draft": ("GET", 401, 404, 404, 404, 404, 404),
+    "api-draft-reading": ("GET", 401, 404, 404, 404, 404, 404),
+    "api-draft-problems": ("GET", 401, 404, 404, 404, 404, 404),
     "api-draft-check": ("POST", 401, 404, 404, 404, 404, 404),
     "api-draft-store": ("POST", 401, 404, 404, 404, 404, 404),
     "api-draft-plan": ("GET", 401, 404, 404, 404, 404, 404),
@@ -512,6 +516,7 @@ ALSO = {
     "api-practised": ("PUT", 401, 404, 200, 404, 404, 404),
     "drafts": ("POST", 302, 404, 404, 404, 404, 404),
     "draft-corpus": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-reading": ("POST", 302, 404, 404, 404, 404, 404),
     "draft-films": ("POST", 302, 404, 404, 404, 404, 404),
     "draft-queries": ("POST", 302, 404, 404, 404, 404, 404),
     "draft-settings": ("POST", 302, 404, 404, 404, 404, 404),
@@ -1023,6 +1028,8 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
     "submit": lambda held: [held.token],
     "resume": lambda held: [held.token],
     "draft-corpus": lambda held: [draft(held).token],
+    "draft-reading": lambda held: [draft(held).token, "moments"],
+    "draft-problems": lambda held: [draft(held).token],
     "draft-films": lambda held: [draft(held).token],
     "draft-plan": lambda held: [draft(held).token],
     "draft-queries": lambda held: [draft(held).token],
@@ -1073,6 +1080,7 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
     "api-caption-accept": lambda held: [held.annotator.campaign.corpus_id, waiting_caption(held)],
     **dict.fromkeys(
         (
+            *("api-draft-reading", "api-draft-problems"),
             *("api-draft", "api-draft-check", "api-draft-store", "api-draft-plan", "api-draft-draw", "api-draft-make"),
             "api-uploads",
         ),

@@ -61,7 +61,7 @@ NO_PAGES |= {
 }
 NO_PAGES |= {"mfa_reauthenticate", "mfa_reauthenticate_webauthn", "mfa_deactivate_totp", "mfa_remove_webauthn"}
 NO_PAGES |= {"mfa_view_recovery_codes", "account_reset_password_from_key", "account_confirm_email"}
-NO_PAGES |= {"first-link", "first-account", "draft-progress", "upload"}
+NO_PAGES |= {"first-link", "first-account", "draft-progress", "draft-reading", "draft-problems", "upload"}
 NO_PAGES |= {name for name in MATRIX if name.startswith("api-")}
 NO_PAGES |= {"run-file", "run-progress", "run-piece", "run-scatter", "leaderboard-file", "believe-file"}
 NO_PAGES |= {"manifest", "service-worker", "system-curves", "predictor-progress", "predictor-grades", "predictor-piece"}
@@ -136,6 +136,10 @@ draft = Draft.objects.create(owner=mina, corpus_name="own", format="csv")
 store_text(draft, "queries", "pasted.txt", "A person sits down.")
 begin(draft, "film", "a.mp4", 1000)
 draft.change(findings={})
+text = "Film,from,to,caption,length\\nhome,1,2,A person sits.,9\\nhome,3,2,Backwards.,9\\n"
+store_text(draft, "moments", "moments.csv", text)
+from judging.drafts.reading import read_files
+read_files(draft, lambda done, total, message="": None)
 Draft.objects.update(findings={"problems": ["moments.csv: line 3: end"], "notes": [], "counts": {}, "more": 0})
 """
 RUNS = """

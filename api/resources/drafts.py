@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from django.forms import BaseForm, Field, FloatField, IntegerField
+from django.http import StreamingHttpResponse
 from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -23,10 +24,12 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Draft, Membership, Upload
 from campaigns.uploads import begin, remove_draft
 from corpus.importers.formats import FORMATS
+from corpus.importers.rows import FIELDS
 from judging import access
 from judging.drafts import changes as steps
-from judging.drafts import forms
+from judging.drafts import forms, reading
 from judging.drafts.builder import marks
+from judging.drafts.reading import Reading
 from judging.drafts.sources import draw_queries, store_corpus
 from metrics.analysis.planning import Plan, Spread
 from retrieval.rewriting.counting import counted, ready_in
@@ -60,16 +63,53 @@ class NewUpload(Body):
     size = Whole(min_value=1, max_value=LARGEST_FILE, help_text="bytes")
 
 
+OF_FIELDS = {name: Text(required=False, max_length=200, help_text=f"holds {what}") for name, what in FIELDS.items()}
+Columns = shape("Columns", Body, **OF_FIELDS)
+
+
 class CorpusStep(Body):
     """A corpus that is there, by its id; or a new one, and how its file is read."""
 
     of = forms.CorpusForm, "corpus corpus_name format kind"
     corpus = Whole(required=False, allow_null=True, min_value=1, max_value=10**18 - 1)
-    format = Choice(choices=list(FORMATS), required=False)
-    columns = serializers.DictField(child=Text(max_length=100), required=False)
+    format = Choice(choices=list(FORMATS), required=False, allow_blank=True, help_text="empty: as recognised")
+    columns = Columns(required=False, help_text="of a csv or jsonl; empty: those that are proposed")
     text = Text(
         required=False, max_length=forms.LONGEST_PASTE, trim_whitespace=False, help_text="its lines, in place of a file"
     )
+
+
+class FaultShape(Shape):
+    line = serializers.IntegerField(allow_null=True, help_text="its number; null: of the whole file, or of an entry")
+    text = serializers.CharField(allow_blank=True, help_text="how the line begins")
+    problem = serializers.CharField(help_text="what is wrong with it, and what was expected")
+
+
+class ReadingShape(Shape):
+    """What was found in a file."""
+
+    of = Reading, "recognised format names columns first counts wrong"
+    helps = {
+        "recognised": "the format that the file seems to have; empty if none, or of queries",
+        "format": "the one that it was read in",
+        "wrong": "how many problems there are",
+    }
+    names = serializers.ListField(child=serializers.CharField(), help_text="of the file's columns or keys")
+    columns = serializers.DictField(child=serializers.CharField(), help_text="that are proposed for the fields")
+    first = serializers.ListField(
+        child=serializers.ListField(), help_text="the first ten: video, start, end and caption; or a query"
+    )
+    counts = serializers.DictField(child=serializers.IntegerField(), help_text="videos and moments, or queries")
+    problems = FaultShape(many=True, help_text="the first ten of them")
+
+
+class ReadingsShape(Shape):
+    """What was found in a draft's files; null where there is none, or it is still being read."""
+
+    moments = ReadingShape(allow_null=True)
+    queries = ReadingShape(allow_null=True)
+    corpus_name = serializers.CharField(allow_blank=True, help_text="a free name that is proposed for the new corpus")
+    name = serializers.CharField(allow_blank=True, help_text="a free name that is proposed for the campaign")
 
 
 class FilmsStep(Body):
@@ -108,10 +148,9 @@ class Changes(Body):
 
 
 def _corpus(draft: Draft, data: dict[str, Any]) -> forms.CorpusForm:
-    columns = data.get("columns", draft.columns)
-    lines = "".join(f"{name} = {column}\n" for name, column in columns.items())
+    columns = {f"column_{name}": column for name, column in data.get("columns", draft.columns).items()}
     present = {name: getattr(draft, name) for name in ("corpus_name", "format", "kind")}
-    return forms.CorpusForm(draft.owner, present | data | {"columns": lines, "pasted": data.get("text", "")})
+    return forms.CorpusForm(draft.owner, present | data | columns | {"pasted": data.get("text", "")})
 
 
 def _queries(draft: Draft, data: dict[str, Any]) -> forms.QueriesForm:
@@ -199,6 +238,23 @@ def _change(request: Request, draft: Draft, data: dict[str, Any]) -> None:
         raise Unfit(faults)
     for step, form in filled.items():
         steps.CHANGES[step](draft, form)
+
+
+class DraftReading(Resource, at="drafts/<slug:token>/reading", name="draft-reading"):
+    @reads(ReadingsShape)
+    def get(self, token: str) -> Any:
+        """What was found in the draft's files, and the names that are proposed."""
+        draft = access.draft(self.request, token)
+        names = {"corpus_name": reading.proposed_corpus_name(draft), "name": reading.proposed_name(draft)}
+        return {purpose: reading.reading_of(draft, purpose) for purpose in reading.READERS} | names
+
+
+class DraftProblems(Resource, at="drafts/<slug:token>/problems", name="draft-problems"):
+    @reads(("text/csv",))
+    def get(self, token: str) -> Any:
+        """All that is wrong with the draft: the step, the file, the line, its text, and what was expected."""
+        lines = reading.problems_csv(access.draft(self.request, token))
+        return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
 
 
 class CheckDraft(Resource, at="drafts/<slug:token>/check", name="draft-check"):
@@ -291,7 +347,9 @@ class OneUpload(Resource, at="drafts/<slug:token>/files/<slug:file>", name="uplo
     @changes(FileShape, PIECE, STORES)
     def patch(self, token: str, file: str) -> Any:
         """Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere."""
-        return take(self.request, partial(access.upload, self.request, token, file))
+        answer = take(self.request, partial(access.upload, self.request, token, file))
+        reading.ask_to_read(access.draft(self.request, token))
+        return answer
 
     @changes()
     def delete(self, token: str, file: str) -> Any:

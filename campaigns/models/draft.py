@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import models
@@ -23,6 +24,14 @@ TEXTS = {".json", ".jsonl", ".csv", ".tsv", ".txt"}
 def token() -> str:
     """Return a name for a folder or a file that nobody can guess."""
     return secrets.token_hex(16)
+
+
+class FoundProblem(NamedTuple):
+    """What a check found wrong, the step where it is mended, and the text of the line that is wrong, if it is one."""
+
+    words: str
+    step: str
+    text: str
 
 
 class DraftQuerySet(models.QuerySet["Draft"]):
@@ -81,6 +90,13 @@ class Draft(models.Model):
     def is_ready(self) -> bool:
         """Whether the last check found nothing wrong, and nothing has changed since."""
         return bool(self.findings) and not self.findings["problems"]
+
+    @property
+    def problems(self) -> list[FoundProblem]:
+        """What the last check found wrong, as far as it is listed."""
+        words = self.findings.get("problems", [])
+        places = self.findings.get("places", [["", ""]] * len(words))
+        return [FoundProblem(each, *place) for each, place in zip(words, places, strict=True)]
 
     @property
     def files(self) -> models.QuerySet[Upload]:

@@ -45,6 +45,7 @@ class Checker:
     stored: the durations of the corpus's videos, in seconds, by their names. `lengths` has those of new videos.
     measured: returns the length of a video's film, or None if there is no film.
     sign: is called with the number of rows from time to time.
+    faulty: is called with each problem; the report lists the first of them.
     """
 
     def __init__(
@@ -54,11 +55,12 @@ class Checker:
         stored: MutableMapping[str, float],
         measured: Callable[[str], float | None] = lambda video: None,
         sign: Callable[[int], None] = lambda rows: None,
+        faulty: Callable[[Problem], None] = lambda problem: None,
     ) -> None:
         self.source, self.importer, self.stored = source, importer, stored
         self.measured, self.sign = measured, sign
         self.lengths: dict[str, float] = {}
-        self.report, self.prints = Report(lengths=ChainMap(self.lengths, stored)), Fingerprints()
+        self.report, self.prints = Report(lengths=ChainMap(self.lengths, stored), faulty=faulty), Fingerprints()
         self.videos: set[str] = set()
         self._measured: dict[str, float | None] = {}
         self._unknown: set[str] = set()  # videos without a duration

@@ -50,6 +50,7 @@ class Report:
     moments_added: int = 0
     replaced: int = 0  # changed moments that took the place of stored ones
     with_media: int = 0  # videos of the corpus
+    faulty: Callable[[Problem], None] = lambda problem: None  # is called with each of the problems
 
     @property
     def is_fine(self) -> bool:
@@ -64,6 +65,7 @@ class Report:
 
     def add_problem(self, problem: Problem) -> None:
         self.wrong += 1
+        self.faulty(problem)
         if len(self.problems) < BadLines.MOST_PROBLEMS:
             self.problems.append(problem)
 

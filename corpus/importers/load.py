@@ -6,10 +6,8 @@ could renew the lease of a job meanwhile. So a new corpus can be stored where no
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace as replace_in
 from itertools import islice
 
 from django.db import transaction
@@ -25,10 +23,9 @@ from corpus.importers.lengths import Measured, film_lengths, lengths_in
 from corpus.importers.rows import Row
 from corpus.models import Corpus, Moment, Video
 
-__all__ = ["Report", "Source", "first_look", "load", "preview"]
+__all__ = ["Report", "Source", "load", "preview"]
 
 CHUNK = 2000  # rows in memory at a time
-BEGINNING = 1000  # rows of a file, for a first look
 Sign = Callable[[int], None]
 UNFINISHED = "unfinished "  # with the key, the name of a corpus that is not whole
 AT_A_TIME = 2000  # rows in one transaction
@@ -54,21 +51,6 @@ def preview(source: Source, name: str = "", sign: Sign = lambda rows: None) -> R
     except CorpusError as fault:
         return _refused(source, fault)
     compare(Stored(corpus), checker.prints, checker.report)
-    return checker.report
-
-
-def first_look(source: Source) -> Report:
-    """Read and check the beginning of a source, so that a wrong file, format or column is told at once. Durations that
-    only the films tell are taken for granted, because the films may come later.
-    """
-    try:
-        importer = importer_of(source)
-        head = replace_in(importer, read=lambda file, choice: islice(importer.read(file, choice), BEGINNING))
-        checker = Checker(source, head, {}, measured=lambda video: math.inf)
-        for _ in checker.rows():
-            pass
-    except CorpusError as fault:
-        return _refused(source, fault)
     return checker.report
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from corpus.importers.load import forget, preview, reveal, unfinished
 from corpus.models import Corpus
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
+from judging.drafts.reading import with_texts
 from judging.drafts.sources import (
     corpus_of,
     faults_of_films,
@@ -42,6 +43,7 @@ from judging.pool.ranking import rank_candidates
 from judging.pool.selection import Selection, store
 
 DRAWN = "The drawn queries"
+OF_PART = {"The settings": "settings", "The people": "people"}  # the steps of what `build` makes, if not of queries
 MOST_SHOWN = 100  # problems and notes of each check
 Step = Callable[[str], AbstractContextManager[object]]
 
@@ -51,18 +53,29 @@ class Findings:
     """What a check found: what hinders the campaign, what its lead should know, and how much there is of what."""
 
     problems: list[str] = field(default_factory=list)
+    places: list[tuple[str, str]] = field(default_factory=list)  # of each: its step, and the text of its line
     notes: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     more: int = 0  # problems that are not listed
     drawn: dict[str, Any] = field(default_factory=dict)  # as `judging.drafts.sources.summary_of`
 
+    def add(self, step: str, *problems: str) -> None:
+        """Add problems that are mended in a step; without one, in none of them."""
+        self.problems += problems
+        self.places += [(step, "")] * len(problems)
+
     def stored(self) -> dict[str, Any]:
-        """Return them for the draft's row, the first hundred of each list."""
-        hidden = max(0, len(self.problems) - MOST_SHOWN)
+        """Return them for the draft's row: the first hundred notes, and the first hundred problems of each step."""
+        counts, kept = Counter[str](), list[int]()
+        for number, (step, _) in enumerate(self.places):
+            counts[step] += 1
+            if counts[step] <= MOST_SHOWN:
+                kept.append(number)
         return asdict(self) | {
-            "problems": self.problems[:MOST_SHOWN],
+            "problems": [self.problems[number] for number in kept],
+            "places": [self.places[number] for number in kept],
             "notes": self.notes[:MOST_SHOWN],
-            "more": self.more + hidden,
+            "more": self.more + len(self.problems) - len(kept),
         }
 
 
@@ -85,12 +98,13 @@ def check_draft(draft: Draft, report: Report) -> None:
     found, selection = Findings(), None
     if draft.is_new_corpus:
         _preview(draft, found, report)
-    with _collecting(found, DRAWN):
+    with _collecting(found, "queries", DRAWN):
         report(0, 0, "drawing queries")
         found.drawn = summary_of(selection) if (selection := selection_of(draft)) else {}
     with transaction.atomic():
         _build(draft, found, draft.corpus, selection)
         transaction.set_rollback(True)
+    found.places = with_texts(draft, found.problems, found.places)
     with transaction.atomic():
         now = locked(Draft.objects.filter(pk=draft.pk)).get()
         if marks(now) == seen:  # else somebody changed it meanwhile, and it has to be checked again
@@ -100,19 +114,19 @@ def check_draft(draft: Draft, report: Report) -> None:
 def _preview(draft: Draft, found: Findings, report: Report) -> None:
     """Read and check the files of a new corpus, and look at its films."""
     if Corpus.objects.filter(name=draft.corpus_name).exists():
-        found.problems.append(f"The corpus: {draft.corpus_name} exists already; choose it, or another name")
-    found.problems += partial_films(draft)
+        found.add("corpus", f"The corpus: {draft.corpus_name} exists already; choose it, or another name")
+    found.add("films", *partial_films(draft))
     upload = draft.upload_for(Upload.Purpose.MOMENTS)
     what = upload.name if upload else "The corpus"
-    with _collecting(found, what):
+    with _collecting(found, "corpus", what):
         source = source_of(draft)
         seen = preview(source, sign=lambda rows: report(0, 0, f"reading {what}: {rows:,} moments so far"))
-        found.problems += [f"{what}: {str(each).replace(f'{each.file}: ', '')}" for each in seen.problems]
+        found.add("corpus", *(f"{what}: {str(each).replace(f'{each.file}: ', '')}" for each in seen.problems))
         found.more += seen.wrong - len(seen.problems)
         found.notes += seen.hints
         found.counts |= {"moments": seen.new, "videos": seen.videos}
         if not seen.wrong and not seen.rows:
-            found.problems.append(f"{what}: holds no moments{f' of type {draft.kind}' if draft.kind else ''}")
+            found.add("corpus", f"{what}: holds no moments{f' of type {draft.kind}' if draft.kind else ''}")
         elif not seen.wrong:
             found.notes += _notes(seen)
             found.notes += faults_of_films(source, report)
@@ -180,12 +194,14 @@ def _build(draft: Draft, found: Findings, corpus: Corpus | None, selection: Sele
     """Store the campaign in the caller's transaction, and collect what is wrong. If anything is, nothing may stay."""
     owner = User.objects.get(pk=draft.owner_id)
     if not may_create_campaigns(owner):
-        found.problems.append(f"{owner.get_username()} may no longer create campaigns")
+        found.add("", f"{owner.get_username()} may no longer create campaigns")
     if corpus is None:  # a stand-in, so that the rest is checked too
         corpus = Corpus.objects.create(name=token())
     elif draft.corpus_id and not corpora_open_to(owner).filter(pk=draft.corpus_id).exists():
-        found.problems.append("The corpus: you annotate a campaign over it, and must not see what its leads see")
-    built = build(_plan(draft, owner, selection), corpus, partial(_collecting, found))
+        found.add("corpus", "The corpus: you annotate a campaign over it, and must not see what its leads see")
+    built = build(
+        _plan(draft, owner, selection), corpus, lambda what: _collecting(found, OF_PART.get(what, "queries"), what)
+    )
     found.counts["queries"] = built.drawn + built.added
     if built.merged:
         found.notes.append(f"Queries with the text of another one, which become one with it: {built.merged:,}.")
@@ -219,17 +235,17 @@ def _queries(draft: Draft) -> Iterator[Path]:
 
 
 @contextmanager
-def _collecting(found: Findings, what: str) -> Iterator[None]:
-    """Collect what goes wrong inside."""
+def _collecting(found: Findings, step: str, what: str) -> Iterator[None]:
+    """Collect what goes wrong inside, and is mended in a step."""
     try:
         yield
     except BadLines as fault:
-        found.problems += [f"{what}: {each}" for each in fault.problems]
+        found.add(step, *(f"{what}: {each}" for each in fault.problems))
         found.more += fault.wrong - len(fault.problems)
     except ValidationError as fault:
-        found.problems += [f"{what}, {name}: {' '.join(words)}" for name, words in fault.message_dict.items()]
+        found.add(step, *(f"{what}, {name}: {' '.join(words)}" for name, words in fault.message_dict.items()))
     except (CorpusError, ReeljudgeError) as fault:
-        found.problems += [f"{what}: {printable(line)}" for line in str(fault).splitlines()]
+        found.add(step, *(f"{what}: {printable(line)}" for line in str(fault).splitlines()))
 
 
 @each_hour

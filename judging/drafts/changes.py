@@ -15,10 +15,11 @@ from campaigns.uploads import refuse_if_kept, remove, store_text
 from jobs.models import Job
 from jobs.registry import Kind
 from judging.drafts.builder import check_draft, is_being_stored, make_campaign
-from judging.drafts.forms import CorpusForm, FilmsForm, QueriesForm
+from judging.drafts.forms import CorpusForm, FilmsForm, QueriesForm, ReadingForm
+from judging.drafts.reading import PASTED, ask_to_read, read_files
 from judging.drafts.sources import draw_queries, store_corpus
 
-KINDS = (check_draft, make_campaign, store_corpus, draw_queries)  # of a draft's jobs
+KINDS = (check_draft, make_campaign, store_corpus, draw_queries, read_files)  # of a draft's jobs
 MOST_DRAFTS = 50  # of one person at a time
 
 
@@ -34,10 +35,16 @@ def change_corpus(draft: Draft, form: CorpusForm) -> None:
     if data["corpus"]:
         draft.change(corpus=data["corpus"])
         return
-    names = ("corpus_name", "format", "kind")
-    draft.change(corpus=None, columns=data["columns"], **{name: data[name] for name in names})
+    draft.change(corpus=None, corpus_name=data["corpus_name"])
     if data["pasted"]:
-        store_text(draft, Upload.Purpose.MOMENTS, "pasted.txt", data["pasted"])
+        store_text(draft, Upload.Purpose.MOMENTS, PASTED, data["pasted"])
+    change_reading(draft, form)
+
+
+def change_reading(draft: Draft, form: ReadingForm) -> None:
+    """Store how the file of moments is read, and have it read so."""
+    draft.change(**{name: form.cleaned_data[name] for name in ("format", "kind", "columns")})
+    ask_to_read(draft)
 
 
 def change_films(draft: Draft, form: FilmsForm) -> None:
@@ -59,7 +66,8 @@ def root_and_below(draft: Draft) -> tuple[str, str]:
 def change_queries(draft: Draft, form: QueriesForm) -> None:
     draft.change(split=form.cleaned_data["split"], selection=form.selection)
     if form.cleaned_data["pasted"]:
-        store_text(draft, Upload.Purpose.QUERIES, "pasted.txt", form.cleaned_data["pasted"])
+        store_text(draft, Upload.Purpose.QUERIES, PASTED, form.cleaned_data["pasted"])
+    ask_to_read(draft)
 
 
 CHANGES: dict[str, Callable[[Draft, Any], None]] = {
@@ -109,3 +117,4 @@ def remove_file(upload: Upload) -> None:
     refuse_if_kept(upload.draft, upload.purpose)
     upload.draft.change()
     remove(upload)
+    ask_to_read(upload.draft)

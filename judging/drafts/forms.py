@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,13 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 
 from base.text import abbreviated, storable
 from campaigns.access import corpora_open_to
-from campaigns.models import Campaign, Draft, Membership
+from campaigns.models import Campaign, Draft, Membership, Upload
 from campaigns.pages import Lines
 from campaigns.settings import COLUMNS, SECTIONS
 from corpus.importers.formats import FORMATS
 from corpus.importers.rows import FIELDS
 from corpus.models import Corpus
+from judging.drafts.reading import Reading, proposed_corpus_name
 from judging.pool.queries import LONGEST_SPLIT
 from judging.pool.selection import LARGEST_SEED, Counts
 from judging.settings import SettingsForm
@@ -30,7 +33,66 @@ MOST_DRAWN = 1_000_000  # queries
 OF_A_SELECTION = ("draws", "validation", "test", "seed", "strata")  # fields
 
 
-class CorpusForm(forms.Form):
+class ReadingForm(forms.Form):
+    """How the file of moments is read. What is left empty is as the file looks."""
+
+    format = forms.ChoiceField(required=False, label="Format of the file")
+    kind = forms.CharField(max_length=20, required=False, label="Descriptions", widget=forms.Select)
+
+    def __init__(self, *arguments: Any, reading: Reading | None = None, **options: Any) -> None:
+        """`reading` is what was found in the file, if it was read."""
+        super().__init__(*arguments, **options)
+        fields: dict[str, Any] = self.fields
+        self.reading = reading or Reading()
+        seems = FORMATS.get(self.reading.recognised)
+        usual = f"As recognised: {seems.title}" if seems else "As recognised"
+        fields["format"].choices = [("", usual), *((each.name, each.title) for each in FORMATS.values())]
+        self.importer = FORMATS.get(self.reading.format)
+        kinds = self.importer.kinds if self.importer else ()
+        fields["kind"].widget.choices = [("", f"the usual ones: {kinds[0]}" if kinds else ""), *((k, k) for k in kinds)]
+        for name in FIELDS:
+            column = forms.CharField(max_length=200, required=False, label=name.capitalize())
+            column.widget = forms.Select(choices=[("", "–"), *((each, each) for each in self.reading.names)])
+            fields[f"column_{name}"] = column
+
+    @property
+    def column_fields(self) -> list[forms.BoundField]:
+        """The fields for columns, if the format has such and the file tells their names."""
+        asks = self.importer and self.importer.takes_columns and self.reading.names
+        return [self[f"column_{name}"] for name in FIELDS] if asks else []
+
+    def asks(self, upload: Upload) -> str:
+        """Return what changes when the form asks for something else, or for another file."""
+        seen = [upload.token, self.reading.recognised, self.reading.format, self.reading.names]
+        return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:16]
+
+    @property
+    def kind_field(self) -> forms.BoundField | None:
+        return self["kind"] if self.importer and self.importer.kinds else None
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        columns = {name: column for name in FIELDS if (column := data.get(f"column_{name}"))}
+        data["columns"] = {} if columns == self.reading.columns else columns
+        chosen = FORMATS.get(data.get("format") or self.reading.recognised)
+        if data.get("kind") and chosen and not chosen.kinds:
+            data["kind"] = ""
+        elif data.get("kind") and chosen and data["kind"] not in chosen.kinds:
+            self.add_error("kind", f"{data['kind']}; expected one of {', '.join(chosen.kinds)}.")
+        if chosen and not chosen.takes_columns:
+            data["columns"] = {}
+        return data
+
+
+def how_it_is_read(draft: Draft, reading: Reading | None) -> dict[str, Any]:
+    """Return what the fields say at first: what the draft says, or what is proposed."""
+    columns = draft.columns or (reading.columns if reading else {})
+    about = {"corpus": draft.corpus_id, "corpus_name": draft.corpus_name or proposed_corpus_name(draft)}
+    about |= {"format": draft.format, "kind": draft.kind}
+    return about | {f"column_{name}": column for name, column in columns.items()}
+
+
+class CorpusForm(ReadingForm):
     """Which corpus: one that is there, or a new one and how its file is read."""
 
     corpus = forms.ModelChoiceField(
@@ -38,14 +100,6 @@ class CorpusForm(forms.Form):
     )
     corpus_name = forms.CharField(
         max_length=100, required=False, label="Name of the new corpus", help_text="For example charades."
-    )
-    format = forms.ChoiceField(required=False, label="Format of the file")
-    kind = forms.CharField(max_length=20, required=False, label="Only descriptions of the type")
-    columns = Lines(
-        max_length=2000,
-        required=False,
-        label="Columns",
-        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
     )
     pasted = Lines(
         max_length=LONGEST_PASTE,
@@ -60,25 +114,6 @@ class CorpusForm(forms.Form):
         super().__init__(*arguments, **options)
         fields: dict[str, Any] = self.fields
         fields["corpus"].queryset = corpora_open_to(user)
-        known = list(FORMATS.values())
-        fields["format"].choices = [(each.name, each.title) for each in known]
-        kinds = "; ".join(f"{each.title}: {', '.join(each.kinds)}" for each in known if each.kinds)
-        fields["kind"].help_text = f"Empty: the default. {kinds}."
-        fields["columns"].help_text = (
-            f"Only if the columns of the file have other names than {', '.join(FIELDS)}. One a line, as in "
-            "“description = Sentence”."
-        )
-
-    def clean_columns(self) -> dict[str, str]:
-        found = {}
-        for number, line in enumerate(self.cleaned_data["columns"].splitlines(), 1):
-            name, equals, column = (part.strip() for part in line.partition("="))
-            if not line.strip():
-                continue
-            if name not in FIELDS or not equals or not column:
-                raise ValidationError(f"Line {number}: {abbreviated(line)}; expected “video = its column”.")
-            found[name] = column
-        return found
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
@@ -88,13 +123,7 @@ class CorpusForm(forms.Form):
             self.add_error("corpus_name", "Name the new corpus, or choose one that is there.")
         elif Corpus.objects.filter(name=data["corpus_name"]).exists():
             self.add_error("corpus_name", "There is a corpus of this name. Choose it above, or another name.")
-        chosen = FORMATS.get(data["format"])
-        if chosen is None:
-            self.add_error("format", "Choose the format of the file.")
-        elif data["kind"] and data["kind"] not in chosen.kinds:
-            right = f"one of {', '.join(chosen.kinds)}" if chosen.kinds else "nothing, for this format has no types"
-            self.add_error("kind", f"{data['kind']}; expected {right}.")
-        return data
+        return super().clean()
 
 
 class FilmsForm(forms.Form):

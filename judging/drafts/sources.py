@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.cache import cache
 from django.db import transaction
 
 from base.errors import ReeljudgeError
@@ -23,10 +20,11 @@ from campaigns.uploads import remove
 from corpus.errors import CorpusError
 from corpus.films import MediaFolder, is_remote, media_at
 from corpus.importers.durations import read_durations
-from corpus.importers.formats import importer_of
+from corpus.importers.formats import FORMATS, importer_of
 from corpus.importers.interface import Source
 from corpus.importers.lengths import misfits
-from corpus.importers.load import first_look, reveal, staged
+from corpus.importers.load import reveal, staged
+from corpus.importers.recognition import names_in, proposed, recognised
 from corpus.importers.rows import Row
 from corpus.models import Corpus
 from jobs.errors import JobLeft
@@ -38,50 +36,29 @@ from retrieval.models import Rewording
 MOST_SHOWN = 100  # films
 NAMED = 5  # of the videos without a film
 LARGEST_LIST_OF_LINES = 64 * 2**20  # bytes of a text with one query a line
-MOST_TOLD = 10  # problems, at a first look
-KEPT = 24 * 3600  # seconds for which a first look is remembered
 EXAMPLES = 10  # of each split
 MOST_STRATA = 50  # that are shown
 
 
-def source_of(draft: Draft) -> Source:
-    """Return what to import.
+def source_of(draft: Draft, with_films: bool = True) -> Source:
+    """Return what to import: as the draft says and, where it says nothing, as the file looks.
 
     Raise CorpusError if the file is missing or has not arrived as a whole, or the folder of films is not allowed.
     """
     file = whole(draft, Upload.Purpose.MOMENTS)
     if file is None:
         raise CorpusError("the file of moments: none; expected an uploaded file, or pasted lines")
-    durations = whole(draft, Upload.Purpose.DURATIONS)
+    durations, seems = whole(draft, Upload.Purpose.DURATIONS), recognised(file)
+    format = FORMATS[draft.format or seems]
+    columns = draft.columns or proposed(names_in(file, format.name))
     return Source(
         file=file,
-        format=draft.format,
-        kind=draft.kind,
+        format=format.name,
+        kind=draft.kind if format.kinds else "",
         durations=_durations(durations) if durations else None,
-        media=media_of(draft),
-        columns=draft.columns,
+        media=media_of(draft) if with_films else None,
+        columns=columns if format.takes_columns else {},
     )
-
-
-def wrong_at_first_look(draft: Draft) -> list[str]:
-    """Return what is wrong at the beginning of a new corpus's file, if it has arrived and is on this machine."""
-    files = draft.uploads.filter(purpose__in=[Upload.Purpose.MOMENTS, Upload.Purpose.DURATIONS])
-    arrived = list(files.order_by("pk").values_list("token", "received"))
-    upload = draft.upload_for(Upload.Purpose.MOMENTS)
-    if not (draft.is_new_corpus and upload and upload.is_whole and upload.path.is_file()):
-        return []
-    seen = repr((arrived, draft.format, draft.kind, sorted(draft.columns.items())))
-    key = f"first-look-{hashlib.sha256(seen.encode()).hexdigest()}"  # each page of the draft asks
-    return cache.get_or_set(key, lambda: _first_look(draft, upload), KEPT) or []
-
-
-def _first_look(draft: Draft, upload: Upload) -> list[str]:
-    try:
-        report = first_look(replace(source_of(draft), media=None))
-    except CorpusError as fault:
-        return [str(fault)]
-    problems = [f"{upload.name}: {str(each).replace(f'{each.file}: ', '')}" for each in report.problems]
-    return [*problems[:MOST_TOLD], *report.hints]
 
 
 def _durations(file: Path) -> dict[str, float]:

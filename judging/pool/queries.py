@@ -18,7 +18,7 @@ from base.errors import ReeljudgeError, WrongState
 from base.text import abbreviated, storable
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Event, Membership
-from corpus.errors import CorpusError
+from corpus.errors import CorpusError, Problem
 from corpus.importers.rows import BadField, json_object, lines, text
 from judging.models import Batch, Kind, Query
 from judging.models.pool import OF_QUERY, QueryQuerySet
@@ -66,6 +66,26 @@ def load_queries(campaign: Campaign, file: Path, split: str = "") -> tuple[int, 
     return loader.store()
 
 
+def read_queries(file: Path) -> Iterator[str | Problem]:
+    """Yield the text of each query of a file, as `load_queries` reads it, or what is wrong with its line or entry.
+
+    Raise ReeljudgeError if the file as a whole cannot be read.
+    """
+    texts: dict[str, str] = {}
+    for line in _records(file):
+        try:
+            query_id, words = _fields(_object(line.content))
+            _must_have_one_text(texts, query_id, words)
+            yield words
+        except (CorpusError, ReeljudgeError) as fault:
+            yield Problem(file, line.where, str(fault))
+
+
+def _must_have_one_text(texts: dict[str, str], query_id: str, words: str) -> None:
+    if texts.setdefault(query_id, words) != words:
+        raise ReeljudgeError(f"query_id {query_id}: has another text already, “{texts[query_id][:60]}”")
+
+
 class _Loader:
     def __init__(self, campaign: Campaign, split: str) -> None:
         self.campaign, self.split = campaign, split
@@ -83,8 +103,7 @@ class _Loader:
                 yield f"{line.where}: {fault}"
 
     def _take(self, query_id: str, text: str) -> None:
-        if self.texts.setdefault(query_id, text) != text:
-            raise ReeljudgeError(f"query_id {query_id}: has another text already, “{self.texts[query_id][:60]}”")
+        _must_have_one_text(self.texts, query_id, text)
         self.taken += 1
         query = self.queries.get(text)
         if query is None:

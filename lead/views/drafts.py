@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib import messages
 from django.db.models import F, Sum
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -27,15 +27,35 @@ from judging.drafts.changes import (
     begin_draft,
     change_corpus,
     change_queries,
+    change_reading,
     jobs_of,
     remove_file,
     root_and_below,
 )
-from judging.drafts.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
-from judging.drafts.sources import captions_of, draw_queries, drawn, store_corpus, wrong_at_first_look
+from judging.drafts.forms import (
+    CorpusForm,
+    FilmsForm,
+    NewSettingsForm,
+    PeopleForm,
+    QueriesForm,
+    ReadingForm,
+    how_it_is_read,
+)
+from judging.drafts.reading import (
+    READERS,
+    ask_to_read,
+    is_sound,
+    last_reading,
+    problems_csv,
+    proposed_name,
+    read_files,
+    reading_of,
+)
+from judging.drafts.sources import captions_of, draw_queries, drawn, store_corpus
 from retrieval.rewriting.counting import counted, ready_in
 from runs.estimates.planning import PlanForm
 
+MOMENTS, QUERIES = Upload.Purpose.MOMENTS, Upload.Purpose.QUERIES
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
@@ -52,17 +72,66 @@ def index(request: HttpRequest) -> HttpResponse:
 @page_or_form
 def corpus(request: HttpRequest, token: str) -> HttpResponse:
     draft = access.open_draft(request, token)
-    initial = {
-        "corpus": draft.corpus_id,
-        "columns": "".join(f"{name} = {column}\n" for name, column in draft.columns.items()),
-        **{name: getattr(draft, name) for name in ("corpus_name", "format", "kind")},
-    }
-    form = CorpusForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
+    form = _corpus_form(request, draft, request.POST if request.method == "POST" else None)
     if form.is_valid():
         change_corpus(draft, form)
-        return redirect("draft-corpus", token) if wrong_at_first_look(draft) else redirect(after(draft, "draft-corpus"))
-    wrong = wrong_at_first_look(draft)
-    return _page(request, draft, "corpus", form, wrong=wrong)
+        is_read = not draft.is_new_corpus or not draft.upload_for(MOMENTS) or is_sound(draft, MOMENTS)
+        return redirect(after(draft, "draft-corpus") if is_read else request.path)
+    return _page(request, draft, "corpus", form, read=_read(draft, MOMENTS, form))
+
+
+def _corpus_form(request: HttpRequest, draft: Draft, data: QueryDict | None = None) -> CorpusForm:
+    found = last_reading(draft, MOMENTS)
+    initial = how_it_is_read(draft, found)
+    initial["proposed"], given = initial["corpus_name"], request.POST or request.GET
+    if (written := given.get("corpus_name")) and written != given.get("proposed"):  # and not saved yet
+        initial["corpus_name"] = written[:100]
+    return CorpusForm(draft.owner, data, initial=initial, reading=found)
+
+
+def _read(draft: Draft, purpose: str, form: CorpusForm | None = None) -> dict[str, Any]:
+    """Return what a page says of a file: how it is read, and what was found; it is read if it was not yet."""
+    jobs = jobs_of(draft, read_files)
+    if not jobs and ask_to_read(draft):
+        jobs = jobs_of(draft, read_files)
+    found = reading_of(draft, purpose)
+    return {
+        "form": form,
+        "found": found,
+        "jobs": [] if found else jobs,
+        "file": (upload := draft.upload_for(purpose)),
+        "asks": form.asks(upload) if form and upload else "",
+        "address": reverse("draft-reading", args=[draft.token, purpose]),
+    }
+
+
+@page_or_form
+def reading(request: HttpRequest, token: str, purpose: str) -> HttpResponse:
+    """What is in a file: the page asks while it is read, and posts how else it is to be read."""
+    draft = access.open_draft(request, token)
+    if purpose not in READERS:
+        raise Http404
+    if request.method == "POST":
+        chosen = ReadingForm(request.POST, reading=last_reading(draft, MOMENTS))
+        if chosen.is_valid():
+            change_reading(draft, chosen)
+    read = _read(draft, purpose, _corpus_form(request, draft) if purpose == MOMENTS else None)
+    if request.headers.get("HX-Target") == "reading-work" and read["jobs"]:
+        about = {"jobs": read["jobs"], "progress": read["address"], "id": "reading-work"}
+        if not any(job.has_failed for job in read["jobs"]):
+            return render(request, "parts/progress.html", about)
+    answer = render(request, "lead/drafts/_reading.html", {"draft": draft, "read": read})
+    is_same = read["asks"] and (request.POST or request.GET).get("asks") == read["asks"]
+    answer["HX-Retarget"] = answer["HX-Reselect"] = "#found" if is_same else "#reading"  # fields in use stay
+    return answer
+
+
+@require_safe
+def problems(request: HttpRequest, token: str) -> HttpResponseBase:
+    """All that is wrong with the draft, as CSV: the step, the file, the line and its text, and what was expected."""
+    draft = access.draft(request, token)
+    name = {"Content-Disposition": 'attachment; filename="problems.csv"'}
+    return StreamingHttpResponse(problems_csv(draft), content_type="text/csv; charset=utf-8", headers=name)
 
 
 @page_or_form
@@ -93,12 +162,14 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
     form = QueriesForm(draft, ready_in(known), request.POST if request.method == "POST" else None)
     if form.is_valid():
         change_queries(draft, form)
-        if "look" in request.POST and form.selection:
+        looks = "look" in request.POST and form.selection
+        if looks:
             draw_queries.ask(draft)
-            return redirect("draft-queries", token)
-        return redirect(after(draft, "draft-queries"))
+        found = reading_of(draft, QUERIES)
+        return redirect(request.path if looks or (found and found.wrong) else after(draft, "draft-queries"))
     about = captions_of(draft.corpus) if draft.corpus else {}
     about |= {"counted": known, "drawn": drawn(draft), "working": jobs_of(draft, draw_queries, store_corpus)}
+    about |= {"read": _read(draft, QUERIES)}
     return _page(request, draft, "queries", form, **about)
 
 
@@ -113,7 +184,7 @@ def start_storing(request: HttpRequest, token: str) -> HttpResponse:
 @page_or_form
 def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
     draft = access.open_draft(request, token)
-    so_far = Campaign(name=draft.name, **draft.settings)
+    so_far = Campaign(name=draft.name or proposed_name(draft), **draft.settings)
     form = NewSettingsForm(request.POST if request.method == "POST" else None, instance=so_far)
     return _step(request, draft, "settings", form)
 
@@ -140,7 +211,9 @@ def check(request: HttpRequest, token: str) -> HttpResponse:
     draft = access.draft(request, token)
     if draft.campaign:
         return redirect("campaign", draft.campaign.name)
-    return _page(request, draft, "check")
+    addresses = {step.name: step.address for step in steps(draft, "draft-check")}
+    listed = [each._asdict() | {"address": addresses.get(f"draft-{each.step}")} for each in draft.problems]
+    return _page(request, draft, "check", problems=listed)
 
 
 @require_safe
@@ -235,12 +308,11 @@ def _done(draft: Draft) -> dict[str, bool]:
     missing = draft.uploads.values_list("purpose").annotate(bytes=Sum(F("size") - F("received")))
     whole = {purpose for purpose, left in missing if not left}
     return {
-        "draft-corpus": not draft.is_new_corpus
-        or bool(draft.corpus_name and Upload.Purpose.MOMENTS in whole and not wrong_at_first_look(draft)),
+        "draft-corpus": not draft.is_new_corpus or bool(draft.corpus_name and is_sound(draft, MOMENTS)),
         "draft-films": draft.media == Draft.Media.FOLDER
         or (draft.media == Draft.Media.UPLOAD and Upload.Purpose.FILM in whole),
         "draft-plan": False,
-        "draft-queries": Upload.Purpose.QUERIES in whole or bool(draft.selection),
+        "draft-queries": is_sound(draft, QUERIES) or bool(draft.selection and not draft.upload_for(QUERIES)),
         "draft-settings": bool(draft.name),
         "draft-people": bool(draft.people),
         "draft-check": draft.is_ready,
@@ -279,4 +351,6 @@ STEPS = {
 
 
 def _answer(upload: Upload, status: int) -> HttpResponse:
+    if upload.is_whole:
+        ask_to_read(upload.draft)
     return progress_answer(upload, reverse("upload", args=[upload.draft.token, upload.token]), status)

@@ -64,6 +64,32 @@ def test_a_campaign_from_its_draft(lia: Program) -> None:
     problem_in(lia.ask("DELETE", draft), 409)
 
 
+def test_what_is_in_a_file_and_what_is_wrong_with_it(lia: Program) -> None:
+    draft = f"drafts/{lia.post('drafts').json()['token']}"
+    nothing = {"moments": None, "queries": None, "corpus_name": "", "name": ""}
+    assert lia.get(f"{draft}/reading").json() == nothing
+    content = MOMENTS.replace("video,start", "Film,From") + "film-1,9,8,Backwards.,60\n"
+    file = lia.post(f"{draft}/files", {"purpose": "moments", "name": "M.csv", "size": len(content)}).json()
+    assert piece(lia, f"{draft}/files/{file['token']}", 0, content.encode()).json()["whole"]
+    work_off(StringIO())
+    found = lia.get(f"{draft}/reading").json()
+    assert (found["corpus_name"], found["name"]) == ("m", "m")
+    moments = found["moments"]
+    assert (moments["recognised"], moments["columns"]["video"], moments["wrong"]) == ("csv", "Film", 1)
+    assert moments["counts"] == {"videos": 3, "moments": 30}
+    assert moments["first"][0] == ["film-0", 0.0, 1.5, "A person sits down on chair 0."]
+    [fault] = moments["problems"]
+    assert (fault["line"], fault["text"]) == (32, "film-1,9,8,Backwards.,60")
+    lines = b"".join(lia.get(f"{draft}/problems").streaming_content).decode().splitlines()
+    assert lines[1].startswith('corpus,M.csv,32,"film-1,9,8,Backwards.,60",field times: ')
+    tag = lia.get(draft)["ETag"]
+    columns = {"corpus": {"corpus_name": "m", "columns": {"video": "From"}}}
+    assert lia.ask("PATCH", draft, columns, if_match=tag).json()["columns"] == {"video": "From"}
+    assert lia.get(f"{draft}/reading").json()["moments"] is None  # it is still to be read so
+    unknown = {"corpus": {"corpus_name": "m", "columns": {"what": "From"}}}
+    assert lia.ask("PATCH", draft, unknown, if_match=lia.get(draft)["ETag"]).status_code == 400
+
+
 def test_nobody_reaches_anothers_draft(lia: Program) -> None:
     other = User.objects.create(username="leo")
     let_create(other)

@@ -39,6 +39,8 @@ TWINS: dict[str, tuple[str, ...]] = {
         ("draft-corpus", "draft-films", "draft-settings", "draft-people", "draft-check", "draft-progress"),
         ("api-draft",),
     ),
+    "draft-reading": ("api-draft-reading", "api-draft"),
+    "draft-problems": ("api-draft-problems",),
     "draft-plan": ("api-draft-plan",),
     "draft-queries": ("api-draft", "api-draft-draw"),
     "draft-store": ("api-draft-store",),

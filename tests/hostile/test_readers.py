@@ -24,10 +24,11 @@ from corpus.errors import CorpusError
 from corpus.importers.durations import read_durations
 from corpus.importers.formats import FORMATS
 from corpus.importers.load import Source, preview
+from corpus.importers.recognition import names_in, recognised
 from jobs.running import work_off
 from judging.drafts.changes import ask_to_check
 from judging.models import Batch
-from judging.pool.queries import load_queries
+from judging.pool.queries import load_queries, read_queries
 from judging.ratings import read, read_pairs
 from metrics import MeasureError, MeasureWarning
 from metrics.formats import (
@@ -86,6 +87,9 @@ READERS: dict[str, Reader] = {
     "ratings to settle": read,
     "read_pairs": read_pairs,
     "read_cast": read_cast,
+    "read_queries": lambda file: [*map(str, read_queries(file))],
+    "the format of a corpus": recognised,
+    **{f"columns of {name}": partial(names_in, format=name) for name in ("csv", "jsonl")},
     "read_objects": lambda file: read_objects(file, collection()),
     "read_json": storing.read_json,
     "read_arrays": storing.read_arrays,

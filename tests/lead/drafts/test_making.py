@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
@@ -202,31 +204,125 @@ def test_films_are_found_by_their_names_and_kept(
 @pytest.mark.parametrize(
     ("file", "fields", "message"),
     [
-        ("no,such\n1,2\n", {}, "column"),
-        (MOMENTS + "film-1,9,8,Ends before it starts.,60\n", {}, "moments.csv: line 32: field "),
-        (MOMENTS, {"columns": "description = Sentence"}, "Sentence"),
-        (MOMENTS, {"format": "tvr"}, "moments.csv: line 1: not JSON"),
+        ("no,such\n1,2\n", {}, "no column video, for the field video; there are: no, such"),
+        ("video|start|end|description\na|1|2|Somebody waves.\n", {}, "there are: video|start|end|description"),
+        (MOMENTS + "film-1,9,8,Ends before it starts.,60\n", {}, "Line 32: field "),
+        (MOMENTS + "film-1,9,1e9,Ends in thirty years.,60\n", {}, "Line 32: field end: 1e+09; expected at most"),
+        (MOMENTS, {"column_description": "Sentence"}, "no column Sentence"),
+        (MOMENTS, {"format": "tvr"}, "Line 1: not JSON"),
+        (" \n", {}, "the file is empty"),
     ],
 )
-def test_the_step_says_at_once_that_a_file_cannot_be_read(
+def test_the_step_tells_what_is_wrong_with_a_file(
     client: Client, draft: Draft, file: str, fields: dict[str, str], message: str
 ) -> None:
-    store_text(draft, "moments", "moments.csv", file)
     step = reverse("draft-corpus", args=[draft.token])
-    answer = client.post(step, {"corpus_name": "own", "format": "csv", "columns": "", "kind": ""} | fields)
-    assert answer["Location"] == step
-    page = client.get(step)
+    for content, wrong in ((file, True), (MOMENTS, False)):
+        store_text(draft, "moments", "moments.csv", content)
+        form = {"corpus_name": "own", "format": "csv"} | (fields if wrong else {})
+        assert client.post(step, form)["Location"] == step  # it is still to be read
+        work_off()
+        page = client.get(step)
+        words = unescape(page.content.decode())
+        assert (message in words, page.context["steps"][0].done) == (wrong, not wrong)
+        assert str(draft.folder) not in words
+        assert client.post(step, form)["Location"] == (step if wrong else reverse("draft-films", args=[draft.token]))
+    assert not Corpus.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (MOMENTS.encode("utf-16"), "the file is in UTF-16; expected UTF-8"),
+        (b"PK\x03\x04folder/", "the file is an archive"),
+        (MOMENTS.encode() + b"film-1,1,2,caf\xe9,60\n", "line 32: is not UTF-8 text"),
+    ],
+)
+def test_what_is_no_text_is_told(client: Client, draft: Draft, content: bytes, message: str) -> None:
+    append(begin(draft, "moments", "odd.csv", len(content)), 0, content)
+    client.get(reverse("draft-corpus", args=[draft.token]))
+    work_off()
+    page = client.get(reverse("draft-corpus", args=[draft.token]))
     assert message in unescape(page.content.decode())
     assert not page.context["steps"][0].done
-    store_text(draft, "moments", "moments.csv", MOMENTS)
-    right = {"corpus_name": "own", "format": "csv", "columns": "", "kind": ""}
-    assert client.post(step, right)["Location"] == reverse("draft-films", args=[draft.token])
-    assert client.get(step).context["steps"][0].done
 
 
-def test_the_first_look_leaves_to_the_films_what_they_tell(client: Client, draft: Draft) -> None:
+def test_columns_and_names_are_proposed(client: Client, draft: Draft) -> None:
+    draft.change(format="", corpus_name="", name="")
+    Corpus.objects.create(name="holidays", format="csv")
+    content = MOMENTS.replace("video,start,end,description,duration", "Film;From;To;Sentence;Length").replace(",", ";")
+    store_text(draft, "moments", "Holidays.csv", content)
+    step = reverse("draft-corpus", args=[draft.token])
+    client.get(step)
+    work_off()
+    page = client.get(step)
+    form = page.context["form"]
+    assert [form[f"column_{name}"].initial for name in ("video", "start", "description")] == [
+        "Film",
+        "From",
+        "Sentence",
+    ]
+    assert form["corpus_name"].initial == "holidays-2"
+    assert page.context["read"]["found"].counts == {"videos": 3, "moments": 30}
+    assert len(page.context["read"]["found"].first) == 10
+    assert not page.context["steps"][0].done  # it has no name that somebody chose
+    assert client.post(step, {"corpus_name": "holidays-2"})["Location"] == reverse("draft-films", args=[draft.token])
+    settings = client.get(reverse("draft-settings", args=[draft.token]))
+    assert settings.context["form"]["name"].value() == "holidays-2"
+    store_text(draft, "queries", "queries.txt", "A person sits down.\n")
+    assert checked(client, Draft.objects.get(pk=draft.pk))["counts"]["moments"] == 30
+
+
+def test_only_formats_that_have_them_ask_for_types_and_columns(client: Client, draft: Draft) -> None:
+    def asked_for(content: str, **fields: str) -> set[str]:
+        store_text(draft, "moments", "moments.txt", content)
+        client.post(address, fields)
+        work_off()
+        return set(re.findall(r'name="(kind|column_video)"', client.get(address).content.decode()))
+
+    address = reverse("draft-reading", args=[draft.token, "moments"])
+    assert asked_for("3MSZA 24.3 30.4##person turn a light on.\n", kind="t", column_video="video") == set()
+    assert asked_for('{"vid_name": "a", "ts": [1, 2], "desc": "Waves.", "duration": 9}\n') == {"kind"}
+    assert asked_for(MOMENTS) == {"column_video"}
+    draft.refresh_from_db()
+    assert (draft.format, draft.kind, draft.columns) == ("", "", {})
+
+
+def test_all_problems_are_a_file(client: Client, draft: Draft) -> None:
+    store_text(draft, "moments", "moments.csv", MOMENTS + "=1+1,9,8,Backwards.,60\n" * 150)
+    store_text(draft, "queries", "q.jsonl", '{"query_id": 1}\n')
+    draft.change(name="no good")
+    checked(client, draft)
+    address = reverse("draft-problems", args=[draft.token])
+    client.get(reverse("draft-corpus", args=[draft.token]))
+    work_off()
+    body = b"".join(client.get(address).streaming_content).decode()  # type: ignore[attr-defined]
+    rows = list(csv.reader(body.splitlines()))
+    assert rows[0] == ["step", "file", "line", "text", "problem"]
+    assert rows[1][:4] == ["corpus", "moments.csv", "32", "'=1+1,9,8,Backwards.,60"]
+    assert [row[0] for row in rows[1:]] == ["corpus"] * 150 + ["queries", "settings"]
+    page = client.get(reverse("draft-check", args=[draft.token])).content.decode()
+    assert f'<a href="{reverse("draft-settings", args=[draft.token])}">To Settings</a>' in page
+    assert "<code>=1+1,9,8,Backwards.,60</code>" in page
+
+
+def test_what_was_found_goes_with_the_file(
+    client: Client, draft: Draft, django_capture_on_commit_callbacks: Commits
+) -> None:
+    client.get(reverse("draft-corpus", args=[draft.token]))
+    work_off()
+    assert {each.suffix for each in draft.folder.iterdir()} == {".csv", ".txt", ".reading", ".faults"}
+    with django_capture_on_commit_callbacks(execute=True):
+        for upload in draft.uploads.all():
+            client.post(reverse("upload-remove", args=[draft.token, upload.token]))
+    assert not list(draft.folder.iterdir())
+
+
+def test_a_reading_leaves_to_the_films_what_they_tell(client: Client, draft: Draft) -> None:
     without = "video,start,end,description\n" + "film-1,1,2,A person sits down.\n" * 5
     store_text(draft, "moments", "moments.csv", without)
+    client.get(reverse("draft-corpus", args=[draft.token]))
+    work_off()
     assert client.get(reverse("draft-corpus", args=[draft.token])).context["steps"][0].done
     assert "field duration: missing" in checked(client, draft)["problems"][0]
 
@@ -305,8 +401,9 @@ def test_a_pasted_corpus_needs_no_script(client: Client, nora: User) -> None:
     draft = Draft.objects.get(owner=nora)
     form = {"corpus_name": "own", "format": "csv", "pasted": MOMENTS.replace("description", "Sentence")}
     address = reverse("draft-corpus", args=[draft.token])
-    assert client.post(address, form | {"columns": "what = Sentence"}).status_code == 400
-    assert client.post(address, form | {"columns": "description = Sentence"}).status_code == 302
+    assert client.post(address, form)["Location"] == address
+    work_off()
+    assert client.get(address).context["steps"][0].done
     client.post(reverse("draft-queries", args=[draft.token]), {"pasted": "A person sits down."})
     draft.change(name="mine")
     assert checked(client, draft)["counts"] == {"moments": 30, "videos": 3, "queries": 1}

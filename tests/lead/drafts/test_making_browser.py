@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -71,6 +73,43 @@ def join(chromium: Browser, link: str, name: str) -> None:
 def judge_one(person: Person) -> None:
     """A batch of both that has clips of the films: the claim waits until ranking and cutting are done."""
     person.judge("3")
+
+
+def test_from_wrong_columns_to_a_sound_step(place: Installation, page: Page, tmp_path: Path) -> None:
+    """Nothing is reloaded by hand: the page reads the file, asks for columns, and reads it again."""
+    columns = {"video": "A", "start": "B", "end": "C", "description": "D", "duration": "E"}
+    rows = [",".join(columns.values()), *(f"film-{n % 2},{n},{n + 2},A person waves.,60" for n in range(20))]
+    moments = tmp_path / "Old films.csv"
+    moments.write_text("\n".join([*rows, "film-1,30,1e9,Ends in thirty years.,60", "film-1,9,8,Backwards.,60"]))
+    make_first_account(place, page, "nora", lambda name: None)
+    page.goto(f"{place.address}/new-campaign/")
+    page.get_by_role("button", name="Begin a new campaign").click()
+    upload(page, "moments", moments)
+    reading = page.locator("#reading")
+    expect(reading).to_contain_text("no column video, for the field video; there are: A, B, C, D, E")
+    expect(page.get_by_label("Name of the new corpus")).to_have_value("old-films")
+    page.fill("[name=corpus_name]", "waves")
+    for field, column in columns.items():
+        page.get_by_label(field.capitalize(), exact=True).select_option(column)
+    expect(reading.locator(".figures")).to_have_text(re.compile(r"Videos\s*2\s*Moments\s*20\s*Problems\s*2"))
+    expect(reading.locator("tbody tr")).to_have_count(10)
+    expect(reading).to_contain_text("Line 22: field end: 1e+09; expected at most the video's 60 seconds")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="All problems as CSV").click()
+    problems = list(csv.DictReader(Path(download.value.path()).read_text().splitlines()))
+    assert [(each["step"], each["line"], each["text"]) for each in problems] == [
+        ("corpus", "22", "film-1,30,1e9,Ends in thirty years.,60"),
+        ("corpus", "23", "film-1,9,8,Backwards.,60"),
+    ]
+    moments.write_text("\n".join(rows))
+    upload(page, "moments", moments)
+    expect(reading.locator(".figures")).to_have_text(re.compile(r"Problems\s*0"))
+    expect(page.locator("[name=corpus_name]")).to_have_value("waves")
+    page.get_by_role("button", name="Save and go on").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Where are the films?")
+    expect(page.locator(".making-steps li", has_text="Corpus")).to_contain_text("done")
+    page.get_by_role("link", name="Settings").click()
+    expect(page.get_by_label("Short name")).to_have_value("waves")
 
 
 def test_an_upload_survives_a_lost_network_and_a_closed_page(place: Installation, page: Page, tmp_path: Path) -> None:
