@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from base.listing import Choices
 from base.problem_documents import refusal_as_message
 from campaigns.access import may_create_campaigns
 from campaigns.models import Campaign, Membership
@@ -18,12 +19,13 @@ from judging import access
 from judging.review.actions import VERBS
 from judging.review.frontier import frontier, reach
 from judging.settings import STEERING, SettingsForm, Steering, set_up
-from lead.desk import charts, checklist, jobs_of
-from reports.digest import needs
+from lead.charts import charts
+from lead.desk import Progress, checklist, jobs_of
+from reports.digest import counts_of, needs
 from reports.frontier import Outlook, held_rows, holding, outlook, steered
 from reports.models import views_of
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
-from reports.tables.queries import QUERIES, at_a_glance, queries_of, states_of_queries
+from reports.tables.queries import QUERIES, at_a_glance, numbers_in_states, queries_of, states_of_queries
 
 QUERIES_ON_A_PAGE = 50
 
@@ -54,20 +56,29 @@ def desk(request: HttpRequest, name: str) -> HttpResponseBase:
     if request.GET.get("format") == "csv":
         return choices.csv(rows, f"{name}-queries")
     kept = current_summaries(campaign, PROGRESS, AGREEMENT)
+    counts = counts_of(campaign.pk) if member.may_review else {}
+    numbers = numbers_in_states(campaign, counts.get("waiting"))
     sparks = charts(campaign, kept, with_pay=member.may_review)
     context: dict[str, Any] = {
-        "needs": needs(campaign, found["n_failed"]) if member.may_review else [],
+        "needs": needs(campaign, found["n_failed"], counts) if member.may_review else [],
         "checklist": checklist(campaign) if member.may_review and not sparks else [],
         "sparks": sparks,
         "kept": kept[PROGRESS],
-        "states": states_of_queries(campaign, choices),
-        "listed": choices.part(rows),
+        "progress": Progress(numbers[""], numbers["closed"], numbers["begun"]),
+        "states": states_of_queries(numbers, choices),
+        "listed": choices.part(rows, _number_listed(choices, numbers)),
         "list_views": views_of(member).filter(listing=QUERIES.key),
         "verbs": VERBS.values() if member.may_review else [],
         "jobs": found,
         "frontier": frontier(campaign),
     }
     return campaign_page(request, member, "lead/campaign.html", status=400 if choices.form.errors else 200, **context)
+
+
+def _number_listed(choices: Choices, numbers: dict[str, int]) -> int | None:
+    """Return how many queries are listed, if that is the number of those in a state."""
+    only_state = choices.form.is_valid() and choices.filters.keys() <= {"show"}
+    return numbers[choices.filters.get("show", "")] if only_state else None
 
 
 @require_safe
