@@ -20,13 +20,13 @@ function go(place) {
   items[current].scrollIntoView({ block: "nearest" });
 }
 
-function play() {
+function playOrPause() {
   const clip = items[current].querySelector("video");
   if (clip?.paused) clip.play().catch(() => {}); // it has not loaded yet
   else clip?.pause();
 }
 
-const keys = { j: () => go(current + 1), k: () => go(current - 1), p: play };
+const keys = { j: () => go(current + 1), k: () => go(current - 1), p: playOrPause };
 
 function press(element) {
   const folded = element.closest("details");
