@@ -229,6 +229,23 @@ def test_queries_are_filtered_found_and_sorted(many: Campaign, leo: Membership, 
             assert [line.split(",")[0] for line in b"".join(listed).decode().splitlines()[1:]] == wanted
 
 
+@pytest.mark.any_database
+def test_the_line_of_progress_leads_to_its_queries(many: Campaign, leo: Membership) -> None:
+    make_query(many, "4", "A cat sleeps.")
+    Query.objects.filter(query_id="4").update(closed=True)
+    make_query(many, "5", "A bird sings.")
+    page = desk(leo)
+    assert re.findall(r'<a class="plain" href="\?show=(\w+)"><span class="part \1"></span>([^<]*)</a>', page) == [
+        ("closed", "1 finished"),
+        ("begun", "2 in work"),
+        ("new", "1 to come"),
+    ]
+    for state, number in (("closed", 1), ("begun", 2), ("new", 1)):
+        assert desk(leo, show=state).count('name="row"') == number
+    numbers = browser(leo).get("/api/v1/campaigns/films/progress").json()["numbers"]
+    assert numbers["queries"] == {"all": 4, "closed": 1, "begun": 2, "new": 1}
+
+
 def test_a_researcher_sees_no_buttons_and_nothing_that_only_a_lead_may_open(many: Campaign, member: Any) -> None:
     rita = member("rita", "researcher")
     page = desk(rita)
