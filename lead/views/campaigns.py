@@ -56,29 +56,36 @@ def desk(request: HttpRequest, name: str) -> HttpResponseBase:
     if request.GET.get("format") == "csv":
         return choices.csv(rows, f"{name}-queries")
     kept = current_summaries(campaign, PROGRESS, AGREEMENT)
-    counts = counts_of(campaign.pk) if member.may_review else {}
-    numbers = numbers_in_states(campaign, counts.get("waiting"))
+    waiting, numbers = _counts(member)
     sparks = charts(campaign, kept, with_pay=member.may_review)
     context: dict[str, Any] = {
-        "needs": needs(campaign, found["n_failed"], counts) if member.may_review else [],
+        "needs": needs(campaign, found["n_failed"], waiting) if member.may_review else [],
         "checklist": checklist(campaign) if member.may_review and not sparks else [],
         "sparks": sparks,
         "kept": kept[PROGRESS],
         "progress": Progress(numbers[""], numbers["closed"], numbers["begun"]),
         "states": states_of_queries(numbers, choices),
-        "listed": choices.part(rows, _number_listed(choices, numbers)),
-        "list_views": views_of(member).filter(listing=QUERIES.key),
-        "verbs": VERBS.values() if member.may_review else [],
+        **_listed(member, choices, rows, numbers),
         "jobs": found,
         "frontier": frontier(campaign),
     }
     return campaign_page(request, member, "lead/campaign.html", status=400 if choices.form.errors else 200, **context)
 
 
-def _number_listed(choices: Choices, numbers: dict[str, int]) -> int | None:
-    """Return how many queries are listed, if that is the number of those in a state."""
+def _counts(member: Membership) -> tuple[dict[str, int], dict[str, int]]:
+    """Return how much of each kind waits for a lead, and how many queries are in each state."""
+    waiting = counts_of(member.campaign.pk) if member.may_review else {}
+    return waiting, numbers_in_states(member.campaign, waiting.get("waiting"))
+
+
+def _listed(member: Membership, choices: Choices, rows: Any, numbers: dict[str, int]) -> dict[str, Any]:
+    """Return the list of queries, the views of it, and what can be done. All in a state are counted already."""
     only_state = choices.form.is_valid() and choices.filters.keys() <= {"show"}
-    return numbers[choices.filters.get("show", "")] if only_state else None
+    return {
+        "listed": choices.part(rows, numbers[choices.filters.get("show", "")] if only_state else None),
+        "list_views": views_of(member).filter(listing=QUERIES.key),
+        "verbs": VERBS.values() if member.may_review else [],
+    }
 
 
 @require_safe
