@@ -121,10 +121,11 @@ class Choices:
         order = (f"{sign}{by}", "pk")
         return rows.order_by(*order), order
 
-    def part(self, rows: Rows) -> Part:
-        """Return the part of the list that the address asks for."""
+    def part(self, rows: Rows, total: int | None = None) -> Part:
+        """Return the part of the list that the address asks for; `total` is the number of all, if it is known."""
         found = self.chosen(rows)
-        total = found.order_by()[: self.listing.most_counted + 1].count()
+        if total is None:
+            total = found.order_by()[: self.listing.most_counted + 1].count()
         ordered, order = self.ordered(found)
         after = self.params.get("after", "")
         if after:

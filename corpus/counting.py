@@ -1,15 +1,17 @@
-"""The size of a corpus, in the columns of TVR-Ranking's Tables 1 and 4.
+"""The size of a corpus or of a collection, in the columns of TVR-Ranking's Tables 1 and 4.
 
-The paper does not say how it counted verbs. This estimate needs no tagger: words count as verb forms if the corpus has
-a word in -ing and others of the same stem (opening, opens; sitting, sits). It misses verbs that the corpus has in a
-single form: of Charades-STA it finds 275, where the paper has 469.
+The paper does not say how it counted verbs. The estimate for a corpus needs no tagger: words count as verb forms if the
+corpus has a word in -ing and others of the same stem (opening, opens; sitting, sits). It misses verbs that the corpus
+has in a single form: of Charades-STA it finds 275, where the paper has 469. The tagger HanTa, where it is installed,
+finds 421 and counts the verbs of queries; it takes a millisecond for each.
 """
 
 from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +23,8 @@ from jobs.registry import SELF, Report, kind
 AT_ONCE = 5000  # moments; a corpus with more is counted by a job
 CHUNK = 5000  # rows
 WORD = re.compile(r"\w+(?:['’]\w+)?")
+TOKEN = re.compile(rf"{WORD.pattern}|[^\w\s]")
+ENGLISH, MODAL = "morphmodel_en.pgz", "VM0"  # HanTa's model, and its tag of can, will and their like
 SHORTEST_STEM = 3  # letters
 VOWELS = set("aeiou")
 
@@ -111,6 +115,30 @@ def _read(corpus: Corpus, report: Report) -> _Seen:
 def words(text: str) -> Iterator[str]:
     """Return the words of a text in lower case."""
     return (found[0] for found in WORD.finditer(text.lower()))
+
+
+def count_verbs(texts: Collection[str]) -> int | None:
+    """Return the number of different forms of verbs in texts, or None if no tagger is installed.
+
+    A campaign may have few queries, so that they lack the other forms by which `verb_forms` knows a verb.
+    """
+    return len({verb for text in texts for verb in _tagged(text)}) if tagger() else None
+
+
+@cache
+def tagger() -> Any:
+    """Return HanTa's tagger for English, or None if the package is not installed."""
+    try:
+        from HanTa.HanoverTagger import HanoverTagger
+    except ImportError:
+        return None
+    return HanoverTagger(ENGLISH)
+
+
+@lru_cache(maxsize=20_000)
+def _tagged(text: str) -> frozenset[str]:
+    found = tagger().tag_sent(TOKEN.findall(text))
+    return frozenset(word.lower() for word, _, tag in found if tag.startswith("V") and tag != MODAL)
 
 
 def verb_forms(vocabulary: set[str]) -> set[str]:

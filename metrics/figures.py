@@ -14,10 +14,11 @@ from .measures.definitions import parse_measure
 
 Rows = list[dict[str, Any]]
 KINDS = (".svg", ".png", ".pdf")
-INK, PAPER, FAINT = "#22262b", "#ffffff", "#d9dde2"
-COLOURS = ["#1f5fa8", "#c8501e", "#2f8f5b", "#8a4fa3", "#b58900", "#3c9aa6", "#a33b53", "#6b7280"]
+# The light colours of Reeljudge's pages, which show the same figures in their dark ones.
+INK, PAPER, FAINT = "#1d1f21", "#ffffff", "#dedbd5"
+COLOURS = ["#0f6b66", "#c8501e", "#1f5fa8", "#8a4fa3", "#b58900", "#6a8f2f", "#a33b53", "#6b7280"]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]
-FONT = "DejaVu Sans, Liberation Sans, Helvetica, sans-serif"
+FONT = "Reeljudge Sans, DejaVu Sans, Liberation Sans, Helvetica, sans-serif"
 
 
 @alt.theme.register("reeljudge", enable=True)
@@ -34,6 +35,7 @@ def reeljudge() -> alt.theme.ThemeConfig:
         "title": {"color": INK, "font": FONT, "fontWeight": "normal", "anchor": "start"},
         "range": {"category": COLOURS},
         "line": {"strokeWidth": 2},
+        "text": {"color": INK, "font": FONT},
         "point": {"size": 36, "filled": True},
     }
     return {"config": config}

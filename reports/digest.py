@@ -45,9 +45,9 @@ class Need:
         return f"{self.number:,} {self.one if self.number == 1 else self.many}"
 
 
-def needs(campaign: Campaign, failed_jobs: int) -> list[Need]:
-    """Everything of which there is at least one."""
-    counts = counts_of(campaign.pk)
+def needs(campaign: Campaign, failed_jobs: int, counts: dict[str, int] | None = None) -> list[Need]:
+    """Everything of which there is at least one; `counts` are those of the campaign, if they are known."""
+    counts = counts or counts_of(campaign.pk)
     pages = {
         name: reverse(name, args=[campaign.name])
         for name in ("campaign", "campaign-work", "people", "queue", "reviews", "exam")

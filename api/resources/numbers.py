@@ -29,6 +29,7 @@ from reports.summaries import (
     current_summary,
 )
 from reports.tables.judgements import ONLY, Line, judgements_page
+from reports.tables.queries import numbers_in_states
 
 LARGEST_KEY = 10**18 - 1
 LARGEST_WORKER = 10**9 - 1
@@ -109,9 +110,15 @@ class SeverityShape(Counted):
 class Progress(Resource, at=f"{CAMPAIGN}/progress", name="progress"):
     @reads(Numbers)
     def get(self) -> Any:
-        """How far a campaign is, how fast it goes, and when it ends at this pace."""
+        """How far a campaign is, how fast it goes, and when it ends at this pace.
+
+        `queries` counts those that are closed, begun and not closed, and new, as they are now.
+        """
         summary = current_summary(self.member.campaign, PROGRESS)
         numbers = dict(summary.counts) if summary.counts else None
+        if numbers:
+            states = numbers_in_states(self.member.campaign)
+            numbers["queries"] = {"all": states[""]} | {state: states[state] for state in ("closed", "begun", "new")}
         if numbers and not self.member.may_review:
             numbers = {key: value for key, value in numbers.items() if key not in HOURS}
             numbers["days"] = [[day, judgements] for day, judgements, _ in numbers["days"]]

@@ -244,15 +244,17 @@ def recommendation(batch: Batch) -> Recommendation:
     return recommendations(Batch.objects.filter(pk=batch.pk).select_related("query__campaign"))[batch.pk]
 
 
-def recommendations(batches: Iterable[Batch]) -> dict[int, Recommendation]:
+def recommendations(batches: Iterable[Batch], with_second: set[Any] | None = None) -> dict[int, Recommendation]:
     """Return the recommendation for each batch and all its editions, by the batch's key, as the batches were read.
 
-    The number of database queries does not depend on the number of batches.
+    The number of database queries does not depend on the number of batches. `with_second` are the queries that have a
+    second batch, if the caller has read them.
     """
     batches = list(batches)
     queries = {batch.query_id for batch in batches}
-    seconds = Batch.objects.filter(query__in=queries, number=2) if batches else Batch.objects.none()
-    with_second: set[Any] = set(seconds.values_list("query", flat=True))
+    if with_second is None:
+        seconds = Batch.objects.filter(query__in=queries, number=2) if batches else Batch.objects.none()
+        with_second = set(seconds.values_list("query", flat=True))
     waiting = _waiting(queries) if any(batch.flagged for batch in batches) else {}
     found = {}
     for batch in batches:

@@ -229,9 +229,11 @@ def plot_of(figure: Figure, counts: Any, subject: Subject) -> dict[str, Any]:
     params = "?" + urlencode({"query": subject.query.query_id}) if subject.query else ""
     params = f"?worker={subject.member.worker}" if subject.member else params
     address = reverse("figure", args=[subject.campaign.name, f"{figure.key}.KIND"])
+    has_enough = len(rows) >= figure.least and tells != NOTHING
     return {
         "figure": figure,
-        "is_drawn": figure.drawn and len(rows) >= figure.least and tells != NOTHING,
+        "is_drawn": figure.drawn and has_enough,
+        "is_empty": not has_enough,
         "caption": figure.captioned(counts, subject),
         "tells": tells,
         "columns": [name.replace("_", " ") for name in rows[0]] if rows else [],

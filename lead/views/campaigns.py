@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from base.listing import Choices
 from base.problem_documents import refusal_as_message
 from campaigns.access import may_create_campaigns
 from campaigns.models import Campaign, Membership
@@ -18,12 +19,13 @@ from judging import access
 from judging.review.actions import VERBS
 from judging.review.frontier import frontier, reach
 from judging.settings import STEERING, SettingsForm, Steering, set_up
-from lead.desk import charts, checklist, jobs_of
-from reports.digest import needs
+from lead.charts import charts
+from lead.desk import Progress, checklist, jobs_of
+from reports.digest import counts_of, needs
 from reports.frontier import Outlook, held_rows, holding, outlook, steered
 from reports.models import views_of
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
-from reports.tables.queries import QUERIES, at_a_glance, queries_of, states_of_queries
+from reports.tables.queries import QUERIES, at_a_glance, numbers_in_states, queries_of, states_of_queries
 
 QUERIES_ON_A_PAGE = 50
 
@@ -54,20 +56,36 @@ def desk(request: HttpRequest, name: str) -> HttpResponseBase:
     if request.GET.get("format") == "csv":
         return choices.csv(rows, f"{name}-queries")
     kept = current_summaries(campaign, PROGRESS, AGREEMENT)
+    waiting, numbers = _counts(member)
     sparks = charts(campaign, kept, with_pay=member.may_review)
     context: dict[str, Any] = {
-        "needs": needs(campaign, found["n_failed"]) if member.may_review else [],
+        "needs": needs(campaign, found["n_failed"], waiting) if member.may_review else [],
         "checklist": checklist(campaign) if member.may_review and not sparks else [],
         "sparks": sparks,
         "kept": kept[PROGRESS],
-        "states": states_of_queries(campaign, choices),
-        "listed": choices.part(rows),
-        "list_views": views_of(member).filter(listing=QUERIES.key),
-        "verbs": VERBS.values() if member.may_review else [],
+        "progress": Progress(numbers[""], numbers["closed"], numbers["begun"]),
+        "states": states_of_queries(numbers, choices),
+        **_listed(member, choices, rows, numbers),
         "jobs": found,
         "frontier": frontier(campaign),
     }
     return campaign_page(request, member, "lead/campaign.html", status=400 if choices.form.errors else 200, **context)
+
+
+def _counts(member: Membership) -> tuple[dict[str, int], dict[str, int]]:
+    """Return how much of each kind waits for a lead, and how many queries are in each state."""
+    waiting = counts_of(member.campaign.pk) if member.may_review else {}
+    return waiting, numbers_in_states(member.campaign, waiting.get("waiting"))
+
+
+def _listed(member: Membership, choices: Choices, rows: Any, numbers: dict[str, int]) -> dict[str, Any]:
+    """Return the list of queries, the views of it, and what can be done. All in a state are counted already."""
+    only_state = choices.form.is_valid() and choices.filters.keys() <= {"show"}
+    return {
+        "listed": choices.part(rows, numbers[choices.filters.get("show", "")] if only_state else None),
+        "list_views": views_of(member).filter(listing=QUERIES.key),
+        "verbs": VERBS.values() if member.may_review else [],
+    }
 
 
 @require_safe

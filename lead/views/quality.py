@@ -29,7 +29,7 @@ from judging.quality.exam import (
 )
 from judging.quality.examples import LONGEST_WHY
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.examinees import check_rows, examinee, overview, pairs_in, pairs_of_one
+from reports.tables.examinees import CheckRow, check_rows, examinee, overview, pairs_in, pairs_of_one
 
 TRUTHS = {"": None} | {str(grade): grade for grade in GRADES}
 PAIRS_ON_A_PAGE = 100
@@ -137,10 +137,15 @@ def checks_page(request: HttpRequest, name: str) -> HttpResponse:
         lead,
         "lead/checks.html",
         kept=counted,
-        annotators=check_rows(lead.campaign, counted),
+        annotators=sorted(check_rows(lead.campaign, counted), key=_urgency),
         rules={"window": check_results.WINDOW, "enough": check_results.ENOUGH},
         fast=f"Under {check_results.FAST:g} s",
     )
+
+
+def _urgency(row: CheckRow) -> tuple[bool, float]:
+    """Put first who waits for the lead, then who missed most lately; the others stay by worker."""
+    return not row.annotator.is_paused, -row.recent.share
 
 
 @require_safe

@@ -27,6 +27,7 @@ class Figure:
     tells: Callable[[Rows], str]  # the sentence that says what the rows show
     # Of the drawing, in pixels, so that its place is kept; None for a table.
     size: tuple[int, int] | None = None
+    is_wide: bool = False  # whether it takes both columns of the page
     least: int = 1  # rows from which there is something to draw; one week is no course
     summary: str = FIGURES
 
@@ -43,6 +44,18 @@ def settled_of(counts: Any, subject: Subject) -> str:
     source = "the study’s" if counts["source"] == "study" else "the pool’s"
     queries = f"{counts['source_queries']:,} queries"
     return f"{number:,} settled candidates of {source} {queries}; above each bar its number of candidates."
+
+
+def sizes_of(counts: Any, subject: Subject) -> str:
+    known = any(part.get("verbs") is not None for part in counts["splits"].values())
+    verbs = "Verbs: their distinct forms." if known else "Verbs are counted where the package HanTa is installed."
+    words = "Vocabulary: distinct words of the queries."
+    return f"Moments and videos of candidates in batches, each once. {words} {verbs}"
+
+
+def points_of(counts: Any, subject: Subject) -> str:
+    source = "the study" if counts["source"] == "study" else "the pool"
+    return f"Each point is a settled candidate of {source}; colour and shape tell up to ten queries apart."
 
 
 def raw_of(counts: Any, subject: Subject) -> str:
@@ -91,6 +104,14 @@ def tell_consensus(rows: Rows) -> str:
 
 def tell_by_similarity(rows: Rows) -> str:
     return _high(rows, "a similarity of")
+
+
+def tell_points(rows: Rows) -> str:
+    if not rows:
+        return NOTHING
+    most = max(row["grade"] for row in rows)
+    lowest = min(row["similarity"] for row in rows if row["grade"] == most)
+    return f"Among these points, a grade of {most} goes down to a similarity of {lowest:.2f}."
 
 
 def tell_by_rank(rows: Rows) -> str:
@@ -154,15 +175,9 @@ def _two(value: float, sign: str = "") -> str:
     return with_minus(f"{value:{sign}.2f}")
 
 
-WIDE = (833, 379)
+PANEL = (518, 320)  # of the figures that stand side by side
 TABLES = [
-    Figure(
-        "table-1",
-        "Table 1: size of the collection",
-        numbers.sizes,
-        "Moments and videos of candidates in batches, each once. Vocabulary: distinct words of the queries.",
-        tell_sizes,
-    ),
+    Figure("table-1", "Table 1: size of the collection", numbers.sizes, sizes_of, tell_sizes, is_wide=True),
     Figure(
         "table-3",
         "Table 3: words that replaced others in captions",
@@ -183,19 +198,21 @@ TABLES = [
         numbers.consensus,
         "Candidates settled by two annotators, by four, discarded, left to the lead, or still being judged.",
         tell_consensus,
+        is_wide=True,
     ),
 ]
 DRAWN = [
     Figure(
-        "figure-4a", "Figure 4a: grade against similarity", numbers.by_similarity, settled_of, tell_by_similarity, WIDE
+        "figure-4a", "Figure 4a: grade against similarity", numbers.by_similarity, settled_of, tell_by_similarity, PANEL
     ),
-    Figure("figure-4b", "Figure 4b: grade against rank", numbers.by_rank, settled_of, tell_by_rank, WIDE),
-    Figure("figure-5a", "Figure 5a: lowest and highest raw grade", numbers.spread, raw_of, tell_spread, (404, 348)),
-    Figure("figure-5b", "Figure 5b: final grades", numbers.final, final_of, tell_final, (412, 342)),
-    Figure("figure-6", "Figure 6: one query", numbers.example, query_of, tell_example, (824, 357)),
+    Figure("figure-4-points", "Figure 4a, point by point", numbers.points, points_of, tell_points, PANEL),
+    Figure("figure-4b", "Figure 4b: grade against rank", numbers.by_rank, settled_of, tell_by_rank, PANEL),
+    Figure("figure-5a", "Figure 5a: lowest and highest raw grade", numbers.spread, raw_of, tell_spread, PANEL),
+    Figure("figure-5b", "Figure 5b: final grades", numbers.final, final_of, tell_final, PANEL),
+    Figure("figure-6", "Figure 6: one query", numbers.example, query_of, tell_example, PANEL),
 ]
-WEEKS = Figure("weeks", "Agreement by week", numbers.weeks, pairs_of, tell_weeks, (816, 362), 2, AGREEMENT)
-DRIFT = Figure("drift", "Drift by week", numbers.drift, worker_of, tell_drift, (790, 362), 2, AGREEMENT)
+WEEKS = Figure("weeks", "Agreement by week", numbers.weeks, pairs_of, tell_weeks, PANEL, least=2, summary=AGREEMENT)
+DRIFT = Figure("drift", "Drift by week", numbers.drift, worker_of, tell_drift, (790, 362), least=2, summary=AGREEMENT)
 # Tables that pages show in a way of their own, and others as a file.
 OF_ANNOTATORS = [
     Figure(key, title, rows, "", lambda rows: "", summary=summary)

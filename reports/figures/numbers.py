@@ -30,9 +30,9 @@ class Subject:
 
 
 def sizes(counts: Any, subject: Subject) -> Rows:
-    names = ("queries", "moments", "videos", "vocabulary", "moment_hours", "video_hours")
+    names = ("queries", "moments", "videos", "vocabulary", "verbs", "moment_hours", "video_hours")
     parts = counts["splits"] | {"corpus": counts["corpus"]}
-    return [{"part": part} | {name: size[name] for name in names} for part, size in parts.items()]
+    return [{"part": part} | {name: size.get(name) for name in names} for part, size in parts.items()]
 
 
 def replaced(counts: Any, subject: Subject) -> Rows:
@@ -67,6 +67,18 @@ def by_similarity(counts: Any, subject: Subject) -> Rows:
         row
         for each in counts["by_similarity"]
         for row in _shares(f"{each['from']:.2f}–{each['to']:.2f}", each["grades"])
+    ]
+
+
+def points(counts: Any, subject: Subject) -> Rows:
+    """Return the settled candidates of a few queries, one by one. An older summary has none."""
+    found = counts.get("points", [])
+    texts = dict(Query.objects.filter(pk__in={row[0] for row in found}).values_list("pk", "text"))
+    number = {key: place for place, key in enumerate(sorted(texts))}
+    return [
+        {"number": number[key], "query": texts[key], "rank": rank, "similarity": similarity, "grade": grade}
+        for key, rank, similarity, grade in found
+        if key in texts
     ]
 
 

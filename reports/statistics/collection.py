@@ -9,7 +9,7 @@ import numpy as np
 from django.db.models import F
 
 from campaigns.models import Campaign
-from corpus.counting import words
+from corpus.counting import count_verbs, words
 from corpus.models import Corpus, Moment
 from judging.consensus import GRADES
 from judging.models import Kind
@@ -31,9 +31,11 @@ from reports.statistics.arrays import (
 Numbers = dict[str, Any]
 MOMENT = np.dtype([("pk", "i8"), ("video", "i8"), ("start", "f8"), ("end", "f8"), ("length", "f8"), ("predicted", "?")])
 ALL = "all"
+OF_QUERIES = ("queries", "vocabulary", "verbs")  # columns of Table 1 that are about queries
 MOST_WORDS = 12
 BINS_BY_SIMILARITY = 0.05
 BINS_BY_RANK = 5
+SAMPLE = 10  # queries whose candidates are drawn as points, as in the paper
 DEEPEST = 60  # all ranks beyond are one bin, because a study has few of them, drawn at random
 
 
@@ -52,13 +54,14 @@ def collection(campaign: Campaign, pool: Read) -> Numbers:
     settled = study["outcome"] == SETTLED
     chosen, source = (study, "study") if settled.any() else (pool.candidates, "pool")
     return {
-        "corpus": _size(moments[~moments["predicted"]], []) | {"queries": None, "vocabulary": None},
+        "corpus": _size(moments[~moments["predicted"]], []) | dict.fromkeys(OF_QUERIES),
         "splits": {name: _split(splits, part, pool.candidates, moments) for name, part in splits.parts.items()},
         "replaced": _replaced(campaign.corpus),
         "source": source,
         "source_queries": len(np.unique(chosen["query"])),
         "by_similarity": by_similarity(chosen),
         "by_rank": by_rank(chosen),
+        "points": points(chosen),
         "spread": spread(pool),
         "final": _grades(pool.candidates),
     }
@@ -91,6 +94,18 @@ def by_rank(candidates: Records) -> list[Numbers]:
         | {"grades": _grades(candidates[place == number])}
         for number in bins
     ]
+
+
+def points(candidates: Records) -> list[list[Any]]:
+    """Return query, rank, similarity and final grade of the settled candidates of a few queries.
+
+    Of the pool these are the first queries, whose order of import says nothing of their grades.
+    """
+    settled = _ranked(candidates)
+    settled = settled[settled["outcome"] == SETTLED]
+    mine = settled[np.isin(settled["query"], np.unique(settled["query"])[:SAMPLE])]
+    values = (mine[name].tolist() for name in ("query", "rank", "similarity", "grade"))
+    return [[query, rank, round(similarity, 4), grade] for query, rank, similarity, grade in zip(*values, strict=True)]
 
 
 def _ranked(candidates: Records) -> Records:
@@ -159,6 +174,7 @@ def _size(moments: Records, texts: list[str]) -> Numbers:
         "moments": len(moments),
         "videos": len(np.unique(moments["video"])),
         "vocabulary": len({word for text in texts for word in words(text)}),
+        "verbs": count_verbs(texts),
         "moment_hours": float((moments["end"] - moments["start"]).sum() / 3600),
         "video_hours": float(_of_videos(moments).sum() / 3600),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -38,6 +39,7 @@ def _has(state: str) -> Q:
 
 
 IN_POOL = Q(withdrawn__isnull=True)
+BEGUN = Q(changed__isnull=False) | _has("work")  # somebody submitted a batch, or has one
 # Each state's words, and which of the pool's queries are in it.
 STATES_OF_QUERIES: dict[str, tuple[str, Q]] = {
     "": ("All queries", IN_POOL),
@@ -46,10 +48,13 @@ STATES_OF_QUERIES: dict[str, tuple[str, Q]] = {
     "contested": ("In round two", _has("contested")),
     "stuck": ("Stuck in round two", _has("stuck")),
     "waiting": ("Nobody left to judge", _has("waiting")),
+    "begun": ("Begun, not closed", IN_POOL & Q(closed=False) & BEGUN),
+    "new": ("Not begun", IN_POOL & Q(closed=False) & ~BEGUN),
     "closed": ("Closed", IN_POOL & Q(closed=True)),
     "withdrawn": ("Withdrawn", Q(withdrawn__isnull=False)),
 }
 RARE = ("stuck", "waiting")
+OF_PROGRESS = ("begun", "new")  # what the line of progress leads to
 LONGEST_SEARCH = 200  # characters
 LONGEST_AGE = 3650  # days
 
@@ -166,26 +171,36 @@ def chosen_queries(
     return found, choices.words or "all queries"
 
 
-def states_of_queries(campaign: Campaign, choices: Choices) -> list[tuple[str, str, int, bool]]:
+def states_of_queries(numbers: dict[str, int], choices: Choices) -> list[tuple[str, str, int, bool]]:
     """Each state's address, words and number of queries, and whether it is chosen. Rare ones only where some are."""
-    found, chosen = numbers_in_states(campaign.pk), choices.filters.get("show", "")
+    chosen = choices.filters.get("show", "")
     return [
-        (choices.address(show=key), words, found[key], key == chosen)
+        (choices.address(show=key), words, numbers[key], key == chosen)
         for key, (words, _) in STATES_OF_QUERIES.items()
-        if found[key] or key not in RARE
+        if key == chosen or (key not in OF_PROGRESS and (numbers[key] or key not in RARE))
     ]
 
 
-def _numbers_in_states() -> dict[str, Any]:
+def numbers_in_states(campaign: Campaign, waiting: int | None = None) -> dict[str, int]:
+    """Return how many queries are in each state.
+
+    To count those that wait for somebody who may judge them takes as long as all the rest. So it is not done if the
+    caller knows that no batch does.
+    """
+    return _but_waiting(campaign.pk) | {"waiting": 0} if waiting == 0 else _numbers(campaign.pk)
+
+
+def _numbers_in_states(*but: str) -> dict[str, Any]:
     own = Query.objects.filter(campaign=OuterRef("pk"), kind=Kind.POOL)
     numbers = {key: number_of(own.filter(which)) for key, (_, which) in STATES_OF_QUERIES.items()}
     for state, batches in BATCHES_IN_STATES.items():
         of_campaign = batches.filter(campaign=OuterRef("pk"), kind=Kind.POOL, query__withdrawn=None)
         numbers[state] = number_of(of_campaign, Count("query", distinct=True))
-    return numbers
+    return {key: number for key, number in numbers.items() if key not in but}
 
 
-numbers_in_states = counts_for(Campaign, _numbers_in_states)
+_numbers = counts_for(Campaign, _numbers_in_states)
+_but_waiting = counts_for(Campaign, partial(_numbers_in_states, "waiting"))
 
 
 ADVICE = {Review.Verdict.SECOND: "second batch", Review.Verdict.CLOSE: "close"}
@@ -232,12 +247,16 @@ def query_rows(queries: list[Query]) -> list[QueryRow]:
     """One row for each query, with its batches; of each number the edition that is in work, or the newest."""
     by_key = {query.pk: query for query in queries}
     newest: dict[tuple[int, int], Batch] = {}
+    with_second = set()
     for batch in Batch.objects.filter(query__in=by_key).order_by("query", "number", "edition"):
         batch.query = by_key[batch.query_id]
+        if batch.number == 2:
+            with_second.add(batch.query_id)
         other = newest.get((batch.query_id, batch.number))
         if other is None or other.is_done:
             newest[batch.query_id, batch.number] = batch
-    found = recommendations(batch for batch in newest.values() if batch.state == Batch.State.SETTLED)
+    settled = [batch for batch in newest.values() if batch.state == Batch.State.SETTLED]
+    found = recommendations(settled, with_second)
     by_query: dict[int, list[BatchRow]] = {}
     for batch in newest.values():
         look, words = appearance(batch)

@@ -237,7 +237,7 @@ def test_what_nobody_knows_of_imported_ratings_is_not_shown(tmp_path: Path) -> N
     assert "When and how long the imported ratings were made is unknown" in text_of(campaign, "hours")
     desk = text_of(campaign, "campaign")
     assert "over all grades; 66.67 % escalated" in desk
-    for empty in ("0.0 hours", "Spent", "contested of", "<polyline"):
+    for empty in ("0.0 hours", "What it costs", "contested of", "<polyline"):
         assert empty not in desk, empty
 
 

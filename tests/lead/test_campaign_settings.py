@@ -149,6 +149,14 @@ def test_what_is_fixed_is_shown_as_it_is(batch: Batch, leo: Membership, ada: Mem
     ]
 
 
+def test_the_list_of_groups_leads_to_each_of_them(batch: Batch, leo: Membership) -> None:
+    page = browser(leo).get(reverse("campaign-settings", args=["films"])).content.decode()
+    groups = re.findall(r'<a href="#([\w-]+)"', page.split('class="groups"')[1].split("</nav>")[0])
+    assert groups == re.findall(r'<legend id="([\w-]+)"', page)
+    assert len(groups) == 7
+    assert page.split("<main")[1].count("<form ") == 1
+
+
 def test_a_campaign_without_candidates_may_choose_its_batches(campaign: Campaign, leo: Membership) -> None:
     campaign.queries.all().delete()
     assert send(leo, batch_size="10", batches="1").status_code == 302

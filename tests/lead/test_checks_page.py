@@ -106,6 +106,18 @@ def test_a_window_begins_anew_after_a_pause(checked: Campaign, ada: Membership, 
     assert "10 of the last 10 were off." in history
 
 
+@pytest.mark.any_database
+def test_who_waits_for_the_lead_and_who_missed_most_stand_first(
+    checked: Campaign, ada: Membership, cleo: Membership, leo: Membership
+) -> None:
+    def names() -> list[str]:
+        return [re.findall(r">(\w+)</a>", row)[0] for row in rows_of(page(leo))]
+
+    assert names() == ["ada", "bob", "cleo"]
+    cleo.pause(leo, "A word first.")
+    assert names() == ["cleo", "ada", "bob"]
+
+
 def test_unknown_people_and_views_are_not_found(checked: Campaign, ada: Membership, leo: Membership) -> None:
     client = browser(leo)
     for worker, show in ((999, "all"), (leo.worker, "all"), (ada.worker, "nothing")):

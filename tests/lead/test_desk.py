@@ -150,13 +150,15 @@ def test_the_desk_says_between_which_days_it_ends(db: None, monkeypatch: pytest.
     kept = Summary.objects.get(campaign=campaign, name=PROGRESS)
     lead = browser(campaign.memberships.get(role="lead"))
     for earliest, latest, words in [
-        ("2027-01-03", "2027-02-09", "300 left, done between 3 Jan 2027 and 9 Feb 2027 (95 %)"),
-        ("2027-01-03", None, "300 left, done after 3 Jan 2027; the pace varies too much to say when"),
-        (None, None, "300 left, done around 20 Jan 2027"),
+        ("2027-01-03", "2027-02-09", "3 Jan 2027 to 9 Feb 2027"),
+        ("2027-01-03", None, "After 3 Jan 2027"),
+        (None, None, "Around 20 Jan 2027"),
     ]:
         kept.counts |= {"left": 300, "end": "2027-01-20", "earliest": earliest, "latest": latest}
         kept.save()
-        assert words in html.unescape(lead.get(reverse("campaign", args=["ending"])).content.decode())
+        page = html.unescape(lead.get(reverse("campaign", args=["ending"])).content.decode())
+        assert f">{words}</a>" in page
+        assert "about 300 judgements left" in page
 
 
 def test_the_cost_to_come_is_told_in_the_campaigns_currency(
@@ -225,6 +227,23 @@ def test_queries_are_filtered_found_and_sorted(many: Campaign, leo: Membership, 
             assert answer.content.decode().count('name="row"') == len(wanted)
             listed = browser(leo).get(reverse("campaign", args=["films"]), params | {"format": "csv"})
             assert [line.split(",")[0] for line in b"".join(listed).decode().splitlines()[1:]] == wanted
+
+
+@pytest.mark.any_database
+def test_the_line_of_progress_leads_to_its_queries(many: Campaign, leo: Membership) -> None:
+    make_query(many, "4", "A cat sleeps.")
+    Query.objects.filter(query_id="4").update(closed=True)
+    make_query(many, "5", "A bird sings.")
+    page = desk(leo)
+    assert re.findall(r'<a class="plain" href="\?show=(\w+)"><span class="part \1"></span>([^<]*)</a>', page) == [
+        ("closed", "1 finished"),
+        ("begun", "2 in work"),
+        ("new", "1 to come"),
+    ]
+    for state, number in (("closed", 1), ("begun", 2), ("new", 1)):
+        assert desk(leo, show=state).count('name="row"') == number
+    numbers = browser(leo).get("/api/v1/campaigns/films/progress").json()["numbers"]
+    assert numbers["queries"] == {"all": 4, "closed": 1, "begun": 2, "new": 1}
 
 
 def test_a_researcher_sees_no_buttons_and_nothing_that_only_a_lead_may_open(many: Campaign, member: Any) -> None:

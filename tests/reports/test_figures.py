@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from django.contrib.staticfiles import finders
@@ -13,15 +15,18 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.models import Membership
+from corpus import counting
 from corpus.models import Moment
-from judging.models import Batch, Candidate
+from judging.models import Batch, Candidate, Query
+from metrics import figures as theme
 from metrics.figures import inline
 from reports.figures.catalogue import BY_KEY, OF_ANNOTATORS
-from reports.figures.drawing import FIGURES, finished, specification
+from reports.figures.drawing import FIGURES, ON_MIDDLE, SHADES, finished, specification
 from tests.cast import browser, settle_round_one
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
+ROOT = Path(__file__).parents[2]
 DRAWN = [key for key, figure in BY_KEY.items() if figure.drawn]
 TABLES_ELSEWHERE = [figure.key for figure in OF_ANNOTATORS]
 
@@ -103,6 +108,38 @@ def test_what_is_not_there_is_not_found(lead: Client, file: str) -> None:
 @pytest.mark.any_database
 def test_words_in_place_of_others(lead: Client) -> None:
     assert numbers(lead, "table-3") == [{"word": "caption", "frequency": "60", "gender": "N"}]
+
+
+@pytest.mark.any_database
+def test_each_settled_candidate_of_a_few_queries_is_a_point(lead: Client) -> None:
+    rows = numbers(lead, "figure-4-points")
+    assert {row["grade"] for row in rows} == {"1", "4"}
+    assert [row["rank"] for row in rows] == [str(rank) for rank in range(3, 21)]
+    assert {row["query"] for row in rows} == {Query.objects.get().text}
+
+
+@pytest.mark.any_database
+def test_verbs_are_counted_where_there_is_a_tagger(lead: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tagger gets whole sentences, and says of each word what it is."""
+
+    class Tagger:
+        def tag_sent(self, tokens: list[str]) -> list[tuple[str, str, str]]:
+            return [(token, token, "VVZ" if token.endswith("s") else "NN1") for token in tokens]
+
+    monkeypatch.setattr(counting, "tagger", lambda: None)
+    assert [row["verbs"] for row in numbers(lead, "table-1")] == ["", ""]
+    monkeypatch.setattr(counting, "tagger", Tagger)
+    texts = ["A person stands up and walks towards the board.", "A man stands."]
+    assert counting.count_verbs(texts) == len({"stands", "walks", "towards"})
+
+
+def test_the_theme_is_made_of_the_pages_light_colours() -> None:
+    """In pages, the script puts the present value of each token in its place."""
+    light = re.findall(r":root {([^}]*)}", (ROOT / "static/base.css").read_text())[0]
+    light += re.findall(r":root {([^}]*)}", (ROOT / "static/lead/lead.css").read_text())[0]
+    tokens = re.findall(r'"(#\w{6})": "(--[\w-]+)"', (ROOT / "static/lead/figures.js").read_text())
+    assert {colour for colour, _ in tokens} == {theme.INK, theme.PAPER, theme.FAINT, *theme.COLOURS, *SHADES, ON_MIDDLE}
+    assert [token for colour, token in tokens if f"{token}: {colour};" not in light] == []
 
 
 @pytest.mark.any_database

@@ -32,7 +32,7 @@ def test_measures_are_examined_and_the_figures_follow_the_page(server: Installat
         page.emulate_media(color_scheme="dark")
         # The dark page's ink.
         expect(page.locator(".drawing svg text[fill='#e9e7e3']").first).to_be_attached()
-        expect(page.locator(".drawing svg text[fill='#22262b']")).to_have_count(0)
+        expect(page.locator(".drawing svg text[fill='#1d1f21']")).to_have_count(0)
 
 
 UPLOADED = """
