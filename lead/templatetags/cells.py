@@ -16,7 +16,7 @@ from django.utils.timezone import localtime
 
 from base.listing import Column, Part
 from base.templatetags.figures import UNKNOWN, decimals, plain
-from campaigns.models import Membership
+from campaigns.models import LogEntry, Membership
 from judging.models import Judgement
 from reports.tables.batch import named
 from reports.tables.judgements import Line
@@ -79,6 +79,10 @@ def _grade(judgement: Judgement | None) -> object:
     return format_html('<span class="dot g{0}">{0}</span>', judgement.grade) if judgement else ""
 
 
+def _entry_when(entry: LogEntry) -> str:
+    return date_format(localtime(entry.at), "j M Y, H:i")
+
+
 CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
     QueryRow: {
         "text": _text,
@@ -89,6 +93,7 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
         ),
         "similarity": lambda row: decimals(row.query.similarity, 2),
     },
+    LogEntry: {"at": _entry_when},
     Line: {
         "query": _query_of,
         "rank": _rank,
