@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
+from typing import Any
 
 from django import forms
 from django.db.models import Count, Q, QuerySet
@@ -75,8 +76,8 @@ def history_listing(campaign: Campaign) -> Listing:
     """Return the list with those who did something to choose from by name."""
     found = campaign.memberships.filter(pk__in=campaign.log.order_by().values("by")).order_by("worker")
     names = found.values_list("worker", "user__username")
-    form = type("Filters", (HistoryFilters,), {})
-    form.base_fields["who"].widget = forms.Select(choices=[("", "all"), *names])  # type: ignore[attr-defined]
+    form: Any = type("Filters", (HistoryFilters,), {})
+    form.base_fields["who"].widget = forms.Select(choices=[("", "all"), *names])
     return replace(HISTORY, form=form)
 
 

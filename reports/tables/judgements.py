@@ -103,8 +103,8 @@ def judgements_listing(reader: Membership) -> Listing:
 
     pairs, times = campaign.rounds_known, not campaign.imported
     known = [name for name in filters_of(campaign) if name != "before"]
-    form = type("Filters", (JudgementFilters,), dict.fromkeys(FILTERS.keys() - known))
-    form.base_fields["only"].choices = [("", "all"), *((name, name) for name in only_of(campaign))]  # type: ignore[attr-defined]
+    form: Any = type("Filters", (JudgementFilters,), dict.fromkeys(FILTERS.keys() - known))
+    form.base_fields["only"].choices = [("", "all"), *((name, name) for name in only_of(campaign))]
     columns = [
         Column("query", "Query", lambda line: line.judgement.candidate.query.text),
         Column("rank", "Candidate", lambda line: line.judgement.candidate.rank),

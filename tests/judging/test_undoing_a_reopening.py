@@ -45,7 +45,7 @@ def sound(campaign: Campaign) -> bool:
 
 def as_it_is(campaign: Campaign) -> dict[str, list[dict[str, Any]]]:
     """All that a reopening changes."""
-    rows = (
+    rows: tuple[Any, ...] = (
         Candidate.objects.in_campaign(campaign),
         Judgement.objects.filter(candidate__query__campaign=campaign),
         Flag.objects.filter(candidate__query__campaign=campaign),
@@ -244,5 +244,5 @@ def test_from_a_cell_of_the_matrix_to_the_undo_on_the_pages(
     assert "but not all of it" not in page
     settled.refresh_from_db()
     assert settled.state == "settled"
-    for wrong in ({"week": "soon"}, {"off": "maybe"}, {"with": "x"}):
-        assert client.get(address, {"worker": ada.worker} | wrong).status_code == 400
+    for name, value in {"week": "soon", "off": "maybe", "with": "x"}.items():
+        assert client.get(address, {"worker": ada.worker, name: value}).status_code == 400

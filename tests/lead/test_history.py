@@ -75,9 +75,9 @@ def verbs(
     yield K.FLAG, lambda: dismiss(Flag.objects.get(), leo)
     yield K.ADJUDICATION, lambda: adjudicate(pair, leo, 3, "seen")
     yield K.ADJUDICATION_UNDONE, lambda: withdraw_adjudication(pair, leo)
-    asked = [Question.objects.create(annotator=ada, text=f"What is a cup {n}?", key=uuid4()) for n in (1, 2)]
-    yield K.QUESTION, lambda: put_aside(asked[0], leo)
-    yield K.KEPT_ANSWER, lambda: tell_all(asked[1], leo, "A mug.", "What is a cup?")
+    questions = [Question.objects.create(annotator=ada, text=f"What is a cup {n}?", key=uuid4()) for n in (1, 2)]
+    yield K.QUESTION, lambda: put_aside(questions[0], leo)
+    yield K.KEPT_ANSWER, lambda: tell_all(questions[1], leo, "A mug.", "What is a cup?")
     batch.refresh_from_db()
     yield K.REVIEW, lambda: review(batch, leo, "close")
     yield K.REVIEW_UNDONE, lambda: undo(batch.reviews.get(), leo)
@@ -173,7 +173,7 @@ def test_the_page_its_file_and_the_api(
     ada.pause(lea, "on holiday")
     client, address = browser(leo), reverse("history", args=["films"])
 
-    def seen(**filters: object) -> set[str]:
+    def seen(**filters: Any) -> set[str]:
         page = client.get(address, filters).content.decode()
         return {words for words in ("Batch reviewed", "paused: on holiday") if f">{words}<" in page}
 
@@ -196,6 +196,6 @@ def test_the_page_its_file_and_the_api(
         ("member", lea.worker, "paused: on holiday"),
         ("review", leo.worker, "Close the query: =1+1"),
     ]
-    asked = {"who": leo.worker, "q": "batch", "from": str(today)}
-    assert len(program.get("campaigns/films/history", **asked).json()["results"]) == 1
+    filters = {"who": leo.worker, "q": "batch", "from": str(today)}
+    assert len(program.get("campaigns/films/history", **filters).json()["results"]) == 1
     assert program.get("campaigns/films/history", kind="nothing").status_code == 400
