@@ -156,7 +156,7 @@ class HistoryAsked(PageQuery):
     """The filters of the history."""
 
     of = HistoryFilters, "who kind q"
-    helps = {"q": "words of what was done"}
+    helps = {"q": "words of what was done", "who": "the worker's number of the lead"}
     to = serializers.DateField(required=False, help_text="the last day")
     locals()["from"] = serializers.DateField(required=False, help_text="the first day")
 

@@ -79,10 +79,6 @@ def _grade(judgement: Judgement | None) -> object:
     return format_html('<span class="dot g{0}">{0}</span>', judgement.grade) if judgement else ""
 
 
-def _entry_when(entry: LogEntry) -> str:
-    return date_format(localtime(entry.at), "j M Y, H:i")
-
-
 CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
     QueryRow: {
         "text": _text,
@@ -93,7 +89,11 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
         ),
         "similarity": lambda row: decimals(row.query.similarity, 2),
     },
-    LogEntry: {"at": _entry_when},
+    LogEntry: {
+        "at": lambda entry: date_format(localtime(entry.at), "j M Y, H:i"),
+        "before": lambda entry: entry.before or UNKNOWN,
+        "after": lambda entry: entry.after or UNKNOWN,
+    },
     Line: {
         "query": _query_of,
         "rank": _rank,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
-from typing import Any
 
 from django import forms
 from django.db.models import Count, Q, QuerySet
@@ -26,12 +25,10 @@ class HistoryFilters(forms.Form):
     """The filters of the history, as a page takes them."""
 
     q = forms.CharField(required=False, max_length=LONGEST_TEXT, label="Text", help_text="Words of what was done")
-    who = forms.IntegerField(
-        required=False, min_value=0, max_value=LARGEST, label="Who", help_text="by the worker’s number"
-    )
+    who = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, label="Who")
     kind = forms.ChoiceField(required=False, choices=[("", "all"), *LogEntry.Kind.choices], label="Kind")
-    locals()["from"] = forms.DateField(required=False, label="From", help_text="a day such as 2026-01-31")
-    to = forms.DateField(required=False, label="To", help_text="the last day")
+    locals()["from"] = forms.DateField(required=False, label="From", widget=forms.DateInput({"type": "date"}))
+    to = forms.DateField(required=False, label="To", widget=forms.DateInput({"type": "date"}))
 
 
 def entries_of(campaign: Campaign) -> QuerySet[LogEntry]:
@@ -75,9 +72,9 @@ HISTORY = Listing(
 def history_listing(campaign: Campaign) -> Listing:
     """Return the list with those who did something to choose from by name."""
     found = campaign.memberships.filter(pk__in=campaign.log.order_by().values("by")).order_by("worker")
-    names = found.values_list("worker", "user__username")
-    form: Any = type("Filters", (HistoryFilters,), {})
-    form.base_fields["who"].widget = forms.Select(choices=[("", "all"), *names])
+    names = forms.Select(choices=[("", "all"), *found.values_list("worker", "user__username")])
+    who = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, label="Who", widget=names)
+    form = type("Filters", (HistoryFilters,), {"who": who})
     return replace(HISTORY, form=form)
 
 
