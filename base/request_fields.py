@@ -1,7 +1,10 @@
 """Reading fields of requests. A wrong field is refused with what was found and what would be right."""
 
 from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from base.errors import BadValue
 from base.text import abbreviated, storable
@@ -64,3 +67,20 @@ def reason_in(body: Mapping[str, Any], most: int = 500) -> str:
     if reason := text_in(body, "reason", most):
         return reason
     raise BadValue("reason", "empty", "a few words; they are kept on record")
+
+
+def days_of_week(value: str) -> tuple[datetime, datetime]:
+    """Return the beginning and the end of a week that is written as 2026-W05.
+
+    Raises
+    ------
+    BadValue
+        If the text is no week.
+    """
+    try:
+        monday = datetime.strptime(f"{value}-1", "%G-W%V-%u")
+    except ValueError as fault:
+        raise BadValue("week", repr(value[:20]), "a week as 2026-W05") from fault
+    if not 2000 <= monday.year <= 2200:
+        raise BadValue("week", value, "a week of the years 2000 to 2200")
+    return timezone.make_aware(monday), timezone.make_aware(monday + timedelta(days=7))

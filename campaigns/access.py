@@ -13,7 +13,8 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
 from base.errors import WrongState
-from campaigns.models import Applicant, Campaign, Draft, Membership, Upload
+from base.transactions import all_or_nothing
+from campaigns.models import Applicant, Campaign, Draft, LogEntry, Membership, Upload, log
 from campaigns.models.membership import PERMISSION
 from corpus.models import Corpus, Moment
 from jobs.models import Job
@@ -203,12 +204,15 @@ def corpora_open_to(user: User) -> QuerySet[Corpus]:
     return Corpus.objects.exclude(campaigns__in=blind.values("campaign")).order_by("name")
 
 
-def let_create(user: User) -> None:
+@all_or_nothing
+def let_create(user: User, by: Membership | None = None) -> None:
     """Give somebody the permission. Doing it twice is harmless."""
     user.user_permissions.add(_permission())
+    log(by, LogEntry.Kind.MEMBER, user.get_username(), after="may create campaigns")
 
 
-def let_create_no_longer(user: User) -> None:
+@all_or_nothing
+def let_create_no_longer(user: User, by: Membership | None = None) -> None:
     """Take the permission away. Doing it twice is harmless.
 
     Raises WrongState if the person holds the first account, which may do so without it.
@@ -216,6 +220,7 @@ def let_create_no_longer(user: User) -> None:
     if user.is_superuser:
         raise WrongState(f"{user.get_username()} holds the first account, which may always create campaigns.")
     user.user_permissions.remove(_permission())
+    log(by, LogEntry.Kind.MEMBER, user.get_username(), "may create campaigns", "may no longer create campaigns")
 
 
 def _permission() -> Permission:

@@ -31,7 +31,7 @@ from base.text import abbreviated
 from base.transactions import locked
 from campaigns.accounts.encryption import decrypt, encrypt
 from campaigns.events import About, Happened, listens
-from campaigns.models import Campaign, Delivery, Membership, Webhook
+from campaigns.models import Campaign, Delivery, LogEntry, Membership, Webhook, log
 from jobs.errors import JobError, JobPostponed
 from jobs.models import Job
 from jobs.queue import Lane
@@ -184,7 +184,15 @@ def make(campaign: Campaign, address: str, events: Iterable[str], by: Membership
         raise WrongState(f"The campaign has {MOST} webhooks. Remove one first.")
     secret = secrets.token_urlsafe(32)
     made = campaign.webhooks.create(address=address, events=sorted(events), secret=encrypt(secret), by=by)
+    log(by, LogEntry.Kind.WEBHOOK, address, after=", ".join(made.events))
     return made, secret
+
+
+@transaction.atomic
+def remove(webhook: Webhook, by: Membership | None) -> None:
+    """Remove a webhook, with what it was sent."""
+    log(by, LogEntry.Kind.WEBHOOK, webhook.address, ", ".join(webhook.events), "removed")
+    webhook.delete()
 
 
 def secret_of(webhook: Webhook) -> str:

@@ -11,7 +11,8 @@ from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
-from base.request_fields import KEY, is_whole
+from base.errors import BadValue
+from base.request_fields import KEY, days_of_week, is_whole
 from campaigns.access import annotator as annotator
 from campaigns.access import annotator_of as annotator_of
 from campaigns.access import anybody as anybody
@@ -46,13 +47,14 @@ from judging.models import (
     Practice,
     Query,
     Question,
+    Reopening,
     Review,
 )
 from judging.models.sitting import exam_batches
 from judging.pool.clips import SEARCH
 from judging.quality.exam import pairs_that_came_back
 from judging.quality.examples import visible_examples
-from judging.review.reopening import Scope, scope_of_annotator, scope_of_batch, scope_of_candidate
+from judging.review.reopening import Only, Scope, scope_of_annotator, scope_of_batch, scope_of_candidate
 from judging.work.practising import passed_pairs
 from judging.work.saving import Writer
 
@@ -132,10 +134,26 @@ def reviews(member: Membership, keys: list[str]) -> list[Review]:
     return list(found.select_related("batch__query__campaign").order_by("pk"))
 
 
-def scope(lead: Membership, what: str, number: int) -> Scope:
-    """Return what would be reopened: a candidate or a batch by its key, or all work of a worker by number."""
+def reopening(member: Membership, pk: int) -> Reopening:
+    """Return something that was reopened in the member's campaign."""
+    return get_object_or_404(member.campaign.reopenings.select_related("campaign", "annotator"), pk=pk)
+
+
+def scope(
+    lead: Membership, what: str, number: int, week: str = "", beside: int | None = None, off: bool = False
+) -> Scope:
+    """Return what would be reopened: a candidate or a batch by its key, or work of a worker by number.
+
+    Of a worker it is all work, or what was submitted in a week, stands beside that of another worker, or is off. Raise
+    BadValue if these are named for something else, or the week cannot be read.
+    """
     if what == "worker":
-        return scope_of_annotator(annotator_of(lead, number))
+        co_judge = None if beside is None else annotator_of(lead, beside)
+        if week:
+            days_of_week(week)
+        return scope_of_annotator(annotator_of(lead, number), only=Only(week, co_judge, off))
+    if week or beside is not None or off:
+        raise BadValue("what", what, "worker, of whose work this is a part")
     return scope_of_batch(batch(lead, number)) if what == "batch" else scope_of_candidate(candidate(lead, number))
 
 

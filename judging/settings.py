@@ -13,7 +13,7 @@ from django.utils.formats import date_format
 
 from base.request_fields import is_whole
 from base.transactions import all_or_nothing, locked
-from campaigns.models import Campaign, Membership
+from campaigns.models import Campaign, LogEntry, Membership, log
 from campaigns.models.membership import LONGEST_GROUP
 from campaigns.settings import COLUMNS, LIMITS, SECTIONS, SETTINGS, Setting
 from judging.models import Assignment, Batch, Candidate
@@ -55,10 +55,13 @@ def set_up(
     campaign = locked(Campaign.objects.filter(pk=lead.campaign_id)).get()  # others change it too
     if precondition:
         precondition(campaign)
-    data = values_of(campaign) | dict(data) if partial else data
+    before = values_of(campaign)
+    data = before | dict(data) if partial else data
     rate, form = campaign.hourly_rate, SettingsForm(data, instance=campaign)
     if form.is_valid():
         form.save()
+        for name in sorted(COLUMNS & set(form.changed_data)):
+            log(lead, LogEntry.Kind.SETTINGS, SETTINGS[name].label, before[name], getattr(campaign, name))
         campaign.store_past_rate(rate, form.cleaned_data["all_days"])
         if {"padding", "sound"} & set(form.changed_data):
             _cut_anew(campaign)

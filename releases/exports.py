@@ -22,7 +22,7 @@ from django.http import FileResponse, Http404, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
 from base.text import csv_lines, harmless
-from campaigns.models import Campaign
+from campaigns.models import Campaign, LogEntry, Membership, log
 from judging.consensus import RULE
 from judging.models import Adjudication, Candidate, Judgement
 from judging.models.pool import ANNOTATORS, CandidateQuerySet, QueryQuerySet
@@ -233,11 +233,12 @@ def _sha256(lines: Lines) -> str:
     return digest.hexdigest()
 
 
-def export_file(campaign: Campaign, file: str) -> StreamingHttpResponse:
-    """Answer with one of `releases.exports.FILES`, of the campaign's present state."""
-    export = BY_NAME.get(file)
+def export_file(member: Membership, file: str) -> StreamingHttpResponse:
+    """Answer with one of `releases.exports.FILES`, of the present state of the member's campaign."""
+    export, campaign = BY_NAME.get(file), member.campaign
     if export is None:
         raise Http404
+    log(member, LogEntry.Kind.EXPORT, file)
     answer = StreamingHttpResponse(export.lines(campaign), content_type=f"{export.content_type}; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{campaign.name}-{file}"'
     answer["X-Consensus-Rule"] = RULE
@@ -248,14 +249,18 @@ def ready_release(campaign: Campaign, version: int) -> Release:
     return get_object_or_404(campaign.releases, version=version, state=Release.State.READY)
 
 
-def release_file(campaign: Campaign, version: int) -> FileResponse:
+def release_file(member: Membership, version: int) -> FileResponse:
+    campaign = member.campaign
     file = ready_release(campaign, version).file.open("rb")
+    log(member, LogEntry.Kind.EXPORT, f"release {version}")
     return FileResponse(file, as_attachment=True, filename=f"{campaign.name}-v{version}.zip")
 
 
-def training_set_file(campaign: Campaign, depth: int) -> FileResponse:
+def training_set_file(member: Membership, depth: int) -> FileResponse:
+    campaign = member.campaign
     found = get_object_or_404(campaign.training_sets.exclude(file=""), depth=depth)
     filename = f"{campaign.name}-{file_name(depth)}"
+    log(member, LogEntry.Kind.EXPORT, file_name(depth))
     return FileResponse(found.file.open("rb"), as_attachment=True, filename=filename)
 
 

@@ -22,7 +22,7 @@ from django.utils import timezone
 from base.errors import BadValue
 from base.transactions import locked, snapshot
 from campaigns.events import Happened, tell
-from campaigns.models import Campaign, Membership
+from campaigns.models import Campaign, LogEntry, Membership, log
 from corpus.stored_files import store
 from jobs.registry import Report, kind
 from judging.consensus import RULE
@@ -68,6 +68,7 @@ def freeze(
     if release is None:
         version = newest.version + 1 if newest else 1
         release = Release.objects.create(campaign=campaign, version=version, by=lead, **wanted)
+        log(lead, LogEntry.Kind.RELEASE, f"release {version}", after=licence)
     freeze_release.ask(release)
     return release
 

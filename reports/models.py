@@ -16,7 +16,7 @@ from base.request_fields import one_of, text_in
 from base.transactions import all_or_nothing
 from campaigns.models import Membership
 
-LISTS = ("queries", "judgements")
+LISTS = ("queries", "judgements", "history")
 LONGEST_NAME, LONGEST_VIEW = 60, 1000  # characters
 
 

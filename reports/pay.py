@@ -16,7 +16,7 @@ from django.utils.formats import date_format
 from base.errors import BadValue, WrongState
 from base.text import harmless
 from base.transactions import all_or_nothing, locked
-from campaigns.models import Campaign, Membership
+from campaigns.models import Campaign, LogEntry, Membership, log
 from reports.hours import MILLISECOND, Rates, Worked, approved_on, by_member, total, worked_on_days
 from reports.models import ApprovedDay, ApprovedPeriod
 from reports.summaries import DAYS, last_summary
@@ -194,6 +194,7 @@ def approve(lead: Membership, period: Period) -> ApprovedPeriod:
     if timezone.now() < period.end + AFTER:
         over = f"{_words(period.last)}, and five minutes have passed"
         raise WrongState(f"A period can be approved when it is over: after {over}.")
+    log(lead, LogEntry.Kind.PAY, f"{_words(period.first)} to {_words(period.last)}", "not approved", "approved")
     return _store(campaign, lead, period)
 
 

@@ -38,6 +38,7 @@ LEADS_PAGES = {
     "queue": "demo/queue/",
     "digest": "demo/digest/",
     "reopenings": "demo/reopenings/",
+    "history": "demo/history/",
     "releases": "demo/releases/",
     "search": "demo/search/?q=Somebody+sits+down",
 }

@@ -51,6 +51,7 @@ from judging.models import (
     Practice,
     Query,
     Question,
+    Reopening,
     Review,
     Sitting,
 )
@@ -181,6 +182,7 @@ MATRIX = {
     "action": ("GET", 302, 404, 404, 404, 200, 200),
     "action-change": ("POST", 302, 404, 404, 404, 404, 302),
     "saved-views": ("POST", 302, 404, 404, 404, 302, 302),
+    "history": ("GET", 302, 404, 404, 404, 404, 200),
     "frontier": ("GET", 302, 404, 404, 404, 200, 200),
     "campaign-work": ("GET", 302, 404, 404, 404, 200, 200),
     "corpus-work": ("GET", 302, 404, 404, 404, 200, 200),
@@ -294,6 +296,7 @@ MATRIX = {
     "handle-flag": ("POST", 302, 404, 404, 404, 404, 302),
     "reopenings": ("GET", 302, 404, 404, 404, 200, 200),
     "reopen": ("GET", 302, 404, 404, 404, 404, 200),
+    "reopening-undo": ("POST", 302, 404, 404, 404, 404, 302),
     "adjudicate": ("POST", 302, 404, 404, 404, 404, 302),
     "withdraw": ("POST", 302, 404, 404, 404, 404, 302),
     "exports": ("GET", 302, 404, 404, 404, 200, 200),
@@ -447,6 +450,9 @@ MATRIX = {
     "api-figure": ("GET", 401, 404, 404, 404, 200, 200),
     "api-study": ("POST", 401, 404, 404, 404, 404, 202),
     "api-reopening-cost": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-reopening-undone": ("PUT", 401, 404, 404, 404, 404, 202),
+    "api-reopened-queries": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-history": ("GET", 401, 404, 404, 404, 404, 200),
     "api-member-creates": ("PUT", 401, 404, 404, 404, 404, 404),  # a lead who may not create campaigns
     "api-invitation-mail": ("POST", 401, 404, 404, 404, 404, 404),  # of a link there is no mail
     "api-search-clip": ("POST", 401, 404, 404, 404, 404, 202),
@@ -830,6 +836,13 @@ def action(held: Assignment) -> Action:
     return campaign.actions.first() or prepare(lead, "close", Query.objects.filter(pk=held.batch.query_id))
 
 
+def reopening(held: Assignment) -> Reopening:
+    """What a lead has reopened of an annotator's work, of which nothing was there."""
+    lead = action(held).lead
+    about = {"what": "all work of worker 1", "reason": "again", "lead": lead, "annotator": held.annotator}
+    return Reopening.objects.get_or_create(campaign=lead.campaign, defaults=about)[0]
+
+
 def saved_view(held: Assignment) -> SavedView:
     about = {"campaign": held.annotator.campaign, "is_shared": True, "choices": "mean_from=3"}
     lead = action(held).lead
@@ -877,6 +890,9 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     **dict.fromkeys(
         ("action", "action-change", "api-action", "api-action-begun", "api-action-undone"),
         lambda held: [action(held).pk],
+    ),
+    **dict.fromkeys(
+        ("reopening-undo", "api-reopening-undone", "api-reopened-queries"), lambda held: [reopening(held).pk]
     ),
     "api-view": lambda held: [saved_view(held).pk],
     "batch": lambda held: [held.batch_id],

@@ -164,7 +164,7 @@ class OneExample(Resource, at=f"{CAMPAIGN}/examples/<int:pk>", name="example"):
     @changes()
     def delete(self, pk: int) -> Any:
         """Remove an example."""
-        if not self.lead.campaign.examples.filter(pk=pk).delete()[0]:
+        if not examples.remove_example(self.lead, pk):
             raise Http404
 
 

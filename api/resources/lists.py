@@ -1,4 +1,4 @@
-"""Lists: what leads do to many queries at once, and the views of lists that people keep."""
+"""Lists: what leads do to many queries at once, the views of lists that people keep, and the history."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Page, Shape, Text, Truth, Whole
+from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole
 from api.operations import UNFIT, Rows, With, changes, makes, reads, starts
 from api.resource import CAMPAIGN, Resource
+from campaigns.models import LogEntry
 from judging import access
 from judging.models import Action, ActionRow
 from judging.review import actions
 from reports.models import LISTS, LONGEST_NAME, LONGEST_VIEW, SavedView, forget_view, keep_view, views_of
 from reports.tables.costs import ActionCost, action_cost
+from reports.tables.history import HISTORY, HistoryFilters, entries_of
 from reports.tables.queries import QUERIES, QueryFilters, chosen_queries
 
 LARGEST = 10**18 - 1  # a primary key
@@ -143,3 +145,25 @@ class OneView(Resource, at=f"{CAMPAIGN}/views/<int:pk>", name="view"):
     def delete(self, pk: int) -> Any:
         """Forget a view."""
         forget_view(self.member, pk)
+
+
+class EntryShape(Shape):
+    of = LogEntry, "id at by=by.worker kind what before after"
+    helps = {"by": "the worker's number of the lead", "before": "what there was", "after": "what there is since then"}
+
+
+class HistoryAsked(PageQuery):
+    """The filters of the history."""
+
+    of = HistoryFilters, "who kind q"
+    helps = {"q": "words of what was done", "who": "the worker's number of the lead"}
+    to = serializers.DateField(required=False, help_text="the last day")
+    locals()["from"] = serializers.DateField(required=False, help_text="the first day")
+
+
+class History(Resource, at=f"{CAMPAIGN}/history", name="history"):
+    @reads(Page(EntryShape), query=HistoryAsked)
+    def get(self) -> Any:
+        """What leads did in a campaign, the newest first."""
+        filters = {name: value for name, value in self.params.items() if name in HISTORY.filters}
+        return Rows(HISTORY.choices(filters).chosen(entries_of(self.lead.campaign)), ("-pk",))

@@ -86,7 +86,7 @@ class LetCreate(Resource, at=f"{CAMPAIGN}/members/<int:worker>/creates", name="m
         person = access.person(self.lead, worker)
         if not may_let_create(self.lead, person):
             raise Http404
-        (let_create if self.data["may"] else let_create_no_longer)(person.user)
+        (let_create if self.data["may"] else let_create_no_longer)(person.user, self.lead)
 
 
 class PersonShape(Shape):
@@ -238,7 +238,7 @@ class OneInvitation(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>", name="invit
     @changes()
     def delete(self, pk: int) -> Any:
         """Withdraw an invitation, so that nobody can use it."""
-        get_object_or_404(self.lead.campaign.invitations, pk=pk).withdraw()
+        get_object_or_404(self.lead.campaign.invitations, pk=pk).withdraw(self.lead)
 
 
 class MailAgain(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>/mail", name="invitation-mail"):

@@ -165,12 +165,12 @@ class Withdrawal(Resource, at=f"{CAMPAIGN}/queries/<int:pk>/withdrawal", name="w
     @changes(body=NewWithdrawal)
     def put(self, pk: int) -> Any:
         """Withdraw a query: nobody judges it any more, and no export has it."""
-        withdraw(access.pool_query(self.lead, pk), self.data["reason"], self.data.get("withdrawn_for"))
+        withdraw(access.pool_query(self.lead, pk), self.data["reason"], self.data.get("withdrawn_for"), self.lead)
 
     @changes()
     def delete(self, pk: int) -> Any:
         """Bring a withdrawn query back."""
-        bring_back(access.pool_query(self.lead, pk))
+        bring_back(access.pool_query(self.lead, pk), self.lead)
 
 
 class HeldShape(Shape):

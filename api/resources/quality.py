@@ -146,7 +146,7 @@ class OneExam(Resource, at=f"{CAMPAIGN}/exam", name="exam"):
     def post(self) -> Any:
         """Make the exam of queries that nobody has begun to judge; it opens when its clips are cut."""
         campaign = self.lead.campaign
-        set_exam(campaign, **{"seed": campaign.order_seed} | self.data)
+        set_exam(campaign, **{"seed": campaign.order_seed} | self.data, by=self.lead)
         return _exam(campaign)
 
 
@@ -174,18 +174,18 @@ class OneExamBatch(Resource, at=f"{CAMPAIGN}/exam/batches/<int:pk>", name="exam-
     def patch(self, pk: int) -> Any:
         """Set the truth of pairs; results that were given stay as they are."""
         batch = access.exam_batch(self.lead, pk)
-        _set(self.request, batch, self.data["truths"])
+        _set(self.request, batch, self.data["truths"], self.lead)
         return _pairs(batch)
 
 
 @all_or_nothing
-def _set(request: Request, batch: Batch, rows: list[dict[str, Any]]) -> None:
+def _set(request: Request, batch: Batch, rows: list[dict[str, Any]], lead: Membership) -> None:
     locked(Batch.objects.filter(pk=batch.pk)).get()
     must_match(request, _tag(batch))
     known = set(batch.candidates.values_list("rank", flat=True))
     if strange := sorted({each["rank"] for each in rows} - known):
         raise Unfit({"truths": [f"rank {strange[0]}; expected one of {', '.join(map(str, sorted(known)))}"]})
-    set_truth(batch, {each["rank"]: (each["grade"], each.get("why", "").strip()) for each in rows})
+    set_truth(batch, {each["rank"]: (each["grade"], each.get("why", "").strip()) for each in rows}, lead)
 
 
 def _tag(batch: Batch) -> str:

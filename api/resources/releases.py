@@ -66,7 +66,7 @@ class ReleaseFile(Resource, at=f"{CAMPAIGN}/releases/<int:version>/file", name="
     @reads(("application/zip",))
     def get(self, version: int) -> Any:
         """The file of a release."""
-        return release_file(self.member.campaign, version)
+        return release_file(self.member, version)
 
 
 class Checked(Shape):
@@ -137,7 +137,7 @@ class OneExport(Resource, at=f"{CAMPAIGN}/exports/<str:file>", name="export"):
     @reads(("text/plain",))
     def get(self, file: str) -> Any:
         """A file of the campaign's present state."""
-        return export_file(self.member.campaign, file)
+        return export_file(self.member, file)
 
 
 class TrainingSetShape(Shape):
@@ -172,4 +172,4 @@ class TrainingSetFile(Resource, at=f"{CAMPAIGN}/training-sets/<int:depth>", name
     @reads(("application/json",))
     def get(self, depth: int) -> Any:
         """The file of a pseudo training set."""
-        return training_set_file(self.member.campaign, depth)
+        return training_set_file(self.member, depth)

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404
 from rest_framework import serializers
 
 from api.fields import Body, Choice, Number, Page, PageQuery, Query, Shape, Text, Truth, Whole, shape
-from api.operations import OR_LATER, UNFIT, USUAL, Rows, With, changes, makes, reads
+from api.operations import OR_LATER, UNFIT, USUAL, Rows, With, changes, makes, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from base.errors import Unfit
+from campaigns.models import Membership
 from campaigns.models.membership import LONGEST_MESSAGE
 from judging import access
 from judging.consensus import GRADES
-from judging.models import Flag, Question, Reopening, Review
+from judging.models import Flag, Question, ReopenedQuery, Reopening, Review
 from judging.models.judgement import LONGEST_QUESTION
 from judging.review import reviewing
 from judging.review.decisions import ACTIONS, adjudicate, answer, put_aside, tell_all, withdraw_adjudication
-from judging.review.reopening import reopen, reopen_work
+from judging.review.reopening import OFF, Scope, reopen, reopen_work, undo_reopening, undo_work
 from reports.tables.costs import Cost, cost_of
 from reports.tables.people import Thread, questions_with_pairs, threads, waiting_subjects
 
 LARGEST = 10**18 - 1  # a primary key
+LARGEST_WORKER = 10**9 - 1
+WEEK_HELP = "of a worker, only what was submitted in this week, such as 2026-W05"
+OFF_HELP = f"of a worker, only what is off: {OFF}"
+WITH_HELP = "of a worker, only what stands beside this worker's"
 
 
 class ReviewShape(Shape):
@@ -235,14 +241,24 @@ class OneGrade(Resource, at=f"{CAMPAIGN}/candidates/<int:pk>/grade", name="grade
         withdraw_adjudication(access.candidate(self.lead, pk), self.lead)
 
 
+class ReopenedQueryShape(Shape):
+    of = ReopenedQuery, "query=query_id state why"
+    helps = {"why": "why something of it was not undone"}
+
+
 class ReopeningShape(Shape):
-    of = Reopening, "id what at"
+    of = Reopening, "id what at week off"
+    helps = {"week": "empty if it was not the work of one week"}
+    undone = serializers.DateTimeField(allow_null=True, help_text="when a lead undid it")
     reason = serializers.CharField(read_only=True, help_text="for leads, where it is about a person")
 
 
 class ToReopen(Body):
-    what = Choice(choices=list(access.REOPENED), help_text="worker: all work of an annotator, by a job")
+    what = Choice(choices=list(access.REOPENED), help_text="worker: work of an annotator, by a job")
     id = Whole(min_value=1, max_value=LARGEST, help_text="of the candidate or the batch, or the worker's number")
+    week = Text(required=False, max_length=8, help_text=WEEK_HELP)
+    off = Truth(required=False, help_text=OFF_HELP)
+    locals()["with"] = Whole(required=False, min_value=0, max_value=LARGEST_WORKER, help_text=WITH_HELP)
     reason = Text(max_length=500, help_text="kept on record")
 
 
@@ -250,23 +266,53 @@ class Reopenings(Resource, at=f"{CAMPAIGN}/reopenings", name="reopenings"):
     @reads(Page(ReopeningShape))
     def get(self) -> Any:
         """What was reopened, the newest first."""
-        return Rows(self.member.campaign.reopenings.all(), ("-pk",), self.as_read)
+        return Rows(self.member.campaign.reopenings.select_related("undone"), ("-pk",), self.as_read)
 
     def as_read(self, records: list[Reopening]) -> list[With]:
-        leads = self.member.may_review
-        return [With(each, reason=each.reason if leads or not each.annotator_id else "") for each in records]
+        return [_reopening(each, self.member) for each in records]
 
     @makes(ReopeningShape, OR_LATER, body=ToReopen)
     def post(self) -> Any:
         """Have others judge something again."""
-        scope = access.scope(self.lead, self.data["what"], self.data["id"])
-        record = reopen(self.lead, scope, self.data["reason"])
-        return self.under_way(reopen_work.jobs(record).first(), record)
+        record = reopen(self.lead, _scope(self.lead, self.data), self.data["reason"])
+        return self.under_way(reopen_work.jobs(record).first(), _reopening(record, self.lead))
+
+
+def _scope(lead: Membership, data: Mapping[str, Any]) -> Scope:
+    part = data.get("week", ""), data.get("with"), data.get("off", False)
+    return access.scope(lead, data["what"], data["id"], *part)
+
+
+def _reopening(record: Reopening, reader: Membership) -> With:
+    undone = getattr(record, "undone", None)
+    reason = record.reason if reader.may_review or not record.annotator_id else ""
+    return With(record, reason=reason, undone=undone and undone.at)
+
+
+class ReopeningUndone(Resource, at=f"{CAMPAIGN}/reopenings/<int:pk>/undone", name="reopening-undone"):
+    @starts(ReopeningShape)
+    def put(self, pk: int) -> Any:
+        """Undo a reopening, as far as nobody has begun to judge again."""
+        record = access.reopening(self.lead, pk)
+        undo_reopening(record, self.lead)
+        return self.under_way(undo_work.jobs(record).first(), _reopening(access.reopening(self.lead, pk), self.lead))
+
+
+class ReopenedQueries(Resource, at=f"{CAMPAIGN}/reopenings/<int:pk>/queries", name="reopened-queries"):
+    @reads(Page(ReopenedQueryShape))
+    def get(self, pk: int) -> Any:
+        """The queries of a reopening, and what became of them when it was undone."""
+        return Rows(access.reopening(self.member, pk).queries.all(), ("pk",))
 
 
 class CostAsked(Query):
     what = serializers.ChoiceField(list(access.REOPENED))
     id = serializers.IntegerField(min_value=1, max_value=LARGEST)
+    week = Text(required=False, max_length=8, help_text=WEEK_HELP)
+    off = serializers.BooleanField(required=False, help_text=OFF_HELP)
+    locals()["with"] = serializers.IntegerField(
+        required=False, min_value=0, max_value=LARGEST_WORKER, help_text=WITH_HELP
+    )
 
 
 class CostShape(Shape):
@@ -284,4 +330,4 @@ class ReopeningCost(Resource, at=f"{CAMPAIGN}/reopenings/cost", name="reopening-
     @reads(CostShape, query=CostAsked)
     def get(self) -> Any:
         """What reopening would come to, before it is done."""
-        return cost_of(self.lead.campaign, access.scope(self.lead, self.params["what"], self.params["id"]))
+        return cost_of(self.lead.campaign, _scope(self.lead, self.params))

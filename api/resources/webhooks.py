@@ -59,13 +59,13 @@ class OneWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>", name="webhook"):
     def patch(self, pk: int) -> Any:
         """Disable a webhook, or enable it again."""
         webhook = _webhook(self.lead, pk)
-        webhook.enable(self.data["enabled"])
+        webhook.enable(self.data["enabled"], self.lead)
         return webhook
 
     @changes()
     def delete(self, pk: int) -> Any:
         """Remove a webhook, with its deliveries."""
-        _webhook(self.lead, pk).delete()
+        webhooks.remove(_webhook(self.lead, pk), self.lead)
 
 
 class TestWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/test", name="webhook-test"):

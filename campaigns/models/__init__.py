@@ -1,4 +1,4 @@
-"""The models of campaigns: settings, members, guidelines, invitations, messages, drafts, accounts and webhooks."""
+"""The models of campaigns: settings, members, guidelines, invitations, messages, drafts, accounts, webhooks, log."""
 
 from campaigns.models.accounts import FirstLink as FirstLink
 from campaigns.models.accounts import Preferences as Preferences
@@ -11,6 +11,8 @@ from campaigns.models.draft import Draft as Draft
 from campaigns.models.draft import Upload as Upload
 from campaigns.models.invitation import Applicant as Applicant
 from campaigns.models.invitation import Invitation as Invitation
+from campaigns.models.log import LogEntry as LogEntry
+from campaigns.models.log import log as log
 from campaigns.models.membership import Event as Event
 from campaigns.models.membership import Membership as Membership
 from campaigns.models.membership import Message as Message

@@ -21,6 +21,7 @@ from base.text import rendered
 from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models.invitation import Invitation, hash_of, secret_from, secret_of_a_link
+from campaigns.models.log import LogEntry, log
 from campaigns.models.membership import Membership, must_stay_blind
 from corpus.models import Corpus
 
@@ -239,7 +240,9 @@ class Campaign(models.Model):
                 f"Version {present.version} was put in force by {present.author} while you wrote from version "
                 f"{started_from}. Your text is still here: take over what is new in theirs, then save again."
             )
-        return self.guidelines.create(version=present.version + 1, text=text, by=lead)
+        made = self.guidelines.create(version=present.version + 1, text=text, by=lead)
+        log(lead, LogEntry.Kind.GUIDELINE, "the guideline", f"version {present.version}", f"version {made.version}")
+        return made
 
     def most_seconds(self, length: float) -> float:
         """Return the active seconds that one press may count for a moment of that many seconds."""
@@ -268,6 +271,7 @@ class Campaign(models.Model):
         last = self.memberships.aggregate(last=Max("worker"))["last"] or 0
         return self.memberships.create(user=user, role=role, worker=last + 1)
 
+    @all_or_nothing
     def invite(
         self, role: str, by: Membership | None, lifetime: timedelta, *, places: int | None = None, group: str = ""
     ) -> tuple[Invitation, str]:
@@ -277,8 +281,11 @@ class Campaign(models.Model):
         """
         secret, hash = secret_of_a_link()
         fields = {"role": role, "by": by, "hash": hash, "places": places, "group": group}
-        return self.invitations.create(expires=Now() + lifetime, **fields), secret
+        made = self.invitations.create(expires=Now() + lifetime, **fields)
+        log(by, LogEntry.Kind.INVITATION, made.whom, after=role)
+        return made, secret
 
+    @all_or_nothing
     def invite_person(
         self,
         role: str,
@@ -293,7 +300,7 @@ class Campaign(models.Model):
     ) -> Invitation:
         """Make an invitation for one person. Its link is made again from the row whenever it is sent or shown."""
         seed = secrets.token_urlsafe(32)
-        return self.invitations.create(
+        made = self.invitations.create(
             role=role,
             by=by,
             expires=Now() + lifetime,
@@ -305,6 +312,8 @@ class Campaign(models.Model):
             language=language,
             by_hand=by_hand,
         )
+        log(by, LogEntry.Kind.INVITATION, made.whom, after=role)
+        return made
 
     def store_past_rate(self, before: Decimal | None, all_days: bool) -> None:
         """Store the hourly rate before a change, so that days before today keep it.

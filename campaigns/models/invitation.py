@@ -17,6 +17,7 @@ from django.utils.translation import gettext
 
 from base.errors import Gone, WrongState
 from base.transactions import all_or_nothing, locked
+from campaigns.models.log import LogEntry, log
 from campaigns.models.membership import LONGEST_GROUP, Event, Membership, must_stay_blind
 
 MOST_PLACES = 500  # of one link
@@ -177,9 +178,17 @@ class Invitation(models.Model):
         member.events.create(kind=Event.Kind.JOINED, by=by, reason=f"by invitation, as {self.role}")
         return member
 
-    def withdraw(self) -> None:
+    @all_or_nothing
+    def withdraw(self, by: Membership | None = None) -> None:
         """Withdraw the invitation, so that nobody can use it. If it was used or withdrawn already, nothing changes."""
-        Invitation.objects.filter(pk=self.pk, used=None, withdrawn=None).update(withdrawn=Now())
+        if Invitation.objects.filter(pk=self.pk, used=None, withdrawn=None).update(withdrawn=Now()):
+            log(by, LogEntry.Kind.INVITATION_WITHDRAWN, self.whom, self.role)
+
+    @property
+    def whom(self) -> str:
+        """Whom it is for, in words."""
+        named = " ".join(each for each in (self.name, self.address) if each)
+        return named or (f"a link for {self.places} people" if self.places else "a link for one person")
 
 
 class ApplicantQuerySet(models.QuerySet["Applicant"]):
@@ -251,7 +260,8 @@ class Applicant(models.Model):
 
     def _decide(self, approved: bool, lead: Membership) -> None:
         undecided = Applicant.objects.waiting().filter(pk=self.pk)
-        undecided.update(approved=approved, decided=Now(), decided_by=lead)
+        if undecided.update(approved=approved, decided=Now(), decided_by=lead):
+            log(lead, LogEntry.Kind.APPLICANT, self.user.get_username(), after="joins" if approved else "does not join")
 
 
 DECISIONS: dict[str, Callable[[Applicant, Membership], object]] = {

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing, locked
+from campaigns.models.log import LogEntry, log
 
 if TYPE_CHECKING:
     from campaigns.models.campaign import Campaign
@@ -76,6 +77,9 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
         rows = locked(self.order_by("pk"))
         changed = [each for each in rows if any(getattr(each, name) != value for name, value in values.items())]
         Membership.objects.filter(pk__in=[each.pk for each in changed]).update(**values)
+        for each in changed:
+            before = "; ".join(str(getattr(each, name) or "none") for name in values)
+            log(by, LogEntry.Kind.STEERING, each, before, reason)
         events = [Event(member=each, kind=Event.Kind.STEERED, by=by, reason=reason[:500]) for each in changed]
         return len(Event.objects.bulk_create(events))
 
@@ -183,6 +187,7 @@ class Membership(models.Model):
             return
         Membership.objects.filter(pk=self.pk).update(qualified=Now())
         Event.objects.create(member=self, kind=Event.Kind.QUALIFIED, by=lead, reason=reason)
+        log(lead, LogEntry.Kind.WAIVER, self, "no work before the exam", f"work without the exam: {reason}")
 
     def wait_for_work(self) -> None:
         """Note that the annotator wants to be told once there is work. Doing it twice is harmless."""
@@ -219,6 +224,7 @@ class Membership(models.Model):
             raise BadValue("reason", "nothing", "why the role changes")
         self._must_not_be_the_last_lead()
         change = f"{self.role} to {role}: {reason}"[:500]
+        log(by, LogEntry.Kind.MEMBER, self, self.role, f"{role}: {reason}")
         self.role = role
         self.save(update_fields=["role"])
         self.events.create(kind=Event.Kind.ROLE, by=by, reason=change)
@@ -230,6 +236,7 @@ class Membership(models.Model):
             return
         if after != Membership.State.ACTIVE:
             self._must_not_be_the_last_lead()
+        log(by, LogEntry.Kind.MEMBER, self, self.state, f"{after}: {reason}" if reason else after)
         self.state = after
         self.save(update_fields=["state"])
         self.events.create(kind=kind, by=by, reason=reason)
@@ -285,6 +292,8 @@ class MessageQuerySet(models.QuerySet["Message"]):
         """Send the text to each member who has no unread message with the same text. Return how many were sent."""
         waiting = set(self.unread().filter(by=by, text=text).values_list("to", flat=True))
         new = [Message(to=member, text=text, by=by) for member in to if member.pk not in waiting]
+        if new:
+            log(by, LogEntry.Kind.MESSAGE, f"to {len(new):,} annotators", after=text)
         return len(self.bulk_create(new))
 
 

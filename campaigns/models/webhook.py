@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.db import models
 from django.db.models.functions import Now
+
+from base.transactions import all_or_nothing
+from campaigns.models.log import LogEntry, log
+
+if TYPE_CHECKING:
+    from campaigns.models.membership import Membership
 
 
 class Webhook(models.Model):
@@ -26,10 +34,13 @@ class Webhook(models.Model):
     def __str__(self) -> str:
         return self.address
 
-    def enable(self, whether: bool) -> None:
+    @all_or_nothing
+    def enable(self, whether: bool, by: Membership | None = None) -> None:
         """Have the other site told from now on, or no longer. Doing it twice is harmless."""
+        if Webhook.objects.filter(pk=self.pk, enabled=not whether).update(enabled=whether):
+            words = {True: "enabled", False: "disabled"}
+            log(by, LogEntry.Kind.WEBHOOK, self.address, words[not whether], words[whether])
         self.enabled = whether
-        self.save(update_fields=["enabled"])
 
 
 class Delivery(models.Model):

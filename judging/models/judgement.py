@@ -9,6 +9,8 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from base.transactions import all_or_nothing
+from campaigns.models.log import LogEntry, log
 from campaigns.models.membership import LONGEST_MESSAGE
 from judging.consensus import GRADES
 from judging.models.states import AssignmentState, Kind
@@ -16,6 +18,7 @@ from judging.models.states import AssignmentState, Kind
 if TYPE_CHECKING:
     from campaigns.models.campaign import Campaign
     from campaigns.models.membership import Membership
+    from judging.models.review import Reopening
 
 
 REPORTED = "active seconds that the browser measured"
@@ -23,6 +26,7 @@ COUNTED = "those of them that count: within the limit of a press and the clock"
 PRESS = "the number that the browser gave the press: of two, the higher one was said later"
 
 LONGEST_QUESTION = 1000  # characters
+PARTNERS = {1: 2, 2: 1, 3: 4, 4: 3}  # seats of the same round
 
 
 class JudgementQuerySet(models.QuerySet["Judgement"]):
@@ -116,9 +120,12 @@ class FlagQuerySet(models.QuerySet["Flag"]):
         pool = self.filter(**{f"candidate__{field}": value for field, value in query.items()})
         return pool.filter(handled=None, assignment__state=AssignmentState.SUBMITTED)
 
-    def handle(self, lead: Membership) -> None:
-        """Note that the lead has handled the flags. Those that were handled before keep their time."""
-        self.filter(handled=None).update(handled=Now(), handled_by=lead)
+    def handle(self, lead: Membership, reopening: Reopening | None = None) -> int:
+        """Note that the lead has handled the flags, by a reopening if one is given. Return how many this changes.
+
+        Those that were handled before keep their time.
+        """
+        return self.filter(handled=None).update(handled=Now(), handled_by=lead, reopening=reopening)
 
 
 AllFlags = models.Manager.from_queryset(FlagQuerySet)
@@ -147,6 +154,9 @@ class Flag(models.Model):
     seconds = models.FloatField(null=True, help_text=COUNTED)
     handled = models.DateTimeField(null=True, help_text="when a lead handled it")
     handled_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
+    reopening = models.ForeignKey(
+        "judging.Reopening", models.PROTECT, null=True, related_name="flags", help_text="the reopening that handled it"
+    )
     at = models.DateTimeField(db_default=Now())
 
     key = models.UUIDField(null=True, unique=True, help_text="the browser's idempotency key")
@@ -267,6 +277,8 @@ class KeptAnswer(models.Model):
     def __str__(self) -> str:
         return self.question[:60]
 
+    @all_or_nothing
     def take_back(self, lead: Membership) -> None:
         """Take the answer away from beside the guideline. Only the first time is stored."""
-        KeptAnswer.objects.in_force().filter(pk=self.pk).update(taken_back=Now(), taken_back_by=lead)
+        if KeptAnswer.objects.in_force().filter(pk=self.pk).update(taken_back=Now(), taken_back_by=lead):
+            log(lead, LogEntry.Kind.KEPT_ANSWER, self.question, self.answer, "taken back")

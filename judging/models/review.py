@@ -22,9 +22,16 @@ class UndoableQuerySet(models.QuerySet[Any]):
     def in_force(self) -> Self:
         return self.filter(undone__isnull=True)
 
-    def undo(self, lead: Membership) -> None:
-        """Note that the lead has undone them. The caller changes the batches and candidates."""
-        self.in_force().update(undone=Now(), undone_by=lead)
+    def undo(self, lead: Membership, reopening: Reopening | None = None) -> None:
+        """Note that the lead has undone them, by a reopening or else by themselves.
+
+        The caller changes the batches and candidates.
+        """
+        self.in_force().update(undone=Now(), undone_by=lead, reopening=reopening)
+
+    def restore(self) -> None:
+        """Put them in force again that a reopening has undone."""
+        self.update(undone=None, undone_by=None, reopening=None)
 
 
 class ReviewQuerySet(UndoableQuerySet):
@@ -55,6 +62,9 @@ class Review(models.Model):
     at = models.DateTimeField(db_default=Now())
     undone = models.DateTimeField(null=True)
     undone_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
+    reopening = models.ForeignKey(
+        "Reopening", models.PROTECT, null=True, related_name="reviews", help_text="the reopening that undid it"
+    )
 
     # Whether somebody has begun the second batch that it opened, so that it cannot be undone.
     is_begun = False
@@ -82,13 +92,59 @@ class Reopening(models.Model):
         models.PROTECT,
         null=True,
         related_name="+",
-        help_text="the annotator, if all of their work was reopened",
+        help_text="the annotator, if their work was reopened",
     )
+    week = models.CharField(max_length=8, blank=True, help_text="as 2026-W05, if it was the work of one week")
+    beside = models.ForeignKey(
+        "campaigns.Membership",
+        models.PROTECT,
+        null=True,
+        related_name="+",
+        help_text="the co-judge, if it was the work beside one",
+    )
+    off = models.BooleanField(default=False, help_text="whether it was only what differs much from the consensus")
     reason = models.CharField(max_length=500)
     at = models.DateTimeField(db_default=Now())
 
     def __str__(self) -> str:
         return self.what
+
+
+class UndoneReopening(models.Model):
+    """A lead's word that a reopening is to be undone. A reopening itself is never changed."""
+
+    reopening = models.OneToOneField(Reopening, models.PROTECT, related_name="undone")
+    lead = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"{self.reopening}, undone"
+
+
+class ReopenedQuery(models.Model):
+    """What a reopening did to one query, and what became of it when the reopening was undone."""
+
+    class State(models.TextChoices):
+        REOPENED = "reopened"
+        UNDONE = "undone"
+        KEPT = "kept", "not undone, or only in part"
+
+    reopening = models.ForeignKey(Reopening, models.PROTECT, related_name="queries")
+    query = models.ForeignKey("judging.Query", models.CASCADE, related_name="+")
+    before = models.JSONField(
+        default=list,
+        help_text="of each candidate: its key, those of its batch before and after, and if it was contested",
+    )
+    under_way = models.BooleanField(default=False, help_text="whether it ended or began anew a round under way")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.REOPENED)
+    why = models.CharField(max_length=500, blank=True, help_text="why something of it was not undone")
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["reopening", "query"], name="a_query_is_in_a_reopening_once")]
+
+    def __str__(self) -> str:
+        return f"{self.query_id}: {self.get_state_display()}"
 
 
 class Adjudication(models.Model):
@@ -102,6 +158,9 @@ class Adjudication(models.Model):
     at = models.DateTimeField(db_default=Now())
     undone = models.DateTimeField(null=True)
     undone_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
+    reopening = models.ForeignKey(
+        Reopening, models.PROTECT, null=True, related_name="adjudications", help_text="the reopening that undid it"
+    )
 
     objects = UndoableQuerySet.as_manager()
 

@@ -8,7 +8,7 @@ from django.db.models import Max, Q
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing
-from campaigns.models import Event, Membership
+from campaigns.models import Event, LogEntry, Membership, log
 from corpus.models import Moment
 from judging.models.pool import Batch, Candidate, Query
 from judging.pool.clips import clips_for, cut_clips, open_when_cut, prepare
@@ -50,6 +50,7 @@ def open_without_clips(lead: Membership, batch: Batch) -> bool:
     cut_clips.jobs(batch).failed().delete()  # which nobody has to try again
     reason = f"batch {batch.number} of query {batch.query.query_id}, without {to_come} of {len(clips_for(batch))} clips"
     lead.events.create(kind=Event.Kind.OPENED, by=lead, reason=reason[:500])
+    log(lead, LogEntry.Kind.OPENED, batch, "waits for clips", f"open without {to_come} clips")
     return True
 
 

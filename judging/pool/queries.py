@@ -17,7 +17,7 @@ from django.db.models import F, OuterRef, Q, Subquery
 from base.errors import ReeljudgeError, WrongState
 from base.text import abbreviated, storable
 from base.transactions import all_or_nothing, locked
-from campaigns.models import Campaign, Event, Membership
+from campaigns.models import Campaign, Event, LogEntry, Membership, log
 from corpus.errors import CorpusError, Problem
 from corpus.importers.rows import BadField, json_object, lines, text
 from judging.models import Batch, Kind, Query
@@ -150,8 +150,9 @@ def set_priority(lead: Membership, queries: QueryQuerySet, priority: Priority) -
     strata = _whole_strata(lead.campaign, queries)
     chosen = lead.campaign.queries.filter(strata, kind=Kind.POOL)
     chosen.lock_with_batches()
+    before = ", ".join(Priority(each).label for each in sorted(set(chosen.values_list("priority", flat=True))))
     chosen.update(priority=priority)
-    return _steered(lead, f"{chosen.count():,} queries come {priority.label}")
+    return _steered(lead, f"{chosen.count():,} queries come {priority.label}", before)
 
 
 def _whole_strata(campaign: Campaign, queries: QueryQuerySet) -> Q:
@@ -195,17 +196,19 @@ def give_to_group(lead: Membership, queries: QueryQuerySet, group: str, percent:
     if wanted > len(drawn):
         others = total - len(drawn)
         raise WrongState(f"Other groups have {others:,} of these {total:,} queries. Give them back to everybody first.")
+    before = f"{pool.filter(group=group).count():,} of them"
     pool.filter(pk__in=drawn[wanted:]).update(group="")
     pool.filter(pk__in=drawn[:wanted]).update(group=group)
     locked(Campaign.objects.filter(pk=lead.campaign_id)).get()
     has_groups = lead.campaign.queries.exclude(group="").exists()
     Campaign.objects.filter(pk=lead.campaign_id).update(has_groups=has_groups)
-    return _steered(lead, f"{wanted:,} of {total:,} queries are for group {group}")
+    return _steered(lead, f"{wanted:,} of {total:,} queries are for group {group}", before)
 
 
-def _steered(lead: Membership, words: str) -> int:
+def _steered(lead: Membership, words: str, before: str) -> int:
     changed = copy_to_batches(lead.campaign)
     if changed:
+        log(lead, LogEntry.Kind.STEERING, f"{changed:,} batches", before, words)
         lead.events.create(kind=Event.Kind.STEERED, by=lead, reason=words)
     return changed
 

@@ -19,7 +19,7 @@ from django.utils.translation import gettext, gettext_noop, ngettext
 
 from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing, locked
-from campaigns.models import Campaign, Event, Membership
+from campaigns.models import Campaign, Event, LogEntry, Membership, log
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Query, Revision, Sitting
 from judging.models.judgement import JudgementQuerySet
 from judging.models.pool import CandidateQuerySet
@@ -36,7 +36,12 @@ Truths = dict[int, float]  # by the candidate's key; a median can end in a half
 
 @all_or_nothing
 def set_exam(
-    campaign: Campaign, seed: int, queries: int = QUERIES, depth: int = DEPTH, keep_in_pool: bool = False
+    campaign: Campaign,
+    seed: int,
+    queries: int = QUERIES,
+    depth: int = DEPTH,
+    keep_in_pool: bool = False,
+    by: Membership | None = None,
 ) -> None:
     """Draw queries that nobody has begun to judge, and copy their best candidates into an exam.
 
@@ -66,6 +71,8 @@ def set_exam(
         used = Query.objects.filter(pk__in=[query.pk for query in drawn])
         used.update(withdrawn=Now(), withdrawn_for=Query.For.QUERY, withdrawn_why=USED)
     Campaign.objects.filter(pk=campaign.pk).update(exam=True)
+    stay = "they stay in the pool" if keep_in_pool else "they are withdrawn from the pool"
+    log(by, LogEntry.Kind.EXAM, "the exam", "none", f"{queries} queries with {depth} pairs each; {stay}")
 
 
 def _fresh(campaign: Campaign) -> list[Query]:
@@ -89,16 +96,23 @@ def _copy(source: Query, depth: int) -> None:
 
 
 @all_or_nothing
-def set_truth(batch: Batch, truth: dict[int, tuple[int | None, str]]) -> None:
+def set_truth(batch: Batch, truth: dict[int, tuple[int | None, str]], by: Membership | None = None) -> None:
     """Store the lead's truths and explanations, by rank, and mark the sittings that waited for them.
 
     Results that were given before do not change.
     """
     candidates = list(batch.candidates.filter(rank__in=truth))
     for candidate in candidates:
-        candidate.truth, candidate.why = truth[candidate.rank]
+        what, after = f"rank {candidate.rank} of “{batch.query}”", truth[candidate.rank]
+        if (candidate.truth, candidate.why) != after:
+            log(by, LogEntry.Kind.TRUTH, what, _truth_in_words(candidate.truth, candidate.why), _truth_in_words(*after))
+        candidate.truth, candidate.why = after
     Candidate.objects.bulk_update(candidates, ["truth", "why"])
     mark_waiting(batch.query.campaign)
+
+
+def _truth_in_words(truth: int | None, why: str) -> str:
+    return f"{'none' if truth is None else truth}{f': {why}' if why else ''}"
 
 
 def unexplained(campaign: Campaign) -> CandidateQuerySet:
@@ -199,6 +213,7 @@ def repeat(member: Membership, lead: Membership, reason: str) -> Sitting:
         raise WrongState("Another round is for annotators who failed the exam by missed pairs, and have no work yet.")
     reason = f"another round of the exam: {reason}"
     member.events.create(kind=Event.Kind.RESUMED, by=lead, reason=reason)
+    log(lead, LogEntry.Kind.WAIVER, member, "failed the exam", reason)
     return Sitting.objects.create(member=member, round=last.round + 1)
 
 

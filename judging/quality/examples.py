@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import LEVELS
-from campaigns.models import Campaign, Membership
+from campaigns.models import Campaign, LogEntry, Membership, log
 from corpus.models import Moment
 from judging.models import Candidate, Example
 from judging.pool.clips import clips_of_moments, prepare_clip
@@ -90,9 +90,23 @@ def _add(lead: Membership, query: str, moment: Moment, grade: int, why: str) -> 
             "Wait until the pair is settled, or take another one."
         )
     fields = {"grade": grade, "why": why, "by": lead}
+    before = lead.campaign.examples.filter(query=query, moment=moment).first()
+    was = f"{before.grade}: {before.why}" if before else "none"
+    log(lead, LogEntry.Kind.EXAMPLE, f"“{query}” beside {moment}", was, f"{grade}: {why}")
     example, _ = lead.campaign.examples.update_or_create(query=query, moment=moment, defaults=fields)
     attach_clip(example)
     return example
+
+
+@all_or_nothing
+def remove_example(lead: Membership, pk: int) -> bool:
+    """Remove an example of the lead's campaign, and return whether there was one."""
+    example = lead.campaign.examples.filter(pk=pk).first()
+    if example is None:
+        return False
+    log(lead, LogEntry.Kind.EXAMPLE, f"“{example.query}”", f"{example.grade}: {example.why}", "removed")
+    example.delete()
+    return True
 
 
 def attach_clip(example: Example) -> None:

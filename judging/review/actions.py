@@ -17,12 +17,13 @@ from django.db.models.functions import Now
 
 from base.errors import BadValue, Changed, WrongState
 from base.transactions import all_or_nothing, locked, store
-from campaigns.models import Membership
+from campaigns.models import LogEntry, Membership, log
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
-from judging.models import Action, ActionRow, Query, Review
+from judging.models import Action, ActionRow, Query, ReopenedQuery, Reopening, Review
 from judging.models.pool import QueryQuerySet
 from judging.review.decisions import bring_back, likely_reason, withdraw
+from judging.review.reopening import reopen, scope_of_query, undo_reopening
 from judging.review.reviewing import recommendation, review, undo
 
 MOST_ROWS = 20_000
@@ -72,13 +73,25 @@ def _undo_review(query: Query, action: Action, row: ActionRow) -> None:
 def _withdraw(query: Query, action: Action) -> None:
     if query.withdrawn:
         raise WrongState("It is withdrawn already.")
-    withdraw(query, action.reason, likely_reason(query))
+    withdraw(query, action.reason, likely_reason(query), action.lead)
 
 
 def _bring_back(query: Query, action: Action) -> None:
     if not query.withdrawn:
         raise WrongState("It is not withdrawn.")
-    bring_back(query)
+    bring_back(query, action.lead)
+
+
+def _reopen(query: Query, action: Action) -> int:
+    return reopen(action.lead, scope_of_query(query), action.reason).pk
+
+
+def _undo_reopening(query: Query, action: Action, row: ActionRow) -> None:
+    assert action.undone_by
+    assert row.made
+    undo_reopening(record := Reopening.objects.get(pk=row.made), action.undone_by)
+    if kept := record.queries.filter(state=ReopenedQuery.State.KEPT).first():
+        raise WrongState(kept.why)
 
 
 VERBS = {
@@ -92,7 +105,7 @@ VERBS = {
             "Withdraw",
             "withdrawn",
             _withdraw,
-            lambda query, action, row: bring_back(query),
+            lambda query, action, row: bring_back(query, action.undone_by),
             needs_reason=True,
         ),
         Verb(
@@ -100,8 +113,11 @@ VERBS = {
             "Bring back",
             "brought back",
             _bring_back,
-            lambda query, action, row: withdraw(query, action.reason or "brought back, and that was undone"),
+            lambda query, action, row: withdraw(
+                query, action.reason or "brought back, and that was undone", by=action.undone_by
+            ),
         ),
+        Verb("reopen", "Reopen", "reopened", _reopen, _undo_reopening, needs_reason=True),
     )
 }
 
@@ -144,6 +160,7 @@ def begin(action: Action, lead: Membership, reason: str = "") -> Action:
         raise BadValue("reason", "empty", "a few words; they are kept on record")
     action.begun, action.reason = Now(), reason
     action.save(update_fields=["begun", "reason"])
+    log(lead, LogEntry.Kind.ACTION, _what(action), after=reason)
     act.ask(action)
     action.refresh_from_db()
     return action
@@ -162,9 +179,15 @@ def undo_action(action: Action, lead: Membership) -> Action:
         raise WrongState("This is still being done. Undo it when it has ended.")
     action.undone, action.undone_by = Now(), lead
     action.save(update_fields=["undone", "undone_by"])
+    log(lead, LogEntry.Kind.ACTION_UNDONE, _what(action), action.reason)
     undo_all.ask(action)
     action.refresh_from_db()
     return action
+
+
+def _what(action: Action) -> str:
+    chosen = f" ({action.chosen})" if action.chosen else ""
+    return f"{VERBS[action.verb].label}: {action.rows.count():,} queries{chosen}"
 
 
 @kind(

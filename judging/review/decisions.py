@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
-from campaigns.models import Event, Membership, Message
+from campaigns.models import Event, LogEntry, Membership, Message, log
 from judging.consensus import RULE
 from judging.models import Adjudication, Assignment, Batch, Candidate, Flag, Judgement, KeptAnswer, Query, Question
 from judging.models.states import WithdrawnFor
@@ -19,6 +19,7 @@ from judging.pool.clips import retry_clips
 from judging.summaries import summarize
 
 Outcome = Candidate.Outcome
+Kind = LogEntry.Kind
 ADJUDICATED = Outcome.ADJUDICATED.value  # exports print it in place of the rule of the consensus
 
 
@@ -42,6 +43,7 @@ def adjudicate(candidate: Candidate, lead: Membership, grade: int, reason: str) 
     Flag.objects.filter(candidate=candidate).handle(lead)
     summarize([candidate.query_id])
     lead.campaign.touch()
+    log(lead, Kind.ADJUDICATION, _pair(candidate), earlier.grade if earlier else before, f"{grade}: {reason}")
     return candidate.adjudications.create(lead=lead, grade=grade, before=before, reason=reason)
 
 
@@ -52,6 +54,7 @@ def withdraw_adjudication(candidate: Candidate, lead: Membership) -> None:
     if candidate.outcome != Outcome.ADJUDICATED:
         return
     before = candidate.adjudications.in_force().get().before
+    log(lead, Kind.ADJUDICATION_UNDONE, _pair(candidate), candidate.grade, before)
     candidate.outcome, candidate.grade, candidate.rule = before, None, RULE
     candidate.adjudications.all().undo(lead)
     candidate.save(update_fields=["outcome", "grade", "rule"])
@@ -65,14 +68,21 @@ def _lock(candidate: Candidate) -> Candidate:
     return locked(Candidate.objects.filter(pk=candidate.pk)).select_related("query__campaign").get()
 
 
+def _pair(candidate: Candidate) -> str:
+    return f"rank {candidate.rank} of “{candidate.query.text}”"
+
+
+@all_or_nothing
 def dismiss(flag: Flag, lead: Membership) -> str:
     """Note that a lead has dealt with the flag, and return that in words."""
-    Flag.objects.filter(pk=flag.pk).handle(lead)
+    if Flag.objects.filter(pk=flag.pk).handle(lead):
+        log(lead, Kind.FLAG, _pair(flag.candidate), flag, "put away")
     if not flag.candidate.is_flagged:
         return "The flag is put away."
     return "The flag is put away. Its pair has no grade until you grade it or have it judged again."
 
 
+@all_or_nothing
 def cut_again(flag: Flag, lead: Membership) -> str:
     """Have the clips of the flag's batch cut again that cannot be played, and return that in words.
 
@@ -80,7 +90,9 @@ def cut_again(flag: Flag, lead: Membership) -> str:
     """
     if flag.candidate.batch is None:
         raise WrongState("This candidate is in no batch any more, so no clip is cut for it.")
-    return f"Clips of this batch that are cut again: {retry_clips([flag.candidate.batch]).clips}."
+    words = f"Clips of this batch that are cut again: {retry_clips([flag.candidate.batch]).clips}."
+    log(lead, Kind.FLAG, _pair(flag.candidate), flag, words)
+    return words
 
 
 ACTIONS = {"dismiss": dismiss, "retry": cut_again}
@@ -100,6 +112,7 @@ def answer(question: Question, lead: Membership, text: str) -> Message:
     question.answer = Message.objects.create(to=question.annotator, by=lead, text=text)
     question.handled, question.handled_by = Now(), lead
     question.save(update_fields=["answer", "handled", "handled_by"])
+    log(lead, Kind.QUESTION, question.text, after=text)
     return question.answer
 
 
@@ -117,12 +130,15 @@ def tell_all(question: Question, lead: Membership, text: str, wording: str) -> K
         Message.objects.send(others, f"{wording}\n\n{text}", by=lead)
         fields = {"question": wording, "answer": text, "by": lead}
         kept = lead.campaign.kept_answers.create(source=question, **fields)
+        log(lead, Kind.KEPT_ANSWER, wording, after=text)
     return kept
 
 
+@all_or_nothing
 def put_aside(question: Question, lead: Membership) -> None:
     """Note that a question needs no answer. Doing it twice, or after an answer, changes nothing."""
-    Question.objects.filter(pk=question.pk, handled=None).update(handled=Now(), handled_by=lead)
+    if Question.objects.filter(pk=question.pk, handled=None).update(handled=Now(), handled_by=lead):
+        log(lead, Kind.QUESTION, question.text, after="put aside")
 
 
 WITHDRAWN_FOR_HELP = (
@@ -132,7 +148,7 @@ WITHDRAWN_FOR_HELP = (
 
 
 @all_or_nothing
-def withdraw(query: Query, reason: str, for_: str | None = None) -> None:
+def withdraw(query: Query, reason: str, for_: str | None = None, by: Membership | None = None) -> None:
     """Withdraw a query: nobody judges it any more, and no export has it. Its judgements stay. Twice is harmless.
 
     Parameters
@@ -143,7 +159,8 @@ def withdraw(query: Query, reason: str, for_: str | None = None) -> None:
     """
     Query.objects.filter(pk=query.pk).lock_with_batches()
     fields = {"withdrawn_for": for_ or likely_reason(query), "withdrawn_why": reason}
-    Query.objects.filter(pk=query.pk, withdrawn=None).update(withdrawn=Now(), **fields)
+    if Query.objects.filter(pk=query.pk, withdrawn=None).update(withdrawn=Now(), **fields):
+        log(by, Kind.WITHDRAWAL, f"“{query}”", after=f"{WithdrawnFor(fields['withdrawn_for']).label}: {reason}")
     for assignment in Assignment.objects.live().filter(batch__query=query):
         assignment.give_back()
     query.campaign.touch()
@@ -156,9 +173,12 @@ def likely_reason(query: Query) -> WithdrawnFor:
 
 
 @all_or_nothing
-def bring_back(query: Query) -> None:
+def bring_back(query: Query, by: Membership | None = None) -> None:
     """Bring a withdrawn query back. Judging goes on where it was."""
     Query.objects.filter(pk=query.pk).lock_with_batches()
+    query.refresh_from_db(fields=["withdrawn", "withdrawn_why"])
+    if query.withdrawn:
+        log(by, Kind.BROUGHT_BACK, f"“{query}”", query.withdrawn_why)
     Query.objects.filter(pk=query.pk).update(withdrawn=None, withdrawn_for="", withdrawn_why="")
     query.campaign.touch()
 
@@ -169,6 +189,7 @@ def hand_over(member: Membership, by: Membership | None, reason: str) -> None:
     member.lock()
     if (live := member.assignments.live().alone().first()) and live.take_away():
         member.events.create(kind=Event.Kind.HANDED_OVER, by=by, reason=reason)
+        log(by, Kind.MEMBER, member, f"held {live.batch}", f"holds no batch: {reason}")
 
 
 @all_or_nothing

@@ -3,8 +3,9 @@
 Reopened candidates move into a new edition of their batch. Their earlier judgements are kept but lose their seats, so
 that they do not count any more. Annotators who judged a candidate before do not get it again.
 
-A candidate or a batch is reopened at once. All work of one annotator can be thousands of batches, so a job reopens it
-query by query, and others wait for one query at most.
+A candidate or a batch is reopened at once. Work of one annotator can be thousands of batches, so a job reopens it query
+by query, and others wait for one query at most. A reopening can be undone as long as nobody has begun what it reopened;
+what somebody has begun stays, query by query.
 """
 
 from __future__ import annotations
@@ -12,18 +13,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 
 from base.errors import WrongState
-from base.transactions import all_or_nothing
-from campaigns.models.membership import Membership
+from base.request_fields import days_of_week
+from base.transactions import all_or_nothing, locked
+from campaigns.models import LogEntry, Membership, log
 from jobs.queue import Lane
 from jobs.registry import Report, kind
 from judging.models.assignment import Assignment, AssignmentQuerySet
-from judging.models.judgement import Flag, Judgement
+from judging.models.judgement import PARTNERS, Flag, Judgement
 from judging.models.pool import Batch, Candidate, CandidateQuerySet, Query
-from judging.models.review import Adjudication, Reopening, Review
+from judging.models.review import Adjudication, ReopenedQuery, Reopening, Review, UndoneReopening
 from judging.models.states import CLAIMED
 from judging.pool.clips import prepare
 from judging.review.reviewing import note_closed
@@ -31,6 +34,31 @@ from judging.summaries import summarize
 
 LONGEST = 200  # characters of the description of what was reopened
 DONE = (Batch.State.SETTLED, Batch.State.REVIEWED)
+OFF_BY = 2  # grades
+OFF = f"judgements that differ by {OFF_BY} or more from the consensus of a settled pair"
+BEGUN = "Somebody has begun to judge it again, and what is judged there stays."
+UNDER_WAY = "A round was under way there, and it stays ended."
+
+
+@dataclass(frozen=True)
+class Only:
+    """Which part of an annotator's work is meant; all of it unless something else is named."""
+
+    week: str = ""  # as 2026-W05, in which it was submitted
+    beside: Membership | None = None  # the co-judge of the same round
+    off: bool = False  # only what is OFF
+
+    def __bool__(self) -> bool:
+        return bool(self.week or self.beside or self.off)
+
+    @property
+    def words(self) -> str:
+        week = f" in {self.week}" if self.week else ""
+        beside = f" beside worker {self.beside.worker}" if self.beside else ""
+        return f"{week}{beside}{', only what is off' if self.off else ''}"
+
+
+ALL = Only()
 
 
 @dataclass(frozen=True)
@@ -41,6 +69,7 @@ class Scope:
     candidates: CandidateQuerySet
     assignments: AssignmentQuerySet  # those to end, in rounds that are under way
     annotator: Membership | None = None  # whose work it is, if it is that of one
+    only: Only = ALL  # the part of it
 
     @property
     def queries(self) -> list[int]:
@@ -62,25 +91,45 @@ def scope_of_batch(batch: Batch) -> Scope:
     return _finished(str(batch), batch.candidates_of_editions)
 
 
+def scope_of_query(query: Query) -> Scope:
+    return _finished(f"“{query.text}”", Candidate.objects.filter(query=query))
+
+
 def _finished(what: str, candidates: CandidateQuerySet) -> Scope:
-    finished = candidates.filter(batch__state__in=DONE, batch__kind__in=CLAIMED, query__withdrawn=None)
-    return Scope(what, finished, Assignment.objects.none())
+    return Scope(what, finished(candidates), Assignment.objects.none())
 
 
-def scope_of_annotator(annotator: Membership, query: int | None = None) -> Scope:
-    """Return all work of the annotator that counts, or will count when its batches are settled.
+def finished(candidates: CandidateQuerySet) -> CandidateQuerySet:
+    """Return those of the candidates that can be reopened because nobody judges them any more."""
+    return candidates.filter(batch__state__in=DONE, batch__kind__in=CLAIMED, query__withdrawn=None)
+
+
+def scope_of_annotator(annotator: Membership, query: int | None = None, only: Only = ALL) -> Scope:
+    """Return the work of the annotator that counts, or will count when its batches are settled; or a part of it.
 
     With `query`, a primary key, it is the work on that query only. In a round that is under way the annotator's
     assignment ends. If round two is under way and the annotator judged in round one, the whole batch begins anew,
-    because round two depends on round one's grades.
+    because round two depends on round one's grades. What is beside a co-judge, or off, is in finished batches only.
     """
+    what = f"{'work' if only else 'all work'} of worker {annotator.worker}{only.words}"
+    if only.beside or only.off:
+        judged = _judged_in_part(annotator, only)
+        judged = judged if query is None else judged.filter(candidate__query=query)
+        scope = _finished(what, Candidate.objects.filter(pk__in=judged.values("candidate")))
+        return Scope(what, scope.candidates, scope.assignments, annotator, only)
     judged = annotator.judgements.filter(seat__isnull=False).order_by()
-    submitted = annotator.assignments.submitted()
+    assignments = annotator.assignments.all()
+    if only.week:
+        judged, assignments = (
+            judged.filter(**_of_week(only.week, "assignment__")),
+            assignments.filter(**_of_week(only.week)),
+        )
+    submitted = assignments.submitted()
     flagged = Flag.objects.filter(assignment__in=submitted, assignment__batch=F("candidate__batch"))
     begun = Batch.objects.filter(state=Batch.State.OPEN, round=2)
     begun = begun.filter(pk__in=submitted.filter(round=1).values("batch"))
     in_round_two = Candidate.objects.filter(batch__in=begun)
-    to_end = annotator.assignments.not_lapsed().filter(slot__isnull=False, batch__state=Batch.State.OPEN)
+    to_end = assignments.not_lapsed().filter(slot__isnull=False, batch__state=Batch.State.OPEN)
     to_end = to_end.filter(round=F("batch__round"), batch__query__withdrawn=None)
     if query is not None:
         judged, flagged = judged.filter(candidate__query=query), flagged.filter(candidate__query=query)
@@ -89,39 +138,75 @@ def scope_of_annotator(annotator: Membership, query: int | None = None) -> Scope
     keys = judged.values("candidate").union(flagged.values("candidate"), in_round_two.values("pk"))
     candidates = Candidate.objects.filter(pk__in=keys, batch__kind__in=CLAIMED, query__withdrawn=None)
     candidates = candidates.filter(Q(batch__state__in=DONE) | Q(batch__in=begun))
-    return Scope(f"all work of worker {annotator.worker}", candidates, to_end, annotator)
+    return Scope(what, candidates, to_end, annotator, only)
+
+
+def _of_week(week: str, prefix: str = "") -> dict[str, Any]:
+    first, end = days_of_week(week)
+    return {f"{prefix}submitted__gte": first, f"{prefix}submitted__lt": end}
+
+
+def _judged_in_part(annotator: Membership, only: Only) -> QuerySet[Judgement]:
+    """Return the annotator's judgements that count and stand beside the co-judge's, or are off."""
+    judged = annotator.judgements.filter(seat__isnull=False).order_by()
+    if only.week:
+        judged = judged.filter(**_of_week(only.week, "assignment__"))
+    if only.beside:
+        judged = judged.annotate(partner=Case(*(When(seat=own, then=other) for own, other in PARTNERS.items())))
+        others = Judgement.objects.filter(candidate=OuterRef("candidate"), seat=OuterRef("partner"))
+        judged = judged.filter(Exists(others.filter(annotator=only.beside)))
+    if only.off:
+        grade = F("candidate__grade")
+        far = Q(grade__gte=grade + OFF_BY) | Q(grade__lte=grade - OFF_BY)
+        judged = judged.filter(far, candidate__outcome=Candidate.Outcome.SETTLED)
+    return judged
+
+
+def scope_of_record(record: Reopening, query: int | None = None) -> Scope:
+    """Return what is left to reopen of somebody's work."""
+    assert record.annotator
+    return scope_of_annotator(record.annotator, query, Only(record.week, record.beside, record.off))
 
 
 @all_or_nothing
 def reopen(lead: Membership, scope: Scope, reason: str) -> Reopening:
-    """Have something judged again by others: at once, or by a job if it is all work of an annotator.
+    """Have something judged again by others: at once, or by a job if it is work of an annotator.
 
     Raise WrongState if nothing of it can be reopened, because it was reopened before or is being judged now.
     """
     if scope.annotator:
-        return reopen_all_of(lead, scope.annotator, reason)
+        return reopen_all_of(lead, scope.annotator, reason, scope.only)
     record = Reopening.objects.create(campaign=lead.campaign, lead=lead, what=scope.what[:LONGEST], reason=reason)
     reopened = [_reopen_query(record, scope, query) for query in scope.queries]
     if not any(reopened):
         raise _nothing_left(scope)
+    log(lead, LogEntry.Kind.REOPENING, record, after=reason)
     lead.campaign.touch()
     return record
 
 
 @all_or_nothing
-def reopen_all_of(lead: Membership, annotator: Membership, reason: str) -> Reopening:
-    """Ask for a job that has all work of the annotator judged again by others.
+def reopen_all_of(lead: Membership, annotator: Membership, reason: str, only: Only = ALL) -> Reopening:
+    """Ask for a job that has the work of the annotator judged again by others, or a part of it.
 
     Raise WrongState if such a job is unfinished, or nothing can be reopened.
     """
-    scope = scope_of_annotator(annotator)
+    scope = scope_of_annotator(annotator, only=only)
     if reopen_work.jobs(Reopening.objects.filter(annotator=annotator)).not_done().exists():
-        raise WrongState(f"{scope.what.capitalize()} is being reopened already; the desk shows how far it is.")
+        raise WrongState(f"{_capitalized(scope.what)} is being reopened already; the desk shows how far it is.")
     if not scope.assignments.exists() and not scope.candidates.exists():  # in this order, as for `queries`
         raise _nothing_left(scope)
     record = Reopening.objects.create(
-        campaign=lead.campaign, lead=lead, what=scope.what, reason=reason, annotator=annotator
+        campaign=lead.campaign,
+        lead=lead,
+        what=scope.what[:LONGEST],
+        reason=reason,
+        annotator=annotator,
+        week=only.week,
+        beside=only.beside,
+        off=only.off,
     )
+    log(lead, LogEntry.Kind.REOPENING, record, after=reason)
     reopen_work.ask(record)
     return record
 
@@ -135,14 +220,17 @@ def reopen_all_of(lead: Membership, annotator: Membership, reason: str) -> Reope
     page=("reopenings", "campaign.name"),
 )
 def reopen_work(record: Reopening, report: Report) -> None:
-    """Reopen all work of the record's annotator. Run again, it goes on with the queries that are left."""
-    assert record.annotator
-    queries = scope_of_annotator(record.annotator).queries
+    """Reopen the work of the record's annotator. Run again, it goes on with the queries that are left."""
+    queries = scope_of_record(record).queries
     for number, query in enumerate(queries):
         report(number, len(queries), record.what)
-        _reopen_query(record, scope_of_annotator(record.annotator, query), query)
+        _reopen_query(record, scope_of_record(record, query), query)
     record.campaign.touch()
     report(len(queries), len(queries), record.what)
+
+
+def _capitalized(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def _nothing_left(scope: Scope) -> WrongState:
@@ -156,14 +244,23 @@ def _reopen_query(record: Reopening, scope: Scope, query: int) -> bool:
     # Read after locking, so that nobody changes them meanwhile.
     candidates = list(scope.candidates.filter(query=query).select_related("batch"))
     assignments = list(scope.assignments.filter(batch__query=query))
+    if not candidates and not assignments:
+        return False
+    reopened, _ = ReopenedQuery.objects.get_or_create(reopening=record, query_id=query)
     _end(assignments, record)
     by_number: dict[int, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
         assert candidate.batch
         by_number[candidate.batch.number].append(candidate)
+    reopened.under_way |= bool(assignments)
     for of_batch in by_number.values():
-        _move_into_new_edition(of_batch, record)
-    return bool(candidates or assignments)
+        edition = _move_into_new_edition(of_batch, record)
+        if all(each.batch and each.batch.state in DONE for each in of_batch):
+            reopened.before += [[each.pk, each.batch_id, edition.pk, each.escalated] for each in of_batch]
+        else:
+            reopened.under_way = True  # round two had begun
+    reopened.save(update_fields=["before", "under_way"])
+    return True
 
 
 def _end(assignments: Iterable[Assignment], record: Reopening) -> None:
@@ -173,15 +270,15 @@ def _end(assignments: Iterable[Assignment], record: Reopening) -> None:
         Judgement.objects.filter(assignment=assignment).update(seat=None, reopening=record)
 
 
-def _move_into_new_edition(candidates: list[Candidate], record: Reopening) -> None:
-    """Move candidates of one batch into a new edition, where no earlier judgement counts."""
+def _move_into_new_edition(candidates: list[Candidate], record: Reopening) -> Batch:
+    """Move candidates of one batch into a new edition, where no earlier judgement counts, and return that."""
     old, rows = candidates[0].batch, Candidate.objects.filter(pk__in=[each.pk for each in candidates])
     assert old
     _end(Assignment.objects.live().filter(batch__candidates__in=rows).distinct(), record)
     Judgement.objects.filter(candidate__in=rows, seat__isnull=False).update(seat=None, reopening=record)
-    Flag.objects.filter(candidate__in=rows).handle(record.lead)
-    Adjudication.objects.filter(candidate__in=rows).undo(record.lead)
-    Review.objects.filter(batch__in=old.editions).undo(record.lead)
+    Flag.objects.filter(candidate__in=rows).handle(record.lead, record)
+    Adjudication.objects.filter(candidate__in=rows).undo(record.lead, record)
+    Review.objects.filter(batch__in=old.editions).undo(record.lead, record)
     edition = old.newest_edition.edition + 1
     new = Batch.of(old.query, old.number, edition=edition, further=old.further, begun=True)
     new.save()
@@ -191,3 +288,107 @@ def _move_into_new_edition(candidates: list[Candidate], record: Reopening) -> No
     note_closed(old.query)
     summarize([old.query_id])
     prepare(new)
+    return new
+
+
+@all_or_nothing
+def undo_reopening(record: Reopening, lead: Membership) -> UndoneReopening:
+    """Undo a reopening where nobody has begun to judge again: at once, or by a job if it was work of an annotator.
+
+    Doing it twice is harmless. Raise WrongState if it is still being reopened.
+    """
+    locked(Reopening.objects.filter(pk=record.pk)).get()
+    if undone := UndoneReopening.objects.filter(reopening=record).first():
+        return undone
+    if not record.queries.exists() and not record.annotator_id:
+        raise WrongState("It was reopened by an older version of Reeljudge, which kept nothing to undo it by.")
+    if record.annotator_id and reopen_work.jobs(record).not_done().exists():
+        raise WrongState("It is still being reopened. Undo it when that has ended.")
+    undone = UndoneReopening.objects.create(reopening=record, lead=lead)
+    log(lead, LogEntry.Kind.REOPENING_UNDONE, record, record.reason)
+    if record.annotator_id:
+        undo_work.ask(record)
+    else:
+        for reopened in record.queries.all():
+            _undo_query(reopened)
+        record.campaign.touch()
+    return undone
+
+
+@kind(
+    "undo-reopening",
+    "Undo a reopening",
+    lane=Lane.JUDGING,
+    of=Reopening,
+    owner="campaign",
+    page=("reopenings", "campaign.name"),
+)
+def undo_work(record: Reopening, report: Report) -> None:
+    """Undo the reopening query by query. Run again, it goes on with the queries that are left."""
+    rows = list(record.queries.filter(state=ReopenedQuery.State.REOPENED))
+    for number, reopened in enumerate(rows):
+        report(number, len(rows), record.what)
+        _undo_query(reopened)
+    record.campaign.touch()
+    report(len(rows), len(rows), record.what)
+
+
+@all_or_nothing
+def _undo_query(reopened: ReopenedQuery) -> None:
+    """Undo what was done to the query, as far as nobody has begun to judge it again, and note what stays."""
+    Query.objects.filter(pk=reopened.query_id).lock_with_batches()
+    reopened.refresh_from_db()
+    if reopened.state != ReopenedQuery.State.REOPENED:
+        return
+    by_edition: dict[int, list[list[Any]]] = defaultdict(list)
+    for row in reopened.before:
+        by_edition[row[2]].append(row)
+    why = [UNDER_WAY] if reopened.under_way else []
+    why += [stays for edition, rows in by_edition.items() if (stays := _undo_edition(reopened, edition, rows))]
+    reopened.state = ReopenedQuery.State.KEPT if why else ReopenedQuery.State.UNDONE
+    reopened.why = " ".join(dict.fromkeys(why))
+    reopened.save(update_fields=["state", "why"])
+    for number in set(reopened.query.batches.values_list("number", flat=True)):
+        _restore_review(reopened.query, number)
+    note_closed(reopened.query)
+    summarize([reopened.query_id])
+
+
+def _undo_edition(reopened: ReopenedQuery, edition: int, rows: list[list[Any]]) -> str:
+    """Move the candidates of an edition back into their batches. Return why they stay, if they do."""
+    new = Batch.objects.filter(pk=edition).first()
+    if new is None or new.assignments.exists():
+        return BEGUN
+    batches = Batch.objects.in_bulk([batch for _, batch, _, _ in rows])
+    keys, back = [row[0] for row in rows], {"reopening": reopened.reopening}
+    judgements = list(Judgement.objects.filter(candidate__in=keys, **back).select_related("assignment"))
+    for judgement in judgements:
+        judgement.seat, judgement.reopening = judgement.assignment.seat, None
+    Judgement.objects.bulk_update(judgements, ["seat", "reopening"])
+    Flag.objects.filter(candidate__in=keys, **back).update(handled=None, handled_by=None, reopening=None)
+    candidates = Candidate.objects.select_related("query__campaign").prefetch_related("judgements").in_bulk(keys)
+    for key, batch, _, escalated in rows:
+        candidates[key].batch, candidates[key].escalated = batches[batch], escalated
+        rounds = batches[batch].round if escalated else 1
+        candidates[key].settle(rounds, candidates[key].counted_grades(rounds))
+    for adjudication in Adjudication.objects.filter(candidate__in=keys, **back):
+        adjudicated = candidates[adjudication.candidate_id]
+        adjudicated.outcome, adjudicated.grade = Candidate.Outcome.ADJUDICATED, adjudication.grade
+        adjudicated.rule = Candidate.Outcome.ADJUDICATED
+    Adjudication.objects.filter(candidate__in=keys, **back).restore()
+    Candidate.objects.bulk_update(candidates.values(), ["batch", "outcome", "grade", "escalated", "rule"])
+    Batch.objects.filter(pk__in=batches, state=Batch.State.REPLACED).update(state=Batch.State.SETTLED)
+    new.delete()
+    return ""
+
+
+def _restore_review(query: Query, number: int) -> None:
+    """Put the last review of a batch in force again that a reopening undid, if the batch is as it was then."""
+    editions = query.batches.filter(number=number)
+    newest = editions.order_by("edition").last()
+    last = Review.objects.filter(batch__in=editions).order_by("pk").last()
+    if last is None or last.reopening_id is None or last.batch_id != (newest and newest.pk):
+        return
+    if not editions.unfinished().exists():
+        Review.objects.filter(pk=last.pk).restore()
+        editions.filter(state=Batch.State.SETTLED).update(state=Batch.State.REVIEWED)

@@ -13,7 +13,7 @@ from django.db.models import Count, Max, Min, Q
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.events import Happened, tell
-from campaigns.models import Campaign, Membership
+from campaigns.models import Campaign, LogEntry, Membership, log
 from judging.models import Batch, Candidate, Flag, Query, Review
 from judging.models.pool import BatchQuerySet
 from judging.pool import opening
@@ -45,6 +45,7 @@ def review(batch: Batch, lead: Membership | None, verdict: str, reason: str = ""
     elif batch.query.batches.filter(number__gt=batch.number, further=False).exists():
         raise WrongState("The second batch is there already; close the query from that one.")
     made = Review.objects.create(batch=batch, lead=lead, verdict=verdict, reason=reason)
+    log(lead, LogEntry.Kind.REVIEW, batch, after=f"{made}: {reason}" if reason else made)
     batch.editions.filter(state=Batch.State.SETTLED).update(state=Batch.State.REVIEWED)
     if note_closed(batch.query):
         query = batch.query
@@ -139,6 +140,7 @@ def undo(review: Review, lead: Membership) -> None:
         seconds.delete()  # its candidates are then in no batch, as before
         summarize([query.pk])
     Review.objects.filter(pk=review.pk).undo(lead)
+    log(lead, LogEntry.Kind.REVIEW_UNDONE, review.batch, review)
     review.batch.editions.filter(state=Batch.State.REVIEWED).update(state=Batch.State.SETTLED)
     note_closed(query)
     lead.campaign.touch()

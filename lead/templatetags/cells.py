@@ -16,7 +16,7 @@ from django.utils.timezone import localtime
 
 from base.listing import Column, Part
 from base.templatetags.figures import UNKNOWN, decimals, plain
-from campaigns.models import Membership
+from campaigns.models import LogEntry, Membership
 from judging.models import Judgement
 from reports.tables.batch import named
 from reports.tables.judgements import Line
@@ -88,6 +88,11 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
             UNKNOWN if row.query.contested_share is None else f"{100 * row.query.contested_share:.0f} %"
         ),
         "similarity": lambda row: decimals(row.query.similarity, 2),
+    },
+    LogEntry: {
+        "at": lambda entry: date_format(localtime(entry.at), "j M Y, H:i"),
+        "before": lambda entry: entry.before or UNKNOWN,
+        "after": lambda entry: entry.after or UNKNOWN,
     },
     Line: {
         "query": _query_of,

@@ -30,6 +30,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("queue", "Flags and questions"),
         Page("reopenings", "Reopened"),
         Page("frontier", "Frontier"),
+        Page("history", "History", lead_only=True),
         Page("digest", "Since yesterday", lead_only=True),
         Page("reopen"),
         Page("withdraw"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -14,12 +14,14 @@ from base.request_fields import KEY, is_whole, one_of, text_in, whole
 from campaigns.pages import campaign_page
 from judging import access
 from judging.review import actions
-from reports.models import forget_view, keep_view
+from reports.models import forget_view, keep_view, views_of
 from reports.tables.costs import action_cost
+from reports.tables.history import entries_of, history_listing
 from reports.tables.queries import chosen_queries
 
 ROWS_NAMED = 20  # of those that were left, on a page
-LISTS = {"queries": "campaign", "judgements": "agreement-judgements"}  # the names of their pages' addresses
+# The names of the addresses of their pages.
+LISTS = {"queries": "campaign", "judgements": "agreement-judgements", "history": "history"}
 
 
 @require_POST
@@ -73,6 +75,18 @@ def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
             actions.forget(action)
             return redirect("campaign", name=name)
     return redirect("action", name=name, pk=pk)
+
+
+@require_safe
+def history(request: HttpRequest, name: str) -> HttpResponseBase:
+    """What leads did in the campaign, the newest first."""
+    lead = access.lead(request, name)
+    choices, rows = history_listing(lead.campaign).choices(request.GET), entries_of(lead.campaign)
+    if request.GET.get("format") == "csv":
+        return choices.csv(rows, f"{name}-history")
+    status = 400 if choices.form.errors else 200
+    listed, saved = choices.part(rows), views_of(lead).filter(listing=choices.listing.key)
+    return campaign_page(request, lead, "lead/history.html", status=status, listed=listed, list_views=saved)
 
 
 @require_POST

@@ -21,6 +21,7 @@ from judging import access
 from judging.consensus import GRADES
 from judging.models import Kind, Query
 from judging.pool.ranking import Plan, ask_for_study
+from judging.review.reopening import OFF
 from reports.figures.catalogue import DRAWN, DRIFT, NOTHING, TABLES, WEEKS, Figure
 from reports.figures.files import campaign_figure_file, query_of
 from reports.figures.numbers import Subject, annotator_of, disputed, opposed, week_name
@@ -102,6 +103,7 @@ def annotator(request: HttpRequest, name: str, worker: int) -> HttpResponse:
         others=_people(member, own["others"]) if own else [],
         drift=plot_of(DRIFT, numbers.counts, Subject(member.campaign, member=who)) if own else None,
         grades=GRADES,
+        off=OFF,
         weeks=[each | {"name": week_name(each["week"])} for each in own["weeks"] if each["week"]] if own else [],
     )
 

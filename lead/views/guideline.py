@@ -25,6 +25,7 @@ from judging.quality.examples import (
     hidden_examples,
     teachable,
 )
+from judging.quality.examples import remove_example as forget_example
 
 MOST_FOUND = 20
 
@@ -162,7 +163,7 @@ def add_own(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def remove_example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     lead = access.lead(request, name)
-    if lead.campaign.examples.filter(pk=pk).delete()[0]:
+    if forget_example(lead, pk):
         messages.success(request, "The example is removed.")
     return redirect("examples", name=name)
 

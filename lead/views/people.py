@@ -79,7 +79,7 @@ def creates(request: HttpRequest, name: str, worker: int) -> HttpResponse:
         raise Http404
     may = one_of("may", request.POST.get("may", ""), ("yes", "no")) == "yes"
     with refusal_as_message(request):
-        (let_create if may else let_create_no_longer)(person.user)
+        (let_create if may else let_create_no_longer)(person.user, lead)
         who = f"{person.user.get_username()} may {'' if may else 'no longer '}create campaigns."
         messages.success(request, who)
     return redirect("person", name, worker)
@@ -177,7 +177,7 @@ def send_invitation(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 def withdraw_invitation(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     lead = access.lead(request, name)
-    get_object_or_404(lead.campaign.invitations, pk=pk).withdraw()
+    get_object_or_404(lead.campaign.invitations, pk=pk).withdraw(lead)
     messages.success(request, "The invitation is withdrawn: its link no longer works.")
     return redirect("people", name)
 

@@ -57,7 +57,7 @@ def make_exam(request: HttpRequest, name: str) -> HttpResponse:
     queries, depth = (whole_in(request.POST, field) for field in ("queries", "depth"))
     seed = whole_in(request.POST, "seed") if request.POST.get("seed") else lead.campaign.order_seed
     with refusal_as_message(request):
-        set_exam(lead.campaign, seed, queries, depth, keep_in_pool="keep_in_pool" in request.POST)
+        set_exam(lead.campaign, seed, queries, depth, keep_in_pool="keep_in_pool" in request.POST, by=lead)
         messages.success(request, "The exam is made. It opens when its clips are cut.")
     return redirect("exam", name=name)
 
@@ -85,7 +85,7 @@ def set_truths(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     lead = access.lead(request, name)
     chosen = access.exam_batch(lead, pk)
     ranks = chosen.candidates.values_list("rank", flat=True)
-    set_truth(chosen, {rank: _truth(request, rank) for rank in ranks})
+    set_truth(chosen, {rank: _truth(request, rank) for rank in ranks}, lead)
     messages.success(request, "Saved. Results that were already given stay as they are.")
     return redirect("exam-batch", name=name, pk=pk)
 

@@ -62,7 +62,7 @@ def make(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def download(request: HttpRequest, name: str, version: int) -> FileResponse:
-    return release_file(access.membership(request, name).campaign, version)
+    return release_file(access.membership(request, name), version)
 
 
 @require_safe
@@ -108,7 +108,7 @@ def _training_sets(campaign: Campaign) -> list[tuple[TrainingSet, Job | None]]:
 
 @require_safe
 def download_export(request: HttpRequest, name: str, file: str) -> StreamingHttpResponse:
-    return export_file(access.membership(request, name).campaign, file)
+    return export_file(access.membership(request, name), file)
 
 
 @require_POST
@@ -121,4 +121,4 @@ def start_training_set(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def training_set(request: HttpRequest, name: str, depth: int) -> FileResponse:
-    return training_set_file(access.membership(request, name).campaign, depth)
+    return training_set_file(access.membership(request, name), depth)

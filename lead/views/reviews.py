@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from base.errors import BadValue, WrongState
 from base.problem_documents import refusal_as_message, speaks_json
-from base.request_fields import KEY, is_whole, one_of, reason_in, text_in
+from base.request_fields import KEY, is_whole, one_of, reason_in, text_in, whole_in
 from base.text import abbreviated
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
@@ -34,7 +34,7 @@ from judging.review.decisions import (
     withdraw,
     withdraw_adjudication,
 )
-from judging.review.reopening import Scope, reopen, reopen_work
+from judging.review.reopening import OFF, Scope, reopen, undo_reopening
 from judging.review.reviewing import (
     MOST_AT_ONCE,
     accept_all,
@@ -48,6 +48,7 @@ from judging.review.reviewing import (
 from lead.views.messages import back_to_queue
 from reports.tables.batch import ClipsToCome, Editions, candidate_rows, grades_by_rank, verdict_buttons
 from reports.tables.costs import cost_of
+from reports.tables.history import reopening_rows, reopenings_of
 from reports.tables.queries import appearance
 
 ON_A_PAGE = 50
@@ -221,37 +222,52 @@ def reopen_page(request: HttpRequest, name: str) -> HttpResponse:
     if request.method == "POST":
         with refusal_as_message(request):
             record = reopen(lead, scope, reason_in(params))
-            whole = f"This is being reopened, query by query: {record.what}."
-            part = f"Reopened: {record.what}. Others judge it now."
+            whole = f"This is being reopened, query by query: {record}."
+            part = f"Reopened: {record}. Others judge it now."
             messages.success(request, whole if record.annotator_id else part)
         return redirect("reopenings", name=name)
     cost = cost_of(lead.campaign, scope)
-    return campaign_page(request, lead, "lead/reopen.html", scope=scope, cost=cost, fields=params.items())
+    return campaign_page(request, lead, "lead/reopen.html", scope=scope, cost=cost, fields=params.items(), off=OFF)
 
 
 def _scope(lead: Membership, params: QueryDict) -> Scope:
-    """Exactly one of a candidate, a batch and a worker, by its number."""
+    """Exactly one of a candidate, a batch and a worker, by its number; of a worker's work perhaps a part only."""
     named = [(what, str(params[what])) for what in access.REOPENED if what in params]
     if len(named) != 1 or not is_whole(named[0][1], KEY):
         raise BadValue("what", "not one number", "one of candidate, batch or worker, as a number")
-    return access.scope(lead, named[0][0], int(named[0][1]))
+    beside = whole_in(params, "with") if params.get("with") else None
+    off = one_of("off", params.get("off", "no"), ("on", "no")) == "on"
+    return access.scope(lead, named[0][0], int(named[0][1]), text_in(params, "week", 20), beside, off)
+
+
+@require_POST
+def undo_reopened(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Undo a reopening, as far as nobody has begun to judge again."""
+    lead = access.lead(request, name)
+    record = access.reopening(lead, pk)
+    with refusal_as_message(request):
+        undo_reopening(record, lead)
+        whole = f"This is being undone, query by query: {record}."
+        messages.success(request, whole if record.annotator_id else f"Undone: {record}, as far as nobody has begun it.")
+    return redirect("reopenings", name=name)
 
 
 @require_safe
 def reopenings(request: HttpRequest, name: str) -> HttpResponse:
     """What was reopened, by whom and why; and the way to reopen somebody's work."""
     member = access.membership(request, name)
-    rows = member.campaign.reopenings.select_related("lead__user").order_by("-pk")
     people = member.campaign.memberships.annotators().select_related("user")
-    page = Paginator(rows, ON_A_PAGE).get_page(request.GET.get("page"))
-    jobs = {job.row: job for job in reopen_work.jobs(page).not_done()}
+    page = Paginator(reopenings_of(member.campaign), ON_A_PAGE).get_page(request.GET.get("page"))
+    rows = reopening_rows(page)
     return campaign_page(
         request,
         member,
-        "lead/reopenings.html",
+        "lead/_reopenings.html" if request.headers.get("hx-request") else "lead/reopenings.html",
         page=page,
-        reopenings=[(each, jobs.get(each.pk)) for each in page],
+        reopenings=rows,
+        is_working=any(row.job and not row.job.has_failed for row in rows),
         people=people.order_by("worker"),
+        off=OFF,
     )
 
 
@@ -282,7 +298,7 @@ def withdraw_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     query = access.pool_query(lead, pk)
     if request.method == "POST":
         with refusal_as_message(request):
-            messages.success(request, _withdraw(query, request.POST))
+            messages.success(request, _withdraw(query, request.POST, lead))
         return redirect("withdraw", name=name, pk=pk)
     counted = Judgement.objects.filter(candidate__query=query, seat__isnull=False)
     return campaign_page(
@@ -299,10 +315,10 @@ def withdraw_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     )
 
 
-def _withdraw(query: Query, params: QueryDict) -> str:
+def _withdraw(query: Query, params: QueryDict, lead: Membership) -> str:
     if "back" in params:
-        bring_back(query)
+        bring_back(query, lead)
         return f"“{query}” is back in the campaign."
     why = one_of("for", params.get("for", likely_reason(query)), WithdrawnFor.values)
-    withdraw(query, reason_in(params), why)
+    withdraw(query, reason_in(params), why, lead)
     return f"“{query}” is withdrawn."

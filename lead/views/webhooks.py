@@ -74,6 +74,7 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         webhook=webhook,
         events=_events(webhook),
         deliveries=webhook.deliveries.all()[:SHOWN],
+        on_the_way=webhooks.tell_webhook.jobs(webhook.deliveries.filter(delivered=None)).unfinished().exists(),
         days=webhooks.KEPT.days,
     )
 
@@ -81,18 +82,19 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Disable a webhook, enable it, send it a test, or remove it. Doing it twice is harmless, apart from the test."""
-    webhook = _webhook(access.lead(request, name), pk)
+    lead = access.lead(request, name)
+    webhook = _webhook(lead, pk)
     action = one_of("action", request.POST.get("action", ""), ACTIONS)
     if action == "remove":
-        webhook.delete()
+        webhooks.remove(webhook, lead)
         messages.success(request, "The webhook is removed, with what it was sent.")
         return redirect("webhooks", name)
     with refusal_as_message(request):
         if action == "test":
             webhooks.test(webhook)
-            messages.success(request, "The test is on its way. Load this page again to see what was answered.")
+            messages.success(request, "The test is on its way. What is answered is shown below.")
         else:
-            webhook.enable(action == "enable")
+            webhook.enable(action == "enable", lead)
             messages.success(request, f"The webhook is {action}d.")
     return redirect("webhook", name, pk)
 

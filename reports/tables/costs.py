@@ -11,7 +11,7 @@ from django.db.models import Count, F, Q, Sum
 from campaigns.models import Campaign, Membership
 from judging.models import Action, Batch, Candidate, Flag, Judgement, Query, Review
 from judging.models.pool import ANNOTATORS
-from judging.review.reopening import Scope
+from judging.review.reopening import Scope, finished
 from judging.review.reviewing import recommendations
 from judging.summaries import Part
 from reports.summaries import PROGRESS, current_summary
@@ -105,6 +105,8 @@ def action_cost(action: Action) -> ActionCost:
     campaign = action.campaign
     if action.verb in REVIEWED_BY:
         count, candidates = _to_be_reviewed(action)
+    elif action.verb == "reopen":
+        count, candidates = _to_be_reopened(action)
     else:
         back = action.verb == "bring_back"
         fits = Query.objects.filter(pk__in=action.rows.values("row"), withdrawn__isnull=not back)
@@ -128,6 +130,13 @@ def _to_be_reviewed(action: Action) -> tuple[int, int]:
     }
     seconds = [batch for batch, each in given.items() if each == Review.Verdict.SECOND]
     return len(given), sum(min(batch.query.ranked, 2 * size) - size for batch in seconds)
+
+
+def _to_be_reopened(action: Action) -> tuple[int, int]:
+    """Return how many queries have something to reopen, and how many candidates."""
+    rows = finished(Candidate.objects.filter(query__in=action.rows.values("row")))
+    found = rows.aggregate(queries=Count("query", distinct=True), candidates=Count("pk"))
+    return found["queries"], found["candidates"]
 
 
 def _contested_share(campaign: Campaign) -> float:

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
 from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
 from django.http import QueryDict
-from django.utils import timezone
 
 from base.errors import BadValue
 from base.listing import Choose, Column, Listing
-from base.request_fields import KEY, one_of, whole
+from base.request_fields import KEY, days_of_week, one_of, whole
 from campaigns.models import Campaign, Membership
 from judging.consensus import GRADES
 from judging.models import Adjudication, Candidate, Judgement, Query, Revision
+from judging.models.judgement import PARTNERS
 from judging.models.pool import ANNOTATORS
 from judging.quality.check_results import FAST
 
 ON_A_PAGE = 50
 MOST_COUNTED = 1000
 LARGEST = 10**18 - 1  # a key
-PARTNERS = {1: 2, 2: 1, 3: 4, 4: 3}  # seats of the same round
 Judgements = QuerySet[Judgement]
 
 
@@ -63,7 +61,7 @@ class JudgementFilters(forms.Form):
         week = str(self.cleaned_data["week"])
         if week:
             try:
-                _days_of(week)
+                days_of_week(week)
             except BadValue as fault:
                 raise forms.ValidationError(str(fault)) from fault
         return week
@@ -105,11 +103,8 @@ def judgements_listing(reader: Membership) -> Listing:
 
     pairs, times = campaign.rounds_known, not campaign.imported
     known = [name for name in filters_of(campaign) if name != "before"]
-    form = type("Filters", (JudgementFilters,), dict.fromkeys(FILTERS.keys() - known))
-    only = forms.ChoiceField(
-        required=False, choices=[("", "all"), *((each, each) for each in only_of(campaign))], label="Only"
-    )
-    form = type("Filters", (form,), {"only": only})
+    form: Any = type("Filters", (JudgementFilters,), dict.fromkeys(FILTERS.keys() - known))
+    form.base_fields["only"].choices = [("", "all"), *((name, name) for name in only_of(campaign))]
     columns = [
         Column("query", "Query", lambda line: line.judgement.candidate.query.text),
         Column("rank", "Candidate", lambda line: line.judgement.candidate.rank),
@@ -155,19 +150,8 @@ def _memberships(field: str, value: str, campaign: Campaign) -> list[int]:
 
 
 def _week(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
-    start, end = _days_of(value)
+    start, end = days_of_week(value)
     return rows.filter(assignment__submitted__gte=start, assignment__submitted__lt=end)
-
-
-def _days_of(value: str) -> tuple[datetime, datetime]:
-    """Return the beginning and the end of a week."""
-    try:
-        monday = datetime.strptime(f"{value}-1", "%G-W%V-%u")
-    except ValueError as fault:
-        raise BadValue("week", repr(value[:20]), "a week as 2026-W05") from fault
-    if not 2000 <= monday.year <= 2200:
-        raise BadValue("week", value, "a week of the years 2000 to 2200")
-    return timezone.make_aware(monday), timezone.make_aware(monday + timedelta(days=7))
 
 
 def _contested(rows: Judgements, campaign: Campaign) -> Judgements:

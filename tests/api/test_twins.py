@@ -141,6 +141,8 @@ TWINS: dict[str, tuple[str, ...]] = {
     "handle-flag": ("api-flag-handled",),
     "reopenings": ("api-reopenings",),
     "reopen": ("api-reopenings", "api-reopening-cost"),
+    "reopening-undo": ("api-reopening-undone", "api-reopened-queries"),
+    "history": ("api-history",),
     "adjudicate": ("api-grade",),
     "withdraw": ("api-withdrawal",),
     "exports": ("api-exports", "api-training-sets"),

@@ -12,9 +12,9 @@ from django.db import connection
 
 from campaigns.models import Campaign, Membership
 from judging.audit import audit
-from judging.models import Assignment, Batch, Candidate, Reopening, Review
+from judging.models import Assignment, Batch, Candidate, ReopenedQuery, Reopening, Review
 from judging.review.decisions import adjudicate, withdraw
-from judging.review.reopening import reopen, scope_of_annotator, scope_of_batch, scope_of_candidate
+from judging.review.reopening import reopen, scope_of_annotator, scope_of_batch, scope_of_candidate, undo_reopening
 from judging.review.reviewing import review, undo
 from judging.work import claiming, grading, submitting
 from tests.cast import claim, judge_all, reopen_all, settle, settle_round_one
@@ -49,6 +49,25 @@ def test_undoing_a_second_batch_while_it_is_claimed(settled: Batch, leo: Members
         assert sound(settled.query.campaign)
         if isinstance(claimed, Assignment):
             break
+
+
+def test_undoing_a_reopening_while_its_batch_is_claimed(settled: Batch, leo: Membership, cleo: Membership) -> None:
+    for _ in range(TIMES):
+        record = reopen(leo, scope_of_batch(settled), "again")
+        _, claimed = at_once(partial(undo_reopening, record, leo), lambda: claiming.claim(cleo))
+        assert isinstance(claimed, Assignment) == (record.queries.get().state == ReopenedQuery.State.KEPT)
+        assert sound(settled.query.campaign)
+        if isinstance(claimed, Assignment):
+            break
+
+
+def test_a_reopening_is_undone_by_two_leads_at_once(settled: Batch, leo: Membership) -> None:
+    record = reopen(leo, scope_of_batch(settled), "again")
+    results = at_once(*[lambda: undo_reopening(record, leo)] * 4)
+    assert len(set(results)) == 1
+    settled.refresh_from_db()
+    assert settled.state == Batch.State.SETTLED
+    assert sound(settled.query.campaign)
 
 
 def test_undone_by_two_leads_at_once(settled: Batch, leo: Membership) -> None:
