@@ -245,4 +245,4 @@ def test_from_a_cell_of_the_matrix_to_the_undo_on_the_pages(
     settled.refresh_from_db()
     assert settled.state == "settled"
     for name, value in {"week": "soon", "off": "maybe", "with": "x"}.items():
-        assert client.get(address, {"worker": ada.worker, name: value}).status_code == 400
+        assert client.get(address, {"worker": str(ada.worker), name: value}).status_code == 400

@@ -124,11 +124,13 @@ def test_the_first_release_is_upgraded_with_all_that_it_holds(place: Installatio
     printed = place.manage("upgrade", "--backup", str(place.home / "backups"), "--pause")
     assert "backed up: " in printed
     assert "BROKEN" not in printed
-    assert printed.count(" ok ") == 28  # fourteen invariants of two campaigns
+    assert printed.count(" ok ") == 30  # fifteen invariants of two campaigns
     assert printed.splitlines()[-1].startswith("The database is upgraded.")
     assert sql(place, KEPT) == before
     assert sql(place, JOBS) == FOUND_JOBS
     assert {name for (name,) in sql(place, TRIGGERS[place.database])} == triggers_of_migrations()
+    noted = {kind for (kind,) in sql(place, "SELECT kind FROM campaigns_logentry")}
+    assert noted >= {"adjudication", "invitation", "release", "reopening", "review", "review-undone"}
     for verb in ("UPDATE judging_revision SET grade = 1", "DELETE FROM judging_judgement"):
         with pytest.raises((sqlite3.IntegrityError, psycopg.errors.RestrictViolation), match="kept for good"):
             sql(place, verb)
