@@ -129,6 +129,8 @@ def test_the_first_release_is_upgraded_with_all_that_it_holds(place: Installatio
     assert sql(place, KEPT) == before
     assert sql(place, JOBS) == FOUND_JOBS
     assert {name for (name,) in sql(place, TRIGGERS[place.database])} == triggers_of_migrations()
+    noted = {kind for (kind,) in sql(place, "SELECT kind FROM campaigns_logentry")}
+    assert noted >= {"adjudication", "invitation", "release", "reopening", "review", "review-undone"}
     for verb in ("UPDATE judging_revision SET grade = 1", "DELETE FROM judging_judgement"):
         with pytest.raises((sqlite3.IntegrityError, psycopg.errors.RestrictViolation), match="kept for good"):
             sql(place, verb)
