@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from django.utils import translation
 from playwright.sync_api import Browser
 
 from base import translations
@@ -71,6 +73,7 @@ def _fixtures(item: pytest.Item) -> list[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
+    translation.activate(settings.LANGUAGE_CODE)  # the last page of the test before may have been in another
     beginning.start()
 
 

@@ -74,7 +74,7 @@ def points(counts: Any, subject: Subject) -> Rows:
     """Return the settled candidates of a few queries, one by one. An older summary has none."""
     found = counts.get("points", [])
     texts = dict(Query.objects.filter(pk__in={row[0] for row in found}).values_list("pk", "text"))
-    number = {key: place for place, key in enumerate(sorted(texts))}
+    number = {key: place for place, key in enumerate(dict.fromkeys(row[0] for row in found))}
     return [
         {"number": number[key], "query": texts[key], "rank": rank, "similarity": similarity, "grade": grade}
         for key, rank, similarity, grade in found

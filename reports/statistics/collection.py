@@ -61,7 +61,7 @@ def collection(campaign: Campaign, pool: Read) -> Numbers:
         "source_queries": len(np.unique(chosen["query"])),
         "by_similarity": by_similarity(chosen),
         "by_rank": by_rank(chosen),
-        "points": points(chosen),
+        "points": points(chosen, _in_order(campaign, chosen)),
         "spread": spread(pool),
         "final": _grades(pool.candidates),
     }
@@ -96,16 +96,24 @@ def by_rank(candidates: Records) -> list[Numbers]:
     ]
 
 
-def points(candidates: Records) -> list[list[Any]]:
-    """Return query, rank, similarity and final grade of the settled candidates of a few queries.
-
-    Of the pool these are the first queries, whose order of import says nothing of their grades.
-    """
+def points(candidates: Records, queries: list[int]) -> list[list[Any]]:
+    """Return query, rank, similarity and final grade of the settled candidates of these queries, in their order."""
     settled = _ranked(candidates)
     settled = settled[settled["outcome"] == SETTLED]
-    mine = settled[np.isin(settled["query"], np.unique(settled["query"])[:SAMPLE])]
-    values = (mine[name].tolist() for name in ("query", "rank", "similarity", "grade"))
-    return [[query, rank, round(similarity, 4), grade] for query, rank, similarity, grade in zip(*values, strict=True)]
+    found = []
+    for query in queries:
+        mine = settled[settled["query"] == query]
+        mine = mine[np.argsort(mine["rank"], kind="stable")]
+        values = (mine[name].tolist() for name in ("rank", "similarity", "grade"))
+        found += [[query, rank, round(similarity, 4), grade] for rank, similarity, grade in zip(*values, strict=True)]
+    return found
+
+
+def _in_order(campaign: Campaign, candidates: Records) -> list[int]:
+    """Return the keys of the first queries with settled candidates in the random order, as in the paper a few."""
+    settled = np.unique(candidates["query"][candidates["outcome"] == SETTLED]).tolist()
+    queries = campaign.queries.filter(pk__in=settled).order_by("place", "query_id")
+    return list(queries.values_list("pk", flat=True)[:SAMPLE])
 
 
 def _ranked(candidates: Records) -> Records:

@@ -17,6 +17,7 @@ from corpus.media_audit import Fault, audit_media
 from corpus.models import Clip
 from jobs.running import work_off
 from judging.models import Batch
+from judging.summaries import summarize
 from tests.numbered import draw_film
 from tests.terminal import printed
 
@@ -32,6 +33,7 @@ def cut_five(batch: Batch, folder: Path) -> list[Clip]:
     """The five clips of a batch, cut."""
     draw_film(folder / "film.mp4", 450, (32, 32))
     batch.candidates.filter(rank__gt=5).delete()
+    summarize([batch.query_id])
     video = batch.candidates.order_by("rank")[0].moment.video
     video.corpus.media_folder, video.media = str(folder), "film.mp4"
     video.corpus.save()

@@ -31,6 +31,7 @@ def test_it_asks_for_numpy_and_scipy_alone(place: Path, tmp_path: Path) -> None:
     assert sorted(line.partition(">")[0] for line in always) == ["numpy", "scipy"]
     assert {line.rpartition("extra == ")[2] for line in needs if line not in always} == {
         '"figures"',
+        '"tagger"',
         '"fast"',
         '"client"',
         '"systems"',
