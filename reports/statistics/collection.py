@@ -45,6 +45,7 @@ class Splits(NamedTuple):
     keys: Ints
     texts: list[str]
     parts: dict[str, Ints]  # indices into the keys
+    places: dict[int, tuple[float, str]]  # in the random order, and the id, by key
 
 
 def collection(campaign: Campaign, pool: Read) -> Numbers:
@@ -61,7 +62,7 @@ def collection(campaign: Campaign, pool: Read) -> Numbers:
         "source_queries": len(np.unique(chosen["query"])),
         "by_similarity": by_similarity(chosen),
         "by_rank": by_rank(chosen),
-        "points": points(chosen, _in_order(campaign, chosen)),
+        "points": points(chosen, _in_order(campaign, chosen, splits)),
         "spread": spread(pool),
         "final": _grades(pool.candidates),
     }
@@ -109,11 +110,13 @@ def points(candidates: Records, queries: list[int]) -> list[list[Any]]:
     return found
 
 
-def _in_order(campaign: Campaign, candidates: Records) -> list[int]:
+def _in_order(campaign: Campaign, candidates: Records, splits: Splits) -> list[int]:
     """Return the keys of the first queries with settled candidates in the random order, as in the paper a few."""
     settled = np.unique(candidates["query"][candidates["outcome"] == SETTLED]).tolist()
-    queries = campaign.queries.filter(pk__in=settled).order_by("place", "query_id")
-    return list(queries.values_list("pk", flat=True)[:SAMPLE])
+    if not splits.places.keys() >= set(settled):  # those of the study are not in the pool
+        queries = campaign.queries.filter(pk__in=settled).order_by("place", "query_id")
+        return list(queries.values_list("pk", flat=True)[:SAMPLE])
+    return sorted(settled, key=lambda key: splits.places[key])[:SAMPLE]
 
 
 def _ranked(candidates: Records) -> Records:
@@ -148,15 +151,17 @@ def _grades(candidates: Records) -> list[int]:
 
 
 def _splits(campaign: Campaign, candidates: Records) -> Splits:
-    rows = campaign.queries.pool().order_by("pk").values_list("pk", "text", "split")
+    rows = campaign.queries.pool().order_by("pk").values_list("pk", "text", "split", "place", "query_id")
     found = list(rows.iterator(chunk_size=CHUNK))
-    keys = np.array([pk for pk, _, _ in found], np.int64)
-    names = np.array([split or "no split" for _, _, split in found], "U20")
+    keys = np.array([pk for pk, *_ in found], np.int64)
+    names = np.array([split or "no split" for _, _, split, *_ in found], "U20")
     judged = np.isin(keys, candidates["query"])
     parts = {name: np.flatnonzero((names == name) & judged) for name in sorted(set(names.tolist()))}
     parts = {name: part for name, part in parts.items() if len(part)}
     everything = {ALL: np.flatnonzero(judged)}
-    return Splits(keys, [text for _, text, _ in found], everything if len(parts) < 2 else parts | everything)
+    places = {pk: (place or 0.0, query_id) for pk, _, _, place, query_id in found}
+    texts = [text for _, text, *_ in found]
+    return Splits(keys, texts, everything if len(parts) < 2 else parts | everything, places)
 
 
 def _split(splits: Splits, part: Ints, candidates: Records, moments: Records) -> Numbers:
