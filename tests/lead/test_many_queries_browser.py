@@ -1,4 +1,4 @@
-"""A lead with 5,000 queries in a browser: what is worst, done to many and undone, 30 reviews by keys, steering.
+"""A lead with 5,000 queries in a browser: which are worst, what is done to many and undone, and steering.
 
 `LEAD_QUERIES` asks for fewer queries: generating 5,000 takes minutes.
 """
@@ -11,12 +11,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browsing import key, signed_in
+from tests.browsing import signed_in
 from tests.installation import Installation
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.long]
 QUERIES = int(os.environ.get("LEAD_QUERIES", "5000"))
-REVIEWS = min(30, QUERIES // 60)
 PASSWORD = """
 from django.contrib.auth.models import User
 lead = User.objects.get(username="many-lead")
@@ -41,7 +40,6 @@ def test_a_lead_with_many_queries(server: Installation, page: Page) -> None:
     campaign = f"{server.address}/campaigns/many"
     which_are_worst(page, campaign)
     done_to_many_and_undone(server, page, campaign)
-    thirty_by_keys(server, page, campaign)
     a_limit_and_a_group(page, campaign)
     assert "BROKEN" not in server.manage("audit", "many")
 
@@ -96,14 +94,14 @@ def done_to_many_and_undone(server: Installation, page: Page, campaign: str) -> 
     expect(page.locator("main")).to_contain_text("Nothing has happened yet")
     expect(page.locator("main")).to_contain_text("Chosen: State: To review")
     page.click("button.primary")
-    expect(page.locator("text=Undo all of it")).to_be_visible(timeout=600_000)
+    expect(page.locator("text=Undo all of it")).to_be_visible(timeout=120_000)
     found = numbers(page)
     assert sum(found.values()) == waiting  # some are left: flagged pairs wait for a word first
     done = found["Followed"]
     assert given(server) == before + done
     page.click("text=Undo all of it")
     expect(page.locator("main")).to_contain_text("Undone by many-lead")
-    expect(page.locator("#action[hx-get]")).to_have_count(0, timeout=600_000)
+    expect(page.locator("#action[hx-get]")).to_have_count(0, timeout=120_000)
     kept = numbers(page).get("Not undone", 0)  # what was opened and is judged already
     assert numbers(page).get("Undone", 0) + kept == done
     assert given(server) == before + kept
@@ -118,23 +116,6 @@ def numbers(page: Page) -> dict[str, int]:
 def given(server: Installation) -> int:
     """Return how many verdicts hold."""
     return int(server.shell(CLOSED).split()[-1])
-
-
-def thirty_by_keys(server: Installation, page: Page, campaign: str) -> None:
-    before = given(server)
-    page.goto(f"{campaign}/reviews/")
-    key(page, "ArrowRight")
-    for _ in range(REVIEWS):
-        text = page.locator("h1").inner_text()
-        key(page, "b" if page.locator("[data-key~=b]").count() else "c")
-        expect(page.locator("h1")).not_to_have_text(text)
-    expect(page.locator(".notes")).not_to_contain_text("being stored")
-    assert given(server) == before + REVIEWS
-    for _ in range(3):
-        key(page, "u")
-        expect(page.locator("main")).to_contain_text("Undone: this batch is to be reviewed again")
-        page.reload()
-    assert given(server) == before + REVIEWS - 3
 
 
 def a_limit_and_a_group(page: Page, campaign: str) -> None:
