@@ -1,4 +1,4 @@
-"""A lead with 5,000 queries in a browser: which are worst, what is done to many and undone, and steering.
+"""A lead with 5,000 queries in a browser: which are worst, what is done to many and undone, 30 reviews by keys.
 
 `LEAD_QUERIES` asks for fewer queries: generating 5,000 takes minutes.
 """
@@ -6,16 +6,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browsing import signed_in
+from tests.browsing import key, signed_in
 from tests.installation import Installation
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.long]
 QUERIES = int(os.environ.get("LEAD_QUERIES", "5000"))
+REVIEWS = min(30, QUERIES // 60)
 PASSWORD = """
 from django.contrib.auth.models import User
 lead = User.objects.get(username="many-lead")
@@ -40,6 +43,7 @@ def test_a_lead_with_many_queries(server: Installation, page: Page) -> None:
     campaign = f"{server.address}/campaigns/many"
     which_are_worst(page, campaign)
     done_to_many_and_undone(server, page, campaign)
+    thirty_by_keys(server, page, campaign)
     a_limit_and_a_group(page, campaign)
     assert "BROKEN" not in server.manage("audit", "many")
 
@@ -118,6 +122,23 @@ def given(server: Installation) -> int:
     return int(server.shell(CLOSED).split()[-1])
 
 
+def thirty_by_keys(server: Installation, page: Page, campaign: str) -> None:
+    before = given(server)
+    page.goto(f"{campaign}/reviews/")
+    key(page, "ArrowRight")
+    expect(page).to_have_url(re.compile("/batches/"))
+    for _ in range(REVIEWS):
+        address = page.url
+        key(page, "b" if page.locator("[data-key~=b]").count() else "c")
+        expect(page).not_to_have_url(address)
+    wait_until(lambda: given(server) == before + REVIEWS, lambda: "all verdicts are stored")
+    for _ in range(3):
+        key(page, "u")
+        expect(page.locator("main")).to_contain_text("Undone: this batch is to be reviewed again")
+        page.reload()
+    wait_until(lambda: given(server) == before + REVIEWS - 3, lambda: "three are undone")
+
+
 def a_limit_and_a_group(page: Page, campaign: str) -> None:
     """What they lead to is said before; the one is left, the other is set."""
     page.goto(f"{campaign}/steering/")
@@ -125,8 +146,8 @@ def a_limit_and_a_group(page: Page, campaign: str) -> None:
     expect(page.locator(".once")).to_contain_text("would have nobody left who may judge")
     page.click("text=Leave it as it is")
     expect(page.locator(".once")).to_have_count(0)
-    for number in (1, 2):
-        fill(page, "Who is in a group", str(number), group="east")
+    for number, worker in enumerate(("2", "3"), 1):
+        fill(page, "Who is in a group", worker, group="east")
         page.click("text=Set it")
         expect(page.locator("tbody tr", has_text="east").first).to_contain_text(str(number))
 
