@@ -90,7 +90,9 @@ def test_from_wrong_columns_to_a_sound_step(place: Installation, page: Page, tmp
     expect(page.get_by_label("Name of the new corpus")).to_have_value("old-films")
     page.fill("[name=corpus_name]", "waves")
     for field, column in columns.items():
-        page.get_by_label(field.capitalize(), exact=True).select_option(column)
+        with page.expect_response(lambda answer: "/reading/" in answer.url and answer.request.method == "POST"):
+            page.get_by_label(field.capitalize(), exact=True).select_option(column)
+        page.wait_for_function("() => !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')")
     expect(reading.locator(".figures")).to_have_text(re.compile(r"Videos\s*2\s*Moments\s*20\s*Problems\s*2"))
     expect(reading.locator("tbody tr")).to_have_count(10)
     expect(reading).to_contain_text("Line 22: field end: 1e+09; expected at most the video's 60 seconds")
