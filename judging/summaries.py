@@ -66,7 +66,7 @@ def summaries(queries: Sequence[int]) -> tuple[dict[int, Numbers], dict[Part, Nu
     of_queries = {
         key: numbers([pair for pair in pairs if pair.number is not None])
         | {
-            "last_mean": _mean_of_query(key, of_batches),
+            "last_mean": _mean_of_last([of_batches[key, number] for number in _batches(pairs)]),
             "ranked": max((pair.rank for pair in pairs if pair.similarity is not None), default=0),
             "similarity": next((pair.similarity for pair in pairs), None),
             "changed": last.get(key),
@@ -78,11 +78,11 @@ def summaries(queries: Sequence[int]) -> tuple[dict[int, Numbers], dict[Part, Nu
 
 def numbers(pairs: list[Pair]) -> Numbers:
     """Return the numbers of the candidates of a batch, in the order of their ranks."""
-    settled = [pair for pair in pairs if pair.outcome == CandidateOutcome.SETTLED]
-    grades = [pair.grade for pair in pairs[-LAST:] if pair in settled and pair.grade is not None]
+    settled = CandidateOutcome.SETTLED
+    grades = [pair.grade for pair in pairs[-LAST:] if pair.outcome == settled and pair.grade is not None]
     return {
         "pairs": len(pairs),
-        "settled": len(settled),
+        "settled": sum(pair.outcome == settled for pair in pairs),
         "contested": sum(pair.escalated for pair in pairs),
         "discarded": sum(pair.outcome == CandidateOutcome.DISCARDED for pair in pairs),
         "flagged": sum(pair.outcome == CandidateOutcome.FLAGGED for pair in pairs),
@@ -90,11 +90,14 @@ def numbers(pairs: list[Pair]) -> Numbers:
     }
 
 
-def _mean_of_query(query: int, of_batches: dict[Part, Numbers]) -> float | None:
+def _batches(pairs: list[Pair]) -> list[int]:
+    """Return the numbers of the batches that hold the candidates, in ascending order."""
+    return sorted({pair.number for pair in pairs if pair.number is not None})
+
+
+def _mean_of_last(batches: list[Numbers]) -> float | None:
     """Return the mean of the last batch that has one."""
-    means = {number: each["last_mean"] for (key, number), each in of_batches.items() if key == query}
-    known = [number for number, mean in means.items() if mean is not None]
-    return means[max(known)] if known else None
+    return next((each["last_mean"] for each in reversed(batches) if each["last_mean"] is not None), None)
 
 
 def _set(row: Query | Batch, values: Numbers) -> bool:

@@ -25,10 +25,12 @@ def summarize(apps, editor):
         )
         rows = Candidate.objects.filter(query__in=some).order_by('query', 'rank').values_list(*COLUMNS)
         of_query = {query: list(rows) for query, rows in groupby(rows, lambda row: row[0])}
+        batches.sort(key=lambda batch: (batch.query_id, batch.number))
+        batches_of = {query: list(own) for query, own in groupby(batches, lambda batch: batch.query_id)}
         queries = list(Query.objects.filter(pk__in=some))
         for query in queries:
             pairs = of_query.get(query.pk, [])
-            own = sorted((batch for batch in batches if batch.query_id == query.pk), key=lambda batch: batch.number)
+            own = batches_of.get(query.pk, [])
             for batch in own:
                 fill(batch, [pair for pair in pairs if pair[1] == batch.number])
             fill(query, [pair for pair in pairs if pair[1] is not None])
