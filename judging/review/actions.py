@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.db.models.functions import Now
 
 from base.errors import BadValue, Changed, WrongState
@@ -20,7 +20,7 @@ from base.transactions import all_or_nothing, locked, store
 from campaigns.models import LogEntry, Membership, log
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
-from judging.models import Action, ActionRow, Query, ReopenedQuery, Reopening, Review
+from judging.models import Action, ActionRow, Batch, Query, ReopenedQuery, Reopening, Review
 from judging.models.pool import QueryQuerySet
 from judging.review.decisions import bring_back, likely_reason, withdraw
 from judging.review.reopening import reopen, scope_of_query, undo_reopening
@@ -44,24 +44,24 @@ class Verb:
 
 
 def _review(verdict: str) -> Callable[[Query, Action], int]:
-    def give(query: Query, action: Action) -> int:
-        waiting = query.batches.to_review().select_related("query__campaign").order_by("number").first()
-        if waiting is None:
-            raise WrongState("No batch of it is to be reviewed.")
-        return review(waiting, action.lead, verdict, action.reason).pk
-
-    return give
+    return lambda query, action: review(_waiting(query), action.lead, verdict, action.reason).pk
 
 
 def _accept(query: Query, action: Action) -> int:
     """Follow the recommendation that the grades make now."""
-    waiting = query.batches.to_review().select_related("query__campaign").order_by("number").first()
-    if waiting is None:
-        raise WrongState("No batch of it is to be reviewed.")
+    waiting = _waiting(query)
     advice = recommendation(waiting)
     if advice.verdict is None:
         raise WrongState(f"{advice.reason[:1].upper()}{advice.reason[1:]}.")
     return review(waiting, action.lead, advice.verdict, advice.reason).pk
+
+
+def _waiting(query: Query) -> Batch:
+    """Return the first batch of the query that waits for a review."""
+    waiting = query.batches.to_review().select_related("query__campaign").order_by("number").first()
+    if waiting is None:
+        raise WrongState("No batch of it is to be reviewed.")
+    return waiting
 
 
 def _undo_review(query: Query, action: Action, row: ActionRow) -> None:
@@ -278,10 +278,8 @@ def named_rows(action: Action, most: int) -> list[tuple[Query, str]]:
 
 def numbers(action: Action) -> dict[str, int]:
     """Return how many rows of the action are in each state."""
-    found: dict[str, Any] = dict.fromkeys(State.values, 0)
-    for state in action.rows.values_list("state", flat=True):
-        found[state] += 1
-    return found
+    counted: Any = action.rows.order_by().values_list("state").annotate(n=Count("pk"))
+    return dict.fromkeys(State.values, 0) | dict(counted)
 
 
 @each_hour

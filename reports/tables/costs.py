@@ -42,7 +42,6 @@ def cost_of(campaign: Campaign, scope: Scope) -> Cost:
             judges[parts[candidate]].add(annotator)
     again = Candidate.objects.filter(batch__assignments__in=scope.assignments)
     again = again.filter(Q(batch__round=1) | Q(escalated=True))
-    progress = current_summary(campaign, PROGRESS).counts
     judged, able = ANNOTATORS * len(parts) + again.count(), _able(campaign)
     left = [len(able - judges[part]) for part in set(parts.values())]
     return Cost(
@@ -51,10 +50,16 @@ def cost_of(campaign: Campaign, scope: Scope) -> Cost:
         # A place is in a round under way, where nothing of the scope is: no judgement is counted twice.
         judgements=counted + Judgement.objects.filter(assignment__in=scope.assignments).count(),
         places=scope.assignments.count(),
-        hours=judged * progress["mean"] / 3600 if progress and progress["mean"] else None,
+        hours=_hours(campaign, judged),
         stuck=sum(n < ANNOTATORS for n in left),
         tight=sum(ANNOTATORS <= n < 2 * ANNOTATORS for n in left),
     )
+
+
+def _hours(campaign: Campaign, judgements: float) -> float | None:
+    """Return how long so many judgements take at the campaign's pace; None while nobody's time is known."""
+    progress = current_summary(campaign, PROGRESS).counts
+    return judgements * progress["mean"] / 3600 if progress and progress["mean"] else None
 
 
 def _able(campaign: Campaign) -> set[int]:
@@ -113,8 +118,7 @@ def action_cost(action: Action) -> ActionCost:
         not_judged = fits.aggregate(sum=Sum(F("pairs") - F("settled") - F("discarded") - F("flagged")))["sum"] or 0
         count, candidates = fits.count(), not_judged if back else -not_judged
     judgements = candidates * ANNOTATORS * (1 + _contested_share(campaign))
-    progress = current_summary(campaign, PROGRESS).counts
-    hours = judgements * progress["mean"] / 3600 if progress and progress["mean"] else None
+    hours = _hours(campaign, judgements)
     pay = hours * float(campaign.hourly_rate) if hours is not None and campaign.hourly_rate is not None else None
     return ActionCost(count, action.rows.count() - count, round(judgements), hours, pay)
 
@@ -122,12 +126,9 @@ def action_cost(action: Action) -> ActionCost:
 def _to_be_reviewed(action: Action) -> tuple[int, int]:
     """Return to how many queries the verdict can be given, and how many candidates the second batches would hold."""
     waiting = Batch.objects.to_review().filter(query__in=action.rows.values("row")).select_related("query__campaign")
-    verdict, size = REVIEWED_BY[action.verb], action.campaign.batch_size
-    given = {
-        batch: verdict or advice.verdict
-        for batch, advice in zip(waiting, recommendations(waiting).values(), strict=True)
-        if (verdict or advice.verdict) in advice.possible
-    }
+    verdict, size, found = REVIEWED_BY[action.verb], action.campaign.batch_size, recommendations(waiting)
+    wanted = {batch: verdict or found[batch.pk].verdict for batch in waiting}
+    given = {batch: each for batch, each in wanted.items() if each in found[batch.pk].possible}
     seconds = [batch for batch, each in given.items() if each == Review.Verdict.SECOND]
     return len(given), sum(min(batch.query.ranked, 2 * size) - size for batch in seconds)
 
