@@ -196,7 +196,7 @@ class Choices:
     @property
     def view(self) -> str:
         """The filters, the order and the columns as they stand in the address: what a saved view keeps."""
-        return self.address(view=None, saved=None)[1:]
+        return self.address()[1:]
 
     def csv(self, rows: Rows, name: str) -> HttpResponseBase:
         """Return all rows that are chosen as a CSV file, with every column."""

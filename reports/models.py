@@ -16,7 +16,8 @@ from base.request_fields import one_of, text_in
 from base.transactions import all_or_nothing
 from campaigns.models import Membership
 
-LISTS = ("queries", "judgements", "history")
+# The kinds of lists of which views are saved, with the names of their pages' addresses.
+LISTS = {"queries": "campaign", "judgements": "agreement-judgements", "history": "history"}
 LONGEST_NAME, LONGEST_VIEW = 60, 1000  # characters
 
 

@@ -122,7 +122,7 @@ class ViewShape(Shape):
 
 
 class NewView(Body):
-    listing = Choice(choices=LISTS, help_text="the list that it is of")
+    listing = Choice(choices=list(LISTS), help_text="the list that it is of")
     name = Text(max_length=LONGEST_NAME)
     choices = Text(max_length=LONGEST_VIEW, help_text="filters, order and columns, as in the address of the list")
     shared = Truth(required=False, help_text="whether all who see the campaign have it; only leads share")

@@ -84,9 +84,7 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
         "text": _text,
         "batches": _squares,
         "mean": lambda row: decimals(row.query.last_mean, 1),
-        "contested": lambda row: (
-            UNKNOWN if row.query.contested_share is None else f"{100 * row.query.contested_share:.0f} %"
-        ),
+        "contested": lambda row: _percent(row.query.contested_share),
         "similarity": lambda row: decimals(row.query.similarity, 2),
     },
     LogEntry: {

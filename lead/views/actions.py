@@ -9,19 +9,19 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
+from base.listing import Listing, Rows
 from base.problem_documents import refusal_as_message
 from base.request_fields import KEY, is_whole, one_of, text_in, whole
+from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access
 from judging.review import actions
-from reports.models import forget_view, keep_view, views_of
+from reports.models import LISTS, forget_view, keep_view, views_of
 from reports.tables.costs import action_cost
 from reports.tables.history import entries_of, history_listing
 from reports.tables.queries import chosen_queries
 
 ROWS_NAMED = 20  # of those that were left, on a page
-# The names of the addresses of their pages.
-LISTS = {"queries": "campaign", "judgements": "agreement-judgements", "history": "history"}
 
 
 @require_POST
@@ -81,12 +81,19 @@ def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def history(request: HttpRequest, name: str) -> HttpResponseBase:
     """What leads did in the campaign, the newest first."""
     lead = access.lead(request, name)
-    choices, rows = history_listing(lead.campaign).choices(request.GET), entries_of(lead.campaign)
+    return list_page(request, lead, "lead/history.html", history_listing(lead.campaign), entries_of(lead.campaign))
+
+
+def list_page(
+    request: HttpRequest, member: Membership, template: str, listing: Listing, rows: Rows
+) -> HttpResponseBase:
+    """Render the part of a list that the address asks for, or all that it chooses as a CSV file."""
+    choices = listing.choices(request.GET)
     if request.GET.get("format") == "csv":
-        return choices.csv(rows, f"{name}-history")
+        return choices.csv(rows, f"{member.campaign.name}-{listing.key}")
     status = 400 if choices.form.errors else 200
-    listed, saved = choices.part(rows), views_of(lead).filter(listing=choices.listing.key)
-    return campaign_page(request, lead, "lead/history.html", status=status, listed=listed, list_views=saved)
+    listed, saved = choices.part(rows), views_of(member).filter(listing=listing.key)
+    return campaign_page(request, member, template, status=status, listed=listed, list_views=saved)
 
 
 @require_POST

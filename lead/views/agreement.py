@@ -22,10 +22,10 @@ from judging.consensus import GRADES
 from judging.models import Kind, Query
 from judging.pool.ranking import Plan, ask_for_study
 from judging.review.reopening import OFF
+from lead.views.actions import list_page
 from reports.figures.catalogue import DRAWN, DRIFT, NOTHING, TABLES, WEEKS, Figure
 from reports.figures.files import campaign_figure_file, query_of
 from reports.figures.numbers import Subject, annotator_of, disputed, opposed, week_name
-from reports.models import views_of
 from reports.statistics.severity import MUCH
 from reports.summaries import AGREEMENT, FIGURES, QUERIES, SEVERITY, count_agreement, current_summary
 from reports.tables.judgements import ON_A_PAGE, counted_judgements, judgements_listing
@@ -131,14 +131,8 @@ def queries(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def judgements(request: HttpRequest, name: str) -> HttpResponseBase:
     member = access.membership(request, name)
-    choices, rows = judgements_listing(member).choices(request.GET), counted_judgements(member.campaign)
-    if request.GET.get("format") == "csv":
-        return choices.csv(rows, f"{name}-judgements")
-    status = 400 if choices.form.errors else 200
-    listed, views = choices.part(rows), views_of(member).filter(listing=choices.listing.key)
-    return campaign_page(
-        request, member, "lead/agreement_judgements.html", status=status, listed=listed, list_views=views
-    )
+    rows = counted_judgements(member.campaign)
+    return list_page(request, member, "lead/agreement_judgements.html", judgements_listing(member), rows)
 
 
 @require_safe

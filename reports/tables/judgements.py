@@ -49,7 +49,7 @@ class JudgementFilters(forms.Form):
     worker = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, label="Worker")
     locals()["with"] = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, label="With worker")
     week = forms.CharField(required=False, max_length=8, label="Week", help_text="as 2026-W05")
-    only = forms.ChoiceField(required=False, label="Only")
+    only = forms.ChoiceField(required=False)  # by what is known of the campaign
     own = forms.IntegerField(required=False, min_value=0, max_value=4, label="Grade")
     other = forms.IntegerField(required=False, min_value=0, max_value=4, label="Co-judge’s grade")
     query = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, widget=forms.HiddenInput, label="Query")
@@ -103,8 +103,9 @@ def judgements_listing(reader: Membership) -> Listing:
 
     pairs, times = campaign.rounds_known, not campaign.imported
     known = [name for name in filters_of(campaign) if name != "before"]
-    form: Any = type("Filters", (JudgementFilters,), dict.fromkeys(FILTERS.keys() - known))
-    form.base_fields["only"].choices = [("", "all"), *((name, name) for name in only_of(campaign))]
+    # A field of its own: that of the class is shared by all campaigns.
+    only = forms.ChoiceField(required=False, choices=[("", "all"), *((key, key) for key in only_of(campaign))])
+    form = type("Filters", (JudgementFilters,), dict.fromkeys(FILTERS.keys() - known) | {"only": only})
     columns = [
         Column("query", "Query", lambda line: line.judgement.candidate.query.text),
         Column("rank", "Candidate", lambda line: line.judgement.candidate.rank),
