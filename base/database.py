@@ -130,29 +130,48 @@ class SessionStore(db.SessionStore):
 ANY_ROW = 2**62 - 57  # stands for a row's key in a statement that is compiled for all rows
 
 
-def counts_for(model: type[models.Model], counts: Callable[[], dict[str, Any]]) -> Callable[[int], dict[str, int]]:
-    """Return a function that counts what belongs to one row of a model, given its key, in one statement.
+def compiled(rows: Callable[..., models.QuerySet[Any, Any]]) -> Callable[..., tuple[Any, ...] | None]:
+    """Return a function that asks for the first of some rows, given the key that they depend on.
 
-    Django takes longer to make such a statement of ten subqueries than the database takes to answer it, and only the
-    key ever differs. So it is made once.
+    Django takes longer to make a statement of ten subqueries than the database takes to answer it, and only the key
+    ever differs. So it is made once.
+
+    Parameters
+    ----------
+    rows
+        Makes the rows, as `values_list` has them, of a key and of what else there is to say, of which each value has a
+        statement of its own.
+    """
+
+    @cache
+    def statement(*others: Any) -> tuple[Any, str, tuple[Any, ...], Any]:
+        compiler = rows(ANY_ROW, *others).query.get_compiler(connection=connection)
+        sql, params = compiler.as_sql()
+        return compiler, sql, params, compiler.get_converters([each[0] for each in compiler.select])
+
+    def ask(key: int, *others: Any) -> tuple[Any, ...] | None:
+        compiler, sql, params, converters = statement(*others)
+        with connection.cursor() as cursor:
+            cursor.execute(sql, [key if param == ANY_ROW else param for param in params])
+            row = cursor.fetchone()
+        return tuple(next(compiler.apply_converters([row], converters))) if row and converters else row
+
+    return ask
+
+
+def counts_for(model: type[models.Model], counts: Callable[[], dict[str, Any]]) -> Callable[[int], dict[str, int]]:
+    """Return a function that counts what belongs to one row of a model, given its key, in one compiled statement.
 
     Parameters
     ----------
     counts
         Makes the subqueries, each of which has one whole number, by name. They know the row as `OuterRef("pk")`.
     """
-
-    @cache
-    def statement() -> tuple[list[str], str, tuple[Any, ...]]:
-        named = counts()
-        rows = model._base_manager.filter(pk=ANY_ROW).values_list(*named.values())
-        return list(named), *rows.query.sql_with_params()
+    named = cache(counts)
+    ask = compiled(lambda key: model._base_manager.filter(pk=key).values_list(*named().values()))
 
     def count(key: int) -> dict[str, int]:
-        names, sql, params = statement()
-        with connection.cursor() as cursor:
-            cursor.execute(sql, [key if param == ANY_ROW else param for param in params])
-            row = cursor.fetchone()
-        return dict(zip(names, row, strict=True)) if row else dict.fromkeys(names, 0)
+        row = ask(key)
+        return dict(zip(named(), row, strict=True)) if row else dict.fromkeys(named(), 0)
 
     return count

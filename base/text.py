@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from html import escape
 from io import StringIO
 from itertools import chain
 from unicodedata import category
@@ -48,6 +49,22 @@ def printable(text: str) -> str:
 def storable(text: str) -> bool:
     """Return whether databases and files can store the text. JSON can hold characters that UTF-8 cannot."""
     return not re.search("[\0\ud800-\udfff]", text)
+
+
+def markup(pattern: str, *values: object) -> SafeString:
+    """Return HTML with escaped values in its places, as Django's format_html does, in a fifth of the time.
+
+    What is safe already stays as it is. Tables have thousands of cells.
+
+    >>> markup("<td>{}</td>", "A & B")
+    '<td>A &amp; B</td>'
+    """
+    return SafeString(pattern.format(*(each if type(each) is SafeString else escape(str(each)) for each in values)))
+
+
+def joined_markup(pattern: str, rows: Iterable[Iterable[object]]) -> SafeString:
+    """Return HTML that repeats a pattern with the values of each row; see `markup`."""
+    return SafeString("".join(markup(pattern, *row) for row in rows))
 
 
 def with_minus(number: str) -> str:

@@ -1,4 +1,4 @@
-"""The charts of the desk: how good a campaign is, what its grades say, when it ends, and what it costs."""
+"""The charts of the desk, and that of a batch: how good a campaign is, what its grades say, when it ends, its costs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils.formats import date_format
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from base.templatetags.figures import decimals, share_of
+from base.text import joined_markup, markup
 from campaigns.models import Campaign
+from campaigns.models.campaign import LAST
+from judging.consensus import GRADES
+from judging.models import Candidate
 from reports.hours import Rates
 from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
 
@@ -22,6 +25,7 @@ DAYS_SHOWN = 28
 WIDTH, HEIGHT = 240.0, 64.0  # of a drawing, in its own units
 GAP = 0.25  # of a bar's step
 STEPS = 5  # at least, so that few bars are no wide ones
+RANK, BAR, HIGH = 20, 12, 128  # of the chart of a batch: the place and the bar of a rank, and its height, in pixels
 
 Numbers = dict[str, Any]
 
@@ -152,8 +156,7 @@ def bars(heights: Sequence[float], labels: Sequence[str], looks: Sequence[str] =
         return SafeString()
     looks = looks or ["bar"] * len(heights)
     rising = [HEIGHT * height / top for height in heights]
-    return format_html_join(
-        "",
+    return joined_markup(
         '<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>',
         (
             (look, *(f"{number:.1f}" for number in (place * step, HEIGHT - high, step * (1 - GAP), high)), label)
@@ -168,7 +171,7 @@ def line(heights: Sequence[float | None], top: float) -> SafeString:
     What is not known is left out.
     """
     points = _points(heights, top)
-    return format_html('<polyline class="line" points="{}"/>', _joined(points)) if len(points) > 1 else SafeString()
+    return markup('<polyline class="line" points="{}"/>', _joined(points)) if len(points) > 1 else SafeString()
 
 
 def band(lows: Sequence[float | None], highs: Sequence[float | None], top: float) -> SafeString:
@@ -178,7 +181,7 @@ def band(lows: Sequence[float | None], highs: Sequence[float | None], top: float
         _points([height if there else None for height, there in zip(heights, known, strict=True)], top)
         for heights in (lows, highs)
     )
-    return format_html('<polygon class="band" points="{}"/>', _joined(high + low[::-1]))
+    return markup('<polygon class="band" points="{}"/>', _joined(high + low[::-1]))
 
 
 def _points(heights: Sequence[float | None], top: float) -> list[tuple[float, float]]:
@@ -192,3 +195,64 @@ def _points(heights: Sequence[float | None], top: float) -> list[tuple[float, fl
 
 def _joined(points: list[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+def grades_by_rank(candidates: list[Candidate]) -> SafeString:
+    """Return the final grade of each candidate of a batch as a bar, and the similarities as a line.
+
+    TVR-Ranking's Figure 6 draws one query so.
+    """
+    width, tinted = len(candidates) * RANK, min(LAST, len(candidates)) * RANK
+    line = '<line class="grid" x1="0" x2="{0}" y1="{1}" y2="{1}"/><text class="axis" x="-10" y="{1}" dy="4">{2}</text>'
+    similarities = [(_middle(place), each.similarity) for place, each in enumerate(candidates)]
+    points = [(x, HIGH * (1 - min(max(level, 0.0), 1.0))) for x, level in similarities if level is not None]
+    return markup(
+        '<svg class="chart" width="{0}" height="{1}" role="img" viewBox="-28 -12 {0} {1}" aria-label="{2}">'
+        '<rect class="ground" x="{3}" y="-8" width="{4}" height="{5}"/>{6}{7}'
+        '<polyline class="similarity" points="{8}"/></svg>',
+        width + 40,  # with the numbers of the grades
+        HIGH + 48,
+        "Final grade of each candidate by rank, with its similarity; the table below has the numbers",
+        width - tinted,
+        tinted,
+        HIGH + 8,
+        joined_markup(line, ((width, f"{_height(grade):.1f}", grade) for grade in GRADES)),
+        joined_markup("{}", ((_rank(place, each, width - tinted),) for place, each in enumerate(candidates))),
+        _joined(points),
+    )
+
+
+def _rank(place: int, candidate: Candidate, last_from: int) -> SafeString:
+    """Return what the chart shows at a rank: a bar, × where there is no grade, or a dot while it is still open."""
+    by_lead = candidate.outcome == Candidate.Outcome.ADJUDICATED
+    what = candidate.outcome if candidate.grade is None else f"{candidate.grade}{' by the lead' if by_lead else ''}"
+    looks = ["bar", *(["last"] if place * RANK >= last_from else []), *(["adjudicated"] if by_lead else [])]
+    return markup(
+        '<g><title>Rank {0}: {1}, similarity {2}</title>{3}<text class="axis" x="{4}" y="{5}" dy="20">{0}</text></g>',
+        candidate.rank,
+        what,
+        decimals(candidate.similarity, 3),
+        _bar(place, candidate, " ".join(looks)),
+        f"{_middle(place):.1f}",
+        HIGH,
+    )
+
+
+def _bar(place: int, candidate: Candidate, look: str) -> SafeString:
+    if candidate.grade is None:
+        sign = "·" if candidate.is_open else "×"
+        return markup('<text class="none" x="{}" y="{}" dy="-6">{}</text>', f"{_middle(place):.1f}", HIGH, sign)
+    left, top = _middle(place) - BAR / 2, _height(candidate.grade)
+    bar = '<rect class="{}" x="{:.1f}" y="{:.1f}" width="{}" height="{:.1f}" rx="2"/>'
+    drawn = bar.format(look, left, top, BAR, HIGH - top)
+    if candidate.grade == 0:
+        drawn += f'<line class="zero" x1="{left:.1f}" x2="{left + BAR:.1f}" y1="{HIGH}" y2="{HIGH}"/>'
+    return SafeString(drawn)
+
+
+def _middle(place: int) -> float:
+    return (place + 0.5) * RANK
+
+
+def _height(grade: int) -> float:
+    return HIGH * (1 - grade / GRADES[-1])

@@ -12,7 +12,8 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
-from campaigns.models import Campaign
+from base.database import compiled
+from campaigns.models import Campaign, Membership
 from corpus.models import Moment
 from jobs.models import Job
 from jobs.registry import SELF, Report, kind
@@ -111,16 +112,27 @@ def store_summaries(campaign: Campaign) -> None:
 
 
 def _size_and_newest(campaign: Campaign) -> tuple[bool, datetime | None]:
-    """Return whether the campaign is small, and when it last changed. This reads no more rows than it needs."""
+    """Return whether the campaign is small, and when it last changed."""
+    row = _changes(campaign.pk, AT_ONCE)
+    assert row is not None
+    return not any(row[:2]), max((at for at in row[2:] if at), default=None)
+
+
+def _of_campaign(key: int, few: int) -> QuerySet[Campaign, Any]:
+    """Return whether there are more candidates, and moments, than a few, and when the campaign changed.
+
+    No more rows are read than that needs.
+    """
     tables: list[QuerySet[Any]] = [
-        Candidate.objects.in_campaign(campaign).order_by(),  # each has at most four judgements
-        Moment.objects.filter(video__corpus=campaign.corpus_id).order_by(),
+        Candidate.objects.filter(query__campaign=key).order_by(),  # each has at most four judgements
+        Moment.objects.filter(video__corpus=OuterRef("corpus")).order_by(),
     ]
-    further = [Exists(rows[AT_ONCE : AT_ONCE + 1]) for rows in tables]
+    further = [Exists(rows[few : few + 1]) for rows in tables]
     # An index gives each annotator's newest one. Reopening, which takes some away, touches the campaign.
     own = Assignment.objects.submitted().filter(annotator=OuterRef("pk")).order_by("-submitted")
-    members = campaign.memberships.annotate(newest=Subquery(own.values("submitted")[:1]))
+    members = Membership.objects.filter(campaign=key).annotate(newest=Subquery(own.values("submitted")[:1]))
     newest = Subquery(members.order_by(F("newest").desc(nulls_last=True)).values("newest")[:1])
-    row = Campaign.objects.filter(pk=campaign.pk).values_list(*further, newest, "touched").get()
-    changes = [at for at in row[len(further) :] if at]
-    return not any(row[: len(further)]), max(changes, default=None)
+    return Campaign.objects.filter(pk=key).values_list(*further, newest, "touched")
+
+
+_changes = compiled(_of_campaign)

@@ -74,11 +74,7 @@ class QueryShape(Shape):
 
 
 class Grade(Shape):
-    of = (
-        GradeRow,
-        "worker=judgement.annotator.as_worker.worker name grade=judgement.grade round=judgement.assignment.round "
-        "counts seconds",
-    )
+    of = (GradeRow, "worker=judgement.annotator.as_worker.worker name grade=judgement.grade round counts seconds")
     name = serializers.CharField(required=False, help_text="for leads")
     counts = serializers.BooleanField(help_text="false once the candidate was reopened")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import template
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from base.text import with_minus
+from base.text import joined_markup, markup, with_minus
 
 register = template.Library()
 UNKNOWN = "–"
@@ -42,6 +44,17 @@ def plain(value: Any) -> str:
     if isinstance(value, float):
         return with_minus(f"{value:,.3f}".rstrip("0").rstrip("."))
     return with_minus(f"{value:,}") if isinstance(value, int) else str(value)
+
+
+@register.filter
+def cells(row: Sequence[Any]) -> SafeString:
+    """The cells of a row, of which the first is words and the others are numbers; a template takes ten times as long.
+
+    >>> cells(["<all>", 12345])
+    '<td>&lt;all&gt;</td><td class="n">12,345</td>'
+    """
+    numbers = ((plain(value),) for value in row[1:])
+    return markup("<td>{}</td>{}", plain(row[0]), joined_markup('<td class="n">{}</td>', numbers))
 
 
 @register.filter

@@ -68,7 +68,8 @@ def check_pairs(campaign: Campaign) -> QuerySet[Any]:
     pair, and whether it was `missed`.
     """
     own = Judgement.objects.filter(candidate=OuterRef("candidate__repeats"), annotator=OuterRef("annotator"))
-    judgements = Judgement.objects.filter(candidate__query__kind=Kind.CHECK, annotator__campaign=campaign)
+    # None has a seat, as few others: the database need not look at all candidates.
+    judgements = Judgement.objects.filter(candidate__query__kind=Kind.CHECK, annotator__campaign=campaign, seat=None)
     judgements = judgements.filter(assignment__state=AssignmentState.SUBMITTED)
     judgements = judgements.annotate(own=Subquery(own.order_by().values("grade")))
     judgements = judgements.annotate(expected=Coalesce("own", "candidate__truth")).exclude(expected=None)

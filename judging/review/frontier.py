@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Count, Max, Min, Q, Subquery, Value
+from django.db.models import Count, Max, Min, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
+from base.database import compiled
 from campaigns.models import Campaign
+from judging.models import Query
 from judging.models.pool import QueryQuerySet
 
 FINISHED, UNFINISHED = Q(withdrawn=None, closed=True), Q(withdrawn=None, closed=False)
@@ -48,19 +51,28 @@ class Frontier:
 
 def frontier(campaign: Campaign) -> Frontier:
     """Return where the frontier is now."""
-    population = campaign.queries.ranked_population()
+    row = _numbers(campaign.pk)
+    return Frontier(*row) if row else Frontier(0, 0, 0, 0, 0, None, None)
+
+
+def _of_campaign(key: int) -> QuerySet[Query, Any]:
+    """Return the numbers of a frontier, in their order, if the campaign has any query."""
+    population = Query.objects.filter(campaign=key).ranked_population()
     end = Coalesce(_place(population.filter(UNFINISHED).order_by("place")), Value(BEYOND_ALL))
     last = Coalesce(_place(population.filter(FINISHED).order_by("-place")), Value(0.0))
-    found = population.aggregate(
-        queries=Count("pk"),
-        sample=Count("pk", filter=FINISHED & Q(place__lt=end)),
-        beyond=Count("pk", filter=FINISHED & Q(place__gt=end)),
-        left_out=Count("pk", filter=Q(withdrawn__isnull=False, place__lt=end)),
-        holding=Count("pk", filter=UNFINISHED & Q(place__lt=last)),
-        end=Min("place", filter=UNFINISHED),
-        last=Max("place", filter=FINISHED),
-    )
-    return Frontier(**found)
+    numbers = {
+        "population": Count("pk"),
+        "sample": Count("pk", filter=FINISHED & Q(place__lt=end)),
+        "beyond": Count("pk", filter=FINISHED & Q(place__gt=end)),
+        "left_out": Count("pk", filter=Q(withdrawn__isnull=False, place__lt=end)),
+        "holding": Count("pk", filter=UNFINISHED & Q(place__lt=last)),
+        "first_unfinished": Min("place", filter=UNFINISHED),
+        "last_finished": Max("place", filter=FINISHED),
+    }
+    return population.order_by().values("campaign").annotate(**numbers).values_list(*numbers)
+
+
+_numbers = compiled(_of_campaign)
 
 
 def reach(campaign: Campaign) -> int | None:

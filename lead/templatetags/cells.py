@@ -1,37 +1,54 @@
-"""What the lead's lists show in a column, where that is more than its value in words."""
+"""What the lead's tables show in a cell, where that is more than a value in words, or where there are many."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 from django import template
 from django.urls import reverse
 from django.utils.formats import date_format
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.timesince import timesince
 from django.utils.timezone import localtime
 
 from base.listing import Column, Part
 from base.templatetags.figures import UNKNOWN, decimals, plain
-from campaigns.models import LogEntry, Membership
+from base.text import joined_markup, markup
+from campaigns.models import Campaign, LogEntry, Membership
+from corpus.models import Clip
 from judging.models import Judgement
-from reports.tables.batch import named
+from reports.tables.batch import CandidateRow, GradeRow, named
+from reports.tables.examinees import Pair
 from reports.tables.judgements import Line
 from reports.tables.queries import QueryRow
 
 register = template.Library()
 
 
+def address_of(page: str, campaign: str, key: object) -> str:
+    """Return the address of a page that takes a campaign and a number; a list has hundreds of them."""
+    start, end = _around_number(page, campaign)
+    return f"{start}{key}{end}"
+
+
+@lru_cache(maxsize=1024)
+def _around_number(page: str, campaign: str) -> tuple[str, str]:
+    start, _, end = reverse(page, args=[campaign, 0]).rpartition("0")
+    return start, end
+
+
 def _text(row: QueryRow) -> SafeString:
     ids = " = ".join([row.query.query_id, *row.query.aliases])
     first = row.batches[0].batch if row.batches else None
     if first is None:
-        return format_html('{} <span class="quiet">{}</span>', row.query.text, ids)
-    address = reverse("batch", args=[row.query.campaign.name, first.pk])
-    return format_html('<a class="plain" href="{}">{}</a> <span class="quiet">{}</span>', address, row.query.text, ids)
+        return markup('{} <span class="quiet">{}</span>', row.query.text, ids)
+    address = address_of("batch", row.query.campaign.name, first.pk)
+    return markup('<a class="plain" href="{}">{}</a> <span class="quiet">{}</span>', address, row.query.text, ids)
 
 
 def _percent(share: float | None) -> str:
@@ -40,43 +57,39 @@ def _percent(share: float | None) -> str:
 
 def _squares(row: QueryRow) -> SafeString:
     if not row.batches:
-        return format_html('<span class="quiet">{}</span>', "not ranked yet")
+        return markup('<span class="quiet">{}</span>', "not ranked yet")
     square = '<a class="square {0}" href="{1}" title="Batch {2}: {3}">{2}<span class="hidden">: {3}</span></a>'
-    address = reverse("batch", args=[row.query.campaign.name, 0])
-    return format_html_join(
-        "",
+    name = row.query.campaign.name
+    return joined_markup(
         square,
-        (
-            (each.look, address.replace("/0/", f"/{each.batch.pk}/"), each.batch.number, each.words)
-            for each in row.batches
-        ),
+        ((each.look, address_of("batch", name, each.batch.pk), each.batch.number, each.words) for each in row.batches),
     )
 
 
 def _query_of(line: Line) -> SafeString:
     candidate = line.judgement.candidate
-    return format_html('<a class="plain" href="?query={}">{}</a>', candidate.query_id, candidate.query)
+    return markup('<a class="plain" href="?query={}">{}</a>', candidate.query_id, candidate.query)
 
 
 def _rank(line: Line) -> SafeString:
     candidate = line.judgement.candidate
-    batch = reverse("batch", args=[candidate.query.campaign.name, candidate.batch_id])
-    rank = format_html('<a href="{}">rank {}</a>', batch, candidate.rank)
+    batch = address_of("batch", candidate.query.campaign.name, candidate.batch_id)
+    rank = markup('<a href="{}">rank {}</a>', batch, candidate.rank)
     if not candidate.clip or not candidate.clip.is_ready:
         return rank
-    return format_html('{} <a href="{}">clip</a>', rank, reverse("clip", args=[candidate.clip.token]))
+    return markup('{} <a href="{}">clip</a>', rank, reverse("clip", args=[candidate.clip.token]))
 
 
 def _worker(judgement: Judgement | None, reader: Membership | None) -> object:
     if judgement is None or reader is None:
-        return format_html('<span class="quiet">{}</span>', "not yet")
+        return markup('<span class="quiet">{}</span>', "not yet")
     who = judgement.annotator.as_worker
-    address = reverse("agreement-annotator", args=[reader.campaign.name, who.worker])
-    return format_html('<a href="{}">{}</a>', address, named(who, reader))
+    address = address_of("agreement-annotator", reader.campaign.name, who.worker)
+    return markup('<a href="{}">{}</a>', address, named(who, reader))
 
 
 def _grade(judgement: Judgement | None) -> object:
-    return format_html('<span class="dot g{0}">{0}</span>', judgement.grade) if judgement else ""
+    return markup('<span class="dot g{0}">{0}</span>', judgement.grade) if judgement else ""
 
 
 CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
@@ -111,24 +124,127 @@ def cell(row: Any, column: Column) -> object:
         return own(row)
     value = column.value(row)
     if isinstance(value, datetime):
-        return format_html('<span class="when">{}</span>', f"{timesince(value, depth=1)} ago")
+        return markup('<span class="when">{}</span>', f"{timesince(value, depth=1)} ago")
     return plain(value)
 
 
 @register.simple_tag
 def list_rows(listed: Part, ticks: object) -> SafeString:
     """Write the rows of a list, which is faster here than in a template, cell by cell."""
-    columns = [(column, ' class="n"' if column.is_number else "") for column in listed.choices.columns]
     box = '<td class="ticks"><input type="checkbox" name="row" value="{}" aria-label="Tick {}"></td>'
-    return mark_safe(  # noqa: S308 - of parts that are escaped
-        "".join(
-            "<tr>"
-            + (format_html(box, line.pk, line) if ticks else "")
-            + "".join(
-                format_html('<td{} data-label="{}">{}</td>', mark_safe(look), column.label, cell(line, column))  # noqa: S308
-                for column, look in columns
+    cells = [
+        (column, markup('<td{} data-label="{}">', SafeString(' class="n"' if column.is_number else ""), column.label))
+        for column in listed.choices.columns
+    ]
+    return joined_markup(
+        "<tr>{}{}</tr>",
+        (
+            (
+                markup(box, line.pk, line) if ticks else "",
+                joined_markup("{}{}</td>", ((start, cell(line, column)) for column, start in cells)),
             )
-            + "</tr>"
             for line in listed.lines
-        )
+        ),
     )
+
+
+@register.simple_tag
+def hover_clip(clip: Clip | None, label: str, plays: bool = False) -> SafeString:
+    """Write a clip that plays while it has the pointer or the focus, or from the start; or why there is none."""
+    if clip is None or not clip.is_ready:
+        return markup('<p class="none">{}</p>', "No clip yet" if clip is None else clip.error or f"Clip {clip.state}")
+    return markup(
+        '<video data-src="{}#t=0.01" preload="none" muted loop playsinline tabindex="0"{} aria-label="{}"></video>',
+        reverse("clip", args=[clip.token]),
+        SafeString(" data-plays" if plays else ""),
+        label if plays else f"{label}, plays while it has the pointer or the focus",
+    )
+
+
+@register.simple_tag
+def dots(row: CandidateRow) -> SafeString:
+    """Write the grades and flags of a candidate, each with who gave it."""
+    grades = (
+        (each.judgement.grade, " struck" if each.struck else "", f"{capfirst(each.words)}{_why(each)}")
+        for each in row.grades
+    )
+    flags = ((capfirst(each.words),) for each in row.flags)
+    return markup(
+        "{}{}",
+        joined_markup('<span class="dot g{0}{1}" title="{2}">{0}</span> ', grades),
+        joined_markup('<span class="flagged" title="{}">⚑</span> ', flags),
+    )
+
+
+def _why(grade: GradeRow) -> str:
+    return f". {grade.why_struck}" if grade.struck else ""
+
+
+@register.simple_tag
+def voices(row: CandidateRow) -> SafeString:
+    """List the grades of a candidate with who gave them."""
+    why = '<span class="quiet">{}</span>'
+    return joined_markup(
+        '<li><span class="dot g{0}{1}">{0}</span> {2} {3}</li>',
+        (
+            (
+                each.judgement.grade,
+                " struck" if each.struck else "",
+                each.words,
+                markup(why, each.why_struck) if each.struck else "",
+            )
+            for each in row.grades
+        ),
+    )
+
+
+@register.simple_tag
+def exam_truth(pair: Pair) -> SafeString:
+    """Write the truth of a pair of the exam, where it is from, and whether a reason is missing."""
+    if pair.truth is None:
+        known = markup('<span class="quiet">{}</span>', "not known yet")
+    else:
+        source = "median" if pair.candidate.truth is None else "set by a lead"
+        known = markup('<strong>{}</strong> <span class="quiet">{}</span>', f"{pair.truth:g}", source)
+    return known if pair.candidate.why else markup('{} <span class="quiet">· {}</span>', known, "no reason yet")
+
+
+@register.simple_tag
+def exam_grades(pair: Pair) -> SafeString:
+    """Write the first grades that a pair of the exam got, and how many flagged it."""
+    grades = joined_markup('<span class="dot g{0}">{0}</span> ', ((grade,) for grade in pair.grades))
+    flags = markup('<span class="flagged">⚑ {}</span>', pair.flags) if pair.flags else ""
+    return markup("{}{}", grades or markup('<span class="quiet">{}</span> ', "none yet"), flags)
+
+
+@register.simple_tag
+def exam_pairs(pairs: list[Pair], campaign: Campaign) -> SafeString:
+    """Write the rows of all pairs of the exam, those of each query below a link to its clips."""
+    heading = '<tr><th colspan="4" scope="rowgroup" class="group"><a href="{}">{}</a></th></tr>'
+    row = '<tr><td class="n">{}</td><td class="when">{}</td><td class="dots">{}</td><td class="n">{}</td></tr>'
+    found = []
+    for batch, of_query in groupby(pairs, lambda pair: pair.candidate.batch_id):
+        rows = list(of_query)
+        found.append(markup(heading, address_of("exam-batch", campaign.name, batch), rows[0].candidate.query))
+        found += [markup(row, each.candidate.rank, exam_truth(each), exam_grades(each), each.missed) for each in rows]
+    return joined_markup("{}", ((each,) for each in found))
+
+
+@register.simple_tag(takes_context=True)
+def matrix_cells(context: Mapping[str, Any], row: dict[str, Any]) -> SafeString:
+    """Write the kappa of an annotator with each other one, their pairs, and the way to have these judged again."""
+    cell = '<td><a{0} href="{1}?{2}">{3}</a> <span class="quiet">{4}</span>{5}</td>'
+    again = ' <a class="again" href="{}?{}" title="{}">again</a>'
+    may_reopen = context["member"].may_review and not context["campaign"].imported
+    own, found = row["who"], []
+    for other, numbers in row["cells"]:
+        if other.pk == own.pk or not numbers:
+            none = SafeString('<td class="none"><span class="hidden">no common pair</span></td>')
+            found.append(SafeString('<td class="same"></td>') if other.pk == own.pk else none)
+            continue
+        params = markup("worker={}&amp;with={}", own.worker, other.worker)
+        words = f"Have what worker {own.worker} judged beside worker {other.worker} judged again"
+        link = markup(again, context["reopen"], params, words) if may_reopen else ""
+        few = SafeString(' class="few"' if numbers[0] < context["few"] else "")
+        found.append(markup(cell, few, context["list"], params, decimals(numbers[1], 2), plain(numbers[0]), link))
+    return joined_markup("{}", ((each,) for each in found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django import template
@@ -123,8 +124,13 @@ def sections(context: dict[str, Any]) -> dict[str, Any]:
 
 
 def _link(page: Page, member: Membership, here: str) -> Link:
+    return Link(page.words, _address(page.name, member.campaign.name), here == page.name)
+
+
+@lru_cache(maxsize=4096)
+def _address(page: str, campaign: str) -> str:
+    """Return the page's address, or nothing if it takes more than a campaign. Each page asks for sixty."""
     try:
-        address = reverse(page.name, args=[member.campaign.name])
-    except NoReverseMatch:  # not built yet, or it takes more than a campaign
-        address = ""
-    return Link(page.words, address, here == page.name)
+        return reverse(page, args=[campaign])
+    except NoReverseMatch:
+        return ""

@@ -32,7 +32,7 @@ from reports.summaries import PEOPLE, current_summary
 from reports.tables.examinees import CheckRow, check_rows, examinee, overview, pairs_in, pairs_of_one
 
 TRUTHS = {"": None} | {str(grade): grade for grade in GRADES}
-PAIRS_ON_A_PAGE = 100
+PAIRS_ON_A_PAGE = 50
 
 
 @require_safe

@@ -45,8 +45,9 @@ from judging.review.reviewing import (
     undo,
     waiting_in_order,
 )
+from lead.charts import grades_by_rank
 from lead.views.messages import back_to_queue
-from reports.tables.batch import ClipsToCome, Editions, candidate_rows, grades_by_rank, verdict_buttons
+from reports.tables.batch import ClipsToCome, Editions, candidate_rows, verdict_buttons
 from reports.tables.costs import cost_of
 from reports.tables.history import reopening_rows, reopenings_of
 from reports.tables.queries import appearance
@@ -66,6 +67,7 @@ def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         "to_come": ClipsToCome.of_batch(editions.at_work, rows),
         "rows": rows,
         "chart": grades_by_rank([row.candidate for row in rows]),
+        "has_own_grades": any(row.adjudication for row in rows),
         "recommendation": advice,
         "verdicts": verdict_buttons(advice),
         "to_review": editions.is_to_review,

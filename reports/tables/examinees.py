@@ -125,16 +125,17 @@ def _means(all_: list[Kappas]) -> Kappas:
     return Kappas(mean([each.plain for each in all_]), mean([each.quadratic for each in all_]))
 
 
-def pairs_of(campaign: Campaign, known: Truths, given: list[ExamGrades]) -> list[Pair]:
-    """The exam's pairs, in the order of queries and ranks."""
+def pairs_of(campaign: Campaign, known: Truths, given: list[ExamGrades], batch: Batch | None = None) -> list[Pair]:
+    """The exam's pairs in the order of queries and ranks; with a batch those of it, with their clips."""
     grades = defaultdict(list)
     for each in given:
         grades[each.candidate].append(each.first)
-    candidates = Candidate.objects.filter(batch__in=exam_batches(campaign))
+    candidates = Candidate.objects.filter(batch__in=[batch] if batch else exam_batches(campaign))
     flags = Flag.objects.filter(candidate__in=candidates).order_by().values_list("candidate").annotate(n=Count("pk"))
     flagged = dict(flags)
+    related = ("query", "clip", "moment__video") if batch else ("query",)
     found = []
-    for candidate in candidates.select_related("query", "clip", "moment__video").order_by("query", "rank"):
+    for candidate in candidates.select_related(*related).order_by("query", "rank"):
         first, truth = sorted(grades[candidate.pk]), known.get(candidate.pk)
         missed = 0 if truth is None else sum(abs(grade - truth) > campaign.tolerance for grade in first)
         found.append(Pair(candidate, truth, first, missed, flagged.get(candidate.pk, 0)))
@@ -144,8 +145,7 @@ def pairs_of(campaign: Campaign, known: Truths, given: list[ExamGrades]) -> list
 def pairs_in(batch: Batch) -> list[Pair]:
     """The pairs of a batch of the exam, by rank."""
     campaign, given = batch.query.campaign, exam_grades(batch.query.campaign)
-    pairs = pairs_of(campaign, truths(campaign, given), given)
-    return [pair for pair in pairs if pair.candidate.batch_id == batch.pk]
+    return pairs_of(campaign, truths(campaign, given), given, batch)
 
 
 @dataclass(frozen=True)

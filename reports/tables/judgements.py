@@ -130,16 +130,19 @@ def judgements_listing(reader: Membership) -> Listing:
 
 
 def _lines(keys: Sequence[int], campaign: Campaign) -> list[Line]:
-    found = Judgement.objects.select_related(
-        "candidate__query__campaign", "candidate__clip", "annotator__user", "annotator__same_as__user", "assignment"
-    ).in_bulk(keys)
+    found = Judgement.objects.select_related("candidate__query", "candidate__clip", "assignment").in_bulk(keys)
     page = [found[key] for key in keys if key in found]
     candidates = [judgement.candidate_id for judgement in page] if campaign.rounds_known else []
-    judgements = Judgement.objects.filter(candidate__in=candidates, seat__isnull=False)
-    people = judgements.select_related("annotator__user", "annotator__same_as__user")
-    seats = {(each.candidate_id, each.seat): each for each in people}
+    partners = Judgement.objects.filter(candidate__in=candidates, seat__isnull=False)
+    seats = {(each.candidate_id, each.seat): each for each in partners}
     first = Revision.objects.filter(judgement__in=page, number=1)
     seconds = dict(first.values_list("judgement", "seconds"))
+    people = campaign.memberships.select_related("user", "same_as__user")
+    by_key = people.in_bulk({each.annotator_id for each in (*page, *seats.values())})
+    for each in (*page, *seats.values()):
+        each.annotator = by_key[each.annotator_id]
+    for each in page:
+        each.candidate.query.campaign = campaign
     return [Line(each, seconds.get(each.pk), seats.get((each.candidate_id, PARTNERS[each.seat or 1]))) for each in page]
 
 
