@@ -1,10 +1,11 @@
-"""Adding an exam, checks, flags, adjudications and reopenings to a generated campaign."""
+"""Adding an exam, checks, flags, questions, adjudications and reopenings to a generated campaign."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from uuid import NAMESPACE_OID, uuid5
 
 from django.db import transaction
 from django.utils import timezone
@@ -12,7 +13,7 @@ from django.utils import timezone
 from base.transactions import many_rows_are_new, store
 from campaigns.models import Campaign, Membership
 from demo.generating import DAYS, Made, add_judgement
-from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Sitting
+from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Question, Sitting
 from judging.models.sitting import exam_batches
 from judging.quality.checks import hidden
 from judging.quality.exam import mark_waiting, set_exam
@@ -47,7 +48,7 @@ def generate_extras(campaign: Campaign, seed: int) -> None:
 
 
 def _flags(campaign: Campaign, number: int) -> None:
-    """Flag some candidates of settled batches that wait for their review. One grade remains for each."""
+    """Flag some candidates of settled batches that wait for their review, and ask about them. One grade remains."""
     candidates = Candidate.objects.in_pool(campaign).filter(batch__state=Batch.State.SETTLED, escalated=False)
     first = candidates.filter(rank__in=(1, 21)).select_related("query__campaign")
     for candidate in first.order_by("pk")[:number]:
@@ -57,6 +58,13 @@ def _flags(campaign: Campaign, number: int) -> None:
         candidate.settle(1, candidate.counted_grades(1))
         candidate.save()
         summarize([candidate.query_id])
+        Question.objects.create(
+            annotator=judgement.annotator,
+            query=candidate.query,
+            candidate=candidate,
+            text="It is dark at the beginning. Does what cannot be seen count?",
+            key=uuid5(NAMESPACE_OID, f"{campaign.name} {candidate.pk}"),
+        )
 
 
 def _checks(campaign: Campaign, number: int, chance: random.Random) -> None:

@@ -25,7 +25,7 @@ from jobs.registry import Report, each_hour, kind
 from judging.models import Assignment, Batch, Flag, Kind, Question, Review, Revision, Sitting
 from judging.work.claiming import STUCK_AFTER, stuck_batches, without_annotators
 from reports.tables.people import idle_annotators
-from reports.tables.queries import number_of
+from reports.tables.queries import number_of, numbers_in_states, numbers_of_states
 
 SENT_FROM = 6  # o'clock, in the time zone of the pages
 DONE = (Batch.State.SETTLED, Batch.State.REVIEWED)
@@ -109,6 +109,26 @@ def _what_needs_the_lead() -> dict[str, Any]:
 
 
 counts_of = counts_for(Campaign, _what_needs_the_lead)
+
+
+def _what_the_desk_counts() -> dict[str, Any]:
+    states = {f"queries {state}": number for state, number in numbers_of_states("waiting").items()}
+    return _what_needs_the_lead() | states
+
+
+_on_the_desk = counts_for(Campaign, _what_the_desk_counts)
+
+
+def counts_on_the_desk(campaign: Campaign) -> tuple[dict[str, int], dict[str, int]]:
+    """Return how much of each kind waits for a lead, and how many queries are in each state.
+
+    To count the queries that wait for somebody who may judge them takes as long as all the rest, and mostly no batch
+    does.
+    """
+    counts = _on_the_desk(campaign.pk)
+    states = {name.removeprefix("queries "): n for name, n in counts.items() if name.startswith("queries ")}
+    waiting = numbers_in_states(campaign.pk)["waiting"] if counts["waiting"] else 0
+    return counts, states | {"waiting": waiting}
 
 
 @dataclass(frozen=True)

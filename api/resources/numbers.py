@@ -117,7 +117,7 @@ class Progress(Resource, at=f"{CAMPAIGN}/progress", name="progress"):
         summary = current_summary(self.member.campaign, PROGRESS)
         numbers = dict(summary.counts) if summary.counts else None
         if numbers:
-            states = numbers_in_states(self.member.campaign)
+            states = numbers_in_states(self.member.campaign_id)
             numbers["queries"] = {"all": states[""]} | {state: states[state] for state in ("closed", "begun", "new")}
         if numbers and not self.member.may_review:
             numbers = {key: value for key, value in numbers.items() if key not in HOURS}

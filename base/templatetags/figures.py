@@ -9,7 +9,7 @@ from django import template
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from base.text import joined_markup, markup, with_minus
+from base.text import markup, with_minus
 
 register = template.Library()
 UNKNOWN = "–"
@@ -53,8 +53,7 @@ def cells(row: Sequence[Any]) -> SafeString:
     >>> cells(["<all>", 12345])
     '<td>&lt;all&gt;</td><td class="n">12,345</td>'
     """
-    numbers = ((plain(value),) for value in row[1:])
-    return markup("<td>{}</td>{}", plain(row[0]), joined_markup('<td class="n">{}</td>', numbers))
+    return markup("<td>{}</td>" + '<td class="n">{}</td>' * (len(row) - 1), *map(plain, row))
 
 
 @register.filter

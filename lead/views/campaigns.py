@@ -21,7 +21,7 @@ from judging.review.frontier import frontier, reach
 from judging.settings import STEERING, SettingsForm, Steering, set_up
 from lead.charts import charts
 from lead.desk import Progress, checklist, jobs_of
-from reports.digest import counts_of, needs
+from reports.digest import counts_on_the_desk, needs
 from reports.frontier import Outlook, held_rows, holding, outlook, steered
 from reports.models import views_of
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
@@ -73,9 +73,8 @@ def desk(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def _counts(member: Membership) -> tuple[dict[str, int], dict[str, int]]:
-    """Return how much of each kind waits for a lead, and how many queries are in each state."""
-    waiting = counts_of(member.campaign.pk) if member.may_review else {}
-    return waiting, numbers_in_states(member.campaign, waiting.get("waiting"))
+    """Return how much of each kind waits for a lead, if it is one, and how many queries are in each state."""
+    return counts_on_the_desk(member.campaign) if member.may_review else ({}, numbers_in_states(member.campaign_id))
 
 
 def _listed(member: Membership, choices: Choices, rows: Any, numbers: dict[str, int]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     member = access.membership(request, name)
     editions = Editions.of(access.batch(member, pk))
     batch, rows = editions.batch, candidate_rows(editions, member)
-    advice = recommendations([batch])[batch.pk]
+    advice = recommendations([batch], editions.with_second)[batch.pk]
     context: dict[str, Any] = {
         "batch": batch,
         "look": appearance(editions.at_work or batch),
@@ -74,7 +74,7 @@ def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         "line": place_in_line(batch),
         "others": editions.others,
         "grades": LEVELS,
-        "teachable": {each.pk for each in teachable(member.campaign).filter(query=batch.query)},
+        "teachable": set(teachable(member.campaign).filter(query=batch.query).order_by().values_list("pk", flat=True)),
         **_reviews(member, editions, request.GET.getlist("done")),
     }
     return campaign_page(request, member, "lead/batch.html", **context)

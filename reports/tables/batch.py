@@ -129,6 +129,11 @@ class Editions:
         return self.all[-1]
 
     @property
+    def with_second(self) -> set[int]:
+        """The query, if it has a second batch."""
+        return {each.query_id for each in (self.batch, *self.others) if each.number == 2}
+
+    @property
     def at_work(self) -> Batch | None:
         return next((each for each in self.all if not each.is_done), None)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 from django import forms
@@ -181,16 +180,8 @@ def states_of_queries(numbers: dict[str, int], choices: Choices) -> list[tuple[s
     ]
 
 
-def numbers_in_states(campaign: Campaign, waiting: int | None = None) -> dict[str, int]:
-    """Return how many queries are in each state.
-
-    To count those that wait for somebody who may judge them takes as long as all the rest. So it is not done if the
-    caller knows that no batch does.
-    """
-    return _but_waiting(campaign.pk) | {"waiting": 0} if waiting == 0 else _numbers(campaign.pk)
-
-
-def _numbers_in_states(*but: str) -> dict[str, Any]:
+def numbers_of_states(*but: str) -> dict[str, Any]:
+    """Return how many queries of a campaign, the outer row, are in each state, as subqueries."""
     own = Query.objects.filter(campaign=OuterRef("pk"), kind=Kind.POOL)
     numbers = {key: number_of(own.filter(which)) for key, (_, which) in STATES_OF_QUERIES.items()}
     for state, batches in BATCHES_IN_STATES.items():
@@ -199,8 +190,7 @@ def _numbers_in_states(*but: str) -> dict[str, Any]:
     return {key: number for key, number in numbers.items() if key not in but}
 
 
-_numbers = counts_for(Campaign, _numbers_in_states)
-_but_waiting = counts_for(Campaign, partial(_numbers_in_states, "waiting"))
+numbers_in_states = counts_for(Campaign, numbers_of_states)
 
 
 ADVICE = {Review.Verdict.SECOND: "second batch", Review.Verdict.CLOSE: "close"}

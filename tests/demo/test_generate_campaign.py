@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 
 from campaigns.models import Campaign
 from judging.audit import audit
-from judging.models import Batch, Candidate, Flag, Judgement, Sitting
+from judging.models import Batch, Candidate, Flag, Judgement, Question, Sitting
 from judging.quality.check_results import check_totals
 
 pytestmark = pytest.mark.django_db
@@ -48,13 +48,14 @@ def test_work_is_at_every_stage() -> None:
     }
 
 
-def test_it_has_checks_flags_an_exam_and_the_leads_word() -> None:
+def test_it_has_checks_flags_questions_an_exam_and_the_leads_word() -> None:
     campaign = make("made", queries=100)
     assert not any(audit(campaign).values())
     judgements = Judgement.objects.filter(annotator__campaign=campaign)
     assert 0.02 < judgements.filter(candidate__query__kind="check").count() / judgements.count() < 0.06
     assert any(0 < hers.missed < hers.pairs for hers in check_totals(campaign).values())
     assert Flag.objects.waiting(campaign).exists()
+    assert Question.objects.waiting(campaign).exists()
     assert campaign.reopenings.exists()
     assert Sitting.objects.filter(member__campaign=campaign, ended__isnull=False).count() == 6
 
