@@ -180,6 +180,7 @@ MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))
 MEDIA_STORE = env.str("MEDIA_STORE", default="")
 S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")
 S3_CLIENT = media_store.client(S3_ENDPOINT_URL)
+RELEASE_KEY = env.str("RELEASE_KEY", default="")  # a file; releases are signed with it
 CUTTING_SECONDS = env.float("CUTTING_SECONDS", default=300)  # for one clip
 CUTTING_MEMORY = env.int("CUTTING_MEMORY", default=4096)  # MiB
 # Files that are uploaded in pieces for new campaigns, and folders whose films new campaigns may use

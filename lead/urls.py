@@ -99,6 +99,7 @@ of_campaign = [
     path("reopenings/<int:pk>/undo", reviews.undo_reopened, name="reopening-undo"),
     path("candidates/<int:pk>/grade", reviews.grade_candidate, name="adjudicate"),
     path("queries/<int:pk>/withdrawal", reviews.withdraw_page, name="withdraw"),
+    path("releases/<int:version>.zip.minisig", releases.signature, name="release-signature"),
     path("exports/", releases.exports, name="exports"),
     path("exports/training/make", releases.start_training_set, name="training-set-make"),
     path("exports/training/<int:depth>", releases.training_set, name="training-set"),

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
 import zipfile
-import zlib
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,22 +10,13 @@ from base.errors import ReeljudgeError
 from base.text import abbreviated
 from metrics import MeasureError
 from metrics.formats.json_reader import read_json
+from releases.checks import MANIFEST, UNREADABLE, Reader
 
 FORMAT = "reeljudge-release/1"
-MANIFEST = "MANIFEST.json"
-QRELS = "qrels.txt"
 LARGEST = 4 * 2**30  # bytes of all files together, unpacked
 LARGEST_RATIO = 40  # of the unpacked bytes to those of the zip; a release's is near 10
 ROOM = 2**20  # bytes that may be unpacked beyond that ratio
 LARGEST_MANIFEST = 2**20
-LONGEST_LINE = 2**20
-AT_ONCE = 1 << 20
-
-# What reading a damaged or hostile zip, and the JSON and CSV in it, can raise.
-UNREADABLE = (
-    *(zipfile.BadZipFile, zlib.error, csv.Error, OSError, EOFError),
-    *(ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError),  # and RecursionError
-)
 # The fields of the manifest that are needed, by their types.
 FIELDS: dict[str, type] = {
     "campaign": str,
@@ -40,10 +26,9 @@ FIELDS: dict[str, type] = {
     "counts": dict,
     "files": dict,
 }
-Pair = tuple[str, str]  # query id, moment id
 
 
-class ReleaseArchive:
+class ReleaseArchive(Reader):
     """A release's zip, opened for reading.
 
     Raise ReeljudgeError if the file is no zip, is broken, unpacks to more than 4 GiB or 40 times its size, or is no
@@ -86,39 +71,8 @@ class ReleaseArchive:
     def names(self) -> list[str]:
         return self.archive.namelist()
 
-    def checksum(self, name: str) -> tuple[str, int]:
-        """Return the SHA-256 and the length of a file, computed from its content."""
-        digest, size = hashlib.sha256(), 0
-        with self.archive.open(name) as content:
-            while piece := content.read(AT_ONCE):
-                digest.update(piece)
-                size += len(piece)
-        return digest.hexdigest(), size
+    def opened(self, name: str) -> IO[bytes]:
+        return self.archive.open(name)
 
-    def lines(self, name: str) -> Iterator[str]:
-        """Yield the lines of a file. One that is longer than `LONGEST_LINE` characters is a ValueError."""
-        with self.archive.open(name) as packed:
-            content = io.TextIOWrapper(packed, encoding="utf-8", newline="")
-            while line := content.readline(LONGEST_LINE):
-                if len(line) == LONGEST_LINE:
-                    raise ValueError(f"{name} has a line of {LONGEST_LINE:,} characters or more")
-                yield line
-
-    def rows(self, name: str) -> Iterator[dict[str, str]]:
-        """Yield the rows of a CSV file."""
-        yield from csv.DictReader(self.lines(name))
-
-    def records(self, name: str) -> Iterator[dict[str, Any]]:
-        """Yield the objects of a file with one JSON object a line."""
-        for line in self.lines(name):
-            yield read_json(line)
-
-    def qrels(self, name: str = QRELS) -> dict[Pair, int]:
-        """Return the grades in a file of TREC qrels; by default those of all settled pairs."""
-        return grades(self.lines(name))
-
-
-def grades(lines: Iterable[str]) -> dict[Pair, int]:
-    """Return the grade of each pair in lines of TREC qrels."""
-    fields = (line.split() for line in lines)
-    return {(query, moment): int(grade) for query, _, moment, grade in fields}
+    def parsed(self, text: str) -> Any:
+        return read_json(text)

@@ -6,39 +6,28 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 from urllib.parse import quote
 
-from django.db.models import Case, F, Sum, Value, When
-from django.db.models.functions import Floor
+from django.db.models import Case, Value, When
 
 from base.text import csv_lines, harmless
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign
-from judging.models import Judgement
 from judging.pool.selection import caption_id, training_queries
 from metrics.formats.moment_ids import moment_id
-from releases.archive import MANIFEST
+from releases.checks import MANIFEST, POOL
 from releases.data_card import card, licence_text, rule_text
-from releases.exports import (
-    FILES,
-    MOMENT,
-    WORKER,
-    Lines,
-    Scope,
-    by_query,
-    by_rank,
-    in_order,
-    manifest,
-    number_or_text,
-    pair_id,
-    round_of,
-    trec_qrels,
-)
+from releases.exports import FILES, MOMENT, Lines, Scope, by_query, by_rank, manifest, pair_id, trec_qrels
 from releases.models import Release
-from releases.sample import POOL, pool_lines
+from releases.publishing import hub
+from releases.publishing.hub import Files, judged
+from releases.publishing.methods import latex, markdown, responsible
+from releases.sample import pool_lines
+from releases.verifying import script
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.numbers import Rows, Subject, rows_as_csv
-from reports.statistics.arrays import read
+from reports.statistics.arrays import Read, read
 from reports.statistics.collection import collection
 
 FIRST, FURTHER = "first", "further"  # pools
@@ -50,11 +39,19 @@ class Part:
 
     name: str
     what: str
-    lines: Callable[[], Lines]
+    lines: Callable[[], Iterator[Any]]
 
 
-def parts(release: Release) -> list[Part]:
-    """Return all files of a release except its manifest, in the order in which they are written."""
+def parts(release: Release, about: dict[str, Any], pool: Read, written: Files) -> list[Part]:
+    """Return all files of a release except its manifest, in the order in which they are written.
+
+    Parameters
+    ----------
+    about
+        The manifest, without its list of files.
+    written
+        That list, which grows while the parts are written.
+    """
     scope = scope_of(release)
     exports = [Part(each.file, each.what, partial(each.make, scope)) for each in FILES if each.make is not manifest]
     described = [
@@ -68,14 +65,30 @@ def parts(release: Release) -> list[Part]:
         *_splits(scope),
         *_training(scope.campaign),
         *_guidelines(scope.campaign),
-        *_figures(scope),
+        *_figures(scope, pool),
+        *(Part(*each) for each in hub.files(scope, about)),
+        Part("verify.py", "checks this release with Python alone: `python verify.py`", lambda: iter([script()])),
+        Part("methods.md", "the methods section of a paper, with the source of each number", partial(markdown, about)),
+        Part("methods.tex", "the same as LaTeX", partial(latex, about)),
+        Part("CITATION.cff", "how to cite this release", partial(hub.citation, about)),
+        Part("datacite.json", "what a DOI is registered with, but for the year", partial(hub.datacite, about)),
+        Part(
+            "croissant.json",
+            "Croissant 1.1: the tables, and how the grades were made",
+            partial(hub.croissant, about, responsible(about), written),
+        ),
     ]
     files = [*((each.name, each.what) for each in described), (MANIFEST, "the SHA-256 of each file, and the counts")]
-    return [Part("README.md", "this card", partial(card, release, files)), *described]
+    return [Part("README.md", "this card", partial(card, release, files, about)), *described]
 
 
 def scope_of(release: Release) -> Scope:
     return Scope(release.campaign, release.with_finished, release.with_unfinished)
+
+
+def pool_of(scope: Scope) -> Read:
+    """Read the pairs and judgements of the scope as arrays."""
+    return read(scope.campaign, queries=None if scope.is_whole else scope.queries.values("pk"))
 
 
 def pairs(scope: Scope) -> Lines:
@@ -101,23 +114,7 @@ def judgements(scope: Scope) -> Lines:
 
     `seconds` are active seconds. `round` and `guideline` are null if imported ratings do not say them.
     """
-    # Whole milliseconds: a sum of fractions would depend on the order in which the database adds them.
-    milliseconds = Sum(Floor(F("revisions__seconds") * 1000))
-    rows = Judgement.objects.filter(candidate__in=scope.candidates).annotate(milliseconds=milliseconds)
-    fields = (pair_id("candidate__"), WORKER, round_of(scope.campaign), "grade", "seat", "reopening", "milliseconds")
-    listed = rows.order_by(*in_order(scope.campaign)).values_list(*fields, "assignment__guideline")
-    for pair, worker, number, grade, seat, reopening, spent, guideline in listed.iterator(chunk_size=5000):
-        record = {
-            "pair_id": number_or_text(pair),
-            "worker": worker,
-            "round": number,
-            "grade": grade,
-            "counts": seat is not None,
-            "reopened": reopening is not None,
-            "seconds": None if spent is None else round(spent / 1000, 1),
-            "guideline": None if scope.campaign.imported else guideline,
-        }
-        yield json.dumps(record) + "\n"
+    yield from (json.dumps(record) + "\n" for _, _, record in judged(scope))
 
 
 def nested_qrels(scope: Scope) -> Lines:
@@ -177,7 +174,7 @@ def _guidelines(campaign: Campaign) -> Iterator[Part]:
         yield Part(f"guidelines/{version}.md", what, partial(iter, [text + "\n"]))
 
 
-def _figures(scope: Scope) -> Iterator[Part]:
+def _figures(scope: Scope, pool: Read) -> Iterator[Part]:
     """Yield the paper's tables and figures as CSV and SVG, except those without a row, and Figure 6 of one query.
 
     There are none before a candidate is settled.
@@ -185,8 +182,7 @@ def _figures(scope: Scope) -> Iterator[Part]:
     if not scope.candidates.settled().exists():
         return
     campaign = scope.campaign
-    queries = scope.queries.values("pk") if not scope.is_whole else None
-    counts = collection(campaign, read(campaign, queries=queries))
+    counts = collection(campaign, pool)
     for figure in (each for each in (*TABLES, *DRAWN) if each.key != "figure-6"):
         if not (rows := _rounded(figure.rows(counts, Subject(campaign)))):
             continue

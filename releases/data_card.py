@@ -16,6 +16,7 @@ from judging.consensus import RULE
 from judging.models import Candidate, Judgement
 from releases.exports import WORKER, Scope
 from releases.models import Release
+from releases.publishing.hub import configs
 
 LICENCES = {
     "CC-BY-4.0": ("Creative Commons Attribution 4.0", "https://creativecommons.org/licenses/by/4.0/"),
@@ -54,16 +55,19 @@ def counted(scope: Scope) -> dict[str, Any]:
     }
 
 
-def card(release: Release, files: list[tuple[str, str]]) -> Iterator[str]:
+def card(release: Release, files: list[tuple[str, str]], about: dict[str, Any]) -> Iterator[str]:
     """Yield README.md: a YAML header, then what the release is, how it was made, and its files.
 
     Parameters
     ----------
     files
         The name of each other file, and what it is.
+    about
+        The manifest, without its list of files.
     """
-    yield _header(release)
+    yield _header(release, about["splits"])
     yield _numbers(release)
+    yield _loading(f"{about['campaign']}-v{about['version']}", next(reversed(about["splits"])))
     yield _sample(release)
     yield _unfinished(release)
     yield _imported(release) if release.campaign.imported else _making(release.campaign)
@@ -73,7 +77,7 @@ def card(release: Release, files: list[tuple[str, str]]) -> Iterator[str]:
     yield from (f"- `{name}`: {what}\n" for name, what in files)
 
 
-def _header(release: Release) -> str:
+def _header(release: Release, splits: dict[str, list[str]]) -> str:
     settled = release.counts["pairs"]["settled"]
     size = next((name for most, name in SIZES if settled < most), "n>1M")
     return f"""---
@@ -86,9 +90,7 @@ tags:
 - graded-relevance
 size_categories:
 - {size}
-configs:
-- config_name: default
-  data_files: qrels.jsonl
+{configs(splits)}
 ---
 """
 
@@ -112,6 +114,35 @@ A test collection with graded relevance for video moment retrieval.
 | annotators | {counts["annotators"]:,} |
 
 Final grades: {", ".join(f"{grade}: {number:,}" for grade, number in counts["grades"].items())}.
+"""
+
+
+def _loading(folder: str, split: str) -> str:
+    return f"""
+## Loading it
+
+Beside the unpacked folder `{folder}`, or with the name that the data set has on a hub in its place:
+
+```python
+from datasets import load_dataset
+
+qrels = load_dataset("{folder}", "qrels", split="{split}")
+queries = load_dataset("{folder}", "queries", split="{split}")
+print(qrels[0], queries[0])
+```
+
+With Reeljudge's library, from the folder or the zip:
+
+```python
+from reeljudge import load_release
+
+release = load_release("{folder}")
+print(release.splits, len(release.queries), release.qrels)
+```
+
+`python verify.py` checks all files, and computes the final grades again from the judgements.
+
+## What it holds
 """
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from django.db.models import Case, CharField, Count, F, Func, IntegerField, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, Concat, Length, NullIf
-from django.http import FileResponse, Http404, StreamingHttpResponse
+from django.http import FileResponse, Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
 from base.text import csv_lines, harmless
@@ -29,6 +29,7 @@ from judging.models.pool import ANNOTATORS, CandidateQuerySet, QueryQuerySet
 from judging.review.frontier import Frontier, frontier, up_to
 from metrics.formats.moment_ids import as_word, moment_id
 from releases.models import Release
+from releases.publishing.signing import SUFFIX
 from releases.training import file_name
 
 Lines = Iterator[str]
@@ -254,6 +255,17 @@ def release_file(member: Membership, version: int) -> FileResponse:
     file = ready_release(campaign, version).file.open("rb")
     log(member, LogEntry.Kind.EXPORT, f"release {version}")
     return FileResponse(file, as_attachment=True, filename=f"{campaign.name}-v{version}.zip")
+
+
+def signature_file(member: Membership, version: int) -> HttpResponse:
+    """Answer with the signature of a release's file; 404 if it was frozen without a key."""
+    release = ready_release(member.campaign, version)
+    if not release.signature:
+        raise Http404
+    answer = HttpResponse(release.signature, content_type="text/plain; charset=utf-8")
+    filename = f"{member.campaign.name}-v{version}.zip{SUFFIX}"
+    answer["Content-Disposition"] = f'attachment; filename="{filename}"'
+    return answer
 
 
 def training_set_file(member: Membership, depth: int) -> FileResponse:

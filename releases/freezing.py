@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import prefetch_related_objects
@@ -27,11 +28,15 @@ from corpus.stored_files import store
 from jobs.registry import Report, kind
 from judging.consensus import RULE
 from releases.archive import FORMAT
-from releases.contents import parts, scope_of
+from releases.contents import parts, pool_of, scope_of
 from releases.data_card import LICENCES, counted
-from releases.exports import by_query
+from releases.exports import Scope, by_query
 from releases.models import Release
+from releases.publishing.hub import splits_of
+from releases.publishing.methods import agreement_of, cost, protocol
+from releases.publishing.signing import key_is_set, signature_of
 from releases.sample import estimates
+from reports.statistics.arrays import Read
 from systems.storage import digest
 
 LONGEST_NOTES = 20_000  # characters
@@ -109,6 +114,9 @@ def freeze_release(release: Release, report: Report) -> None:
         release.sha256, release.size = digest(file), file.stat().st_size
         name = f"releases/{release.campaign.name}-v{release.version}-{release.sha256[:12]}.zip"
         release.file.name = store(name, file).name
+        if key_is_set():
+            signature = signature_of(file, f"{release.campaign.name}-v{release.version}.zip")
+            release.counts = release.counts | {"signature": signature}
     _publish(release)
 
 
@@ -133,11 +141,13 @@ def _read_and_write(release: Release, file: Path, progress: Progress) -> None:
             scope = scope_of(release)
             release.at, release.counts, release.estimates = timezone.now(), counted(scope), estimates(scope)
             release.unfinished = _unfinished(release.campaign)
-            files, wanted = dict[str, dict[str, object]](), parts(release)
+            pool = pool_of(scope)
+            about, files = _manifest(release, scope, pool), dict[str, dict[str, Any]]()
+            wanted = parts(release, about, pool, files)
             for number, part in enumerate(wanted):
                 progress.done, progress.total, progress.name = number, len(wanted), part.name
                 files[part.name] = _write(archive, part.name, part.lines())
-            _write(archive, "MANIFEST.json", iter([json.dumps(_manifest(release, files), indent=2) + "\n"]))
+            _write(archive, "MANIFEST.json", iter([json.dumps(about | {"files": files}, indent=2) + "\n"]))
     finally:
         connection.close()  # this thread's own
 
@@ -149,7 +159,7 @@ def _unfinished(campaign: Campaign) -> list[str]:
     return list(rows.values_list("query_id", flat=True))
 
 
-def _write(archive: zipfile.ZipFile, name: str, lines: Iterator[str | bytes]) -> dict[str, object]:
+def _write(archive: zipfile.ZipFile, name: str, lines: Iterator[str | bytes]) -> dict[str, Any]:
     """Stream a file into the zip, and return its length and checksum."""
     entry = zipfile.ZipInfo(name, EPOCH)
     entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
@@ -173,13 +183,16 @@ def _gathered(lines: Iterator[str | bytes]) -> Iterator[bytes]:
     yield bytes(piece)
 
 
-def _manifest(release: Release, files: dict[str, dict[str, object]]) -> dict[str, object]:
+def _manifest(release: Release, scope: Scope, pool: Read) -> dict[str, Any]:
+    """Return the manifest without its list of files."""
     campaign = release.campaign
     return {
         "format": FORMAT,
         "campaign": campaign.name,
+        "title": str(campaign),
         "version": release.version,
         "licence": release.licence,
+        "licence_url": LICENCES[release.licence][1],
         "corpus": campaign.corpus.name,
         "encoder": campaign.encoder,
         **({"selection": campaign.selection} if campaign.selection else {}),
@@ -190,5 +203,8 @@ def _manifest(release: Release, files: dict[str, dict[str, object]]) -> dict[str
         "estimates": release.estimates,
         "unfinished": {"held": release.with_unfinished, "queries": release.unfinished},
         "counts": release.counts,
-        "files": files,
+        "splits": splits_of(scope),
+        "protocol": protocol(campaign),
+        "agreement": agreement_of(campaign, pool),
+        "cost": cost(scope),
     }

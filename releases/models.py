@@ -47,6 +47,11 @@ class Release(models.Model):
         return self.state == Release.State.READY
 
     @property
+    def signature(self) -> str:
+        """The signature of its file, as minisign checks it; empty if it was frozen without a key."""
+        return str(self.counts.get("signature", ""))
+
+    @property
     def is_early(self) -> bool:
         """Whether it holds queries beyond the frontier before all are finished: too many of them have one batch."""
         return self.holds_more and bool(self.unfinished) and self.campaign.batches > 1

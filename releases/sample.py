@@ -18,7 +18,6 @@ from metrics.formats.moment_ids import moment_id
 from metrics.formats.pool import flaw_of
 from releases.exports import MOMENT, Lines, Ordered, Scope
 
-POOL = "pool.jsonl"
 QUERIES_AT_A_TIME = 500
 
 

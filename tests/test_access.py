@@ -236,6 +236,7 @@ MATRIX = {
     "releases": ("GET", 302, 404, 404, 404, 200, 200),
     "release-make": ("POST", 302, 404, 404, 404, 404, 302),
     "release": ("GET", 302, 404, 404, 404, 200, 200),
+    "release-signature": ("GET", 302, 404, 404, 404, 200, 200),
     "release-difference": ("GET", 302, 404, 404, 404, 400, 400),  # let in, but which two?
     "agreement": ("GET", 302, 404, 404, 404, 200, 200),
     "agreement-count": ("POST", 302, 404, 404, 404, 404, 302),
@@ -363,6 +364,7 @@ MATRIX = {
     "api-release-difference": ("GET", 401, 400, 400, 400, 400, 400),  # which two?
     "api-release": ("GET", 401, 404, 404, 404, 200, 200),
     "api-release-file": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-release-signature": ("GET", 401, 404, 404, 404, 200, 200),
     "api-verification": ("POST", 401, 404, 404, 404, 202, 202),
     "api-exports": ("GET", 401, 404, 404, 404, 200, 200),
     "api-export": ("GET", 401, 404, 404, 404, 200, 200),
@@ -942,6 +944,7 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "api-message-read": lambda held: [letter(held).pk],
     "api-release": lambda held: [1],
     "api-release-file": lambda held: [1],
+    "api-release-signature": lambda held: [1],
     "api-verification": lambda held: [1],
     "api-run": lambda held: [run(held).number],
     "api-run-file": lambda held: [run(held).number],
@@ -971,6 +974,7 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "api-run-query": lambda held: [run(held).number],
     "api-run-scatter": lambda held: [run(held).number, "csv"],
     "release": lambda held: [1],
+    "release-signature": lambda held: [1],
     "run": lambda held: [run(held).number],
     "run-file": lambda held: [run(held).number],
     "run-queries": lambda held: [run(held).number],
@@ -1265,9 +1269,10 @@ def door_to(name: str, held: Assignment, bob: Membership, zoe: Membership) -> Do
     if name in ("exam-result", "api-mine-exam"):
         held.annotator.sittings.create(result=Sitting.Result.FAILED, ended=Now(), pairs=3, missed=1)
     releases = ("release", "api-release", "api-release-file", "api-verification")
-    if name in releases or re.search("leaderboard|believe|measures", name):
+    if name in releases or re.search("leaderboard|believe|measures|signature", name):
         freeze(held.annotator.campaign, zoe, "CC0-1.0")
-        Release.objects.update(state=Release.State.READY, file=Clip.objects.exclude(file="")[0].file.name)
+        clip = Clip.objects.exclude(file="")[0].file
+        Release.objects.update(state=Release.State.READY, file=clip.name, counts={"signature": "a signature"})
         Yardstick.objects.create(release=Release.objects.get(), queries=[["1", "", 4, 20]])
         nothing = {"measures": [HEADLINE], "rows": {"scores": [], "orders": []}}
         Inquiry.objects.create(release=Release.objects.get(), convention="paper", findings=nothing)

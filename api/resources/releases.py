@@ -15,7 +15,7 @@ from base.errors import ReeljudgeError, WrongState
 from judging import access
 from releases.data_card import LICENCES
 from releases.difference import Change, compare
-from releases.exports import FILES, Export, export_file, ready_release, release_file, training_set_file
+from releases.exports import FILES, Export, export_file, ready_release, release_file, signature_file, training_set_file
 from releases.freezing import LONGEST_NOTES, freeze, freeze_release
 from releases.models import Release, TrainingSet
 from releases.training import DEEPEST, ask_for_training_set, make_training_set
@@ -69,6 +69,13 @@ class ReleaseFile(Resource, at=f"{CAMPAIGN}/releases/<int:version>/file", name="
         return release_file(self.member, version)
 
 
+class ReleaseSignature(Resource, at=f"{CAMPAIGN}/releases/<int:version>/signature", name="release-signature"):
+    @reads(("text/plain",))
+    def get(self, version: int) -> Any:
+        """The signature of a release's file, as minisign checks it."""
+        return signature_file(self.member, version)
+
+
 class Checked(Shape):
     check = serializers.CharField()
     faults = serializers.ListField(child=serializers.CharField(), help_text="none if it is as it should be")
@@ -108,6 +115,7 @@ class ChangeShape(Shape):
 class Difference(Shape):
     counts = serializers.DictField(child=serializers.IntegerField(), help_text="pairs by what became of them")
     first = ChangeShape(many=True, help_text="the first 200 changes")
+    words = serializers.ListField(child=serializers.CharField(), help_text="sentences that say what changed")
 
 
 class Compared(Resource, at=f"{CAMPAIGN}/releases/difference", name="release-difference"):

@@ -20,7 +20,7 @@ from judging.models import Candidate
 from judging.review.frontier import frontier
 from releases.data_card import EARLY, LICENCES
 from releases.difference import HEADER, changes, compare
-from releases.exports import FILES, export_file, ready_release, release_file, training_set_file
+from releases.exports import FILES, export_file, ready_release, release_file, signature_file, training_set_file
 from releases.freezing import freeze, freeze_release
 from releases.models import Release, TrainingSet
 from releases.training import USUAL_DEPTHS, ask_for_training_set, make_training_set
@@ -63,6 +63,11 @@ def make(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, name: str, version: int) -> FileResponse:
     return release_file(access.membership(request, name), version)
+
+
+@require_safe
+def signature(request: HttpRequest, name: str, version: int) -> HttpResponse:
+    return signature_file(access.membership(request, name), version)
 
 
 @require_safe

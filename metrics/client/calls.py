@@ -106,7 +106,7 @@ def _with_numbers(row: dict[str, str]) -> dict[str, Any]:
 def frame_of(rows: Rows) -> Any:
     """Return a pandas data frame of the rows, or the rows themselves where pandas is not installed."""
     try:
-        import pandas  # type: ignore[import-untyped]
+        import pandas
     except ImportError:
         return rows
     return pandas.DataFrame(rows)

@@ -94,7 +94,7 @@ class Scores:
             Where pandas is not installed.
         """
         try:
-            import pandas  # type: ignore[import-untyped]
+            import pandas
         except ImportError:
             raise MeasureError("to_frame needs pandas: pip install pandas") from None
         columns = [str(measure) for measure in self.measures]

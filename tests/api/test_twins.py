@@ -130,6 +130,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "release-make": ("api-releases",),
     "release-difference": ("api-release-difference",),
     "release": ("api-release-file",),
+    "release-signature": ("api-release-signature",),
     "reviews": ("api-to-review", "api-reviews"),
     "accept": ("api-accept",),
     "action-prepare": ("api-actions",),

@@ -44,7 +44,7 @@ from metrics.formats import (
     runs,
 )
 from releases.archive import ReleaseArchive
-from releases.verifying import verify
+from releases.checks import verify
 from retrieval.rewriting.cast_file import read_cast
 from systems import storage as storing
 from systems.data import Video, Videos

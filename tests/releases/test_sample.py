@@ -16,8 +16,8 @@ from judging.models import Query, Review
 from judging.review.decisions import withdraw
 from judging.review.reviewing import review
 from releases.archive import ReleaseArchive
+from releases.checks import verify
 from releases.models import Release
-from releases.verifying import verify
 from tests.cast import judge_all, make_query
 from tests.releases.test_releases import frozen, tampered
 from tests.remembered import remembered

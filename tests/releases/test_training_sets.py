@@ -20,10 +20,10 @@ from judging.models import Query
 from judging.pool.ranking import rank_candidates
 from judging.pool.selection import Counts, caption_id, select, store, training_queries
 from releases.archive import ReleaseArchive
+from releases.checks import verify
 from releases.freezing import freeze
 from releases.models import TrainingSet
 from releases.training import make_training_set
-from releases.verifying import verify
 from retrieval.embedding import embed
 from tests.cast import browser, content_of
 from tests.terminal import printed, refused

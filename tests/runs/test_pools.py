@@ -19,9 +19,9 @@ from judging.audit import audit
 from judging.models import Batch, Candidate
 from judging.review.reviewing import review
 from releases.archive import ReleaseArchive
+from releases.checks import verify
 from releases.freezing import freeze
 from releases.models import Release
-from releases.verifying import verify
 from runs.measures import NDCG
 from runs.models import Enlargement, Near, PoolScore, Run, Score, Source
 from runs.pools.comparing import ask_to_compare, batches_of, comparison

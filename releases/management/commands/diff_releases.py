@@ -10,8 +10,9 @@ from typing import Any
 from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from base.text import printable
-from releases.archive import UNREADABLE, ReleaseArchive
-from releases.difference import HEADER, difference
+from releases.archive import ReleaseArchive
+from releases.checks import UNREADABLE
+from releases.difference import HEADER, difference, in_words
 
 
 class Command(ReeljudgeCommand):
@@ -22,12 +23,18 @@ class Command(ReeljudgeCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("old", type=Path)
         parser.add_argument("new", type=Path)
+        parser.add_argument("--words", action="store_true", help="say in sentences what changed, instead of CSV")
 
     def handle(self, **options: Any) -> None:
         try:
-            changes = list(difference(ReleaseArchive(options["old"]), ReleaseArchive(options["new"])))
+            old, new = ReleaseArchive(options["old"]), ReleaseArchive(options["new"])
+            changes = list(difference(old, new))
         except UNREADABLE as fault:
             raise ReeljudgeError(f"qrels.txt cannot be read ({str(fault)[:300]}); try verify_release") from fault
+        if options["words"]:
+            for sentence in in_words(old.manifest, new.manifest, changes):
+                self.stdout.write(printable(sentence))
+            return
         writer = csv.writer(self.stdout, lineterminator="\n")
         writer.writerow(HEADER)
         for each in changes:

@@ -1,18 +1,18 @@
 """manage.py verify_release: check a release's zip by itself, without a database."""
 
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from base.commands import ReeljudgeCommand
-from base.text import printable
+from base.errors import ReeljudgeError
 from releases.archive import ReleaseArchive
-from releases.verifying import CHECKS, MOST_FAULTS, known_faults, verify
-
-MOST_FINDINGS = 10
-LONGEST = 300  # characters of a finding
+from releases.checks import report
+from releases.publishing.signing import SUFFIX, flaw_of
+from systems.storage import digest
 
 
 class Command(ReeljudgeCommand):
@@ -22,22 +22,22 @@ class Command(ReeljudgeCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
+        parser.add_argument("--sha256", default="", help="the checksum that the file should have")
+        parser.add_argument("--signature", type=Path, help="a signature of minisign; by default FILE.minisig")
+        parser.add_argument("--key", default="", help="the public key by which the file should be signed")
 
     def handle(self, **options: Any) -> None:
-        release = ReleaseArchive(options["file"])
-        self.stdout.write(printable(f"{release.manifest['campaign']}, release {release.manifest['version']}"))
-        found = verify(release)
-        for check in CHECKS:
-            findings = found.get(check.says)
-            result = "skipped" if findings is None else "BROKEN " if findings else "ok     "
-            self.stdout.write(f"  {result} {check.says}")
-            for finding in (findings or [])[:MOST_FINDINGS]:
-                self.stdout.write(f"           {printable(finding[:LONGEST])}")
-            if findings and len(findings) > MOST_FINDINGS:
-                more = len(findings) - MOST_FINDINGS
-                self.stdout.write(f"           … and {more:,}{' or more' * (len(findings) == MOST_FAULTS)} others")
-        if list(found.values()) == [[]] * len(CHECKS):
-            for known in known_faults(release):
-                self.stdout.write(f"  known   {printable(known[:LONGEST])}")
-        if any(found.values()):
+        file = options["file"]
+        for flaw in filter(None, self._flaws(file, options["sha256"], options["signature"], options["key"])):
+            raise CommandError(f"{file}: {flaw}", returncode=1)
+        if not report(ReleaseArchive(file), self.stdout.write):
             raise CommandError("the release is not what it was", returncode=1)
+
+    def _flaws(self, file: Path, sha256: str, signature: Path | None, key: str) -> Iterator[str]:
+        if signature and not key:
+            raise ReeljudgeError("--signature: whose it is cannot be checked; expected --key, too")
+        if sha256 and file.is_file() and (found := digest(file)) != sha256.lower():
+            yield f"SHA-256 is {found}, not {sha256}"
+        if key and file.is_file():
+            yield flaw_of(file, signature or file.with_name(file.name + SUFFIX), key)
+            self.stdout.write("the signature is right")

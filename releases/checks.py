@@ -1,0 +1,457 @@
+"""Checking a release by itself: its checksums, and all that its judgements decide, computed again.
+
+A release holds this file as `verify.py`, together with the consensus and the writer of tables, so that whoever has the
+release can check it with Python alone: `python verify.py` in the folder where it is unpacked.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import sys
+import zipfile
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from judging.consensus import RULE, consensus
+from releases.publishing.parquet import NUMBER, TEXT, TRUTH, WHOLE, Columns, parquet
+
+MANIFEST, QRELS, POOL = "MANIFEST.json", "qrels.txt", "pool.jsonl"
+LONGEST_LINE = 2**20
+AT_ONCE = 1 << 20  # bytes
+MOST_FAULTS = 1000  # of one check
+MOST_PRINTED, LONGEST = 10, 300  # findings of one check, and the characters of each
+# What reading a damaged or hostile file, and the JSON and CSV in it, can raise.
+UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, csv.Error, OSError, EOFError),
+    *(ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError),  # and RecursionError
+)
+SETTLED, DISCARDED, CONTESTED, OPEN = "settled", "discarded", "contested", "open"
+FLAGGED, ADJUDICATED = "flagged", "adjudicated"
+# The file that repeats the grades of pairs with each outcome.
+WITH_GRADES = {SETTLED: "ratings.csv"} | dict.fromkeys((DISCARDED, FLAGGED, ADJUDICATED), "discarded.csv")
+# The columns of two tables for hubs, which are made again from the other files.
+OF_QRELS: Columns = {"query_id": TEXT, "moment_id": TEXT, "relevance": WHOLE, "pair_id": TEXT}
+OF_JUDGEMENTS: Columns = {
+    "pair_id": TEXT,
+    "query_id": TEXT,
+    "moment_id": TEXT,
+    "worker": WHOLE,
+    "round": WHOLE,
+    "grade": WHOLE,
+    "counts": TRUTH,
+    "reopened": TRUTH,
+    "seconds": NUMBER,
+    "guideline": WHOLE,
+}
+Pair = tuple[str, str]  # query id, moment id
+Findings = Iterator[str]
+
+
+class Reader:
+    """The files of a release, read line by line."""
+
+    manifest: dict[str, Any]
+
+    @property
+    def names(self) -> list[str]:
+        raise NotImplementedError
+
+    def opened(self, name: str) -> IO[bytes]:
+        raise NotImplementedError
+
+    def parsed(self, text: str) -> Any:
+        return json.loads(text)
+
+    def checksum(self, name: str) -> tuple[str, int]:
+        """Return the SHA-256 and the length of a file, computed from its content."""
+        with self.opened(name) as content:
+            return checksum_of(iter(lambda: content.read(AT_ONCE), b""))
+
+    def lines(self, name: str) -> Iterator[str]:
+        """Yield the lines of a file. One that is longer than `LONGEST_LINE` characters is a ValueError."""
+        with self.opened(name) as packed:
+            content = io.TextIOWrapper(packed, encoding="utf-8", newline="")
+            while line := content.readline(LONGEST_LINE):
+                if len(line) == LONGEST_LINE:
+                    raise ValueError(f"{name} has a line of {LONGEST_LINE:,} characters or more")
+                yield line
+
+    def rows(self, name: str, delimiter: str = ",") -> Iterator[dict[str, str]]:
+        """Yield the rows of a CSV file."""
+        yield from csv.DictReader(self.lines(name), delimiter=delimiter)
+
+    def records(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the objects of a file with one JSON object a line."""
+        for line in self.lines(name):
+            yield self.parsed(line)
+
+    def qrels(self, name: str = QRELS) -> dict[Pair, int]:
+        """Return the grades in a file of TREC qrels; by default those of all settled pairs."""
+        return grades(self.lines(name))
+
+
+class Folder(Reader):
+    """A release that is unpacked. Hidden files, which tools of hubs leave, are no part of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+
+    @property
+    def names(self) -> list[str]:
+        found = (file.relative_to(self.folder) for file in self.folder.rglob("*") if file.is_file())
+        return [each.as_posix() for each in found if not any(part[0] == "." for part in each.parts)]
+
+    def opened(self, name: str) -> IO[bytes]:
+        return (self.folder / name).open("rb")
+
+
+def grades(lines: Iterable[str]) -> dict[Pair, int]:
+    """Return the grade of each pair in lines of TREC qrels."""
+    fields = (line.split() for line in lines)
+    return {(query, moment): int(grade) for query, _, moment, grade in fields}
+
+
+def checksum_of(pieces: Iterable[bytes]) -> tuple[str, int]:
+    """Return the SHA-256 and the length of what the pieces are together."""
+    digest, size = hashlib.sha256(), 0
+    for piece in pieces:
+        digest.update(piece)
+        size += len(piece)
+    return digest.hexdigest(), size
+
+
+@dataclass(frozen=True)
+class Check:
+    says: str
+    find: Callable[[Reader], Findings]
+
+
+def verify(release: Reader) -> dict[str, list[str]]:
+    """Run the checks, and return the first faults that each finds. The lists are empty if the release is whole.
+
+    The first check that finds a fault is the last one that runs, because each relies on those before it.
+    """
+    found: dict[str, list[str]] = {}
+    for check in CHECKS:
+        try:
+            found[check.says] = list(islice(check.find(release), MOST_FAULTS))
+        except UNREADABLE as fault:
+            found[check.says] = [f"cannot be read: {type(fault).__name__} {fault}"]
+        if found[check.says]:
+            break
+    return found
+
+
+def files_are_whole(release: Reader) -> Findings:
+    listed, there = release.manifest["files"], Counter(release.names)
+    for name, times in there.items():
+        if times > 1:
+            yield f"{name} is there {times} times"
+        if name not in listed and name != MANIFEST:
+            yield f"{name} is not in the manifest"
+    for name, entry in listed.items():
+        if name not in there:
+            yield f"{name} is missing"
+            continue
+        try:
+            checksum, size = release.checksum(name)
+        except UNREADABLE as fault:
+            yield f"{name} is damaged: {fault}"
+            continue
+        if (checksum, size) != (entry["sha256"], entry["bytes"]):
+            yield f"{name} has SHA-256 {checksum[:16]}… and {size:,} bytes; the manifest says otherwise"
+
+
+def four_at_most(release: Reader) -> Findings:
+    counting = Counter(each["pair_id"] for each in release.records("judgements.jsonl") if each["counts"])
+    for pair, number in counting.items():
+        if number > 4:
+            yield f"pair {pair}: {number} judgements count"
+
+
+def other_workers(release: Reader) -> Findings:
+    """Find workers who count twice for a pair. In imported ratings the manifest says how many pairs have one."""
+    counting = (each for each in release.records("judgements.jsonl") if each["counts"])
+    times = Counter((each["pair_id"], each["worker"]) for each in counting)
+    twice = [pair for pair, number in times.items() if number > 1]
+    if not release.manifest["imported"]:
+        yield from (f"pair {pair}: worker {worker} counts twice" for pair, worker in twice)
+    stated = release.manifest["counts"]["one_worker_twice"]
+    if (pairs := len({pair for pair, _ in twice})) != stated:
+        yield f"one worker counts twice in {pairs:,} pairs; the manifest says in {stated}"
+
+
+def same_consensus(release: Reader) -> Findings:
+    rule, tolerance = (release.manifest["consensus"][name] for name in ("rule", "tolerance"))
+    if rule != RULE:
+        yield f"made by rule {rule}; this program knows {RULE}"
+        return
+    rounds: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for judgement in release.records("judgements.jsonl"):
+        if judgement["counts"]:
+            rounds[str(judgement["pair_id"])][(judgement["round"] or 1) - 1].append(judgement["grade"])
+    for row in release.rows("pairs.csv"):
+        first, second = rounds[row["pair_id"]]
+        begun, ended = (consensus(grades, tolerance) for grades in (first, first + second))
+        right = (ended.status.value, "" if ended.grade is None else str(ended.grade))
+        if not _holds(row, begun.status, right, release.manifest["imported"]):
+            stored = (row["outcome"], row["grade"])
+            yield f"pair {row['pair_id']} is stored as {stored}; its judgements say {right}"
+
+
+def _holds(row: dict[str, str], begun: str, right: tuple[str, str], imported: bool) -> bool:
+    """Return whether the stored outcome agrees with the judgements.
+
+    Parameters
+    ----------
+    begun
+        The status after round one.
+    right
+        The status and the grade after all judgements.
+    imported
+        Whether the ratings were made elsewhere, where rating may have stopped at any number.
+    """
+    outcome = row["outcome"]
+    if outcome == SETTLED:
+        return (outcome, row["grade"]) == right
+    if outcome == DISCARDED:
+        return right[0] != SETTLED if imported else right[0] == DISCARDED
+    if outcome == CONTESTED:
+        return begun == CONTESTED
+    return right[0] != SETTLED if outcome in (FLAGGED, ADJUDICATED) else outcome == OPEN
+
+
+def same_qrels(release: Reader) -> Findings:
+    ids: dict[str, Pair] = {}
+    of_outcome: dict[str, dict[Pair, int]] = {outcome: {} for outcome in (SETTLED, ADJUDICATED)}
+    for row in release.rows("pairs.csv"):
+        if (outcome := row["outcome"]) in of_outcome:
+            pair = ids[row["pair_id"]] = (row["query_id"], row["moment_id"])
+            of_outcome[outcome][pair] = int(row["grade"])
+    settled, by_lead = of_outcome.values()
+    forms = {
+        "qrels.txt": (settled, release.qrels()),
+        "qrels.nested.json": (settled, dict(_nested(release))),
+        "qrels.jsonl": (settled, _records(release, "qrels.jsonl", ids)),
+        "adjudicated.txt": (by_lead, release.qrels("adjudicated.txt")),
+        "adjudicated.jsonl": (by_lead, _records(release, "adjudicated.jsonl", ids)),
+    }
+    for name in (name for name in release.names if name.startswith("splits/") and name.endswith(".qrels.txt")):
+        queries = {line.strip() for line in release.lines(name.replace(".qrels.", ".queries."))}
+        own = {pair: grade for pair, grade in settled.items() if pair[0] in queries}
+        forms[name] = (own, release.qrels(name))
+    for name, (right, found) in forms.items():
+        for pair in right.keys() ^ found.keys():
+            yield f"{name}: {' '.join(pair)} is {'missing' if pair in right else 'not a pair that belongs there'}"
+        for pair in right.keys() & found.keys():
+            if right[pair] != found[pair]:
+                yield f"{name}: {' '.join(pair)} has grade {found[pair]}, not {right[pair]}"
+
+
+def _splits(release: Reader) -> dict[str, set[str]]:
+    """Return the ids of the queries of each split for hubs. A release of before there were any has none."""
+    of_name = {name: split for split, names in release.manifest.get("splits", {}).items() for name in names}
+    found: dict[str, set[str]] = {split: set() for split in of_name.values()}
+    for row in release.rows("queries.csv") if found else ():
+        split = row["split"]
+        found[of_name[split] if split in of_name else of_name[split.removeprefix("'")]].add(row["query_id"])
+    return found
+
+
+def same_for_others(release: Reader) -> Findings:
+    """Compare what hubs and BEIR read with the other files; tables of qrels and judgements are made again."""
+    for split, queries in _splits(release).items():
+        own = [row for row in release.rows("pairs.csv") if row["query_id"] in queries]
+        for name, columns, rows in (
+            ("qrels", OF_QRELS, _rows_of_qrels(own)),
+            ("judgements", OF_JUDGEMENTS, _rows_of_judgements(release, {row["pair_id"]: row for row in own})),
+        ):
+            file = f"data/{name}/{split}.parquet"
+            if checksum_of(parquet(columns, rows)) != release.checksum(file):
+                yield f"{file} does not hold the {name} of the other files"
+        file = f"beir/qrels/{split}.tsv"
+        rows_of_beir = (tuple(row.values())[:3] for row in release.rows(file, "\t"))
+        if list(rows_of_beir) != [(query, moment, str(grade)) for query, moment, grade, _ in _rows_of_qrels(own)]:
+            yield f"{file} does not hold the qrels of the other files"
+
+
+def _rows_of_qrels(pairs: list[dict[str, str]]) -> Iterator[tuple[Any, ...]]:
+    for row in pairs:
+        if row["outcome"] == SETTLED:
+            yield row["query_id"], row["moment_id"], int(row["grade"]), row["pair_id"]
+
+
+def _rows_of_judgements(release: Reader, pairs: dict[str, dict[str, str]]) -> Iterator[tuple[Any, ...]]:
+    for each in release.records("judgements.jsonl"):
+        if pair := pairs.get(str(each["pair_id"])):
+            yield row_of_judgement(pair["query_id"], pair["moment_id"], each)
+
+
+def row_of_judgement(query: str, moment: str, judgement: dict[str, Any]) -> tuple[Any, ...]:
+    """Return a row of the table of judgements, from an object of `judgements.jsonl`."""
+    rest = ("worker", "round", "grade", "counts", "reopened", "seconds", "guideline")
+    return str(judgement["pair_id"]), query, moment, *(judgement[name] for name in rest)
+
+
+def _nested(release: Reader) -> Iterator[tuple[Pair, int]]:
+    """Yield the pairs and grades of the nested qrels, whose lines hold one query each, within one object."""
+    for line in release.lines("qrels.nested.json"):
+        entry = line.strip().removeprefix("{")[:-1]  # it ends with a comma, or with the object
+        for query, graded in release.parsed(f"{{{entry}}}").items():
+            yield from (((query, moment), grade) for moment, grade in graded.items())
+
+
+def _records(release: Reader, name: str, ids: dict[str, Pair]) -> dict[Pair, int]:
+    found = release.records(name)
+    return {ids.get(str(row["pair_id"]), ("pair", str(row["pair_id"]))): row["relevance"] for row in found}
+
+
+def same_grades(release: Reader) -> Findings:
+    outcomes = {row["pair_id"]: row["outcome"] for row in release.rows("pairs.csv")}
+    right: dict[str, Counter[tuple[str, str, str]]] = {"ratings.csv": Counter(), "discarded.csv": Counter()}
+    for each in release.records("judgements.jsonl"):
+        pair = str(each["pair_id"])
+        if each["counts"] and outcomes[pair] in WITH_GRADES:
+            right[WITH_GRADES[outcomes[pair]]][pair, str(each["worker"]), str(each["grade"])] += 1
+    for name, grades in right.items():
+        found = Counter((row["pair_id"], row["worker"], row["relevance"]) for row in release.rows(name))
+        for pair in sorted({pair for pair, _, _ in (grades - found) + (found - grades)}):
+            yield f"{name}: the grades of pair {pair} are not those of its judgements"
+
+
+def same_counts(release: Reader) -> Findings:
+    outcomes = Counter(row["outcome"] for row in release.rows("pairs.csv"))
+    for outcome, number in release.manifest["counts"]["pairs"].items():
+        if outcomes[outcome] != number:
+            yield f"the manifest counts {number:,} {outcome} pairs; pairs.csv has {outcomes[outcome]:,}"
+
+
+def left_out(release: Reader) -> Findings:
+    unfinished = release.manifest["unfinished"]
+    there = set() if unfinished["held"] else {row["query_id"] for row in release.rows("pairs.csv")}
+    for query in there.intersection(unfinished["queries"]):
+        yield f"pairs.csv has pairs of query {query}, which is said to be left out"
+
+
+def right_sample(release: Reader) -> Findings:
+    """Compare the sample with the order. A release of before there was an order says nothing of a sample."""
+    if not (about := release.manifest.get("estimates")):
+        return
+    pool = list(release.records(POOL))
+    ids = [each["query_id"] for each in pool]
+    if checksum_of(f"{query}\n".encode() for query in ids)[0] != about["order_sha256"]:
+        yield f"{POOL} has another order of queries than the manifest"
+    sample = [each["query_id"] for each in pool if each["sample"]]
+    for what, number, stated in (("queries", len(ids), about["queries"]), ("the sample", len(sample), about["sample"])):
+        if number != stated:
+            yield f"{POOL} has {number:,} in {what}; the manifest says {stated:,}"
+    withdrawn = {each["query_id"] for each in pool if each.get("withdrawn")}
+    end = next((number for number, query in enumerate(ids) if query not in withdrawn.union(sample)), len(ids))
+    for query in sorted(set(sample).intersection(ids[end:])):
+        yield f"query {query} is in the sample, but comes after {ids[end]}, which is not finished"
+    if about["random"] != withdrawn.isdisjoint(ids[:end]):
+        yield f"the sample is said to be {'' if about['random'] else 'not '}random, against {POOL}"
+    yield from _marks(release, pool)
+    yield from _ranks(release, pool)
+
+
+def _marks(release: Reader, pool: list[dict[str, Any]]) -> Findings:
+    right = {
+        each["query_id"]: ("yes" if each["sample"] else "no", str(place), each["stratum"])
+        for place, each in enumerate(pool, 1)
+    }
+    listed = {row["query_id"]: (row["sample"], row["place"], row["stratum"]) for row in release.rows("queries.csv")}
+    for query, marks in listed.items():
+        sample, place, stratum = right.get(query, ("", "", ""))
+        # A cell that a spreadsheet would run as a formula has an apostrophe before it.
+        if marks not in ((sample, place, stratum), (sample, place, f"'{stratum}")):
+            yield f"queries.csv: query {query} is marked {marks}; {POOL} says {right.get(query)}"
+    for query, (sample, *_) in right.items():
+        if sample == "yes" and query not in listed:
+            yield f"queries.csv: query {query} of the sample is missing"
+
+
+def _ranks(release: Reader, pool: list[dict[str, Any]]) -> Findings:
+    """Find pairs of ranks that are not where the pool has them, and pairs of the sample that are still open."""
+    candidates = {each["query_id"]: each["candidates"] for each in pool}
+    sample = {each["query_id"] for each in pool if each["sample"]}
+    for row in release.rows("pairs.csv"):
+        ranked = candidates.get(row["query_id"], [])
+        rank = int(row["rank"])
+        if row["pool"] == "first" and ranked[rank - 1 : rank] != [row["moment_id"]]:
+            yield f"pair {row['pair_id']}: {row['moment_id']} is not at rank {rank} in {POOL}"
+        if row["query_id"] in sample and row["outcome"] in (OPEN, CONTESTED):
+            yield f"pair {row['pair_id']} is {row['outcome']}, and its query is in the sample"
+
+
+def known_faults(release: Reader) -> Iterator[str]:
+    """Yield what the release itself says is not as it should be, once it has passed all checks."""
+    if twice := release.manifest["counts"]["one_worker_twice"]:
+        yield f"pairs in which one worker counts twice, as in the imported ratings: {twice:,}"
+    if (about := release.manifest.get("estimates")) and not about["random"]:
+        yield f"the sample is not random: {'; '.join(about['why_not'])}"
+    unfinished = release.manifest["unfinished"]
+    if number := len(unfinished["queries"]):
+        fate = "held as they were" if unfinished["held"] else "left out"
+        yield f"queries that were not finished, and are {fate}: {number:,}"
+
+
+CHECKS = [
+    Check("Every file is whole, and none is strange", files_are_whole),
+    Check("At most four judgements of a pair count", four_at_most),
+    Check("Those of a pair are by different workers, or imported and counted as by one", other_workers),
+    Check("The judgements give the stored outcomes", same_consensus),
+    Check("All forms of the qrels hold the settled pairs, and only those", same_qrels),
+    Check("The files of grades hold what was judged", same_grades),
+    Check("The counts are right", same_counts),
+    Check("Queries that are said to be left out are left out", left_out),
+    Check("The sample is the first queries of the order", right_sample),
+    Check("The files for hubs and BEIR hold what the others hold", same_for_others),
+]
+
+
+def report(release: Reader, say: Callable[[str], object]) -> bool:
+    """Run the checks, say what each found, and return whether the release is whole."""
+    say(printable(f"{release.manifest['campaign']}, release {release.manifest['version']}"))
+    found = verify(release)
+    for check in CHECKS:
+        findings = found.get(check.says)
+        say(f"  {'skipped' if findings is None else 'BROKEN ' if findings else 'ok     '} {check.says}")
+        for finding in (findings or [])[:MOST_PRINTED]:
+            say(f"           {printable(finding[:LONGEST])}")
+        if findings and len(findings) > MOST_PRINTED:
+            more = len(findings) - MOST_PRINTED
+            say(f"           … and {more:,}{' or more' * (len(findings) == MOST_FAULTS)} others")
+    is_whole = list(found.values()) == [[]] * len(CHECKS)
+    for known in known_faults(release) if is_whole else ():
+        say(f"  known   {printable(known[:LONGEST])}")
+    return is_whole
+
+
+def printable(text: str) -> str:
+    """Return the text with escapes for what a terminal would obey."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
+def main(arguments: list[str]) -> int:
+    """Check the release in the folder that is named, or in which this file lies. Return the exit code."""
+    folder = Path(arguments[0]) if arguments else Path(__file__).parent
+    try:
+        release = Folder(folder)
+        return 0 if report(release, print) else 1
+    except UNREADABLE as fault:
+        print(printable(f"{folder}: {MANIFEST} cannot be read ({fault}); expected a release that is unpacked"))
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,340 @@
+"""What a release holds for others' tools: tables for dataset hubs, BEIR's layout, topics, citations and Croissant.
+
+A hub's splits are `validation`, `test` and the like, whatever the campaign calls its own. A campaign without splits has
+one, `test`, because everything in it is for evaluation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.db.models import F, Sum
+from django.db.models.functions import Floor
+
+from judging.models import Judgement
+from metrics.formats.moment_ids import as_word, moment_id
+from releases.checks import OF_JUDGEMENTS, OF_QRELS, row_of_judgement
+from releases.exports import (
+    MOMENT,
+    WORKER,
+    Lines,
+    Scope,
+    by_query,
+    by_rank,
+    in_order,
+    number_or_text,
+    pair_id,
+    round_of,
+)
+from releases.publishing.parquet import NUMBER, TEXT, TRUTH, WHOLE, Column, Columns, parquet
+
+VALIDATION, TEST, TRAIN, NO_SPLIT = "validation", "test", "train", "unsplit"
+USUAL_NAMES = dict.fromkeys(("val", "valid", "validation", "dev"), VALIDATION) | {"test": TEST}
+USUAL_NAMES |= dict.fromkeys(("train", "training"), TRAIN)
+OF_QUERIES: Columns = {"query_id": TEXT, "query": TEXT, "aliases": TEXT, "sample": TRUTH, "place": WHOLE}
+OF_QUERIES |= {"stratum": TEXT}
+OF_MOMENTS: Columns = {"moment_id": TEXT, "video": TEXT, "start": NUMBER, "end": NUMBER, "duration": NUMBER}
+OF_MOMENTS |= {"caption": TEXT}
+Made = Callable[[], Iterator[Any]]
+Files = Mapping[str, Mapping[str, Any]]  # SHA-256 and bytes of each file that is written, by its name
+Named = Mapping[str, list[str]]  # the campaign's splits, by the name that the hub's split has
+
+
+def splits_of(scope: Scope) -> dict[str, list[str]]:
+    """Return the splits for hubs, each with the names of the campaign's splits that are in it."""
+    own = sorted(set(scope.queries.order_by().values_list("split", flat=True)))
+    found: dict[str, list[str]] = {}
+    for name in own or [""]:
+        found.setdefault(_hub_name(name, any(own)), []).append(name)
+    return dict(sorted(found.items(), key=lambda item: (item[0] != VALIDATION, item[0] != TEST, item[0])))
+
+
+def _hub_name(name: str, has_splits: bool) -> str:
+    if not name:
+        return NO_SPLIT if has_splits else TEST
+    return USUAL_NAMES.get(name.casefold()) or re.sub(r"\W", "_", name, flags=re.ASCII)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for hubs: a file for each split."""
+
+    name: str
+    what: str
+    columns: Columns
+    rows: Callable[[Scope, list[str]], Iterator[tuple[Any, ...]]]
+
+    def file(self, split: str) -> str:
+        return f"data/{self.name}/{split}.parquet"
+
+    def lines(self, scope: Scope, splits: list[str]) -> Iterator[bytes]:
+        return parquet(self.columns, self.rows(scope, splits))
+
+
+def judged(scope: Scope, **only: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the query's id, the moment's id and the record of every judgement, also of those that do not count."""
+    # Whole milliseconds: a sum of fractions would depend on the order in which the database adds them.
+    milliseconds = Sum(Floor(F("revisions__seconds") * 1000))
+    rows = Judgement.objects.filter(candidate__in=scope.candidates, **only).annotate(milliseconds=milliseconds)
+    fields = (pair_id("candidate__"), WORKER, round_of(scope.campaign), "grade", "seat", "reopening", "milliseconds")
+    own = ("candidate__query__query_id", *(f"candidate__{each}" for each in MOMENT))
+    listed = rows.order_by(*in_order(scope.campaign)).values_list(*fields, "assignment__guideline", *own)
+    for pair, worker, number, grade, seat, reopening, spent, guideline, query, *moment in listed.iterator(5000):
+        record = {
+            "pair_id": number_or_text(pair),
+            "worker": worker,
+            "round": number,
+            "grade": grade,
+            "counts": seat is not None,
+            "reopened": reopening is not None,
+            "seconds": None if spent is None else round(spent / 1000, 1),
+            "guideline": None if scope.campaign.imported else guideline,
+        }
+        yield query, moment_id(*moment), record
+
+
+def _qrels(scope: Scope, splits: list[str]) -> Iterator[tuple[Any, ...]]:
+    rows = scope.candidates.settled().filter(query__split__in=splits).order_by(*by_rank())
+    listed = rows.values_list("query__query_id", *MOMENT, "grade", pair_id())
+    for query, video, start, end, grade, pair in listed.iterator(chunk_size=5000):
+        yield query, moment_id(video, start, end), grade, pair
+
+
+def _queries(scope: Scope, splits: list[str]) -> Iterator[tuple[Any, ...]]:
+    places = {each.query_id: (each.sample, number) for number, each in enumerate(scope.order, 1)}
+    rows = scope.queries.filter(split__in=splits).order_by(*by_query())
+    for key, text, aliases, stratum in rows.values_list("query_id", "text", "aliases", "stratum"):
+        yield key, text, " ".join(map(str, aliases)), *places[key], stratum
+
+
+def _moments(scope: Scope, splits: list[str]) -> Iterator[tuple[Any, ...]]:
+    rows = scope.candidates.filter(query__split__in=splits).order_by(*by_rank())
+    fields = (*MOMENT, "moment__video__duration", "moment__caption")
+    found = {moment_id(*row[:3]): row for row in rows.values_list(*fields).iterator(chunk_size=5000)}
+    yield from ((name, *row) for name, row in sorted(found.items()))
+
+
+def _judgements(scope: Scope, splits: list[str]) -> Iterator[tuple[Any, ...]]:
+    for query, moment, record in judged(scope, candidate__query__split__in=splits):
+        yield row_of_judgement(query, moment, record)
+
+
+TABLES = [
+    Table("qrels", "the settled pairs with their grades", OF_QRELS, _qrels),
+    Table("queries", "the queries", OF_QUERIES, _queries),
+    Table("moments", "the moments of all pairs, with seconds and captions", OF_MOMENTS, _moments),
+    Table("judgements", "every judgement, by worker number", OF_JUDGEMENTS, _judgements),
+]
+
+
+def files(scope: Scope, about: dict[str, Any]) -> Iterator[tuple[str, str, Made]]:
+    """Yield the name of each file, what it is, and the function that makes it. `about` is the manifest."""
+    splits: dict[str, list[str]] = about["splits"]
+    for table in TABLES:
+        for split, names in splits.items():
+            made = _bound(table.lines, scope, names)
+            yield table.file(split), f"{table.what}, of the split {split}, as Parquet", made
+    everything = [name for names in splits.values() for name in names]
+    yield "beir/corpus.jsonl", "the moments as documents, as BEIR has them", _bound(_corpus, scope, everything)
+    yield "beir/queries.jsonl", "the queries, as BEIR has them", _bound(_beir_queries, scope, splits)
+    for split, names in splits.items():
+        made = _bound(_beir_qrels, scope, names)
+        yield f"beir/qrels/{split}.tsv", f"qrels of the split {split}, as BEIR has them", made
+    yield "topics.tsv", "the queries as topics: id, tab, text", _bound(_topics, scope)
+    definition = Path(__file__).with_name("ir_definition.py")
+    what = "a definition for ir_datasets, which works in this folder"
+    yield "ir_datasets_definition.py", what, _bound(_content_of, definition)
+
+
+def _bound(make: Callable[..., Iterator[Any]], *arguments: Any) -> Made:
+    return lambda: make(*arguments)
+
+
+def _content_of(file: Path) -> Iterator[str]:
+    yield file.read_text(encoding="utf-8")
+
+
+def _topics(scope: Scope) -> Lines:
+    """Yield the queries as topics. White space within a text is one space, because a topic is one line."""
+    rows = scope.queries.order_by(*by_query())
+    for key, text in rows.values_list("query_id", "text"):
+        yield f"{as_word(key)}\t{' '.join(text.split())}\n"
+
+
+def _corpus(scope: Scope, splits: list[str]) -> Lines:
+    for name, video, start, end, _, caption in _moments(scope, splits):
+        about = {"video": video, "start": start, "end": end}
+        yield _line({"_id": name, "title": "", "text": caption, "metadata": about})
+
+
+def _beir_queries(scope: Scope, splits: Named) -> Lines:
+    of = {name: split for split, names in splits.items() for name in names}
+    rows = scope.queries.order_by(*by_query())
+    for key, text, split in rows.values_list("query_id", "text", "split"):
+        yield _line({"_id": key, "text": text, "metadata": {"split": of[split]}})
+
+
+def _beir_qrels(scope: Scope, splits: list[str]) -> Lines:
+    yield "query-id\tcorpus-id\tscore\n"
+    for query, moment, grade, _ in _qrels(scope, splits):
+        yield f"{query}\t{moment}\t{grade}\n"
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def configs(splits: Named) -> str:
+    """Return the part of the card's header by which hubs load the tables."""
+    lines = ["configs:"]
+    for table in TABLES:
+        lines += [f"- config_name: {table.name}", *(["  default: true"] * (table is TABLES[0])), "  data_files:"]
+        for split in splits:
+            lines += [f"  - split: {split}", f"    path: {table.file(split)}"]
+    return "\n".join(lines)
+
+
+def citation(about: dict[str, Any]) -> Lines:
+    """Yield CITATION.cff. The authors are the campaign's people, whose names no release holds."""
+    yield f"""cff-version: 1.2.0
+message: Please cite the release whose grades you use.
+type: dataset
+title: {json.dumps(title_of(about), ensure_ascii=False)}
+version: "{about["version"]}"
+license: {about["licence"]}
+authors:
+- name: {json.dumps(creator_of(about), ensure_ascii=False)}
+keywords:
+- video moment retrieval
+- graded relevance
+- test collection
+"""
+
+
+def title_of(about: dict[str, Any]) -> str:
+    return f"{about['title']}, release {about['version']}"
+
+
+def creator_of(about: dict[str, Any]) -> str:
+    return f"The annotators and leads of {about['title']}"
+
+
+def datacite(about: dict[str, Any]) -> Lines:
+    """Yield what a DOI is registered with. The year of publication is not there yet: publishing is to come."""
+    attributes = {
+        "titles": [{"title": title_of(about)}],
+        "creators": [{"name": creator_of(about), "nameType": "Organizational"}],
+        "publisher": {"name": creator_of(about)},
+        "types": {"resourceTypeGeneral": "Dataset", "resourceType": "test collection"},
+        "subjects": [{"subject": "video moment retrieval"}, {"subject": "graded relevance"}],
+        "version": str(about["version"]),
+        "rightsList": [{"rightsIdentifier": about["licence"], "rightsUri": about["licence_url"]}],
+        "descriptions": [{"description": description_of(about), "descriptionType": "Abstract"}],
+        "schemaVersion": "http://datacite.org/schema/kernel-4",
+    }
+    yield json.dumps({"data": {"type": "dois", "attributes": attributes}}, ensure_ascii=False, indent=2) + "\n"
+
+
+def description_of(about: dict[str, Any]) -> str:
+    counts = about["counts"]
+    return (
+        f"A test collection with graded relevance for video moment retrieval: {counts['pairs']['settled']:,} pairs of"
+        f" a query and a moment with a final grade from 0 to 4, for {counts['judged_queries']:,} queries, from"
+        f" {counts['judgements']:,} judgements by {counts['annotators']:,} annotators."
+    )
+
+
+# The context that the specification of Croissant 1.1 prescribes.
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "sc": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "description": {"@container": "@language"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "name": {"@container": "@language"},
+}
+CONTEXT |= {
+    name: f"cr:{name}"
+    for name in (
+        *("arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileProperty"),
+        *("fileObject", "fileSet", "format", "includes", "isArray", "isLiveDataset", "jsonPath", "key", "md5"),
+        *("parentField", "path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate"),
+        *("separator", "source", "subField", "transform"),
+    )
+}
+CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
+CROISSANT_TYPES: list[tuple[Column, str]] = [
+    (TEXT, "sc:Text"),
+    (WHOLE, "sc:Integer"),
+    (NUMBER, "sc:Float"),
+    (TRUTH, "sc:Boolean"),
+]
+
+
+def croissant(about: dict[str, Any], responsible: dict[str, Any], written: Files) -> Lines:
+    """Yield croissant.json: what the release is, its tables with their checksums, and how its grades were made.
+
+    Parameters
+    ----------
+    responsible
+        The fields of responsible AI, without their prefix.
+    written
+        The files that are written already: all tables are.
+    """
+    tables = [(table, split) for table in TABLES for split in about["splits"]]
+    record = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": CONFORMS_TO,
+        "name": about["campaign"],
+        "description": description_of(about),
+        "license": about["licence_url"],
+        "version": f"{about['version']}.0.0",
+        "creator": {"@type": "sc:Organization", "name": creator_of(about)},
+        "citeAs": f"{creator_of(about)}. {title_of(about)}.",
+        "keywords": ["video moment retrieval", "graded relevance", "test collection"],
+        "isLiveDataset": False,
+        **{f"rai:{name}": value for name, value in responsible.items() if value},
+        "distribution": [_file_object(table.file(split), written) for table, split in tables],
+        "recordSet": [_record_set(table, split) for table, split in tables],
+    }
+    yield json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+
+
+def _file_object(name: str, written: Files) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "contentUrl": name,
+        "contentSize": f"{written[name]['bytes']} B",
+        "encodingFormat": "application/x-parquet",
+        "sha256": written[name]["sha256"],
+    }
+
+
+def _record_set(table: Table, split: str) -> dict[str, Any]:
+    name = f"{table.name}-{split}"
+    fields = [
+        {
+            "@type": "cr:Field",
+            "@id": f"{name}/{column}",
+            "name": column,
+            "dataType": next(written for each, written in CROISSANT_TYPES if each is kind),
+            "source": {"fileObject": {"@id": table.file(split)}, "extract": {"column": column}},
+        }
+        for column, kind in table.columns.items()
+    ]
+    what = f"{table.what}, of the split {split}"
+    return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": what, "field": fields}

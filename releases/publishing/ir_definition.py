@@ -1,0 +1,68 @@
+"""A definition of this release for ir_datasets, which reads the files beside it and needs no network.
+
+A release holds this file. Import it in the folder where the release is unpacked, then load a split:
+
+    import ir_datasets, ir_datasets_definition
+    ir_datasets.load("reeljudge/CAMPAIGN/vRELEASE/test")
+"""
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericDoc, GenericQuery, TrecQrel
+
+FOLDER = Path(__file__).resolve().parent
+GRADES = {0: "unrelated", 1: "few points", 2: "partly", 3: "all but a detail", 4: "perfect"}
+
+
+def records(name: str) -> Iterator[dict[str, Any]]:
+    with (FOLDER / "beir" / name).open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+class Moments(BaseDocs):
+    """The moments, by their captions."""
+
+    def docs_iter(self) -> Iterator[GenericDoc]:
+        return (GenericDoc(each["_id"], each["text"]) for each in records("corpus.jsonl"))
+
+
+class Queries(BaseQueries):
+    """The queries of a split."""
+
+    def __init__(self, split: str) -> None:
+        self.split = split
+
+    def queries_iter(self) -> Iterator[GenericQuery]:
+        for each in records("queries.jsonl"):
+            if each["metadata"]["split"] == self.split:
+                yield GenericQuery(each["_id"], each["text"])
+
+
+class Qrels(BaseQrels):
+    """The final grades of a split."""
+
+    def __init__(self, split: str) -> None:
+        self.file = FOLDER / "beir" / "qrels" / f"{split}.tsv"
+
+    def qrels_iter(self) -> Iterator[TrecQrel]:
+        with self.file.open(encoding="utf-8", newline="") as lines:
+            for row in csv.DictReader(lines, delimiter="\t"):
+                yield TrecQrel(row["query-id"], row["corpus-id"], int(row["score"]), "0")
+
+    def qrels_cls(self) -> type[TrecQrel]:
+        return TrecQrel
+
+    def qrels_defs(self) -> dict[int, str]:
+        return GRADES
+
+
+ABOUT = json.loads((FOLDER / "MANIFEST.json").read_text(encoding="utf-8"))
+for each in ABOUT["splits"]:
+    name = f"reeljudge/{ABOUT['campaign']}/v{ABOUT['version']}/{each}"
+    if name not in ir_datasets.registry:
+        ir_datasets.registry.register(name, ir_datasets.Dataset(Moments(), Queries(each), Qrels(each)))

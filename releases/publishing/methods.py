@@ -1,0 +1,294 @@
+"""The methods section of a paper about a release: protocol, agreement, cost, sampling and limits, from its manifest.
+
+Each sentence is a format whose fields are paths into the manifest, so that every number has a source that can be named.
+A sentence is left out if the manifest lacks one of its numbers, as those of imported ratings do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any
+
+from django.db.models import F, Sum
+from django.db.models.functions import Floor
+
+from campaigns.models import Campaign
+from judging.models import Judgement
+from releases.checks import MANIFEST
+from releases.exports import Lines, Scope
+from reports.statistics.agreement import agreement
+from reports.statistics.arrays import Read
+
+About = Mapping[str, Any]  # the manifest
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence with the paths of its numbers, and when it is true."""
+
+    text: str
+    holds: Callable[[About], Any] = lambda about: True
+
+
+def of_people(about: About) -> bool:
+    return not about["imported"]
+
+
+SECTIONS: dict[str, list[Sentence]] = {
+    "Protocol": [
+        Sentence(
+            "For each query, {protocol.depth} moments were ranked by the similarity of their captions to it, and judged"
+            " in batches of {protocol.batch_size}.",
+            of_people,
+        ),
+        Sentence(
+            "The second batch of a query was judged only where a lead expected more to find, as a rule where the mean"
+            " grade at the end of the first was at least {protocol.second_from}.",
+            lambda about: of_people(about) and about["protocol"]["batches"] > 1,
+        ),
+        Sentence(
+            "Two annotators graded each pair of a query and a moment from 0 to 4, without seeing its caption, rank or"
+            " the grade of anybody else.",
+            of_people,
+        ),
+        Sentence("The ratings were made elsewhere and imported.", lambda about: about["imported"]),
+        Sentence(
+            "Two grades that differ by at most {consensus.tolerance} settle a pair at their mean, halves up; otherwise"
+            " two other annotators grade it, the highest and the lowest grade are dropped, and the same test decides"
+            " (rule {consensus.rule})."
+        ),
+        Sentence(
+            "A clip had to move for {protocol.watch_first} seconds before it could be graded.",
+            lambda about: of_people(about) and about["protocol"]["watch_first"],
+        ),
+        Sentence(
+            "Annotators had to pass an exam, with {protocol.exam_rounds} attempts.",
+            lambda about: of_people(about) and about["protocol"]["exam"],
+        ),
+        Sentence(
+            "Hidden checks in the batches watched over the quality of the work.",
+            lambda about: of_people(about) and about["protocol"]["checks"],
+        ),
+        Sentence(
+            "{counts.annotators} annotators gave {counts.judgements} judgements that count, on {counts.judged_queries}"
+            " queries."
+        ),
+        Sentence(
+            "{counts.pairs.settled} pairs were settled, and {counts.pairs.discarded} were discarded because no"
+            " consensus was reached."
+        ),
+    ],
+    "Agreement": [
+        Sentence(
+            "Krippendorff’s ordinal alpha of all grades is {agreement.alpha} (95 % interval, drawn by batches:"
+            " {agreement.low} to {agreement.high})."
+        ),
+        Sentence(
+            "Krippendorff’s ordinal alpha of all grades is {agreement.alpha}; for an interval there are too few"
+            " batches.",
+            lambda about: about["agreement"]["low"] is None,
+        ),
+        Sentence(
+            "In round one, alpha is {agreement.round_one.alpha} (95 % interval {agreement.round_one.low} to"
+            " {agreement.round_one.high}) over {agreement.pairs} pairs of grades."
+        ),
+        Sentence(
+            "Two first grades were the same in {agreement.same_percent} % of these pairs, and differed by more than the"
+            " tolerance in {agreement.contested_percent} %."
+        ),
+    ],
+    "Cost": [
+        Sentence("The judgements took {cost.hours} hours of active work, {cost.seconds_each} seconds each."),
+        Sentence("An hour was paid with {cost.hourly_rate} {cost.currency}."),
+        Sentence("Rates of before were {cost.past_rates} {cost.currency}."),
+    ],
+    "Sampling": [
+        Sentence(
+            "Queries were judged in a random order. The {estimates.sample} queries up to the frontier, to which all are"
+            " finished, are a random sample without replacement of all {estimates.queries}.",
+            lambda about: about["estimates"]["random"] and about["estimates"]["sample"] < about["estimates"]["queries"],
+        ),
+        Sentence(
+            "All {estimates.queries} queries are finished.",
+            lambda about: about["estimates"]["sample"] == about["estimates"]["queries"],
+        ),
+        Sentence(
+            "The {estimates.sample} queries up to the frontier are no random sample of all {estimates.queries}:"
+            " {estimates.why_not}.",
+            lambda about: not about["estimates"]["random"],
+        ),
+        Sentence("Queries were drawn from {selection.captions} captions with the rule {selection.rule}."),
+    ],
+    "Limits": [
+        Sentence(
+            "Moments that no ranking by captions and no pooled run found were not judged, and count as not relevant."
+        ),
+        Sentence(
+            "Queries that were not finished, and are left out: {unfinished.queries}.",
+            lambda about: about["unfinished"]["queries"] and not about["unfinished"]["held"],
+        ),
+        Sentence(
+            "Queries that were not finished, and are held as they were: {unfinished.queries}.",
+            lambda about: about["unfinished"]["queries"] and about["unfinished"]["held"],
+        ),
+        Sentence(
+            "What annotators saw, and when and how long they worked, is not known.", lambda about: about["imported"]
+        ),
+        Sentence(
+            "Pairs in which one worker counts twice: {counts.one_worker_twice}.",
+            lambda about: about["counts"]["one_worker_twice"],
+        ),
+        Sentence(
+            "Pairs that a lead alone graded, and that are in no qrels: {counts.pairs.adjudicated}.",
+            lambda about: about["counts"]["pairs"]["adjudicated"],
+        ),
+        Sentence("Annotators are numbers; who they are was not recorded."),
+    ],
+}
+
+
+def protocol(campaign: Campaign) -> dict[str, Any] | None:
+    """Return what the manifest says of how annotators worked, or None of imported ratings, where nobody knows it."""
+    if campaign.imported:
+        return None
+    names = ["batch_size", "batches", "depth", "second_from", "padding", "sound", "play_once", "watch_first"]
+    names += ["exam", "exam_rounds"]
+    return {name: getattr(campaign, name) for name in names} | {"checks": bool(campaign.hidden_places)}
+
+
+def agreement_of(campaign: Campaign, pool: Read) -> dict[str, Any]:
+    """Return the agreement that the manifest has: ordinal alpha with 95 % intervals; None where it is undefined."""
+    found = agreement(pool, campaign.tolerance, campaign.rounds_known)
+
+    def alpha(name: str) -> dict[str, float | None]:
+        low, high = found["alpha_interval"][name] or (None, None)
+        return {"alpha": _rounded(found["alpha"][name]), "low": _rounded(low), "high": _rounded(high)}
+
+    return alpha("all") | {
+        "round_one": alpha("round_one"),
+        "pairs": found["pairs"],
+        "same_percent": _percent(found["same"]),
+        "contested_percent": _percent(found["contested"]),
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else round(100 * share, 1)
+
+
+def cost(scope: Scope) -> dict[str, Any]:
+    """Return the hours of the release's judgements, also of those that do not count, and the hourly rates."""
+    campaign = scope.campaign
+    rows = Judgement.objects.filter(candidate__in=scope.candidates).order_by()
+    spent = rows.aggregate(sum=Sum(Floor(F("revisions__seconds") * 1000)))["sum"]
+    known = {"hours": None, "seconds_each": None}
+    if spent and not campaign.imported:
+        known = {"hours": round(spent / 3_600_000, 1), "seconds_each": round(spent / 1000 / rows.count(), 1)}
+    past = campaign.past_rates.order_by("last").values_list("hourly", flat=True)
+    rate = None if campaign.hourly_rate is None else str(campaign.hourly_rate)
+    return known | {
+        "hourly_rate": rate,
+        "past_rates": [str(each) for each in past],
+        "currency": campaign.currency or None,
+    }
+
+
+def sections(about: About) -> Iterator[tuple[str, list[tuple[str, list[str]]]]]:
+    """Yield each heading with its sentences, and the paths of the numbers in each sentence."""
+    for heading, sentences in SECTIONS.items():
+        filled = [each for sentence in sentences if (each := _filled(sentence, about))]
+        if filled:
+            yield heading, filled
+
+
+def _filled(sentence: Sentence, about: About) -> tuple[str, list[str]] | None:
+    try:
+        if not sentence.holds(about):
+            return None
+    except (LookupError, TypeError):  # a release of an earlier version
+        return None
+    text, paths = "", []
+    for plain, path, _, _ in Formatter().parse(sentence.text):
+        text += plain
+        if path is None:
+            continue
+        if (value := at(about, path)) in (None, [], ""):
+            return None
+        text += written(value)
+        paths.append(path)
+    return text, paths
+
+
+def at(about: About, path: str) -> Any:
+    """Return what stands at a path in the manifest, such as `counts.pairs.settled`; None if nothing does.
+
+    Of the unfinished queries it is their number.
+    """
+    found: Any = about
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return len(found) if path == "unfinished.queries" else found
+
+
+def written(value: Any) -> str:
+    if isinstance(value, list):
+        return "; ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def markdown(about: About) -> Lines:
+    """Yield the section as Markdown, with a footnote for the source of each sentence's numbers."""
+    notes: list[str] = []
+    yield f"# Methods: {about['campaign']}, release {about['version']}\n"
+    for heading, sentences in sections(about):
+        yield f"\n## {heading}\n\n"
+        for text, paths in sentences:
+            if paths:
+                notes.append(", ".join(f"`{path}`" for path in paths))
+            yield f"{text}{f'[^{len(notes)}]' if paths else ''}\n"
+    yield "\n"
+    yield from (f"[^{number}]: `{MANIFEST}`: {note}\n" for number, note in enumerate(notes, 1))
+
+
+def latex(about: About) -> Lines:
+    """Yield the section as LaTeX. The source of each sentence's numbers is a comment above it."""
+    for heading, sentences in sections(about):
+        yield f"\\paragraph{{{heading}.}}\n"
+        for text, paths in sentences:
+            yield f"% {MANIFEST}: {', '.join(paths)}\n" if paths else ""
+            yield f"{_escaped(text)}\n"
+
+
+def _escaped(text: str) -> str:
+    special = {each: f"\\{each}" for each in "&%$#_{}"}
+    special |= {"~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "\\": "\\textbackslash{}", "’": "'"}
+    return "".join(special.get(sign, sign) for sign in text)
+
+
+def responsible(about: About) -> dict[str, Any]:
+    """Return the fields of responsible AI that Croissant has, as far as the release knows them."""
+    texts = {heading: " ".join(text for text, _ in sentences) for heading, sentences in sections(about)}
+    imported = about["imported"]
+    ranked = f"the model {about['encoder']}" if about["encoder"] else "a similarity of unknown origin"
+    return {
+        "dataCollection": texts.get("Sampling"),
+        "dataCollectionType": "Manual Human Curator",
+        "dataAnnotationProtocol": texts.get("Protocol"),
+        "dataAnnotationPlatform": None if imported else "Reeljudge",
+        "dataAnnotationAnalysis": texts.get("Agreement"),
+        "annotationsPerItem": "2; 4 where the first two differ by more than the tolerance",
+        "annotatorDemographics": f"{about['counts']['annotators']:,} annotators, of whom only numbers are recorded."
+        + (f" {texts['Cost']}" if "Cost" in texts else ""),
+        "machineAnnotationTools": f"No grade is a machine's. The moments were ranked by {ranked}.",
+        "dataLimitations": texts.get("Limits"),
+        "dataBiases": "Moments come from rankings by captions, so that relevant moments with unlike captions are rare.",
+        "dataUseCases": "Comparing systems for video moment retrieval with graded relevance.",
+        "personalSensitiveInformation": "None: annotators are numbers, and the films are not part of the release.",
+        "dataReleaseMaintenancePlan": "A release never changes. Corrections come as a release with a higher number.",
+    }

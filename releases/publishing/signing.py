@@ -1,0 +1,126 @@
+"""Detached signatures of releases, as minisign writes and checks them, with the key that the setting names.
+
+The file is Ed25519 over the BLAKE2b checksum of the zip: https://jedisct1.github.io/minisign/#signature-format. Anybody
+checks it with `minisign -Vm release.zip -P KEY`, or with `verify_release --key KEY`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.conf import settings
+
+from base.errors import ReeljudgeError
+
+SUFFIX = ".minisig"
+PLAIN, HASHED = b"Ed", b"ED"  # kinds of keys, and of signatures over a checksum
+NO_PASSWORD = b"\0\0"
+CHECKSUM = b"B2"
+UNTRUSTED, TRUSTED = "untrusted comment: ", "trusted comment: "
+LONGEST = 4096  # bytes of a key or a signature
+AT_ONCE = 1 << 20
+SECRET_KEY, PUBLIC_KEY, SIGNATURE = 158, 42, 74  # bytes, once decoded
+EXPECTED = "expected a secret key that minisign -G -W makes, without a password"
+
+
+def key_is_set() -> bool:
+    return bool(settings.RELEASE_KEY)
+
+
+def signature_of(file: Path, name: str) -> str:
+    """Return the signature of a file, which others know by that name, by the configured key.
+
+    Raise ReeljudgeError if that is no key.
+    """
+    number, key = _secret_key(Path(settings.RELEASE_KEY))
+    signature, comment = key.sign(_digest(file)), f"file:{name}\thashed"
+    whole = key.sign(signature + comment.encode())
+    first = _encoded(HASHED + number + signature)
+    return f"{UNTRUSTED}signature of a Reeljudge release\n{first}\n{TRUSTED}{comment}\n{_encoded(whole)}\n"
+
+
+def public_key() -> str:
+    """Return the public key that belongs to the configured one, as `minisign -P` takes it."""
+    number, key = _secret_key(Path(settings.RELEASE_KEY))
+    return _encoded(PLAIN + number + key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
+
+
+def flaw_of(file: Path, signature: Path, key: str) -> str:
+    """Return what is wrong with a signature; empty if it is the key's, and the file's.
+
+    Raise ReeljudgeError if the signature or the key cannot be read.
+    """
+    number, verifier = _public_key(key)
+    try:
+        lines = signature.read_text(encoding="utf-8")[:LONGEST].splitlines()
+        first, whole = _decoded(lines[1], SIGNATURE), _decoded(lines[3], 64)
+        comment = lines[2].removeprefix(TRUSTED)
+    except (OSError, ValueError, IndexError) as fault:
+        raise ReeljudgeError(f"{signature}: cannot be read ({fault}); expected a signature of minisign") from fault
+    if first[:2] != HASHED:
+        raise ReeljudgeError(f"{signature}: is not over a checksum; expected a signature of minisign 0.10 or newer")
+    if first[2:10] != number:
+        return f"the signature is by the key {_name(first[2:10])}, not by {_name(number)}"
+    try:
+        verifier.verify(first[10:], _digest(file))
+    except InvalidSignature:
+        return "the signature is not that of this file"
+    try:
+        verifier.verify(whole, first[10:] + comment.encode())
+    except InvalidSignature:
+        return "the trusted comment of the signature was changed"
+    return ""
+
+
+def _secret_key(file: Path) -> tuple[bytes, Ed25519PrivateKey]:
+    try:
+        raw = _decoded(file.read_text(encoding="utf-8")[:LONGEST].splitlines()[1], SECRET_KEY)
+    except (OSError, ValueError, IndexError) as fault:
+        raise ReeljudgeError(f"RELEASE_KEY: {file}: cannot be read ({fault}); {EXPECTED}") from fault
+    kind, password, checksum = raw[:2], raw[2:4], raw[4:6]
+    number, seed, public, stored = raw[54:62], raw[62:94], raw[94:126], raw[126:]
+    right = hashlib.blake2b(PLAIN + number + seed + public, digest_size=32).digest()
+    if (kind, password, checksum) != (PLAIN, NO_PASSWORD, CHECKSUM) or not hmac.compare_digest(right, stored):
+        raise ReeljudgeError(f"RELEASE_KEY: {file}: is no such key; {EXPECTED}")
+    return number, Ed25519PrivateKey.from_private_bytes(seed)
+
+
+def _public_key(key: str) -> tuple[bytes, Ed25519PublicKey]:
+    try:
+        raw = _decoded(key, PUBLIC_KEY)
+    except ValueError as fault:
+        raise ReeljudgeError(f"key: {key[:60]!r} ({fault}); expected a public key of minisign") from fault
+    return raw[2:10], Ed25519PublicKey.from_public_bytes(raw[10:])
+
+
+def _digest(file: Path) -> bytes:
+    digest = hashlib.blake2b()
+    with file.open("rb") as content:
+        while piece := content.read(AT_ONCE):
+            digest.update(piece)
+    return digest.digest()
+
+
+def _decoded(text: str, size: int) -> bytes:
+    try:
+        found = base64.b64decode(text.strip(), validate=True)
+    except binascii.Error as fault:
+        raise ValueError("is not base64") from fault
+    if len(found) != size:
+        raise ValueError(f"has {len(found)} bytes, not {size}")
+    return found
+
+
+def _encoded(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def _name(number: bytes) -> str:
+    return number[::-1].hex().upper()
