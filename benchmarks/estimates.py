@@ -55,7 +55,7 @@ def speed_line() -> str:
     qrels, measures = qrels_from_dict(full), default_measures()
     estimator = Estimator(measures, part, pool)
     plain = best_of(3, lambda: scores_of(measures, qrels, runs))
-    estimated = best_of(3, lambda: estimator.estimates(*runs))
+    estimated = best_of(3, lambda: estimator.estimates(runs))
     return (
         f"estimates of {RUNS} runs × {len(measures)} measures, {QUERIES:,} queries × {CANDIDATES} candidates, "
         f"{SHARE:.0%} judged: {estimated:.2f} s, {estimated / plain:.2f} × plain scoring ({plain:.2f} s)"

@@ -42,7 +42,7 @@ def against_the_loop(queries: int, videos: int) -> list[str]:
     judged, answered = world(queries, videos, seed=1)
     qrels, run = qrels_from_dict(judged), run_from_dict(answered)
     ready = evaluator(default_measures(), qrels, "released")
-    fast = best_of(5, lambda: ready.scores(run))
+    fast = best_of(5, lambda: ready.calc(run))
     started = time.perf_counter()
     slow = published_loop(judged, answered)
     seconds = time.perf_counter() - started
@@ -59,10 +59,10 @@ def full_size(queries: int, videos: int) -> list[str]:
     """The test queries of TVR-Ranking: the whole scoring, beside sorting and IoU alone."""
     judged, answered = world(queries, videos, seed=2)
     qrels, run = qrels_from_dict(judged), run_from_dict(answered)
-    whole = best_of(3, lambda: evaluator(default_measures(), qrels).scores(run))
+    whole = best_of(3, lambda: evaluator(default_measures(), qrels).calc(run))
     ready = evaluator(default_measures(), qrels)
-    ready.scores(run)
-    again = best_of(3, lambda: ready.scores(run))
+    ready.calc(run)
+    again = best_of(3, lambda: ready.calc(run))
     floor = best_of(3, lambda: sorting_and_iou(qrels, run, queries))
     return [
         title(queries, videos),

@@ -17,12 +17,14 @@ if TYPE_CHECKING:  # isort: off
         calibration as calibration,
         kappa as kappa,
     )
-    from .analysis.compare import Comparison as Comparison, compare as compare
+    from .analysis.compare import compare as compare, compare_scores as compare_scores
+    from .analysis.comparison import Comparison as Comparison
     from .analysis.estimates import (
         Estimator as Estimator,
         estimate as estimate,
         estimate_difference as estimate_difference,
     )
+    from .analysis.fusion import fuse as fuse
     from .analysis.groups import grouped as grouped
     from .analysis.nms import temporal_nms as temporal_nms
     from .analysis.planning import (
@@ -52,6 +54,27 @@ if TYPE_CHECKING:  # isort: off
         convention_named as convention_named,
     )
     from .measures.definitions import (
+        nDCG_IoU as nDCG_IoU,
+        Recall_IoU as Recall_IoU,
+        AxIoU as AxIoU,
+        NCxIoU as NCxIoU,
+        Success_IoU as Success_IoU,
+        Success_Video as Success_Video,
+        AP_IoU as AP_IoU,
+        DCG_IoU as DCG_IoU,
+        MedianRank as MedianRank,
+        StdRank as StdRank,
+        Judged as Judged,
+        mAP_IoU as mAP_IoU,
+        Rank as Rank,
+        mIoU as mIoU,
+        nDCG as nDCG,
+        P as P,
+        R as R,
+        RR as RR,
+        AP as AP,
+        HIT as HIT,
+        mAP_Saliency as mAP_Saliency,
         default_measures as default_measures,
         parse_measure as parse_measure,
         parse_measures as parse_measures,
@@ -71,10 +94,16 @@ if TYPE_CHECKING:  # isort: off
 
 __version__ = "0.2.0"
 
+_MEASURES = (
+    *("nDCG_IoU", "Recall_IoU", "AxIoU", "NCxIoU", "Success_IoU", "Success_Video", "AP_IoU", "DCG_IoU", "MedianRank"),
+    *("StdRank", "Judged", "mAP_IoU", "Rank", "mIoU", "nDCG", "P", "R", "RR", "AP", "HIT", "mAP_Saliency"),
+)
 _NAMES = {
     ".analysis.agreement": ("Calibration", "alpha", "calibration", "kappa"),
-    ".analysis.compare": ("Comparison", "compare"),
+    ".analysis.compare": ("compare", "compare_scores"),
+    ".analysis.comparison": ("Comparison",),
     ".analysis.estimates": ("Estimator", "estimate", "estimate_difference"),
+    ".analysis.fusion": ("fuse",),
     ".analysis.groups": ("grouped",),
     ".analysis.nms": ("temporal_nms",),
     ".analysis.planning": ("Spread", "queries_alone", "queries_to_judge"),
@@ -94,7 +123,7 @@ _NAMES = {
     ".formats.runs": ("as_run", "read_run"),
     ".formats.tables": ("Qrels", "Run"),
     ".measures.conventions": ("CONVENTIONS", "Convention", "Options", "convention_named"),
-    ".measures.definitions": ("default_measures", "parse_measure", "parse_measures"),
+    ".measures.definitions": (*_MEASURES, "default_measures", "parse_measure", "parse_measures"),
     ".measures.evaluate": ("Evaluator", "calc", "calc_aggregate", "evaluator", "iter_calc", "scores_of"),
     ".measures.explain": ("Explained", "explain"),
     ".measures.matching": ("temporal_iou",),

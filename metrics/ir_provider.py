@@ -1,28 +1,30 @@
 # mypy: disable-error-code="no-untyped-call"
 """The measures as measures of ir_measures: importing this module registers them.
 
-    import ir_measures, metrics.ir_provider
-    names = ("nDCG_IoU(iou=0.7)@20", "nDCG_IoU(iou=0.7,convention=released)@20", "nDCG@10")
-    ir_measures.calc_aggregate(map(ir_measures.parse_measure, names), qrels, run)
+    import ir_measures
+    from metrics import MedianRank, nDCG_IoU
+    from metrics.ir_provider import measure_of
+    wanted = [measure_of(nDCG_IoU(iou=0.7) @ 20, "released"), measure_of(MedianRank(iou=[0.5, 0.7]), "stal")]
+    ir_measures.calc_aggregate([*wanted, ir_measures.nDCG @ 10], qrels, run)
 
-ir_measures' own parser reads words and sums only in quotes; once this module is imported it also reads them bare,
-as above. Qrels and runs are ir_measures' own, with moment ids ``video@startms-endms`` for documents. Each measure has a
-parameter more, the convention. ir_measures keeps its own measure where a name is taken (nDCG, P, R, RR, AP,
-Judged); highlight measures need saliency, which its formats lack.
+ir_measures' own parser reads them, too, with words and sums in quotes: ``nDCG_IoU(iou=0.7,convention='released')@20``.
+Qrels and runs are ir_measures' own, with moment ids ``video@startms-endms`` for documents. Each measure has a parameter
+more, the convention. ir_measures keeps its own measure where a name is taken (nDCG, P, R, RR, AP, Judged); highlight
+measures need saliency, which its formats lack.
 """
 
-import ast
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import ir_measures
 import numpy as np
-from ir_measures import providers, util
+from ir_measures import providers
 from ir_measures.measures.base import Agg, Measure, ParamInfo, register, registry
 from ir_measures.util import Metric, QrelsConverter, RunConverter
 
 from .formats.arrays import Floats
 from .formats.dicts import IdQrels, IdRun
+from .formats.errors import MeasureError
 from .measures.conventions import CONVENTIONS, Convention, convention_named
 from .measures.definitions import DEFINITIONS, parse_measure
 from .measures.evaluate import Evaluator
@@ -30,8 +32,6 @@ from .measures.ground import Ground
 from .measures.measure import Definition
 from .measures.measure import Measure as OurMeasure
 from .measures.results import aggregate, reported
-
-_THEIR_VALUE_OF = util._ast_to_value
 
 
 class MomentMeasure(Measure):
@@ -41,6 +41,38 @@ class MomentMeasure(Measure):
 
     def aggregator(self) -> Agg:
         return Aggregator(ours(self), convention_of(self))
+
+
+def measure_of(measure: str | OurMeasure, convention: str = "paper") -> Measure:
+    """A measure of ours as one of ir_measures.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        One that ir_measures has no other of the same name for.
+    convention : str, default "paper"
+        One of `CONVENTIONS`.
+
+    Raises
+    ------
+    MeasureError
+        For a measure or a convention that does not exist, or that ir_measures cannot compute by this library.
+    """
+    wanted, name = parse_measure(measure), convention_named(convention).name
+    kind = registry.get(wanted.name)
+    if not (isinstance(kind, type) and issubclass(kind, MomentMeasure)):
+        raise MeasureError(f"measure {wanted}: ir_measures has its own of this name, or lacks what it looks at")
+    params: dict[str, Any] = {key: _number(value) for key, value in wanted.params}
+    params |= {"convention": name} if name != "paper" else {}
+    return kind(**params, **({"cutoff": wanted.cutoff} if wanted.cutoff else {}))
+
+
+def _number(value: str) -> Any:
+    """A number from its text; other texts as they are."""
+    try:
+        return int(value) if value.isdecimal() else float(value)
+    except ValueError:
+        return value
 
 
 def ours(measure: Measure) -> OurMeasure:
@@ -96,7 +128,7 @@ class MomentEvaluator(providers.Evaluator):
         """Values of every query; NaN for one that does not count, which our aggregators pass over."""
         source = answered(run)
         for theirs, ready in self.ready:
-            scores = ready.scores(source)[0]
+            scores = ready.calc(source)
             per_query = reported(scores.measures[0], scores.values[0], scores.convention).tolist()
             for query, value, row in zip(scores.queries, per_query, scores.values[0], strict=True):
                 yield Metric(query_id=query, measure=theirs, value=Value.of(value, row))
@@ -128,16 +160,7 @@ def answered(run: Any) -> IdRun:
     found: dict[str, dict[str, float]] = {}
     for scored in RunConverter(run).as_namedtuple_iter():
         found.setdefault(str(scored.query_id), {})[scored.doc_id] = float(scored.score)
-    return IdRun(found)
-
-
-def _value_of(node: ast.expr) -> Any:
-    """A parameter's value as ir_measures reads it, or a bare word or sum as its text."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return ast.unparse(node).replace(" ", "")
-    return _THEIR_VALUE_OF(node)
+    return IdRun(found, lenient=True)
 
 
 def _register_all() -> None:
@@ -152,7 +175,6 @@ def _register_all() -> None:
         body["__name__"] = definition.name
         register(type(definition.name, (MomentMeasure,), body))
     ir_measures.DefaultPipeline.providers.append(MomentProvider())
-    util._ast_to_value = _value_of
 
 
 _register_all()

@@ -32,6 +32,7 @@ nitpicky = True
 nitpick_ignore_regex = [("py:class", r"numpy\..*|reeljudge\.measures\.measure\.Definition")]
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_param = False  # types are words, not names of classes
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 

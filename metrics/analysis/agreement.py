@@ -9,7 +9,8 @@ import numpy as np
 from ..formats import HIGHEST_GRADE
 from ..formats.arrays import Floats, Ints
 from ..formats.csv_tables import Ratings
-from .compare import Interval, draws
+from .compare import draws
+from .comparison import Interval
 
 Weights = Literal["plain", "linear", "quadratic"]
 Scale = Literal["nominal", "ordinal", "interval"]
@@ -22,23 +23,36 @@ def kappa(one: Floats, other: Floats, weights: Weights = "plain") -> float:
 
     Parameters
     ----------
-    one, other
-        Grades of the same candidates, shape (candidates,); NaN: not graded. Only candidates that both graded
-        count.
-    weights
-        `plain`: any difference counts the same; `linear`, `quadratic`: by its size or its square.
+    one, other : floats of shape (candidates,)
+        Grades of the same candidates; NaN: not graded. Only candidates that both graded count.
+    weights : {"plain", "linear", "quadratic"}, default "plain"
+        Any difference counts the same, or it counts by its size, or by its square.
 
     Returns
     -------
-    Float up to 1; NaN where no candidate is shared, or chance alone explains everything (both gave one grade
-    only).
+    float
+        Up to 1; NaN where no candidate is shared, or chance alone explains everything.
+
+    See Also
+    --------
+    alpha : Agreement of any number of annotators.
+
+    References
+    ----------
+    Cohen, 1960; with weights, 1968.
 
     Examples
     --------
     Three of four agree; by chance half would: (0.75 − 0.5) / (1 − 0.5).
 
+    >>> import numpy as np
     >>> kappa(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 1.0, 1.0, 1.0]))
     0.5
+
+    Two who give one grade only agree by chance:
+
+    >>> kappa(np.array([2.0, 2.0]), np.array([2.0, 2.0]))
+    nan
     """
     both = ~(np.isnan(one) | np.isnan(other))
     values, codes = np.unique(np.concatenate([one[both], other[both]]), return_inverse=True)
@@ -71,20 +85,32 @@ def alpha(ratings: Ratings, scale: Scale = "ordinal") -> float:
 
     Parameters
     ----------
-    ratings
+    ratings : Ratings
         Candidates with a single rating do not count.
-    scale
-        How far two grades are apart: `nominal`, `ordinal` or `interval`.
+    scale : {"nominal", "ordinal", "interval"}, default "ordinal"
+        How far two grades are apart.
 
     Returns
     -------
-    Float up to 1; NaN where no candidate has two ratings or all ratings are the same.
+    float
+        Up to 1; NaN where no candidate has two ratings or all ratings are the same.
+
+    See Also
+    --------
+    kappa : Agreement of two annotators.
+    read_ratings : Reads ratings from a file.
+
+    References
+    ----------
+    Krippendorff, Computing Krippendorff's alpha-reliability, 2011.
 
     Examples
     --------
     Two candidates, two annotators, one agreement on 0 and one disagreement 0–1: observed disagreement 1/2,
     expected 1/2.
 
+    >>> import numpy as np
+    >>> from reeljudge import Ratings
     >>> toy = Ratings(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([0, 0, 0, 1]))
     >>> alpha(toy, "nominal")
     0.0
@@ -275,16 +301,27 @@ def calibration(predicted: Floats, grades: Floats, query: Ints, *, seed: int = 0
 
     Parameters
     ----------
-    predicted, grades
-        Of each candidate, from 0 to 4: floats of shape (candidates,). Predicted ones need not be whole, and are rounded
-        half up for the table and for kappa.
-    query
+    predicted, grades : floats of shape (candidates,)
+        Of each candidate, from 0 to 4. Predicted ones need not be whole, and are rounded half up for the table and for
+        kappa.
+    query : int64 of shape (candidates,)
         The number of each candidate's query.
-    seed, resamples
+    seed : int, default 0
         Of the percentile bootstrap, whose intervals hold 95 %.
+    resamples : int, default 1000
+        Number of its resamples.
+
+    Returns
+    -------
+    Calibration
+
+    See Also
+    --------
+    read_predicted : Reads predicted grades from a file.
 
     Examples
     --------
+    >>> import numpy as np
     >>> found = calibration(np.array([0.0, 1.5, 4.0]), np.array([0.0, 1.0, 4.0]), np.array([0, 0, 1]))
     >>> found.table.sum(), found.table[2, 1], round(found.severity.mean, 3)
     (np.int64(3), np.int64(1), 0.167)

@@ -85,6 +85,6 @@ def _score(measure: Measure, ious: Floats, convention: str | Convention) -> Floa
     spans = {str(i): [("v", 0.0, iou, -float(n)) for n, iou in enumerate(row)] for i, row in enumerate(ious.tolist())}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeasureWarning)  # two ranks may have the same IoU
-        run = run_from_dict(spans)
+        run = run_from_dict(spans, lenient=True)
     values = calc([measure], qrels_from_dict(judged), run, convention).table()[:, 0]
     return values if measure.definition.aggregate == "mean" else -values

@@ -1,9 +1,9 @@
 """Comparing runs: paired tests on the same queries, corrected for their number, and bootstrap intervals."""
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,89 +11,86 @@ from numpy.typing import NDArray
 from ..formats import check_name
 from ..formats.arrays import Floats
 from ..formats.errors import MeasureError
-from ..measures.measure import Measure
-from ..measures.results import Scores, check_scores
+from ..measures.conventions import Convention, Order
+from ..measures.definitions import Measures
+from ..measures.evaluate import scores_of
+from ..measures.results import Scores, listed
+from .comparison import Comparison, Difference, Interval
 
 BLOCK = 1_000_000  # random numbers at a time
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A mean with its bootstrap interval."""
-
-    mean: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A run beside another on one measure, over the queries that count for both.
-
-    Attributes
-    ----------
-    difference, low, high
-        Mean of run less other, and its bootstrap interval; NaN where no query counts for both.
-    effect
-        Cohen's d for paired samples: the mean difference over the sample standard deviation of the
-        differences. NaN for fewer than two queries; 0 where all differences are 0, and infinite where they
-        are all the same otherwise.
-    p, corrected
-        p values before and after Holm's correction.
-    """
-
-    measure: Measure
-    run: str
-    other: str
-    difference: float
-    low: float
-    high: float
-    effect: float
-    p: float
-    corrected: float
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Several runs on several measures.
-
-    Attributes
-    ----------
-    convention, test, level, baseline
-        As the comparison was asked for.
-    intervals
-        Mean and interval of each run on each measure.
-    differences
-        Each run beside the baseline or, without a baseline, beside each run after it.
-    """
-
-    convention: str
-    test: str
-    level: float
-    baseline: str | None
-    runs: tuple[str, ...]
-    measures: tuple[Measure, ...]
-    intervals: dict[tuple[str, Measure], Interval]
-    differences: tuple[Difference, ...]
-
-    def superscript(self, run: str, measure: Measure) -> str:
-        """Letters of the runs that this run is significantly better than."""
-        beaten = [
-            d.other if d.run == run else d.run
-            for d in self.differences
-            if d.measure == measure and run in (d.run, d.other) and self._wins(d, run)
-        ]
-        return "".join(letter(self.runs.index(other)) for other in sorted(beaten, key=self.runs.index))
-
-    def _wins(self, difference: Difference, run: str) -> bool:
-        ahead = difference.difference if difference.run == run else -difference.difference
-        better = ahead > 0 if difference.measure.definition.aggregate == "mean" else ahead < 0
-        return difference.corrected < self.level and better
 
 
 def compare(
-    scores: Sequence[Scores],
+    measures: Measures,
+    qrels: Any,
+    runs: Any,
+    convention: str | Convention = "paper",
+    order: Order | None = None,
+    *,
+    baseline: str | None = None,
+    test: str = "t",
+    level: float = 0.05,
+    seed: int = 0,
+    resamples: int = 10_000,
+) -> Comparison:
+    """Compare runs: paired tests on the same queries, corrected for their number, and bootstrap intervals.
+
+    Parameters
+    ----------
+    measures, qrels, convention, order
+        See `calc`.
+    runs : dict, or list of runs
+        At least two: see `scores_of`.
+    baseline : str, default None
+        Name of the run that the others are compared with; None compares every pair.
+    test : {"t", "wilcoxon", "randomisation"}, default "t"
+        Paired t-test, signed ranks, or random signs; two-sided, on the queries that count for both runs.
+    level : float, default 0.05
+        Level of significance, between 0 and 1; the intervals cover 1 − level.
+    seed : int, default 0
+        Seed of the bootstrap and of the randomisation.
+    resamples : int, default 10000
+        Number of their resamples.
+
+    Returns
+    -------
+    Comparison
+        Its p values are corrected by Holm's method within each measure.
+
+    Raises
+    ------
+    MeasureError
+        See `calc`; also for fewer than two runs, two runs of one name, and an unknown baseline or test.
+
+    See Also
+    --------
+    compare_scores : The same for scores that were computed before.
+    estimate_difference : Compares runs of which part of the queries is judged.
+
+    References
+    ----------
+    Smucker, Allan and Carterette, 2007 (the tests); Holm, 1979 (the correction).
+
+    Examples
+    --------
+    >>> qrels = {str(n): [("a", 0, 10, 4)] for n in range(6)}
+    >>> short = {str(n): [("a", 0, 4 + n / 5, 1.0)] for n in range(6)}
+    >>> long = {str(n): [("a", 0, 9 - n / 5, 1.0)] for n in range(6)}
+    >>> found = compare("AxIoU@1", qrels, {"short": short, "long": long})
+    >>> round(found.differences[0].difference, 4), found.superscript("long", "AxIoU@1")
+    (-0.4, 'a')
+
+    Runs that tie on each query do not differ:
+
+    >>> compare("AxIoU@1", qrels, {"one": long, "same": long}).differences[0].p
+    1.0
+    """
+    scores = scores_of(measures, qrels, runs, convention, order)
+    return compare_scores(scores, baseline, test, level, seed, resamples)
+
+
+def compare_scores(
+    scores: Mapping[str, Scores] | Sequence[Scores],
     baseline: str | None = None,
     test: str = "t",
     level: float = 0.05,
@@ -104,45 +101,50 @@ def compare(
 
     Parameters
     ----------
-    scores
-        Of at least two runs, from one evaluator.
-    baseline
-        Name of the run that the others are compared with; None compares every pair.
-    test
-        `t` (paired t-test), `wilcoxon` (signed ranks), or `randomisation` (random signs); two-sided, on the
-        queries that count for both runs.
-    level
-        Level of significance; the intervals cover 1 − level.
-    seed, resamples
-        Seed and number of resamples of the bootstrap and of the randomisation.
+    scores : dict or list of Scores
+        Of at least two runs, as `scores_of` returns them.
+    baseline, test, level, seed, resamples
+        See `compare`.
 
     Returns
     -------
-    Comparison; p values are corrected by Holm's method within each measure.
+    Comparison
 
     Raises
     ------
     MeasureError
-        For fewer than two runs, two runs of one name, or an unknown baseline or test.
+        For fewer than two runs, two runs of one name, and an unknown baseline or test.
+
+    See Also
+    --------
+    compare : Scores the runs, too.
+    grouped : Takes runs under several seeds together.
+
+    Examples
+    --------
+    >>> from reeljudge import scores_of
+    >>> runs = {"short": {"1": [("a", 0, 5, 1.0)]}, "long": {"1": [("a", 0, 10, 1.0)]}}
+    >>> compare_scores(scores_of("AxIoU@1", {"1": [("a", 0, 10, 4)]}, runs)).differences[0].difference
+    -0.5
     """
-    check_scores(scores)
-    names = names_of([score.run for score in scores], baseline)
-    tables = dict(zip(names, (score.table() for score in scores), strict=True))
+    found = listed(scores)
+    names = names_of([each.run for each in found], baseline)
+    tables = dict(zip(names, (each.table() for each in found), strict=True))
     pairs = [(n, baseline) for n in names if n != baseline] if baseline else list(combinations(names, 2))
-    measures, coverage = scores[0].measures, 1 - level
+    measures, coverage = found[0].measures, 1 - level
     intervals, differences = {}, []
     for i, measure in enumerate(measures):
         for name in names:
             intervals[name, measure] = bootstrap(tables[name][:, i], coverage, seed, resamples)
-        found = [tables[a][:, i] - tables[b][:, i] for a, b in pairs]
-        p = np.array([p_value(difference, test, seed, resamples) for difference in found])
-        numbers = zip(pairs, found, p.tolist(), holm(p).tolist(), strict=True)
+        between = [tables[a][:, i] - tables[b][:, i] for a, b in pairs]
+        p = np.array([p_value(difference, test, seed, resamples) for difference in between])
+        numbers = zip(pairs, between, p.tolist(), holm(p).tolist(), strict=True)
         for (a, b), difference, single, corrected in numbers:
             spread = bootstrap(difference, coverage, seed, resamples)
             effect = effect_size(difference)
             of_mean = (spread.mean, spread.low, spread.high)
             differences.append(Difference(measure, a, b, *of_mean, effect, single, corrected))
-    convention = scores[0].convention.name
+    convention = found[0].convention.name
     return Comparison(convention, test, level, baseline, tuple(names), measures, intervals, tuple(differences))
 
 
@@ -155,12 +157,6 @@ def names_of(names: list[str], baseline: str | None) -> list[str]:
     if baseline is not None and baseline not in names:
         raise MeasureError(f"baseline {baseline!r} is not among the runs {', '.join(names)}")
     return names
-
-
-def letter(number: int) -> str:
-    """a, b, … z, aa, ab, …"""
-    prefix = letter(number // len(LETTERS) - 1) if number >= len(LETTERS) else ""
-    return prefix + LETTERS[number % len(LETTERS)]
 
 
 def holm(p: Floats) -> Floats:

@@ -7,6 +7,7 @@ assumed.
 """
 
 import warnings
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -18,13 +19,15 @@ from ..formats.dicts import IdRun
 from ..formats.errors import MeasureError, MeasureWarning
 from ..formats.pool import Pool, as_pool
 from ..formats.qrels import qrels_source
-from ..formats.runs import run_source
+from ..formats.runs import run_source, run_sources
 from ..formats.tables import Run
-from ..measures.conventions import Convention, convention_named
+from ..measures.conventions import Convention, Order, convention_named
 from ..measures.definitions import Measures, parse_measure, parse_measures
 from ..measures.evaluate import Evaluator
 from ..measures.measure import Measure
-from .compare import Comparison, Difference, Interval, effect_size, holm, names_of
+from ..measures.results import ByMeasure
+from .compare import effect_size, holm, names_of
+from .comparison import Comparison, Difference, Interval
 from .planning import Spread, queries_to_decide, share_left, spread_of
 from .predictions import PredictedScores, Predictions, columns, view_of, within_range, without_grades
 from .sampling import FEWEST, Design, Estimate, Values
@@ -37,22 +40,30 @@ class Estimator:
 
     Parameters
     ----------
-    measures, qrels, convention
-        See `Evaluator`. Each measure must be a mean over queries.
-    pool
+    measures, qrels, convention, order
+        See `calc`. Each measure must be a mean over queries.
+    pool : Pool, path or dict
         The candidates of all ranked queries: see `as_pool`.
-    predictor
+    predictor : path or run, default None
         Predicted grades of candidates, made without knowing what was judged: a file as in `read_predicted`, or a run
-        whose scores they are. Where it has no candidate, and by default, the mean of judged candidates at the same
+        whose scores they are. Where it has no candidate, and for None, the mean of judged candidates at the same
         caption rank is the prediction.
-    future, confidence, anytime
-        See `Estimate`.
+    future : bool, default False
+        Whether the estimate is of all queries of their kind, and not of the ranked ones: see `Estimate`.
+    confidence : float, default 0.95
+        That the interval holds the score; between 0 and 1.
+    anytime : bool, default False
+        Whether the interval holds however often one looks while judging goes on.
 
     Raises
     ------
     MeasureError
         For a measure that is no mean over queries or looks at saliency, for a judged query that the pool lacks, for
         fewer than three judged queries, and for a sample that is not random.
+
+    See Also
+    --------
+    estimate : Estimates one score.
     """
 
     def __init__(
@@ -62,6 +73,7 @@ class Estimator:
         pool: Any,
         *,
         convention: str | Convention = "paper",
+        order: Order | None = None,
         predictor: Any = None,
         future: bool = False,
         confidence: float = 0.95,
@@ -70,7 +82,8 @@ class Estimator:
         if not 0 < confidence < 1:
             raise MeasureError(f"confidence is {confidence}; it must lie between 0 and 1, such as 0.95")
         self.measures = tuple(parse_measures(measures))
-        self.convention = convention_named(convention).but(unjudged="skip")  # most queries of a run are not judged
+        # Most queries of a run are not judged.
+        self.convention = convention_named(convention).but(unjudged="skip", order=order)
         for measure in self.measures:
             view_of(measure, self.convention)
         self.future, self.confidence, self.anytime = future, confidence, anytime
@@ -81,24 +94,38 @@ class Estimator:
         self.predictions = Predictions(self.pool, self.evaluator.ground.qrels, self.design.sample, predictor)
         self.predicted = PredictedScores(self.measures, self.predictions, self.convention)
 
-    def estimates(self, *runs: Any) -> list[dict[Measure, Estimate]]:
-        """Estimate the score of each run on each measure.
+    def estimate(self, run: Any) -> ByMeasure[Estimate]:
+        """Estimate the score of a run on each measure.
 
         Parameters
         ----------
-        runs
-            Files, dicts, data frames or Runs: see `as_run`. Each ranks moments for all queries of the pool.
+        run : Run, path, dict or data frame
+            See `as_run`. It ranks moments for all queries of the pool.
+
+        Returns
+        -------
+        dict
+            From each measure, or its text, to its `Estimate`.
 
         Raises
         ------
         MeasureError
             For a run that cannot be read, or holds none of the queries that nobody judged.
         """
-        return [{m: self._score(m, values) for m, values in each.items()} for each in self._values(*runs)]
+        return self.estimates_of([self._source(run)])[0]
 
-    def differences(self, run: Any, other: Any) -> dict[Measure, Estimate]:
-        """Estimate the score of a run less that of another on each measure. Parameters and errors: see `estimates`."""
-        return {measure: self._estimate(values) for measure, values in self._between(run, other).items()}
+    def estimates(self, runs: Any) -> dict[str, ByMeasure[Estimate]]:
+        """Estimate the scores of several runs: see `scores_of` for them, and `estimate` for the rest."""
+        sources = run_sources(runs, self.convention.lenient or None)
+        return dict(zip([source.name for source in sources], self.estimates_of(sources), strict=True))
+
+    def estimates_of(self, sources: Sequence[Run | IdRun]) -> list[ByMeasure[Estimate]]:
+        """As `estimates`, of runs that were read and need no names."""
+        return [ByMeasure((m, self._score(m, values)) for m, values in each.items()) for each in self._values(sources)]
+
+    def differences(self, run: Any, other: Any) -> ByMeasure[Estimate]:
+        """Estimate the score of a run less that of another on each measure. Parameters and errors: see `estimate`."""
+        return ByMeasure((measure, self._estimate(values)) for measure, values in self._between(run, other).items())
 
     def progress(self, run: Any, other: Any) -> dict[Measure, tuple[Estimate, int | None]]:
         """As `differences`, each with the number of queries after which it is decided: see `queries_to_decide`."""
@@ -115,18 +142,18 @@ class Estimator:
         """Return the share of a score's variance between judged queries that the predictions leave, from 0 to 1.
 
         That is 1 − ρ² of the scores and the predicted scores, corrected for the slope that is estimated; NaN if all
-        queries score the same. See `queries_alone` for what it is worth. Parameters and errors: see `estimates`.
+        queries score the same. See `queries_alone` for what it is worth. Parameters and errors: see `estimate`.
         """
-        (values,) = self._values(run)
+        (values,) = self._values([self._source(run)])
         return {measure: share_left(self.design, each) for measure, each in values.items()}
 
-    def compare(self, *runs: Any, baseline: str | None = None) -> Comparison:
+    def compare(self, runs: Any, baseline: str | None = None) -> Comparison:
         """Compare runs by estimated differences: as `compare` does with scores of queries that are judged in full.
 
-        The p values are those of the estimates' t statistics. Parameters and errors: see `estimates` and `compare`.
+        The p values are those of the estimates' t statistics. Parameters and errors: see `estimate` and `compare`.
         """
-        sources = [run_source(run, self.convention.lenient) for run in runs]
-        values = dict(zip(names_of([source.name for source in sources], baseline), self._values(*sources), strict=True))
+        sources = run_sources(runs, self.convention.lenient or None)
+        values = dict(zip(names_of([source.name for source in sources], baseline), self._values(sources), strict=True))
         pairs = [(n, baseline) for n in values if n != baseline] if baseline else list(combinations(values, 2))
         intervals, differences = {}, []
         for measure in self.measures:
@@ -152,14 +179,18 @@ class Estimator:
         return self.design.estimate(values, self.future, self.confidence, self.anytime)
 
     def _between(self, run: Any, other: Any) -> dict[Measure, Values]:
-        first, second = self._values(run, other)
+        first, second = self._values([self._source(run), self._source(other)])
         return {measure: first[measure].less(second[measure]) for measure in self.measures}
 
-    def _values(self, *runs: Any) -> list[dict[Measure, Values]]:
-        sources = [run_source(run, self.convention.lenient) for run in runs]
+    def _source(self, run: Any) -> Run | IdRun:
+        return run_source(run, self.convention.lenient or None)
+
+    def _values(self, sources: Sequence[Run | IdRun]) -> list[dict[Measure, Values]]:
         for source in sources:
             self._check(source)
-        found = zip(self.evaluator.scores(*sources), self.predicted.scores(*sources), strict=True)
+        sources = self.evaluator.ordered(sources)
+        judged = self.evaluator.scores_on(self.evaluator.scene(sources))
+        found = zip(judged, self.predicted.scores(*sources), strict=True)
         return [
             {
                 measure: self._made_ready(measure, values, predicted[measure])
@@ -202,6 +233,7 @@ def estimate(
     pool: Any,
     *,
     convention: str | Convention = "paper",
+    order: Order | None = None,
     predictor: Any = None,
     future: bool = False,
     confidence: float = 0.95,
@@ -211,10 +243,30 @@ def estimate(
 
     Parameters
     ----------
-    measure, run
-        One of each: see `Evaluator` and `Estimator.estimates`.
-    qrels, pool, convention, predictor, future, confidence, anytime
+    measure : Measure or str
+        A mean over queries.
+    run : Run, path, dict or data frame
+        See `as_run`. It ranks moments for all queries of the pool.
+    qrels, pool, convention, order, predictor, future, confidence, anytime
         See `Estimator`. With several measures or runs, an `Estimator` reads qrels and pool once.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    MeasureError
+        See `Estimator`; also for a run that holds none of the queries that nobody judged.
+
+    See Also
+    --------
+    Estimator : Estimates several scores.
+    calc : Scores a run on the judged queries alone.
+
+    References
+    ----------
+    Angelopoulos and others, Prediction-powered inference, 2023.
 
     Examples
     --------
@@ -232,12 +284,13 @@ def estimate(
         qrels,
         pool,
         convention=convention,
+        order=order,
         predictor=predictor,
         future=future,
         confidence=confidence,
         anytime=anytime,
     )
-    return estimator.estimates(run)[0][measure]
+    return estimator.estimate(run)[measure]
 
 
 def estimate_difference(
@@ -248,18 +301,51 @@ def estimate_difference(
     pool: Any,
     *,
     convention: str | Convention = "paper",
+    order: Order | None = None,
     predictor: Any = None,
     future: bool = False,
     confidence: float = 0.95,
     anytime: bool = False,
 ) -> Estimate:
-    """Estimate the score of a run less that of another over all ranked queries. Parameters: see `estimate`."""
+    """Estimate the score of a run less that of another over all ranked queries.
+
+    Parameters
+    ----------
+    measure, qrels, run, pool, convention, order, predictor, future, confidence, anytime
+        See `estimate`.
+    other : Run, path, dict or data frame
+        The run whose score is taken away.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    MeasureError
+        See `estimate`.
+
+    See Also
+    --------
+    compare : Compares runs on queries that are judged in full.
+
+    Examples
+    --------
+    A run does not differ from itself:
+
+    >>> pool = {str(n): [("a", n, n + 1), ("b", n, n + 1)] for n in range(6)}
+    >>> qrels = {str(n): [("a", n, n + 1, 4 - n), ("b", n, n + 1, 2)] for n in range(4)}
+    >>> run = {str(n): [("a", n, n + 1, 1.0)] for n in range(6)}
+    >>> estimate_difference("nDCG_IoU(iou=0.5)@1", qrels, run, run, pool).value
+    0.0
+    """
     measure = parse_measure(measure)
     estimator = Estimator(
         [measure],
         qrels,
         pool,
         convention=convention,
+        order=order,
         predictor=predictor,
         future=future,
         confidence=confidence,

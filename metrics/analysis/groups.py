@@ -1,14 +1,14 @@
 """Runs of one system under several seeds, taken together: mean and standard deviation."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ..formats.errors import MeasureError
 from ..measures.measure import Measure
-from ..measures.results import Scores, check_scores
+from ..measures.results import Scores, listed
 
 SEED = r"[-_./]?seed[-_.=]?\d+|[-_.]\d+$"
 
@@ -28,36 +28,53 @@ class Group(NamedTuple):
     spreads: dict[Measure, Spread]
 
 
-def grouped(scores: Sequence[Scores], pattern: str = SEED) -> list[Group]:
+def grouped(scores: Mapping[str, Scores] | Sequence[Scores], pattern: str = SEED) -> list[Group]:
     """Put runs together whose names differ only in what a pattern matches.
 
     Parameters
     ----------
-    scores
-        Of runs that were scored on the same measures.
-    pattern
-        A regular expression; what it matches is taken out of the names. The default matches `seed` with a
-        number, and a number at the end.
+    scores : dict or list of Scores
+        Of runs that were scored on the same measures, as `scores_of` returns them.
+    pattern : str, default "seed" with a number, or a number at the end
+        A regular expression; what it matches is taken out of the names.
 
     Returns
     -------
-    A group for each remaining name, in the order of the runs.
+    list of Group
+        One for each remaining name, in the order of the runs, with `name`, `runs`, and `spreads`: the mean and the
+        sample standard deviation of each measure.
 
     Raises
     ------
     MeasureError
         For a pattern that is no regular expression.
+
+    See Also
+    --------
+    scores_of : Scores several runs.
+
+    Examples
+    --------
+    One run alone has no standard deviation:
+
+    >>> from reeljudge import scores_of
+    >>> runs = {name: {"1": [("a", 0, end, 1.0)]} for name, end in (("clip-seed1", 5), ("clip-seed2", 6), ("bm25", 9))}
+    >>> groups = grouped(scores_of("AxIoU@1", {"1": [("a", 0, 10, 4)]}, runs))
+    >>> for group in groups:
+    ...     print(group.name, group.spreads["AxIoU@1"])
+    clip Spread(mean=0.55, deviation=0.07071067811865474)
+    bm25 Spread(mean=0.9, deviation=None)
     """
-    check_scores(scores)
+    found = listed(scores)
     try:
         seed = re.compile(pattern, re.IGNORECASE)
     except (re.error, TypeError) as problem:
         raise MeasureError(f"pattern {pattern!r} is not a regular expression: {problem}") from None
     members: dict[str, list[Scores]] = {}
-    for score in scores:
+    for score in found:
         name = seed.sub("", score.run).strip("-_./") or score.run
         members.setdefault(name, []).append(score)
-    return [_group(name, found) for name, found in members.items()]
+    return [_group(name, group) for name, group in members.items()]
 
 
 def _group(name: str, scores: list[Scores]) -> Group:

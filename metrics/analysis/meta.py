@@ -3,7 +3,7 @@
 All functions take scores as floats of shape (systems, queries, measures), without NaN: see `score_block`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +13,7 @@ from ..formats.arrays import Bools, Floats, Ints
 from ..formats.errors import MeasureError
 from ..measures.definitions import parse_measure
 from ..measures.measure import Measure
-from ..measures.results import Scores
+from ..measures.results import Scores, listed
 
 SLACK = 1e-12  # of a mean: sums of the same values in another order are still ties
 
@@ -35,8 +35,9 @@ def spelt(field: str, value: Any) -> Any:
     return parse_measure(value).spelling if names_measure else value
 
 
-def score_block(scores: Sequence[Scores]) -> Floats:
+def score_block(scores: Mapping[str, Scores] | Sequence[Scores]) -> Floats:
     """Scores of several systems as one block, of the queries that count for all of them in every measure."""
+    scores = listed(scores)
     if len(scores) < 2:
         raise MeasureError("measuring measures needs at least two runs")
     odd = [m for m in scores[0].measures if m.definition.aggregate != "mean"]

@@ -19,22 +19,34 @@ def temporal_nms(source: Any, iou: float) -> Run:
 
     Parameters
     ----------
-    source
-        A file, a dict, a data frame or a Run: see `as_run`.
-    iou
+    source : Run, path, dict or data frame
+        See `as_run`.
+    iou : float
         Threshold in [0, 1].
+
+    Returns
+    -------
+    Run
 
     Raises
     ------
     MeasureError
         For a threshold that is not between 0 and 1, and a run that cannot be read.
 
+    See Also
+    --------
+    fuse : Several runs as one, in which moments may overlap.
+
     Examples
     --------
-    >>> from metrics import run_from_dict
-    >>> run = run_from_dict({"1": [("a", 0, 10, 0.5), ("a", 1, 10, 0.9), ("b", 0, 10, 0.1)]})
+    >>> run = {"1": [("a", 0, 10, 0.5), ("a", 1, 10, 0.9), ("b", 0, 10, 0.1)]}
     >>> temporal_nms(run, 0.6).start.tolist()
     [1.0, 0.0]
+
+    Of equal scores the first in the list stays:
+
+    >>> temporal_nms({"1": [("a", 0, 10, 0.5), ("a", 1, 10, 0.5)]}, 0.6).start.tolist()
+    [0.0]
     """
     check_threshold(iou)
     run = as_run(source)

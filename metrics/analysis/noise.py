@@ -2,18 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ..formats.arrays import Floats
 from ..formats.errors import MeasureError
-from ..formats.tables import Qrels, Run
+from ..formats.qrels import as_qrels
+from ..formats.runs import run_sources
+from ..formats.tables import Qrels
 from ..measures.conventions import Convention, convention_named
+from ..measures.definitions import Measures
 from ..measures.evaluate import Evaluator
 from ..measures.ground import Ground
 from ..measures.matching import temporal_iou
-from ..measures.measure import Measure
 from ..measures.scene import Scene
 
 LEVELS = (1.0, 2.0, 3.0, 4.0)
@@ -38,9 +40,9 @@ class NoiseError(NamedTuple):
 
 
 def noise_error(
-    measures: Sequence[str | Measure],
-    qrels: Qrels,
-    runs: Sequence[Run],
+    measures: Measures,
+    qrels: Any,
+    runs: Any,
     convention: str | Convention = "paper",
     levels: Sequence[float] = LEVELS,
     datasets: int = 100,
@@ -73,8 +75,10 @@ def noise_error(
     ----------
     AxIoU, section 6.4.
     """
-    ready = Evaluator(measures, qrels, convention_named(convention))
-    scene = ready.scene(runs)
+    chosen = convention_named(convention)
+    qrels = as_qrels(qrels, chosen.lenient or None)
+    ready = Evaluator(measures, qrels, chosen)
+    scene = ready.scene(ready.ordered(run_sources(runs, chosen.lenient or None)))
     truth = _means(ready, scene)
     found, overlaps = [], []
     for number, level in enumerate(levels):

@@ -148,8 +148,8 @@ class Judged(NamedTuple):
 
 def means_on(qrels: Qrels, measures: Sequence[str | Measure], runs: Sequence[Run], convention: Convention) -> Floats:
     """Mean scores of shape (systems, measures); queries that nobody judged are left out."""
-    scores = Evaluator(measures, qrels, convention.but(unjudged="skip")).scores(*runs)
-    found: Floats = np.nanmean([score.table() for score in scores], axis=1)
+    evaluator = Evaluator(measures, qrels, convention.but(unjudged="skip"))
+    found: Floats = np.nanmean([score.table() for score in evaluator.scores_on(evaluator.scene(runs))], axis=1)
     return found
 
 
@@ -218,7 +218,7 @@ def _of_a_share(
         estimator = Estimator(
             measures, with_grades(qrels, np.where(in_sample, qrels.grades, NO_GRADE)), pool, convention=convention
         )
-        estimates.append([[*each.values()] for each in estimator.estimates(*runs)])
+        estimates.append([[*each.values()] for each in estimator.estimates_of(runs)])
     both: tuple[tuple[Change, str], ...] = (("queries", "plain"), ("estimated", "value"))
     for change, name in both:
         means = [[[getattr(mean, name) for mean in of_run] for of_run in trial] for trial in estimates]

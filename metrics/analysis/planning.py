@@ -129,29 +129,41 @@ def queries_to_judge(
 
     Parameters
     ----------
-    difference
+    difference : float
         The true difference of two systems, on the scale of the measure.
-    power
+    spread : Spread
+        How the difference varies between queries: see `Estimator.spreads`.
+    power : float, default 0.8
         The probability of finding it, in (level, 1).
-    level
+    level : float, default 0.05
         The level of significance, in (0, 1).
-    ranked
+    ranked : float, default None
         The number of ranked queries that correct the judged ones, `math.inf` for many; None for no correction.
 
     Returns
     -------
-    The smallest number; None if that is more than a million or, corrected, more than the ranked queries.
+    int or None
+        The smallest number; None if that is more than a million or, corrected, more than the ranked queries.
 
     Raises
     ------
     MeasureError
         For a difference, power or level out of range.
 
+    See Also
+    --------
+    queries_alone : What a correction is worth, in queries.
+
+    References
+    ----------
+    Sakai, Topic set size design, 2016.
+
     Examples
     --------
-    >>> queries_to_judge(0.02, TVR_RANKING["spread"])
+    >>> from reeljudge import Spread
+    >>> queries_to_judge(0.02, Spread(judged=0.1441, left=0.0705))
     410
-    >>> queries_to_judge(0.02, TVR_RANKING["spread"], ranked=float("inf"))
+    >>> queries_to_judge(0.02, Spread(judged=0.1441, left=0.0705), ranked=float("inf"))
     100
     """
     if not 0 < difference < inf:
@@ -212,10 +224,25 @@ def queries_alone(left: float, judged: int, ranked: float) -> float:
 
     Parameters
     ----------
-    left
+    left : float
         The share of the variance that predictions leave, in (0, 1]: see `Estimator.shares_left`.
-    judged, ranked
-        The number of queries that are judged, and that are ranked, `math.inf` for many.
+    judged : int
+        The number of queries that are judged.
+    ranked : float
+        The number that are ranked, `math.inf` for many.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    MeasureError
+        For a share that is not above 0 and at most 1.
+
+    See Also
+    --------
+    queries_to_judge : How many queries tell two systems apart.
 
     Examples
     --------

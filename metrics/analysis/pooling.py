@@ -63,7 +63,7 @@ def undecided(
 
     The first run finds a judged moment and another one, which the second run has a little later in the film:
 
-    >>> from metrics import qrels_from_dict, run_from_dict
+    >>> from reeljudge import qrels_from_dict, run_from_dict
     >>> ground = Ground(qrels_from_dict({"1": [("a", 0, 10, 0)]}))
     >>> one = run_from_dict({"1": [("a", 0, 9, 2.0), ("b", 0, 10, 1.0)]})
     >>> other = run_from_dict({"1": [("b", 1, 11, 2.0)]})
@@ -118,7 +118,7 @@ def influence(
 
     Two runs are tied, and one of them found another moment:
 
-    >>> from metrics import qrels_from_dict, run_from_dict
+    >>> from reeljudge import qrels_from_dict, run_from_dict
     >>> ground = Ground(qrels_from_dict({"1": [("a", 0, 10, 4)]}))
     >>> one, other = ([("a", 0, 10, 2.0), ("b", 0, 10, 1.0)], [("a", 0, 10, 2.0), ("a", 0, 9, 1.0)])
     >>> runs = [run_from_dict({"1": rows}) for rows in (one, other)]
@@ -180,7 +180,7 @@ def means_without_own(
 
     A run alone found the only relevant moment that is not in the first pool:
 
-    >>> from metrics import qrels_from_dict, run_from_dict
+    >>> from reeljudge import qrels_from_dict, run_from_dict
     >>> qrels = qrels_from_dict({"1": [("a", 0, 10, 4), ("b", 0, 10, 4)]})
     >>> run = run_from_dict({"1": [("b", 0, 10, 2.0), ("c", 0, 10, 1.0)]})
     >>> finders = np.array([[False], [True]])

@@ -9,10 +9,11 @@ import numpy as np
 
 from ..formats import ANY_GRADE
 from ..formats.arrays import Bools, Floats, Ints
+from ..formats.dicts import IdRun
 from ..formats.errors import MeasureError, MeasureWarning
 from ..formats.pool import Pool, look_up
 from ..formats.predicted import as_predicted
-from ..formats.tables import Qrels
+from ..formats.tables import Qrels, Run
 from ..measures.conventions import Convention
 from ..measures.evaluate import Evaluator
 from ..measures.ground import Ground
@@ -150,11 +151,11 @@ class PredictedScores:
             scored = [_with_scale(measure, scale) for measure in members] if view.of == "gain" else members
             self._parts.append((Evaluator(scored, ground, convention), members))
 
-    def scores(self, *runs: Any) -> list[dict[Measure, Floats]]:
+    def scores(self, *runs: Run | IdRun) -> list[dict[Measure, Floats]]:
         """Return, for each run and measure, floats of shape (ranked,); NaN where nothing is predicted to be found."""
         found: list[dict[Measure, Floats]] = [{} for _ in runs]
         for evaluator, measures in self._parts:
-            for values, scores in zip(found, evaluator.scores(*runs), strict=True):
+            for values, scores in zip(found, evaluator.scores_on(evaluator.scene(runs)), strict=True):
                 values |= dict(zip(measures, columns(scores), strict=True))
         return found
 

@@ -13,10 +13,10 @@ from ..formats.arrays import Ints
 from ..formats.qrels import as_qrels
 from ..formats.runs import as_run
 from ..formats.tables import Qrels, Run
-from ..measures.conventions import Convention, Options, convention_named
+from ..measures.conventions import Convention, Options, Order, convention_named
 from ..measures.ground import Ground, Pick, Plan
 from ..measures.matching import check_threshold
-from ..measures.scene import Scene
+from ..measures.scene import Scene, in_order
 from ..measures.scores import gains
 
 
@@ -47,27 +47,34 @@ class Projection:
         return [f"{query} 0 {id} {gain}" for query, held in self.qrels.items() for id, gain in held.items()]
 
 
-def project(qrels: Any, run: Any, iou: float, convention: str | Convention = "paper") -> Projection:
+def project(
+    qrels: Any, run: Any, iou: float, convention: str | Convention = "paper", order: Order | None = None
+) -> Projection:
     """Match a run's predictions at one IoU threshold and rename the matched ones.
 
     Parameters
     ----------
-    qrels, run
-        Files, dicts, data frames, Qrels or a Run: see `as_qrels` and `as_run`.
-    iou
+    qrels, run, order
+        See `calc`.
+    iou : float
         Threshold in [0, 1].
-    convention
-        Decides whether an IoU equal to the threshold passes, whether moments of grade 0 take part, which gain
-        goes into the qrels, and what becomes of queries that nobody judged.
+    convention : str or Convention, default "paper"
+        Decides whether an IoU equal to the threshold passes, whether moments of grade 0 take part, which gain goes into
+        the qrels, and what becomes of queries that nobody judged.
 
     Returns
     -------
-    Projection; an unmatched prediction is called ``video@startms-endms~rank``, which is no moment's id.
+    Projection
+        An unmatched prediction is called ``video@startms-endms~rank``, which is no moment's id.
 
     Raises
     ------
     MeasureError
         For a threshold outside [0, 1], and for a query that nobody judged, where the convention says so.
+
+    See Also
+    --------
+    explain : The matches of one query, with gains.
 
     References
     ----------
@@ -83,8 +90,9 @@ def project(qrels: Any, run: Any, iou: float, convention: str | Convention = "pa
     {'1': {'a@0-10000': 4}}
     """
     check_threshold(iou)
-    chosen = convention_named(convention)
-    qrels, run = as_qrels(qrels, chosen.lenient or None), as_run(run, chosen.lenient)
+    chosen = convention_named(convention).but(order=order)
+    qrels, run = as_qrels(qrels, chosen.lenient or None), as_run(run, chosen.lenient or None)
+    (run,) = in_order([run], chosen, ["graded"])
     options = chosen.graded
     scene = Scene(Ground(qrels), [run], chosen.unjudged)
     pick, plan = Pick(options.lowest), Plan(0, (iou,))

@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--batch-size", type=inputs.whole(1), metavar="N", help=together)
     parser.add_argument("--severity", action="store_true", help="print severity and spread of each annotator instead")
-    inputs.add_scale(parser)
+    inputs.add_highest(parser)
     inputs.add_format(parser)
     parser.set_defaults(run=annotators)
 
@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
 def annotators(args: argparse.Namespace) -> None:
     from ..formats.csv_tables import Ratings, rating_rows
 
-    read = [rating for _, rating in rating_rows(args.ratings, args.scale)]
+    read = [rating for _, rating in rating_rows(args.ratings, args.highest)]
     ratings, batches = Ratings.of(read), batches_of(args, read)
     if args.severity:
         return severities(args, read, ratings, batches)
@@ -63,7 +63,7 @@ def severities(args: argparse.Namespace, read: "list[Rating]", ratings: "Ratings
     from .. import MeasureError
     from ..analysis.severity import severity
 
-    found = severity(ratings, batches, args.scale)
+    found = severity(ratings, batches, args.highest)
     if not found.annotator.size:
         raise MeasureError(f"{args.ratings}: no pair was rated by two workers")
     workers = list(dict.fromkeys(rating.worker for rating in read))

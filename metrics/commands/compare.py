@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import inputs, tables
 
 if TYPE_CHECKING:
-    from ..analysis.compare import Comparison
-    from .tables import Cells
+    from ..analysis.comparison import Comparison
 
 FORMATS = ("table", "csv", "json", "latex", "markdown")
 CSV_COLUMNS = (
@@ -36,78 +35,32 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from .. import MeasureError
-    from ..analysis.compare import compare
+    from ..analysis.compare import compare_scores
 
     if not 0 < args.level < 1:
         raise MeasureError(f"--level is {args.level}; it must lie between 0 and 1")
     if args.pool:
         found = inputs.estimator_of(args, 1 - args.level, future=True).compare(
-            *inputs.load_runs(args, args.runs), baseline=args.baseline
+            inputs.load_runs(args, args.runs), args.baseline
         )
     else:
-        found = compare(inputs.scores_of_runs(args), args.baseline, args.test, args.level, args.seed, args.resamples)
+        of_runs = inputs.scores_of_runs(args)
+        found = compare_scores(of_runs, args.baseline, args.test, args.level, args.seed, args.resamples)
     PRINT[args.format](found)
 
 
-def cells(found: "Comparison", mark: str) -> "Cells":
-    """Rows of text: a header, then each run with its letter, means, superscripts and intervals."""
-    from ..analysis.compare import letter
-
-    rows = [["run", *map(str, found.measures)]]
-    for i, name in enumerate(found.runs):
-        row = [f"{letter(i)} {name}"]
-        for measure in found.measures:
-            interval, better = found.intervals[name, measure], found.superscript(name, measure)
-            above = mark.format(better) if better else ""
-            row.append(f"{interval.mean:.4f}{above} [{interval.low:.4f}, {interval.high:.4f}]")
-        rows.append(row)
-    return rows
-
-
-def differences(found: "Comparison") -> "Cells":
-    """Rows of text: a header, then each difference with its interval, effect size and corrected p."""
-    rows = [["measure", "run − other", "difference", "effect", "p (Holm)"]]
-    for d in found.differences:
-        mean = f"{d.difference:+.4f} [{d.low:+.4f}, {d.high:+.4f}]"
-        rows.append([str(d.measure), f"{d.run} − {d.other}", mean, f"{d.effect:+.2f}", f"{d.corrected:.4f}"])
-    return rows
-
-
-def caption(found: "Comparison") -> str:
-    against = f"against {found.baseline}" if found.baseline else "all pairs"
-    test, interval = f"{found.test} test", "bootstrap interval"
-    if found.test == "estimated":
-        test, interval = "t test of the estimated differences", "interval for future queries, estimated"
-    return (
-        f"Convention {found.convention}. Letters: significantly better than that run "
-        f"({test}, {against}, Holm, {found.level:g}). "
-        f"Brackets: {1 - found.level:.0%} {interval}. Effect: Cohen's d of paired differences."
-    )
-
-
 def print_table(found: "Comparison") -> None:
-    print("\n".join(tables.aligned(cells(found, " {}"))), end="\n\n")
-    print("\n".join(tables.aligned(differences(found))), end="\n\n")
-    print(caption(found))
+    print("\n".join(tables.aligned(found.cells())), end="\n\n")
+    print("\n".join(tables.aligned(found.difference_cells())), end="\n\n")
+    print(found.caption())
 
 
 def print_markdown(found: "Comparison") -> None:
-    for header, *rows in (cells(found, "<sup>{}</sup>"), differences(found)):
-        for row in (header, ["---"] * len(header), *rows):
-            print(f"| {' | '.join(row)} |")
-        print()
-    print(caption(found))
+    print(found.to_markdown())
 
 
 def print_latex(found: "Comparison") -> None:
-    """The table of scores; the differences follow as comments."""
-    header, *rows = cells(found, "$^{{{}}}$")
-    print(f"% {caption(found)}\n\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}\n\\hline")
-    for n, row in enumerate((header, *rows)):
-        print(" & ".join(cell.replace("_", r"\_").replace("%", r"\%") for cell in row) + r" \\")
-        print("\\hline" if n == 0 else "", end="\n" if n == 0 else "")
-    print("\\hline\n\\end{tabular}")
-    print("\n".join(f"% {line}" for line in tables.aligned(differences(found))))
+    print(found.to_latex())
 
 
 def print_csv(found: "Comparison") -> None:

@@ -72,7 +72,7 @@ def convert_run(args: argparse.Namespace) -> str:
     if args.to != "predictions":
         return RUN_WRITERS[args.to](run)
     if not args.videos:
-        raise MeasureError("this format names videos by index: give the video index file with --videos")
+        raise MeasureError("this format names videos by index: give the video index file by --videos")
     return run_as_predictions(run, {name: n for n, name in read_video_index(args.videos).items()})
 
 
@@ -92,6 +92,7 @@ def add_project(parser: argparse.ArgumentParser) -> None:
     inputs.add_run_options(parser)
     parser.add_argument("--iou", type=float, default=0.5, help="threshold of the match (default 0.5)")
     parser.add_argument("--convention", default="paper", metavar="NAME", help="whose matching (default: paper)")
+    inputs.add_order(parser)
     parser.add_argument("--out", metavar="FILE", help="write the TREC run here (default: standard output)")
     parser.add_argument("--qrels-out", metavar="FILE", help="write the TREC qrels here")
     parser.add_argument(
@@ -104,7 +105,7 @@ def project(args: argparse.Namespace) -> None:
     from ..analysis import project as projection
 
     qrels = inputs.load_qrels(args)
-    projected = projection.project(qrels, inputs.load_run(args, args.run_file), args.iou, args.convention)
+    projected = projection.project(qrels, inputs.load_run(args, args.run_file), args.iou, args.convention, args.order)
     inputs.note_unjudged([projected])
     if args.qrels_out:
         inputs.save(args.qrels_out, "\n".join(projected.qrels_lines()) + "\n")

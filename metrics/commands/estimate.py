@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
     if args.difference:
         found = {f"{runs[0].name} − {other.name}": estimator.differences(runs[0], other) for other in runs[1:]}
     else:
-        found = dict(zip([each.name for each in runs], estimator.estimates(*runs), strict=True))
+        found = estimator.estimates(runs)
     rows = [row(name, measure, each) for name, of in found.items() for measure, each in of.items()]
     if args.format == "json":
         tables.print_json({"convention": estimator.convention.name, "estimates": rows})

@@ -63,22 +63,22 @@ def add_qrels_format(parser: argparse.ArgumentParser) -> None:
         "--format-qrels", choices=QRELS_FORMATS, help="format of the qrels (default: told from the file)"
     )
     parser.add_argument("--moments", metavar="FILE", help="side file of TREC ids: moment_id,video,start,end")
-    add_scale(parser)
+    add_highest(parser)
     parser.add_argument(
         "--lenient",
         action="store_true",
-        help="count moments that stand twice, have two grades or a grade beyond the scale, end before they start "
-        "or lie before 0, instead of refusing them; the conventions of published evaluators always do",
+        help="keep and count moments that stand twice, have two grades or a grade beyond the scale, end before they "
+        "start or lie before 0, instead of refusing them; the conventions of published evaluators always do",
     )
 
 
-def add_scale(parser: argparse.ArgumentParser) -> None:
+def add_highest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--scale",
+        "--highest",
         type=whole(1, ANY_GRADE),
         default=HIGHEST_GRADE,
         metavar="GRADE",
-        help="the highest grade (default %(default)s)",
+        help="the highest grade of the scale (default %(default)s)",
     )
 
 
@@ -134,6 +134,15 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
         choices=("error", "skip"),
         help="a query of the run that nobody judged is an error, or is left out and counted",
     )
+    add_order(parser)
+
+
+def add_order(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--order",
+        choices=("given", "score"),
+        help="take each list as it is given, or by its scores (default: as the convention has it)",
+    )
 
 
 def add_pool(parser: argparse.ArgumentParser, needed: bool) -> None:
@@ -181,14 +190,14 @@ def load_qrels(args: argparse.Namespace) -> "Qrels":
     one = [args.run_file] if getattr(args, "run_file", None) else []
     for path in one + list(getattr(args, "runs", None) or []):
         look_at_run(path, args.format_run)
-    return read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args) or None, args.scale)
+    return read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args), args.highest)
 
 
-def is_lenient(args: argparse.Namespace) -> bool:
-    """Whether --lenient was given, or the convention counts what `paper` refuses."""
+def is_lenient(args: argparse.Namespace) -> bool | None:
+    """True where --lenient was given, or the convention counts what `paper` refuses; else None."""
     from .. import convention_named
 
-    return bool(args.lenient) or convention_named(getattr(args, "convention", "paper")).lenient
+    return args.lenient or convention_named(getattr(args, "convention", "paper")).lenient or None
 
 
 def load_run(args: argparse.Namespace, path: str) -> "Run":
@@ -209,6 +218,8 @@ def load_runs(args: argparse.Namespace, paths: list[str]) -> "list[Run]":
     tails = [["/".join(Path(path).with_suffix("").parts[-depth:]) for path in paths] for depth in range(1, longest + 1)]
     candidates = [[run.name for run in runs], *tails]
     names = next((names for names in candidates if len(set(names)) == len(names)), candidates[0])
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise MeasureError(f"two runs are called {twice[0]!r}; names must differ")
     return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
 
 
@@ -219,7 +230,7 @@ def measures_of(
     from .. import convention_named, default_measures, parse_measures
 
     measures = parse_measures(args.measures) if args.measures else (default or default_measures)()
-    return measures, convention_named(args.convention).but(args.missing, args.unjudged)
+    return measures, convention_named(args.convention).but(args.missing, args.unjudged, args.order)
 
 
 def scores_of_runs(args: argparse.Namespace) -> "list[Scores]":
@@ -228,7 +239,7 @@ def scores_of_runs(args: argparse.Namespace) -> "list[Scores]":
 
     measures, convention = measures_of(args)
     qrels = load_qrels(args)
-    scores = scores_of(measures, qrels, load_runs(args, args.runs), convention)
+    scores = list(scores_of(measures, qrels, load_runs(args, args.runs), convention).values())
     note_unjudged(scores)
     return scores
 

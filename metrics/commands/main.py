@@ -16,11 +16,20 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import __version__
-from ..formats.errors import MeasureError, MeasureWarning
+from ..formats.errors import SWAPPED, MeasureError, MeasureWarning, setting
 from . import annotators, compare, convert, estimate, evaluate, inputs, meta, server
 
 COMMANDS = (evaluate, compare, estimate, convert, meta, annotators, server)
 SYSTEMS = "systems"  # the command whose own commands are those of the systems' library
+FLAGS = {
+    setting("lenient", True): "--lenient",
+    setting("highest"): "--highest",
+    setting("videos"): "--videos",
+    setting("unjudged", "skip"): "--unjudged skip",
+    setting("order", "score"): "--order score",
+    setting("order", "given"): "--order given",
+    SWAPPED: "are --qrels and --run swapped?",
+}  # by the words of the library's errors
 INTERRUPTED = 128 + signal.SIGINT  # as a shell reports it
 
 
@@ -44,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             args.run(args)
         sys.stdout.flush()
     except MeasureError as problem:
-        print(f"error: {' '.join(str(problem).split())}", file=sys.stderr)
+        print(f"error: {in_flags(str(problem))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -69,7 +78,18 @@ def systems(arguments: Sequence[str], program: str) -> int:
 
 def note(message: Warning | str, *place: Any, **more: Any) -> None:
     """Say a warning in one line; who warned where is of no use here."""
-    print(f"note: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"note: {in_flags(str(message))}", file=sys.stderr)
+
+
+def in_flags(message: str) -> str:
+    """A message of the library in one line, with the flags of the command line for the library's parameters.
+
+    >>> in_flags("it must be at most 4 (highest=… says another)")
+    'it must be at most 4 (--highest says another)'
+    """
+    for words, flag in FLAGS.items():
+        message = message.replace(words, flag)
+    return " ".join(message.split())
 
 
 @cache

@@ -67,7 +67,7 @@ class Study:
         """Scores of all runs; notes queries that nobody judged on standard error."""
         from .. import scores_of
 
-        scores = scores_of(measures, self.qrels, self.runs, self.convention)
+        scores = list(scores_of(measures, self.qrels, self.runs, self.convention).values())
         inputs.note_unjudged(scores)
         return scores
 
@@ -196,8 +196,8 @@ def splits(study: Study, measures: "list[Measure]") -> "tuple[Floats, Floats]":
         return meta.halves(study.block(measures), args.seed)
     if len(args.test_runs) != len(args.runs):
         raise MeasureError(f"{len(args.runs)} --runs but {len(args.test_runs)} --test-runs; give the same systems")
-    lenient = inputs.is_lenient(args) or None
-    qrels = read_qrels(args.test_qrels, args.format_qrels, args.moments, lenient, args.scale)
+    lenient = inputs.is_lenient(args)
+    qrels = read_qrels(args.test_qrels, args.format_qrels, args.moments, lenient, args.highest)
     runs = inputs.load_runs(args, args.test_runs)
     return study.block(measures), Study(args, qrels, runs, measures, study.convention).block()
 

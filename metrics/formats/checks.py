@@ -10,7 +10,7 @@ import numpy as np
 from . import ANY_GRADE, HIGHEST_GRADE
 from .arrays import Bools, Floats, Ints
 from .columns import Columns
-from .errors import MOST_KEPT, Faults, MeasureWarning, Place, show
+from .errors import MOST_KEPT, Faults, MeasureWarning, Place, setting, show
 from .moment_ids import moment_id
 
 TWICE, SPAN = "moment {moment} stands twice in its query", "timestamp {span}"  # of messages
@@ -37,7 +37,7 @@ def check_qrels(columns: Columns, checks: Checks) -> Ints:
     refuse(columns, "grade (relevance)", value, wrong, integer)
     grades = columns.value.astype(np.int64)
     times(columns, checks)
-    beyond = f"it must be at most {checks.highest}, the highest grade of the scale (--scale says another)"
+    beyond = f"it must be at most {checks.highest}, the highest grade of the scale ({setting('highest')} says another)"
     check = partial(fault, columns, checks)
     check(grades > checks.highest, "grades beyond the scale", f"grade (relevance) {{value:g}}: {beyond}")
     again, differs = repeats(columns, by_value=True)
@@ -47,19 +47,12 @@ def check_qrels(columns: Columns, checks: Checks) -> Ints:
     return grades
 
 
-def check_run(columns: Columns, checks: Checks, order: Ints | slice) -> None:
-    """All checks of a run, whose queries stand together in that order."""
+def check_run(columns: Columns, checks: Checks) -> None:
+    """All checks of a run, but of its order, which depends on what it is used for."""
     finite(columns, "score", columns.value)
     times(columns, checks)
     again, _ = repeats(columns)
     fault(columns, checks, again, "predictions that stand twice", TWICE)
-    group = columns.group[order]
-    rising = np.unique(group[rises(columns.value[order], group)])
-    if rising.size:
-        columns.notes.append(
-            f"scores of {rising.size} queries rise along the list (the first: query "
-            f"{columns.queries[rising[0]]!r}); most conventions take a list in its order, whatever its scores"
-        )
 
 
 def rises(scores: Floats, group: Ints) -> Bools:
@@ -104,7 +97,7 @@ def fault(columns: Columns, checks: Checks, wrong: Bools, what: str, message: st
     span = f"[{columns.start[row]:.10g}, {columns.end[row]:.10g}]"
     moment = repr(moment_id(columns.names[columns.video[row]], columns.start[row], columns.end[row]))
     text = message.format(span=span, moment=moment, value=columns.value[row])
-    raise columns.fail(row, f"{text} (--lenient, or lenient=True in Python, counts such moments)")
+    raise columns.fail(row, f"{text} ({setting('lenient', True)} counts such moments)")
 
 
 def repeats(columns: Columns, by_value: bool = False) -> tuple[Bools, Bools]:

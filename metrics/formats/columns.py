@@ -1,6 +1,6 @@
 """Columns on their way to a table, of the right types but not yet checked for sense, and rows that become columns."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -86,7 +86,9 @@ class Kind(NamedTuple):
     fields: tuple[str, ...]
 
 
-MOMENT = Kind("moment", "grade (relevance)", "relevance", ("relevance", "grade"))
+QUERY, VIDEO = ("query_id", "qid", "query"), ("video_name", "video")  # names of columns, the first one first
+MOMENT_ID = ("moment_id", "docno", "doc_id")
+MOMENT = Kind("moment", "grade (relevance)", "relevance", ("relevance", "grade", "label"))
 PREDICTION = Kind("prediction", "score", "score", ("model_scores", "score"))
 
 
@@ -208,19 +210,49 @@ def plain(column: Sequence[Any]) -> Sequence[Any]:
     return [value.item() if isinstance(value, np.generic) else value for value in column]
 
 
+def first_of(names: Container[str], aliases: Sequence[str], otherwise: str | None = None) -> str:
+    """The first of the aliases that is there; without any, the first of all, or `otherwise`."""
+    return next((name for name in aliases if name in names), otherwise or aliases[0])
+
+
 def columns_of_frame(source: Any, name: str, kind: Kind) -> Columns:
     """Columns of anything with named columns that become lists."""
-    try:
-        there = list(source.columns)
-    except AttributeError:
-        raise MeasureError(f"{name}: {type(source).__name__} is no path, dict, or data frame") from None
-    value = next((field for field in kind.fields if field in there), kind.word)
-    needed = ["query_id", "video_name", "start", "end", value]
-    lacking = [column for column in needed if column not in there]
-    if lacking:
-        raise MeasureError(f"{name}: column {lacking[0]} is missing; it needs {', '.join(needed)}")
-    query, video, start, end, values = (list(source[column].to_list()) for column in needed)
+    there = names_of(source, name)
+    needed = [first_of(there, QUERY), first_of(there, VIDEO), "start", "end", first_of(there, kind.fields, kind.word)]
+    query, video, start, end, values = lists_of(source, name, needed)
     names = [str(each) for each in query]
     spots = [f"row {n}" for n in range(len(names))]
     rows = Rows(name, kind, dict.fromkeys(names), spots, names, video, start, end, values)
     return rows.columns()
+
+
+def by_id_of_frame(source: Any, name: str, kind: Kind) -> dict[str, dict[str, Any]] | None:
+    """Values by query and moment id, of a frame with a column of moment ids and none of times; None for others."""
+    there = names_of(source, name)
+    moment = first_of(there, MOMENT_ID)
+    if moment not in there or "start" in there:
+        return None
+    needed = [first_of(there, QUERY), moment, first_of(there, kind.fields, kind.word)]
+    found: dict[str, dict[str, Any]] = {}
+    for n, (query, id, value) in enumerate(zip(*lists_of(source, name, needed), strict=True)):
+        held = found.setdefault(str(query), {})
+        if id in held:
+            raise Place(name, f"row {n}").fail(f"moment {show(id)} stands twice in its query")
+        held[id] = value
+    return found
+
+
+def names_of(source: Any, name: str) -> list[str]:
+    """The names of a frame's columns; anything else is an error."""
+    try:
+        return list(source.columns)
+    except (AttributeError, TypeError):
+        raise MeasureError(f"{name}: {type(source).__name__} is no path, dict, or data frame") from None
+
+
+def lists_of(source: Any, name: str, needed: Sequence[str]) -> list[list[Any]]:
+    """Columns of a frame as lists of Python's values; one that is missing is an error."""
+    there = names_of(source, name)
+    if lacking := [column for column in needed if column not in there]:
+        raise MeasureError(f"{name}: column {lacking[0]} is missing; it needs {', '.join(needed)}")
+    return [list(source[column].to_list()) for column in needed]

@@ -11,14 +11,13 @@ import numpy as np
 
 from . import HIGHEST_GRADE
 from .arrays import Ints
-from .columns import MOMENT, Columns, Rows
+from .columns import MOMENT, MOMENT_ID, QUERY, VIDEO, Columns, Rows, first_of
 from .errors import MeasureError, Place, show
 from .files import read_text, source_name
 from .moment_ids import parse_moment_id
 from .tables import Qrels, Table
 
 SEPARATORS = "\t;"  # beside the comma, where the first line has none
-VIDEO = ("video_name", "video")
 SIDE_COLUMNS = ["moment_id", "video", "start", "end"]
 
 Times = dict[str, tuple[str, float, float]]
@@ -104,22 +103,24 @@ def csv_rows(text: str, source: str, needed: Sequence[str] = ()) -> Iterator[tup
 
 def csv_qrels(text: str, source: str) -> Columns:
     """Qrels with the columns query_id, video_name, start, end (seconds) and relevance, or with a moment_id for
-    video and times; a column query may hold the wording.
+    video and times. They may have the other names of `columns`; beside an id, a column query holds the wording.
     """
     rows = Rows(source, MOMENT)
     for place, row in csv_rows(text, source):
-        query = place.query(place.need(row, "query_id"))
+        id = first_of(row, QUERY)
+        query = place.query(place.need(row, id))
         grade = place.number(place.need(row, *MOMENT.fields), MOMENT.value)
         video, start, end = _moment(place, row)
         rows.queries[query] = None
-        rows.tell(query, row.get("query"))
+        rows.tell(query, None if id == "query" else row.get("query"))
         rows.add(place, query, video, start, end, grade)
     return rows.columns()
 
 
 def _moment(place: Place, row: dict[str, str]) -> tuple[str, float, float]:
-    if "moment_id" in row and "start" not in row:
-        return parse_moment_id(row["moment_id"], str(place))
+    moment = first_of(row, MOMENT_ID)
+    if moment in row and "start" not in row:
+        return parse_moment_id(row[moment], str(place))
     start, end = (place.number(place.need(row, name), name) for name in ("start", "end"))
     return place.need(row, *VIDEO), start, end
 
@@ -185,7 +186,38 @@ class Ratings(NamedTuple):
 
 
 def read_ratings(path: str | Path, highest: int = HIGHEST_GRADE) -> Ratings:
-    """Ratings from a file as arrays; the file and the errors are those of `rating_rows`."""
+    """Ratings of pairs by annotators, from a CSV with the columns pair_id, worker and relevance.
+
+    Parameters
+    ----------
+    path : path
+        The file; gzip is unpacked; ``-`` is standard input.
+    highest : int, default 4
+        The highest grade of the scale.
+
+    Returns
+    -------
+    Ratings
+
+    Raises
+    ------
+    MeasureError
+        Naming the file, the line and the field of the first mistake.
+
+    See Also
+    --------
+    alpha : How far the annotators agree.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.csv")
+    ...     _ = path.write_text("pair_id,worker,relevance\\n7,ada,3\\n7,ben,4\\n")
+    ...     read_ratings(path).grade.tolist()
+    [3, 4]
+    """
     return Ratings.of(rating for _, rating in rating_rows(path, highest))
 
 

@@ -3,10 +3,10 @@
 import re
 from typing import Any
 
-from .errors import MeasureError, show
+from .columns import MOMENT, QUERY
+from .errors import SWAPPED, MeasureError, setting, show
 from .json_files import looks_like_json
 
-SWAPPED = "are --qrels and --run swapped?"
 TREC_QRELS, TREC_RUN = 4, 6  # fields of a line
 RUN_FIELDS = ("model_scores", "score", "predictions", "pred_relevant_windows", "pred_saliency_scores")
 OTHER_RUN_FIELDS = ("pred_segments", "segments", "video2idx")
@@ -25,7 +25,7 @@ def qrels_format(data: bytes, source: str) -> str | None:
         raise MeasureError(
             f"{source}: these are raw ratings; settle them first, or see `annotators` for their agreement"
         )
-    if len(cells) > 1 and {"query_id", "relevance", "grade"} & {*cells}:
+    if len(cells) > 1 and {*QUERY, *MOMENT.fields} & {*cells}:
         return "csv"
     if len(first.split()) == TREC_RUN:
         raise MeasureError(f"{source}: line 1: has 6 fields: this looks like a run in TREC's format; {SWAPPED}")
@@ -55,7 +55,7 @@ def _format_of_object(value: Any, source: str) -> str:
     if isinstance(value, dict) and "timestamps" in value:
         return "tacos" if "fps" in value else "activitynet"
     if isinstance(value, list) and [type(item) for item in value] in ([float, int], [int, int]):
-        raise MeasureError(f"{source}: this looks like a video index file; give it with --videos")
+        raise MeasureError(f"{source}: this looks like a video index file; give it by {setting('videos')}")
     moment = value[0] if isinstance(value, list) and value else value
     if isinstance(moment, dict) and "relevance" not in moment:
         _refuse_run(moment, source)

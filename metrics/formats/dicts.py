@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import ANY_GRADE, HIGHEST_GRADE
 from .arrays import Floats, Ints
 from .checks import Checks
-from .columns import MOMENT, PREDICTION, Columns, Kind
+from .columns import MOMENT, PREDICTION, VIDEO, Columns, Kind, first_of
 from .errors import MeasureError, Place, show
 from .json_files import no_collecting
 from .lists import columns_of, one_by_one
@@ -23,22 +23,76 @@ Lists = Mapping[Any, Iterable[Any]]
 ById = Mapping[Any, Mapping[str, Any]]
 
 
-def run_from_dict(predictions: Lists, name: str = "run", lenient: bool = True) -> Run:
-    """A run from ``{query: [(video, start, end, score), …]}``, in rank order.
+def run_from_dict(predictions: Lists, name: str = "run", lenient: bool | None = None) -> Run:
+    """A run from lists of predictions by query.
 
-    lenient: predictions that stand twice, end before they start, or lie before 0 are counted and warned of;
-    False: the first is an error.
+    Parameters
+    ----------
+    predictions : dict
+        ``{query: [(video, start, end, score), …]}``, in rank order; times in seconds.
+    name : str, default "run"
+        Name of the run.
+    lenient : bool, default None
+        See `read_run`.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    MeasureError
+        Naming query, prediction and field of the first mistake.
+
+    See Also
+    --------
+    as_run : Takes dicts of any kind, and files and data frames.
+
+    Examples
+    --------
+    A prediction that stands twice is an error, or counted:
+
+    >>> twice = {"1": [("a", 0, 10, 0.9), ("a", 0, 10, 0.8)]}
+    >>> run_from_dict(twice)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    MeasureError: run: query '1', prediction 2: moment 'a@0-10000' stands twice in its query
+    >>> run_from_dict(twice, lenient=True).scores.tolist()
+    [0.9, 0.8]
     """
-    return Run.build(_columns(predictions, name, PREDICTION), name, Checks(lenient))
+    return Run.build(_columns(predictions, name, PREDICTION), name, Checks(bool(lenient)))
 
 
-def qrels_from_dict(moments: Lists, lenient: bool = False, highest: int = HIGHEST_GRADE) -> Qrels:
-    """Qrels from ``{query: [(video, start, end, grade), …]}``.
+def qrels_from_dict(moments: Lists, lenient: bool | None = None, highest: int = HIGHEST_GRADE) -> Qrels:
+    """Qrels from lists of moments by query.
 
-    lenient: moments that stand twice, have two grades or one above `highest`, end before they start, or lie
-    before 0 are counted and warned of, instead of being an error.
+    Parameters
+    ----------
+    moments : dict
+        ``{query: [(video, start, end, grade), …]}``; times in seconds.
+    lenient : bool, default None
+        See `read_qrels`.
+    highest : int, default 4
+        The highest grade of the scale.
+
+    Returns
+    -------
+    Qrels
+
+    Raises
+    ------
+    MeasureError
+        Naming query, moment and field of the first mistake.
+
+    See Also
+    --------
+    as_qrels : Takes dicts of any kind, and files and data frames.
+
+    Examples
+    --------
+    >>> qrels_from_dict({"1": [("a", 0, 10, 7)]}, highest=10).grades.tolist()
+    [7]
     """
-    return Qrels.build(_columns(moments, "qrels", MOMENT), Checks(lenient, highest))
+    return Qrels.build(_columns(moments, "qrels", MOMENT), Checks(bool(lenient), highest))
 
 
 def _columns(found: Lists, source: str, kind: Kind) -> Columns:
@@ -62,7 +116,7 @@ def _item(place: Place, item: Any, kind: Kind) -> tuple[Any, Any, Any, Any]:
         value = next((item[name] for name in kind.fields if name in item), None)
         try:
             start, end = item["timestamp"]
-            return item["video_name"], start, end, value
+            return item[first_of(item, VIDEO)], start, end, value
         except (KeyError, TypeError, ValueError) as problem:
             raise place.fail(f"needs video_name and timestamp [start, end]; wrong: {problem}") from None
     if not isinstance(item, tuple | list) or len(item) != 4:
@@ -75,10 +129,10 @@ def is_by_id(source: object) -> bool:
     return isinstance(source, Mapping) and isinstance(next(iter(source.values()), None), Mapping)
 
 
-def _by_query(source: ById, name: str, value: str) -> dict[str, Mapping[str, Any]]:
+def _by_query(source: ById, kind: str, value: str, name: str) -> dict[str, Mapping[str, Any]]:
     """The mappings from moment ids by query, at least one; anything else among them is an error."""
     if not source:
-        raise MeasureError(f"{name}: the {name} {'is' if name == 'run' else 'are'} empty: at least one query is needed")
+        raise MeasureError(f"{name}: the {kind} {'is' if kind == 'run' else 'are'} empty: at least one query is needed")
     for query, held in source.items():
         if not isinstance(held, Mapping):
             raise MeasureError(
@@ -94,9 +148,9 @@ class IdQrels:
     Raises MeasureError for empty qrels, and for a grade that is not an integer from 0 to `highest`.
     """
 
-    def __init__(self, source: ById, lenient: bool = False, highest: int = HIGHEST_GRADE) -> None:
-        self.lenient, self.highest = lenient, ANY_GRADE if lenient else highest
-        self.grades = _by_query(source, "qrels", "grade")
+    def __init__(self, source: ById, lenient: bool | None = None, highest: int = HIGHEST_GRADE) -> None:
+        self.lenient, self.highest = bool(lenient), ANY_GRADE if lenient else highest
+        self.grades = _by_query(source, "qrels", "grade", "qrels")
         self.queries = tuple(self.grades)
         self._grade = self._read_grades()
 
@@ -136,16 +190,19 @@ class IdRun:
     Raises MeasureError for an empty run, and for a score that is not a finite number.
     """
 
-    name = "run"
-
-    def __init__(self, source: ById, lenient: bool = True) -> None:
-        self.lenient = lenient
-        self.lists = _by_query(source, self.name, "score")
+    def __init__(self, source: ById, lenient: bool | None = None, name: str = "run") -> None:
+        self.lenient, self.name = bool(lenient), name
+        self.rising: tuple[str, ...] = ()  # as in `Run`
+        self.lists = _by_query(source, "run", "score", name)
         self.queries = tuple(self.lists)
         self.durations: Mapping[str, float] = {}
         self._sizes = np.array([len(found) for found in self.lists.values()], dtype=np.int64)
         self._ids = list(chain.from_iterable(self.lists.values()))
         self._scores = self._read_scores()
+
+    def by_score(self) -> "IdRun":
+        """The run itself, which is ranked by its scores."""
+        return self
 
     def _read_scores(self) -> Floats:
         values = chain.from_iterable(found.values() for found in self.lists.values())

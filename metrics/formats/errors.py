@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MOST_KEPT = 100  # faults
+SWAPPED = "are qrels and run swapped?"
 BEGINNING, END = 600, 200  # characters of a line that is too long
 
 
@@ -30,6 +31,15 @@ def short(line: str) -> str:
     if line.isprintable():
         return line
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)
+
+
+def setting(name: str, value: object = ...) -> str:
+    """A parameter of the library, as its errors name it; the command line puts its own flag there.
+
+    >>> setting("lenient", True), setting("videos")
+    ('lenient=True', 'videos=…')
+    """
+    return f"{name}=…" if value is ... else f"{name}={value!r}"
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Any
 from . import TASKS, annotations
 from .columns import PREDICTION, Columns
 from .detection import run_format
-from .errors import Faults, MeasureError, Place, show
+from .errors import Faults, MeasureError, Place, setting, show
 from .files import read_bytes
 from .json_files import (
     Records,
@@ -215,7 +215,7 @@ def _video(place: Place, video: Any, names: Names | None) -> Any:
     if not (type(video) is int or (type(video) is float and video.is_integer())):
         raise place.fail(f"video is {show(video)}; it must be an index or a name")
     if names is None:
-        raise place.fail(f"video {video} is an index: give the video index file with --videos")
+        raise place.fail(f"video {video} is an index: give the video index file by {setting('videos')}")
     if int(video) not in names:
         raise place.fail(f"video index {video} is not in the video index file")
     return names[int(video)]

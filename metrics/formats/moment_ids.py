@@ -15,8 +15,25 @@ SHAPE = re.compile(r"(?P<video>.+)@(?P<start>-?\d{1,300})-(?P<end>-?\d{1,300})(?
 
 
 def moment_id(video: str, start: float, end: float) -> str:
-    """Id of the moment of a video from `start` to `end`, in seconds.
+    """Id of a moment of a video.
 
+    Parameters
+    ----------
+    video : str
+        Its name; white space and the per cent sign are percent-encoded.
+    start, end : float
+        Seconds, which are rounded to milliseconds.
+
+    Returns
+    -------
+    str
+
+    See Also
+    --------
+    parse_moment_id : The other way round.
+
+    Examples
+    --------
     >>> moment_id("film 1", 1.5, 4.25)
     'film%201@1500-4250'
     >>> moment_id("film%201", 1.5, 4.25)
@@ -26,18 +43,34 @@ def moment_id(video: str, start: float, end: float) -> str:
 
 
 def parse_moment_id(moment: str, place: str = "moment id") -> tuple[str, float, float]:
-    """Video, start and end (seconds) of a moment id; what `moment_id` writes, and what `project` and
-    `convert` add to it (``#2`` for a repeated moment, ``~7`` for an unmatched prediction) is not part of it.
+    """Video, start and end of a moment id.
+
+    Parameters
+    ----------
+    moment : str
+        What `moment_id` writes. What `project` and `convert` add to it (``#2`` for a repeated moment, ``~7`` for an
+        unmatched prediction) is passed over.
+    place : str, default "moment id"
+        Where the id stands, for an error.
+
+    Returns
+    -------
+    tuple of (str, float, float)
+        The video, and seconds.
 
     Raises
     ------
     MeasureError
         Beginning with `place`, if it is not an id.
 
+    See Also
+    --------
+    moment_id : The other way round.
+
     Examples
     --------
-    >>> parse_moment_id("film%201@1500-4000")
-    ('film 1', 1.5, 4.0)
+    >>> parse_moment_id("film%201@1500-4000"), parse_moment_id("a@0-500#2")
+    (('film 1', 1.5, 4.0), ('a', 0.0, 0.5))
     """
     found = SHAPE.fullmatch(moment) if isinstance(moment, str) else None
     if not found:

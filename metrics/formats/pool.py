@@ -54,14 +54,28 @@ def as_pool(source: Any) -> Pool:
 
     Parameters
     ----------
-    source
+    source : Pool, path or dict
         A file as in `read_pool`, or ``{query: [candidate, …]}``, the best rank first. A candidate is a moment id or
         ``(video, start, end)`` in seconds; None keeps a rank free.
+
+    Returns
+    -------
+    Pool
 
     Raises
     ------
     MeasureError
         For a candidate that stands twice, and anything that cannot be read.
+
+    See Also
+    --------
+    estimate : Estimates a score with it.
+
+    Examples
+    --------
+    >>> pool = as_pool({"1": ["a@0-5000", None, ("b", 0, 5)]})
+    >>> pool.videos, pool.rank.tolist()
+    (['a', 'b'], [0, 2])
     """
     if isinstance(source, Pool):
         return source
@@ -81,10 +95,33 @@ def read_pool(path: str | Path) -> Pool:
     for what judging it showed). Queries stand in the order in which they are judged. So the sample is not random if a
     query of it comes after one that was withdrawn.
 
+    Parameters
+    ----------
+    path : path
+        The file; gzip is unpacked; ``-`` is standard input.
+
+    Returns
+    -------
+    Pool
+
     Raises
     ------
     MeasureError
         Naming the file, the line, and what would be right.
+
+    See Also
+    --------
+    as_pool : Takes dicts, too.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "pool.jsonl")
+    ...     _ = path.write_text('{"query_id": 1, "candidates": ["a@0-5000", "b@0-5000"]}')
+    ...     read_pool(path).videos
+    ['a', 'b']
     """
     source, withdrawn, missing = source_name(path), 0, 0
     moments, samples, strata = dict[str, Candidates](), dict[str, bool](), dict[str, str]()

@@ -4,7 +4,6 @@ import csv
 import io
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,7 @@ def as_predicted(source: Any) -> Run:
     """Predicted grades from a file as `read_predicted` reads it, or from a run, whose scores they are: see `as_run`."""
     if isinstance(source, str | Path) and holds_grades(source):
         return read_predicted(source)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MeasureWarning)  # predicted grades need not fall
-        return as_run(source)
+    return as_run(source, lenient=True)
 
 
 def read_predicted(path: str | Path) -> Run:
@@ -41,17 +38,33 @@ def read_predicted(path: str | Path) -> Run:
 
     Parameters
     ----------
-    path
+    path : path
         The file; gzip is unpacked; ``-`` is standard input.
 
     Returns
     -------
-    A run whose scores are the grades, numbers from 0 to 4 that need not be whole.
+    Run
+        Its scores are the grades, numbers from 0 to 4 that need not be whole.
 
     Raises
     ------
     MeasureError
         Naming the file, the line, and what would be right, also for a candidate that stands twice.
+
+    See Also
+    --------
+    calibration : Compares predicted grades with final ones.
+    estimate : Corrects a score by them.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "grades.csv")
+    ...     _ = path.write_text("query,video,start,end,grade\\n1,a,0,5,2.5\\n")
+    ...     read_predicted(path).scores.tolist()
+    [2.5]
     """
     source, data = source_name(path), read_bytes(path)
     columns = _of_lines(data, source) if looks_like_json(data) else _of_csv(text_of(data, source), source)
@@ -72,9 +85,7 @@ def predicted_from(rows: Iterable[Predicted], name: str) -> Run:
     found: dict[str, list[tuple[str, float, float, float]]] = {}
     for query, *rest in rows:
         found.setdefault(query, []).append(tuple(rest))  # type: ignore[arg-type]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MeasureWarning)
-        return replace(run_from_dict(found), name=name)
+    return run_from_dict(found, name)
 
 
 def predicted_csv(rows: Iterable[Predicted]) -> Iterator[str]:

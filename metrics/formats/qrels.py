@@ -7,7 +7,7 @@ from typing import Any
 
 from . import GRADED_QRELS, HIGHEST_GRADE, QRELS_FORMATS, annotations, check_name
 from .checks import Checks
-from .columns import MOMENT, Columns, columns_of_frame
+from .columns import MOMENT, Columns, by_id_of_frame, columns_of_frame
 from .csv_tables import Times, csv_qrels, read_side_file
 from .detection import format_of_records, qrels_format
 from .dicts import IdQrels, is_by_id, qrels_from_dict
@@ -36,40 +36,68 @@ QRELS_WRITERS: dict[str, Callable[[Qrels], str]] = {
 
 
 def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GRADE) -> Qrels:
-    """Qrels from qrels, a path, a dict or a data frame.
+    """Qrels from whatever holds them: what `calc` and all other functions take as qrels.
 
     Parameters
     ----------
-    source
-        A dict is ``{query: [(video, start, end, grade), …]}``, TVR-Ranking's ``{query: [{"video_name",
-        "timestamp", "relevance"}, …]}``, or by moment id ``{query: {"video@startms-endms": grade}}``. A frame
-        (pandas, polars) has the columns query_id, video_name, start, end (seconds) and relevance.
-    lenient, highest
-        As in `read_qrels`.
+    source : Qrels, path, dict or data frame
+        A file is read by `read_qrels`. A dict is ``{query: [(video, start, end, grade), …]}``, TVR-Ranking's
+        ``{query: [{"video_name", "timestamp", "relevance"}, …]}``, or by moment id
+        ``{query: {"video@startms-endms": grade}}``. A frame (pandas, polars) has the columns query_id (or qid, query),
+        video_name (or video), start, end (seconds) and relevance (or grade, label); or a moment_id (or docno, doc_id)
+        for video and times.
+    lenient : bool, default None
+        See `read_qrels`.
+    highest : int, default 4
+        The highest grade of the scale.
+
+    Returns
+    -------
+    Qrels
+
+    Raises
+    ------
+    MeasureError
+        For what cannot be read, naming where the first mistake is.
+
+    See Also
+    --------
+    as_run : The same for runs.
+    read_qrels : Reads a file, also in a format that is named.
 
     Examples
     --------
     >>> as_qrels({"1": [{"video_name": "a", "timestamp": [0, 10], "relevance": 4}]}).grades.tolist()
     [4]
+    >>> as_qrels({"1": {"a@0-10000": 4}}).end.tolist()
+    [10.0]
+
+    A moment that stands twice is an error, unless it is to be counted:
+
+    >>> twice = {"1": [("a", 0, 10, 4), ("a", 0, 10, 4)]}
+    >>> as_qrels(twice)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    MeasureError: qrels: query '1', moment 2: moment 'a@0-10000' stands twice in its query
+    >>> as_qrels(twice, lenient=True).grades.tolist()
+    [4, 4]
     """
-    if isinstance(source, Qrels):
+    source = qrels_source(source, lenient, highest)
+    return source if isinstance(source, Qrels) else source.table
+
+
+def qrels_source(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GRADE) -> Qrels | IdQrels:
+    """As `as_qrels`, but qrels by moment id stay as they are until somebody needs their times."""
+    if isinstance(source, Qrels | IdQrels):
         return source
-    if isinstance(source, IdQrels):
-        return source.table
     if isinstance(source, str | Path):
         return read_qrels(source, lenient=lenient, highest=highest)
     if is_by_id(source):
-        return IdQrels(source, bool(lenient), highest).table
+        return IdQrels(source, lenient, highest)
     if isinstance(source, Mapping):
-        return qrels_from_dict(source, bool(lenient), highest)
+        return qrels_from_dict(source, lenient, highest)
+    if (by_id := by_id_of_frame(source, "qrels", MOMENT)) is not None:
+        return IdQrels(by_id, lenient, highest)
     return Qrels.build(columns_of_frame(source, "qrels", MOMENT), Checks(bool(lenient), highest))
-
-
-def qrels_source(source: Any, lenient: bool | None = None) -> Qrels | IdQrels:
-    """As `as_qrels`, but qrels by moment id stay as they are until somebody needs their times."""
-    if isinstance(source, IdQrels):
-        return source
-    return IdQrels(source, bool(lenient)) if is_by_id(source) else as_qrels(source, lenient)
 
 
 def read_qrels(
@@ -83,18 +111,22 @@ def read_qrels(
 
     Parameters
     ----------
-    path
+    path : path
         The file; gzip is unpacked; ``-`` is standard input.
-    format
+    format : str, default None
         One of `QRELS_FORMATS`; None: told from the content.
-    moments
+    moments : path, default None
         Side file for TREC qrels; None: times are read from the moment ids.
-    lenient
-        Moments that stand twice, have two grades, or a grade above `highest`, end before they start, or lie
-        before 0 are kept, counted and warned of (True), or the first is an error (False). None: the annotations
-        of published data sets are taken as they are, and counted; anything wrong in graded qrels is an error.
-    highest
+    lenient : bool, default None
+        Whether moments that stand twice, have two grades or one above `highest`, end before they start, or lie before 0
+        are kept, counted and warned of; False: the first is an error. None means False, but for the annotation files of
+        published data sets, which are taken as they are.
+    highest : int, default 4
         The highest grade of the scale.
+
+    Returns
+    -------
+    Qrels
 
     Raises
     ------
@@ -105,6 +137,20 @@ def read_qrels(
     -----
     MeasureWarning
         Saying what was counted.
+
+    See Also
+    --------
+    as_qrels : Takes dicts and data frames, too.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "qrels.jsonl")
+    ...     _ = path.write_text('{"query_id": 1, "video_name": "a", "timestamp": [0, 5], "relevance": 4}')
+    ...     read_qrels(path).grades.tolist()
+    [4]
     """
     check_name("qrels format", format, QRELS_FORMATS)
     with no_collecting():

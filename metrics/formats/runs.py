@@ -1,12 +1,13 @@
 """Runs from whatever a researcher has in hand: a file in any format of the field, a dict, or a data frame."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from . import RUN_FORMATS, check_name
 from .checks import Checks, Known, find_faults
-from .columns import PREDICTION, Columns, columns_of_frame
+from .columns import PREDICTION, Columns, by_id_of_frame, columns_of_frame
 from .csv_tables import read_side_file
 from .detection import refuse_qrels_at_a_glance, run_is_trec
 from .dicts import IdRun, is_by_id, run_from_dict
@@ -24,26 +25,78 @@ RUN_WRITERS: dict[str, Callable[[Run], str]] = {
 }
 
 
-def as_run(source: Any, lenient: bool = True) -> Run:
-    """A run from a run, a path, a dict or a data frame; as `as_qrels`, with a score for the grade, in rank order."""
-    if isinstance(source, Run):
-        return source
-    if isinstance(source, IdRun):
-        return source.table
-    if isinstance(source, str | Path):
-        return read_run(source, lenient=lenient)
-    if is_by_id(source):
-        return IdRun(source, lenient).table
-    if isinstance(source, Mapping):
-        return run_from_dict(source, lenient=lenient)
-    return Run.build(columns_of_frame(source, "run", PREDICTION), checks=Checks(lenient))
+def as_run(source: Any, lenient: bool | None = None, name: str | None = None) -> Run:
+    """A run from whatever holds it: what `calc` and all other functions take as a run.
+
+    Parameters
+    ----------
+    source : Run, path, dict or data frame
+        As in `as_qrels`, with a score (or model_scores) for the grade. Lists and rows stand in rank order. A run by
+        moment id is ranked by its scores, ties by id, descending, as trec_eval ranks it.
+    lenient : bool, default None
+        See `read_run`.
+    name : str, default None
+        Name of the run; None: its own, that of its file, or ``run``.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    MeasureError
+        For what cannot be read, naming where the first mistake is.
+
+    See Also
+    --------
+    as_qrels : The same for qrels.
+    read_run : Reads a file, also in a format that is named.
+
+    Examples
+    --------
+    >>> run = as_run({"1": {"a@0-9000": 0.2, "b@0-9000": 0.7}}, name="by id")
+    >>> run.name, run.videos
+    ('by id', ['b', 'a'])
+    """
+    source = run_source(source, lenient, name)
+    return source if isinstance(source, Run) else source.table
 
 
-def run_source(source: Any, lenient: bool = True) -> Run | IdRun:
+def run_source(source: Any, lenient: bool | None = None, name: str | None = None) -> Run | IdRun:
     """As `as_run`, but a run by moment id stays as it is until somebody needs its times."""
+    if isinstance(source, Run):
+        return source if name in (None, source.name) else replace(source, name=name)
     if isinstance(source, IdRun):
-        return source
-    return IdRun(source, lenient) if is_by_id(source) else as_run(source, lenient)
+        return source if name in (None, source.name) else IdRun(source.lists, source.lenient, name)
+    if isinstance(source, str | Path):
+        return run_source(read_run(source, lenient=lenient), name=name)
+    name = name or "run"
+    if is_by_id(source):
+        return IdRun(source, lenient, name)
+    if isinstance(source, Mapping):
+        return run_from_dict(source, name, lenient)
+    if (by_id := by_id_of_frame(source, name, PREDICTION)) is not None:
+        return IdRun(by_id, lenient, name)
+    return Run.build(columns_of_frame(source, name, PREDICTION), name, Checks(bool(lenient)))
+
+
+def run_sources(runs: Any, lenient: bool | None = None) -> list[Run | IdRun]:
+    """Several runs under names that differ: a mapping from name to run, or runs that have names of their own."""
+    if isinstance(runs, Mapping):
+        if any(isinstance(run, list | tuple) for run in runs.values()):
+            raise MeasureError("runs is one run; it must be a mapping from name to run, or a list of runs")
+        found = [run_source(run, lenient, str(name)) for name, run in runs.items()]
+    elif isinstance(runs, Sequence) and not isinstance(runs, str):
+        found = [run_source(run, lenient) for run in runs]
+    else:
+        what = f"runs is one {type(runs).__name__}"
+        raise MeasureError(f"{what}; it must be a mapping from name to run, or a list of runs")
+    if not found:
+        raise MeasureError("there is no run; at least one is needed")
+    names = [run.name for run in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise MeasureError(f"two runs are called {twice[0]!r}; give a mapping from name to run")
+    return found
 
 
 def read_run(
@@ -52,26 +105,31 @@ def read_run(
     videos: str | Path | None = None,
     moments: str | Path | None = None,
     task: str | None = None,
-    lenient: bool = True,
+    lenient: bool | None = None,
 ) -> Run:
     """A run from a file.
 
     Parameters
     ----------
-    path
+    path : path
         The file; gzip is unpacked; ``-`` is standard input.
-    format
+    format : str, default None
         One of `RUN_FORMATS`; None: told from the content.
-    videos
-        Video index file, for runs that name videos by number: ``{video: [duration, index]}``, with or
-        without the split above it.
-    moments
+    videos : path, default None
+        Video index file, for runs that name videos by number: ``{video: [duration, index]}``, with or without the split
+        above it.
+    moments : path, default None
         Side file for TREC runs; None: times are read from the moment ids.
-    task
-        Which list of a TVRetrieval submission to read: VCMR (default), SVMR or VR.
-    lenient
-        Predictions that stand twice, end before they start, or lie before 0 are kept, counted and warned of, as
-        every published evaluator keeps them; False: the first is an error.
+    task : str, default None
+        Which list of a TVRetrieval submission to read: VCMR, SVMR or VR; None: the first that is there.
+    lenient : bool, default None
+        Whether predictions that stand twice, end before they start, or lie before 0 are kept, counted and warned of, as
+        every published evaluator keeps them; False, and None: the first is an error.
+
+    Returns
+    -------
+    Run
+        Its name is that of the file, or, in TREC's format, the tag of its lines.
 
     Raises
     ------
@@ -81,10 +139,24 @@ def read_run(
     Warns
     -----
     MeasureWarning
-        Where scores do not fall along a list, records without predictions were passed over, or rows counted.
+        Where records without predictions were passed over, or rows counted.
+
+    See Also
+    --------
+    as_run : Takes dicts and data frames, too.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "run.json")
+    ...     _ = path.write_text('{"1": [{"video_name": "a", "timestamp": [0, 5], "score": 0.5}]}')
+    ...     read_run(path).scores.tolist()
+    [0.5]
     """
     columns, name = _run_columns(path, format, videos, moments, task)
-    return Run.build(columns, name, Checks(lenient))
+    return Run.build(columns, name, Checks(bool(lenient)))
 
 
 def check_run_file(

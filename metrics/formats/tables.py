@@ -5,14 +5,14 @@ Rows of one query stand together and keep the order of the file. Build them thro
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from .arrays import Floats, Ints
-from .checks import Checks, check_qrels, check_run, times, warn
+from .checks import Checks, check_qrels, check_run, rises, times, warn
 from .columns import Columns, numbers
 from .errors import MeasureError
 from .moment_ids import as_word
@@ -99,14 +99,36 @@ class Run(Table):
         Warns
         -----
         MeasureWarning
-            Where scores rise along a list, and of rows that were counted.
+            Of rows that were counted.
         """
         if not columns.queries:
             raise MeasureError(f"{columns.source}: the run is empty: it needs at least one query")
         order, offsets = columns.order()
-        check_run(columns, checks, order)
+        check_run(columns, checks)
         warn(columns)
         return cls(**_shared(columns, order, offsets), scores=columns.value[order], name=name)
+
+    @cached_property
+    def rising(self) -> tuple[str, ...]:
+        """The queries along whose lists the scores rise somewhere."""
+        query = self.query_of_row()
+        return tuple(self.queries[number] for number in np.unique(query[rises(self.scores, query)]).tolist())
+
+    def by_score(self) -> Self:
+        """The run with each list in the order of its scores, the highest first; equal scores keep their order.
+
+        Examples
+        --------
+        >>> from reeljudge import run_from_dict
+        >>> run = run_from_dict({"1": [("a", 0, 5, 0.2), ("b", 0, 5, 0.7), ("c", 0, 5, 0.7)]})
+        >>> run.by_score().videos
+        ['b', 'c', 'a']
+        """
+        if not self.rising:
+            return self
+        order = np.lexsort((-self.scores, self.query_of_row()))
+        columns = ("video", "start", "end", "scores")
+        return replace(self, **{name: getattr(self, name)[order] for name in columns})
 
 
 class Further(NamedTuple):

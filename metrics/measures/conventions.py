@@ -10,11 +10,13 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
+from ..formats import check_name
 from ..formats.errors import MeasureError
 
 Family = Literal["graded", "hit", "detection", "highlight", "plain"]
 Missing = Literal["skip", "zero", "error"]
 Unjudged = Literal["error", "skip"]
+Order = Literal["given", "score"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Options:
     missing
         A judged query that is not in the run scores 0 (`zero`), is left out (`skip`), or is an `error`.
     order
-        Predictions as `given`, by `score`, or by score with ties reversed (`score-reversed`).
+        Each list as `given`, by `score`, or by score with ties reversed (`score-reversed`).
     listed
         Number of predictions of each query that count, taken as listed, before any sorting; 0 for all.
     last
@@ -78,12 +80,16 @@ class Convention:
     lenient
         Whether rows that make no sense, such as a moment that stands twice, are kept and counted when files, dicts
         and frames are read, as every published evaluator keeps them; otherwise the first is an error.
+    order
+        Whether each list is taken as `given`, or is first put in the order of its scores (`score`), by all families;
+        None: each family has an order of its own, and a list taken as given whose scores rise is warned of.
     """
 
     name: str
     source: str
     unjudged: Unjudged = "error"
     lenient: bool = True
+    order: Order | None = None
     graded: Options = field(default_factory=Options)
     hit: Options = field(default_factory=lambda: Options(strict=True))
     detection: Options = field(default_factory=lambda: Options(order="score"))
@@ -95,29 +101,51 @@ class Convention:
         chosen: Options = getattr(self, family)
         return chosen
 
-    def but(self, missing: Missing | None = None, unjudged: Unjudged | None = None) -> "Convention":
-        """The same convention with other options for missing and for unjudged queries.
+    def but(
+        self, missing: Missing | None = None, unjudged: Unjudged | None = None, order: Order | None = None
+    ) -> "Convention":
+        """The same convention with other options for missing and unjudged queries, and for the order of lists.
 
         Parameters
         ----------
-        missing
+        missing : {"skip", "zero", "error"}, default None
             What becomes of a judged query that is not in the run; None keeps the convention's option.
-        unjudged
+        unjudged : {"error", "skip"}, default None
             What becomes of a query of the run that nobody judged; None keeps the convention's option.
+        order : {"given", "score"}, default None
+            Whether each list is taken as it is given, or by its scores, the highest first, where equal scores keep
+            their order; None keeps the convention's option.
 
         Returns
         -------
-        A convention whose name says what was changed.
+        Convention
+            Its name says what was changed.
+
+        Raises
+        ------
+        MeasureError
+            For another order.
+
+        Examples
+        --------
+        >>> convention_named("released").but(unjudged="skip", order="score").name
+        'released, unjudged=skip, order=score'
         """
+        check_name("order", order, get_args(Order))
         changed = self
         if missing is not None:
-            families: dict[str, Any] = {
-                family: replace(self.options(family), missing=missing) for family in get_args(Family)
-            }
-            changed = replace(changed, name=f"{changed.name}, missing={missing}", **families)
+            changed = changed._in_all_families(missing=missing)
+            changed = replace(changed, name=f"{changed.name}, missing={missing}")
         if unjudged is not None:
             changed = replace(changed, name=f"{changed.name}, unjudged={unjudged}", unjudged=unjudged)
+        if order is not None and order != self.order:
+            changed = changed._in_all_families(order="given") if order == "given" else changed
+            changed = replace(changed, name=f"{changed.name}, order={order}", order=order)
         return changed
+
+    def _in_all_families(self, **options: Any) -> "Convention":
+        families: dict[str, Any] = {family: replace(self.options(family), **options) for family in get_args(Family)}
+        return replace(self, **families)
 
 
 QVHIGHLIGHTS = Options(missing="error", report="percent-text")
@@ -154,7 +182,31 @@ CONVENTIONS = {convention.name: convention for convention in ALL}
 
 
 def convention_named(name: str | Convention) -> Convention:
-    """The convention of that name; raises MeasureError with the nearest name for an unknown one."""
+    """The convention of that name.
+
+    Parameters
+    ----------
+    name : str or Convention
+        One of `CONVENTIONS`. A convention is returned as it is.
+
+    Returns
+    -------
+    Convention
+
+    Raises
+    ------
+    MeasureError
+        For an unknown name, with the nearest that exists.
+
+    See Also
+    --------
+    Convention.but : Changes an option of a convention.
+
+    Examples
+    --------
+    >>> convention_named("released").graded.gain
+    'exp'
+    """
     if isinstance(name, Convention):
         return name
     if isinstance(name, str) and name in CONVENTIONS:

@@ -9,14 +9,14 @@ from ..formats.arrays import Floats
 from ..formats.dicts import IdRun
 from ..formats.errors import MeasureError
 from ..formats.qrels import qrels_source
-from ..formats.runs import run_source
+from ..formats.runs import run_source, run_sources
 from ..formats.tables import Run
-from .conventions import Convention, Options, convention_named
+from .conventions import Convention, Options, Order, convention_named
 from .definitions import Measures, parse_measures
 from .ground import Ground, Plan
 from .measure import Measure
-from .results import QueryValue, Scores
-from .scene import Scene
+from .results import ByMeasure, QueryValue, Scores
+from .scene import Scene, in_order
 
 
 class Evaluator:
@@ -24,24 +24,33 @@ class Evaluator:
 
     Parameters
     ----------
-    measures
-        Measures, or their names in the grammar of `parse_measure`; or a single one.
-    qrels
-        A file, a dict, a data frame or Qrels: see `as_qrels`; or another evaluator's `ground`.
-    convention
-        A convention or its name: see `CONVENTIONS`.
+    measures, qrels, convention, order
+        See `calc`; the qrels may also be another evaluator's `ground`.
 
     Raises
     ------
     MeasureError
         For qrels, a measure or a convention that cannot be read, and for no measure at all.
+
+    See Also
+    --------
+    calc : Scores one run.
+    scores_of : Scores several.
+
+    Examples
+    --------
+    >>> ready = Evaluator("AxIoU@1", {"1": [("a", 0, 10, 4)]})
+    >>> [ready.calc({"1": [("a", 0, end, 1.0)]})["AxIoU@1"] for end in (5, 10)]
+    [0.5, 1.0]
     """
 
-    def __init__(self, measures: Measures, qrels: Any, convention: str | Convention = "paper") -> None:
+    def __init__(
+        self, measures: Measures, qrels: Any, convention: str | Convention = "paper", order: Order | None = None
+    ) -> None:
         self.measures = tuple(parse_measures(measures))
         if not self.measures:
             raise MeasureError("no measure was asked for; give at least one, such as nDCG_IoU(iou=0.5)@20")
-        self.convention = convention_named(convention)
+        self.convention = convention_named(convention).but(order=order)
         lenient = self.convention.lenient or None  # None: as the format of the qrels has it
         self.ground = qrels if isinstance(qrels, Ground) else Ground(qrels_source(qrels, lenient))
         families = dict.fromkeys(measure.definition.family for measure in self.measures)
@@ -53,26 +62,21 @@ class Evaluator:
         cutoffs = [measure.cutoff or 0 for measure in members]
         return Plan(0 if 0 in cutoffs else max(cutoffs), tuple(thresholds))
 
-    def scores(self, *runs: Any) -> list[Scores]:
-        """Score runs together, in one pass.
+    def calc(self, run: Any) -> Scores:
+        """Score one run. Parameters and errors: see `calc`, the function."""
+        return self.scores_on(self.scene(self.ordered([run_source(run, self.convention.lenient or None)])))[0]
 
-        Parameters
-        ----------
-        runs
-            Files, dicts, data frames or Runs: see `as_run`.
+    def scores_of(self, runs: Any) -> dict[str, Scores]:
+        """Score several runs in one pass. Parameters and errors: see `scores_of`, the function."""
+        found = self.scores_on(self.scene(self.ordered(run_sources(runs, self.convention.lenient or None))))
+        return {scores.run: scores for scores in found}
 
-        Raises
-        ------
-        MeasureError
-            For a run that cannot be read or has no judged query; and, where the convention says so, for a query
-            that nobody judged or that is missing from the run.
-        """
-        return self.scores_on(self.scene([run_source(run, self.convention.lenient) for run in runs]))
+    def ordered(self, runs: Sequence[Run | IdRun]) -> list[Run | IdRun]:
+        """The runs with their lists in the order that the measures look at, with a warning of lists that are none."""
+        return in_order(runs, self.convention, {measure.definition.family for measure in self.measures})
 
     def scene(self, runs: Sequence[Run | IdRun]) -> Scene:
-        """The runs over the qrels, for `scores_on`."""
-        if not runs:
-            raise MeasureError("there is no run to score; at least one is needed")
+        """The runs, as `ordered` returns them, over the qrels: for `scores_on`."""
         return Scene(self.ground, runs, self.convention.unjudged)
 
     def scores_on(self, scene: Scene) -> list[Scores]:
@@ -98,13 +102,13 @@ class Evaluator:
         values = definition.score(scene, options, measure, self._plans[definition.family])
         return settle(values.copy(), scene, options)
 
-    def calc_aggregate(self, run: Any) -> dict[Measure, float | None]:
+    def calc_aggregate(self, run: Any) -> ByMeasure[float | None]:
         """Aggregate of each measure over the queries that count; None where no query does."""
-        return self.scores(run)[0].aggregate()
+        return self.calc(run).aggregate()
 
     def iter_calc(self, run: Any) -> Iterator[QueryValue]:
         """Value of each measure on each query that counts."""
-        for query, values in self.scores(run)[0].per_query().items():
+        for query, values in self.calc(run).per_query().items():
             for measure, value in values.items():
                 yield QueryValue(query, measure, value)
 
@@ -124,53 +128,202 @@ def settle(values: Floats, scene: Scene, options: Options) -> Floats:
     return values
 
 
-def evaluator(measures: Measures, qrels: Any, convention: str | Convention = "paper") -> Evaluator:
-    """A reusable evaluator: `evaluator(measures, qrels).calc_aggregate(run)`. Parameters: see `Evaluator`."""
-    return Evaluator(measures, qrels, convention)
-
-
-def calc(measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper") -> Scores:
-    """Score one run: values of each query and aggregates in one object.
+def evaluator(
+    measures: Measures, qrels: Any, convention: str | Convention = "paper", order: Order | None = None
+) -> Evaluator:
+    """An `Evaluator`, by the name that it has in ir_measures.
 
     Parameters
     ----------
-    measures, qrels, convention
-        See `Evaluator`.
-    run
-        A file, a dict, a data frame or a Run: see `as_run`.
+    measures, qrels, convention, order
+        See `calc`.
+
+    Returns
+    -------
+    Evaluator
+
+    See Also
+    --------
+    calc : Scores one run.
+
+    Examples
+    --------
+    >>> evaluator("AxIoU@1", {"1": [("a", 0, 10, 4)]}).calc_aggregate({"1": [("a", 0, 5, 1.0)]})
+    {AxIoU@1: 0.5}
+    """
+    return Evaluator(measures, qrels, convention, order)
+
+
+def calc(
+    measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper", order: Order | None = None
+) -> Scores:
+    """Score one run: aggregates, values of each query, and data frames in one object.
+
+    Parameters
+    ----------
+    measures : Measure, str, or lists of them
+        Such as ``nDCG_IoU(iou=0.5) @ 20``, ``AxIoU @ [1, 5]``, or their texts: see `parse_measures`.
+    qrels : Qrels, path, dict or data frame
+        See `as_qrels`.
+    run : Run, path, dict or data frame
+        See `as_run`.
+    convention : str or Convention, default "paper"
+        Whose rules hold where papers and evaluators differ: see `CONVENTIONS`.
+    order : {"given", "score"}, default None
+        Whether each list is taken as it is given, or by its scores, the highest first, where equal scores keep their
+        order. None: as the convention has it. In `paper` that is `given`, but for mAP_IoU, which goes by scores.
+
+    Returns
+    -------
+    Scores
 
     Raises
     ------
     MeasureError
-        See `Evaluator` and `Evaluator.scores`.
+        For a measure, a convention, qrels or a run that cannot be read; for a run without a judged query; and, where
+        the convention says so, for a query that nobody judged or that is missing from the run.
+
+    Warns
+    -----
+    MeasureWarning
+        Where the convention takes lists as given whose scores rise, and of rows that were counted.
+
+    See Also
+    --------
+    scores_of : Scores several runs in one pass.
+    Evaluator : Reads measures and qrels once.
+    explain : What a measure sees of one query.
+
+    References
+    ----------
+    Liang and others, TVR-Ranking, section 4 (nDCG_IoU). Togashi and others, AxIoU, 2022 (AxIoU).
+
+    Examples
+    --------
+    >>> from reeljudge import AxIoU, nDCG_IoU
+    >>> qrels = {"1": [("a", 0, 10, 4), ("b", 0, 10, 2)], "2": [("a", 0, 10, 0)]}
+    >>> run = {"1": [("b", 0, 10, 0.2), ("a", 0, 10, 0.9)], "2": [("a", 0, 10, 0.5)]}
+    >>> calc(nDCG_IoU(iou=0.5) @ 1, qrels, run, order="given")["nDCG_IoU(iou=0.5)@1"]
+    0.5
+    >>> calc(nDCG_IoU(iou=0.5) @ 1, qrels, run, order="score")["nDCG_IoU(iou=0.5)@1"]
+    1.0
+
+    Predictions with the same score keep their order:
+
+    >>> tied = {"1": [("b", 0, 10, 0.5), ("a", 0, 10, 0.5)]}
+    >>> calc(nDCG_IoU(iou=0.5) @ 1, qrels, tied, order="score")["nDCG_IoU(iou=0.5)@1"]
+    0.5
+
+    Query 2 has nothing relevant: it is left out of the mean, or counts 0 under the convention `released`.
+
+    >>> [calc(AxIoU @ 1, qrels, run, name, order="score")["AxIoU@1"] for name in ("paper", "released")]
+    [1.0, 0.5]
+
+    A moment that the run lists twice is an error. The published evaluators count it, and it can match once only:
+
+    >>> twice = {"1": [("b", 0, 10, 0.9), ("b", 0, 10, 0.8)]}
+    >>> calc(AxIoU @ 1, qrels, twice)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    MeasureError: run: query '1', prediction 2: moment 'b@0-10000' stands twice in its query
+    >>> calc("Recall_IoU(iou=0.5)@2", qrels, twice, "spr").per_query()["1"]["Recall_IoU(iou=0.5)@2"]
+    0.5
     """
-    return Evaluator(measures, qrels, convention).scores(run)[0]
+    return Evaluator(measures, qrels, convention, order).calc(run)
 
 
 def calc_aggregate(
-    measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper"
-) -> dict[Measure, float | None]:
-    """Aggregate of each measure over the queries that count. Parameters and errors: see `calc`.
+    measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper", order: Order | None = None
+) -> ByMeasure[float | None]:
+    """Aggregate of each measure over the queries that count, as ir_measures' function of this name returns it.
+
+    Parameters
+    ----------
+    measures, qrels, run, convention, order
+        See `calc`.
+
+    Returns
+    -------
+    dict
+        From each measure, or its text, to its aggregate; None where no query counts.
+
+    Raises
+    ------
+    MeasureError
+        See `calc`.
+
+    See Also
+    --------
+    calc : The same with the values of each query.
 
     Examples
     --------
     >>> qrels = {"1": [("a", 0, 10, 4), ("b", 0, 10, 2)]}
     >>> run = {"1": [("b", 0, 10, 2.0), ("a", 0, 10, 1.0)]}
-    >>> calc_aggregate(["nDCG_IoU(iou=0.5)@1"], qrels, run)
+    >>> calc_aggregate("nDCG_IoU(iou=0.5)@1", qrels, run)
     {nDCG_IoU(iou=0.5)@1: 0.5}
+    >>> calc_aggregate("AxIoU@1", {"1": [("a", 0, 10, 0)]}, run)
+    {AxIoU@1: None}
     """
-    return Evaluator(measures, qrels, convention).calc_aggregate(run)
+    return calc(measures, qrels, run, convention, order).aggregate()
 
 
-def iter_calc(measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper") -> Iterator[QueryValue]:
-    """Value of each measure on each query that counts. Parameters and errors: see `calc`."""
-    return Evaluator(measures, qrels, convention).iter_calc(run)
+def iter_calc(
+    measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper", order: Order | None = None
+) -> Iterator[QueryValue]:
+    """Value of each measure on each query that counts, as ir_measures' function of this name yields it.
+
+    Parameters
+    ----------
+    measures, qrels, run, convention, order
+        See `calc`.
+
+    Yields
+    ------
+    QueryValue
+
+    See Also
+    --------
+    calc : The same in one object, with aggregates.
+
+    Examples
+    --------
+    >>> list(iter_calc("AxIoU@1", {"1": [("a", 0, 10, 4)]}, {"1": [("a", 0, 5, 1.0)]}))
+    [QueryValue(query='1', measure=AxIoU@1, value=0.5)]
+    """
+    return Evaluator(measures, qrels, convention, order).iter_calc(run)
 
 
 def scores_of(
-    measures: Measures, qrels: Any, runs: Sequence[Any], convention: str | Convention = "paper"
-) -> list[Scores]:
-    """Score several runs in one pass. Parameters and errors: see `calc`."""
-    if not isinstance(runs, Sequence) or isinstance(runs, str):
-        raise MeasureError(f"runs is one {type(runs).__name__}; it must be a list of runs")
-    return Evaluator(measures, qrels, convention).scores(*runs)
+    measures: Measures, qrels: Any, runs: Any, convention: str | Convention = "paper", order: Order | None = None
+) -> dict[str, Scores]:
+    """Score several runs in one pass.
+
+    Parameters
+    ----------
+    measures, qrels, convention, order
+        See `calc`.
+    runs : dict, or list of runs
+        From the name of each run to the run, as in `calc`; or a list of files and Runs, which have names of their own.
+
+    Returns
+    -------
+    dict
+        From the name of each run to its `Scores`.
+
+    Raises
+    ------
+    MeasureError
+        See `calc`; also for two runs of one name.
+
+    See Also
+    --------
+    compare : Tests which run is better.
+
+    Examples
+    --------
+    >>> qrels = {"1": [("a", 0, 10, 4)]}
+    >>> runs = {"short": {"1": [("a", 0, 5, 1.0)]}, "long": {"1": [("a", 0, 10, 1.0)]}}
+    >>> {name: scores["AxIoU@1"] for name, scores in scores_of("AxIoU@1", qrels, runs).items()}
+    {'short': 0.5, 'long': 1.0}
+    """
+    return Evaluator(measures, qrels, convention, order).scores_of(runs)

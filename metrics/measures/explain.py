@@ -11,12 +11,12 @@ from ..formats.qrels import as_qrels
 from ..formats.runs import as_run
 from ..formats.tables import Qrels, Run, Table
 from . import scores
-from .conventions import Convention, Options, convention_named
+from .conventions import Convention, Options, Order, convention_named
 from .definitions import parse_measure
 from .graded import ideal, pick_of
 from .ground import Ground, Pick, Plan
 from .measure import Measure
-from .scene import Scene
+from .scene import Scene, in_order
 
 EXPLAINED = ("nDCG_IoU", "Recall_IoU", "mAP_IoU", "Success_IoU", "AxIoU")
 TableType = TypeVar("TableType", bound=Table)
@@ -61,23 +61,41 @@ def can_explain(measure: Measure) -> bool:
 
 
 def explain(
-    measure: str | Measure, qrels: Any, run: Any, query: str | int, convention: str | Convention = "paper"
+    measure: str | Measure,
+    qrels: Any,
+    run: Any,
+    query: str | int,
+    convention: str | Convention = "paper",
+    order: Order | None = None,
 ) -> Explained:
     """Explain a measure on one query.
 
     Parameters
     ----------
-    measure
-        One that `can_explain` accepts.
-    qrels, run
-        Files, dicts, data frames, Qrels or a Run: see `as_qrels` and `as_run`.
-    query
+    measure : Measure or str
+        nDCG_IoU, Recall_IoU, mAP_IoU, Success_IoU or AxIoU, with one threshold at most.
+    qrels, run, convention, order
+        See `calc`.
+    query : str or int
         A query of the qrels. If it is missing from the run, there are no ranks.
+
+    Returns
+    -------
+    Explained
 
     Raises
     ------
     MeasureError
         For another measure, for qrels or a run that cannot be read, and for a query that nobody judged.
+
+    See Also
+    --------
+    calc : The scores.
+    project : The matches as a run in TREC's format.
+
+    References
+    ----------
+    TVR-Ranking, section 4 and Figure 2.
 
     Examples
     --------
@@ -86,15 +104,23 @@ def explain(
     >>> found = explain("nDCG_IoU(iou=0.5)@2", qrels, run, "1")
     >>> found.moment.tolist(), found.iou.tolist(), found.gain.tolist()
     ([1, -1], [0.8, 0.0], [2.0, 0.0])
+
+    Of two moments that overlap a prediction equally, the one with the higher grade is taken, and each serves once:
+
+    >>> qrels = {"1": [("a", 0, 10, 1), ("a", 2, 12, 3)]}
+    >>> run = {"1": [("a", 1, 11, 3.0), ("a", 1, 10, 2.0), ("a", 2, 11, 1.0)]}
+    >>> explain("nDCG_IoU(iou=0.4)@3", qrels, run, "1").moment.tolist()
+    [1, 0, -1]
     """
-    wanted, chosen = parse_measure(measure), convention_named(convention)
+    wanted, chosen = parse_measure(measure), convention_named(convention).but(order=order)
     if not can_explain(wanted):
         raise MeasureError(f"measure {wanted} cannot be explained; {', '.join(EXPLAINED)} can, with one threshold")
     options = chosen.options(wanted.definition.family)
     judged = only(as_qrels(qrels, chosen.lenient or None), str(query))
-    predicted = only(as_run(run, chosen.lenient), str(query))
+    predicted = only(as_run(run, chosen.lenient or None), str(query))
     if not judged.queries:
         raise MeasureError(f"query {str(query)!r} is not in the qrels; only a judged query can be explained")
+    (predicted,) = in_order([predicted], chosen, [wanted.definition.family])
     scene = Scene(Ground(judged), [predicted], "skip")
     pick = Pick(options.lowest) if wanted.name == "nDCG_IoU" else pick_of(wanted, options.last)
     plan = Plan(wanted.cutoff or 0, wanted.thresholds)

@@ -23,17 +23,22 @@ def temporal_iou(start: Floats, end: Floats, other_start: Floats, other_end: Flo
 
     Parameters
     ----------
-    start, end, other_start, other_end
+    start, end, other_start, other_end : floats
         Arrays that broadcast against each other: seconds. A span whose end lies before its start has IoU 0
         with everything. float32 input is computed in float32, as TVRetrieval's evaluator does.
-    union
+    union : {"lengths", "hull"}, default "lengths"
         ``lengths``: the sum of both lengths less the intersection (TVR-Ranking, SPR, STAL).
         ``hull``: latest end less earliest start (AxIoU, TVRetrieval, QVHighlights R1). The two agree wherever
         the spans overlap, except in the last bit; the last bit decides at a threshold.
 
     Returns
     -------
-    Array of the broadcast shape, in [0, 1]; 0 where the union is not positive.
+    floats of the broadcast shape
+        In [0, 1]; 0 where the union is not positive.
+
+    See Also
+    --------
+    temporal_nms : Drops predictions that overlap better ones.
 
     References
     ----------
@@ -43,6 +48,7 @@ def temporal_iou(start: Floats, end: Floats, other_start: Floats, other_end: Flo
     --------
     Half of a ten-second moment, and nothing of it:
 
+    >>> import numpy as np
     >>> temporal_iou(np.array([0.0, 20.0]), np.array([5.0, 30.0]), np.array([0.0]), np.array([10.0])).tolist()
     [0.5, 0.0]
     """

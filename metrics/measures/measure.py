@@ -1,11 +1,14 @@
 """What a measure is: a definition, a value with parameters, how these are read, and how the papers spell it."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from operator import index
+from typing import Literal, SupportsIndex, overload
 
 from ..formats.arrays import Floats
+from ..formats.errors import MeasureError, show
 from .conventions import Family, Options
 from .ground import Plan
 from .scene import Scene
@@ -22,6 +25,8 @@ PAPER_SPELLINGS = {
     "MedianRank": "MedRank@{iou}",
 }
 NO_CUTOFF = 10**9
+DEEPEST = 999_999  # ranks
+Value = str | float | Iterable[float]  # of a parameter
 Score = Callable[[Scene, Options, "Measure", Plan], Floats]
 
 
@@ -144,9 +149,13 @@ class Definition:
     share: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Measure:
-    """A measure with its parameters, as a value that compares, hashes and prints. Make one with `parse_measure`.
+    """A measure with its parameters, as a value.
+
+    Each definition has a value of its name: `nDCG_IoU`, `AxIoU`, and so on. Calling a measure gives it parameters, and
+    ``@`` gives it a cutoff; neither changes the measure itself. A measure prints as it is parsed, and equals its text.
+    One that still lacks a parameter or a cutoff is refused where it is used.
 
     Attributes
     ----------
@@ -159,34 +168,129 @@ class Measure:
     definition
         The definition of that name.
 
+    Raises
+    ------
+    MeasureError
+        For a parameter that the measure does not have, and for a value or a cutoff out of its range.
+
+    See Also
+    --------
+    parse_measure : Reads a measure from its text, also in a paper's spelling.
+
+    References
+    ----------
+    MacAvaney, Macdonald and Ounis, Streamlining evaluation with ir-measures, 2022 (the grammar).
+
     Examples
     --------
-    >>> from metrics import parse_measure
-    >>> measure = parse_measure("nDCG_IoU(iou=0.50) @ 20")
-    >>> str(measure), measure.thresholds, measure.cutoff
-    ('nDCG_IoU(iou=0.5)@20', (0.5,), 20)
-    >>> parse_measure("NDCG@20, IoU≥0.5") == measure
+    >>> from reeljudge import AxIoU, nDCG_IoU, parse_measure
+    >>> measure = nDCG_IoU(iou=0.5) @ 20
+    >>> measure, measure.thresholds, measure.cutoff
+    (nDCG_IoU(iou=0.5)@20, (0.5,), 20)
+    >>> measure == "nDCG_IoU(iou=0.5)@20" == parse_measure("NDCG@20, IoU≥0.5")
     True
+
+    A call replaces what it names, and keeps the rest. Several cutoffs are several measures:
+
+    >>> measure(iou=0.7, gain=[0, 1, 3, 7, 15])
+    nDCG_IoU(iou=0.7,gain=0.0+1.0+3.0+7.0+15.0)@20
+    >>> AxIoU @ [1, 5, 10]
+    [AxIoU@1, AxIoU@5, AxIoU@10]
     """
 
     name: str
     params: tuple[tuple[str, str], ...]
     cutoff: int | None
-    definition: Definition = field(compare=False)
+    definition: Definition
 
-    def __str__(self) -> str:
+    def __call__(self, **params: Value) -> "Measure":
+        """The measure with other parameters: numbers, words, or, for several thresholds or gains, lists of numbers."""
+        return self._or_refuse(lambda: self.with_params(params))
+
+    @overload
+    def __matmul__(self, cutoff: SupportsIndex) -> "Measure": ...
+
+    @overload
+    def __matmul__(self, cutoff: Iterable[SupportsIndex]) -> "list[Measure]": ...
+
+    def __matmul__(self, cutoff: SupportsIndex | Iterable[SupportsIndex]) -> "Measure | list[Measure]":
+        """The measure with another cutoff; a list of measures for several."""
+        if isinstance(cutoff, Iterable) and not isinstance(cutoff, str):
+            return [self @ each for each in cutoff]
+        return self._or_refuse(lambda: self.cut_at(cutoff))
+
+    def with_params(self, params: Mapping[str, Value]) -> "Measure":
+        """As a call; raises ValueError that says what is wrong with which parameter."""
+        given = dict(self.params)
+        for key, value in params.items():
+            if key not in self.definition.params:
+                there = ", ".join(self.definition.params) or "none"
+                raise ValueError(f"has no parameter {key!r}; its parameters: {there}")
+            text = _text(value)
+            try:
+                given[key] = self.definition.readers.get(key, PARAMS[key])(text)
+            except ValueError as problem:
+                raise ValueError(f"has {key}={text}: {problem}") from None
+        ordered = ((key, given[key]) for key in self.definition.params if key in given)
+        plain = set(self.definition.defaults)  # default values are not printed
+        return replace(self, params=tuple(pair for pair in ordered if pair not in plain))
+
+    def cut_at(self, cutoff: object) -> "Measure":
+        """The measure with a cutoff; raises ValueError that says what is wrong with it."""
+        if self.definition.cutoff == "none":
+            raise ValueError(f"takes no cutoff, as in {example(self.definition)}")
+        try:
+            rank = 0 if isinstance(cutoff, bool) else index(cutoff)  # type: ignore[arg-type]
+        except TypeError:
+            rank = 0
+        if not 1 <= rank <= DEEPEST:
+            right = f"needs a cutoff from 1 to {DEEPEST}, not {show(cutoff)}"
+            raise ValueError(f"{right}, as in {example(self.definition)}")
+        return replace(self, cutoff=rank)
+
+    def complete(self) -> "Measure":
+        """The same measure; raises MeasureError if it lacks a parameter or a cutoff that it needs."""
+        return self._or_refuse(self.lacking_nothing)
+
+    def lacking_nothing(self) -> "Measure":
+        """The same measure; raises ValueError that says what it lacks."""
+        given = dict(self.params)
+        lacking = [key for key in self.definition.required if key not in given]
+        if self.definition.cutoff == "required" and not self.cutoff:
+            lacking.append("a cutoff")
+        if lacking:
+            raise ValueError(f"needs {lacking[0]}, as in {example(self.definition)}")
+        return self
+
+    def _or_refuse(self, make: "Callable[[], Measure]") -> "Measure":
+        try:
+            return make()
+        except ValueError as problem:
+            raise MeasureError(f"measure {str(self)!r} {problem}") from None
+
+    @cached_property
+    def _written(self) -> str:
         params = ",".join(f"{key}={value}" for key, value in self.params)
         return self.name + (f"({params})" if params else "") + (f"@{self.cutoff}" if self.cutoff else "")
 
+    def __str__(self) -> str:
+        return self._written
+
     def __repr__(self) -> str:
-        return str(self)
+        return self._written
+
+    def __eq__(self, other: object) -> bool:
+        return self._written == str(other) if isinstance(other, Measure | str) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._written)
 
     @property
     def spelling(self) -> str:
         """The measure as its paper spells it, where it does, and it has no parameter beyond the threshold.
 
-        >>> from metrics import parse_measure
-        >>> parse_measure("Success_IoU(iou=0.7)@5").spelling
+        >>> from reeljudge import Success_IoU
+        >>> (Success_IoU(iou=0.7) @ 5).spelling
         'R@5,0.7'
         """
         pattern = PAPER_SPELLINGS.get(self.name)
@@ -195,13 +299,16 @@ class Measure:
         return pattern.format(k=self.cutoff, iou=self.param("iou"))
 
     def param(self, key: str) -> str | None:
+        """The value of a parameter as text, or None."""
         return dict(self.params).get(key)
 
     def number(self, key: str, default: int) -> int:
+        """The value of a parameter as an integer, or a default."""
         value = self.param(key)
         return default if value is None else int(value)
 
     def real(self, key: str, default: float) -> float:
+        """The value of a parameter as a float, or a default."""
         value = self.param(key)
         return default if value is None else float(value)
 
@@ -215,3 +322,16 @@ class Measure:
         """The IoU thresholds that the measure averages over; none for a measure without them."""
         value = self.param("iou") or dict(self.definition.defaults).get("iou")
         return thresholds_of(value) if value else ()
+
+
+def example(definition: Definition) -> str:
+    """A measure of the definition that lacks nothing, such as ``nDCG_IoU(iou=0.5)@10``."""
+    inside = ",".join(f"{key}={EXAMPLES[key]}" for key in definition.required)
+    return definition.name + (f"({inside})" if inside else "") + ("" if definition.cutoff == "none" else "@10")
+
+
+def _text(value: object) -> str:
+    """A parameter's value as the grammar writes it."""
+    if isinstance(value, str):
+        return re.sub(r"\s+", "", value)
+    return "+".join(map(str, value)) if isinstance(value, Iterable) else str(value)

@@ -1,16 +1,20 @@
 """What scoring returns: values of each query, and the one number that is printed of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..formats.arrays import Floats
 from ..formats.errors import MeasureError
 from .conventions import Convention
+from .definitions import parse_measure
 from .measure import Measure
+
+Value = TypeVar("Value")
 
 
 class QueryValue(NamedTuple):
@@ -21,9 +25,35 @@ class QueryValue(NamedTuple):
     value: float
 
 
+class ByMeasure(dict[Any, Value]):
+    """A dict from measures, which can also be asked by a measure's text in any spelling.
+
+    >>> from reeljudge import AxIoU
+    >>> found = ByMeasure({AxIoU @ 5: 0.8})
+    >>> found["AxIoU@5"], found["axiou @ 5"], found.get("AxIoU@1")
+    (0.8, 0.8, None)
+    """
+
+    def __missing__(self, measure: object) -> Value:
+        with suppress(MeasureError):
+            parsed = parse_measure(measure)  # type: ignore[arg-type]
+            if parsed in self:
+                return self[parsed]
+        raise KeyError(f"{measure} is not among the measures {', '.join(map(str, self))}")
+
+    def get(self, measure: object, default: Any = None) -> Any:
+        """The value of a measure, or a default."""
+        try:
+            return self[measure]
+        except KeyError:
+            return default
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores:
-    """The scores of one run under one convention.
+    """The scores of one run under one convention: aggregates, values of each query, and data frames.
+
+    Indexing it by a measure, or by a measure's text in any spelling, gives the aggregate.
 
     Attributes
     ----------
@@ -37,6 +67,24 @@ class Scores:
         For each measure, floats of shape (queries, thresholds); NaN where a query is left out of it.
     unjudged
         Queries of the run that nobody judged, and that were left out.
+
+    See Also
+    --------
+    calc : Makes it.
+
+    Examples
+    --------
+    >>> from reeljudge import AxIoU, calc, nDCG_IoU
+    >>> qrels = {"1": [("a", 0, 10, 4)], "2": [("a", 0, 10, 0)]}
+    >>> run = {"1": [("a", 0, 8, 0.9)], "2": [("a", 0, 10, 0.8)]}
+    >>> scores = calc([nDCG_IoU(iou=0.5) @ 20, AxIoU @ 1], qrels, run)
+    >>> scores["nDCG_IoU(iou=0.5)@20"], scores[AxIoU @ 1], scores.get("mIoU")
+    (1.0, 0.8, None)
+
+    Query 2 has nothing relevant, and does not count:
+
+    >>> scores.per_query(), scores.left_out()
+    ({'1': {nDCG_IoU(iou=0.5)@20: 1.0, AxIoU@1: 0.8}}, 1)
     """
 
     convention: Convention
@@ -67,18 +115,26 @@ class Scores:
         title = f"{self.run}, convention {self.convention.name}"
         return f"<table><caption>{escape(title)}</caption><tbody>{rows}</tbody></table>"
 
-    def aggregate(self) -> dict[Measure, float | None]:
-        """Aggregate of each measure over the queries that count; None where no query does."""
-        return {
-            measure: aggregate(measure, values, self.convention)
-            for measure, values in zip(self.measures, self.values, strict=True)
-        }
+    def __getitem__(self, measure: str | Measure) -> float | None:
+        return self.aggregate()[measure]
 
-    def per_query(self) -> dict[str, dict[Measure, float]]:
+    def get(self, measure: str | Measure, default: float | None = None) -> float | None:
+        """The aggregate of a measure, or a default if it is not among the measures."""
+        found: float | None = self.aggregate().get(measure, default)
+        return found
+
+    def aggregate(self) -> ByMeasure[float | None]:
+        """Aggregate of each measure over the queries that count; None where no query does."""
+        return ByMeasure(
+            (measure, aggregate(measure, values, self.convention))
+            for measure, values in zip(self.measures, self.values, strict=True)
+        )
+
+    def per_query(self) -> dict[str, dict[Any, float]]:
         """Values of each query that counts in at least one measure, on the scale of the aggregates."""
         rows = zip(self.queries, self._reported().tolist(), strict=True)
         kept = {
-            query: {m: value for m, value in zip(self.measures, row, strict=True) if value == value}
+            query: ByMeasure((m, value) for m, value in zip(self.measures, row, strict=True) if value == value)
             for query, row in rows
         }
         return {query: values for query, values in kept.items() if values}
@@ -93,12 +149,8 @@ class Scores:
         MeasureError
             Where pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise MeasureError("to_frame needs pandas: pip install pandas") from None
-        columns = [str(measure) for measure in self.measures]
-        return pandas.DataFrame(self._reported(), pandas.Index(self.queries, name="query_id"), columns)
+        columns = {str(measure): column for measure, column in zip(self.measures, self._reported().T, strict=True)}
+        return data_frame(columns, index=("query_id", self.queries))
 
     def table(self) -> Floats:
         """Values of shape (queries, measures), thresholds averaged, NaN where a query is left out."""
@@ -117,13 +169,24 @@ def _many(number: int, one: str, more: str) -> str:
     return f"{number} {one if number == 1 else more}"
 
 
-def check_scores(scores: object) -> None:
-    """Raise MeasureError for anything but a list of scores."""
-    items = scores if isinstance(scores, Sequence) else [None]
+def data_frame(data: Any, columns: list[str] | None = None, index: tuple[str, Sequence[str]] | None = None) -> Any:
+    """A pandas data frame, with a named index if one is given; raises MeasureError where pandas is not installed."""
+    try:
+        import pandas  # type: ignore[import-untyped]
+    except ImportError:
+        raise MeasureError("to_frame needs pandas: pip install pandas") from None
+    rows = pandas.Index(index[1], name=index[0]) if index else None
+    return pandas.DataFrame(data, rows, columns)
+
+
+def listed(scores: object) -> list[Scores]:
+    """Scores of several runs, as `scores_of` returns them, or in a list; anything else is an error."""
+    items = list(scores.values()) if isinstance(scores, Mapping) else scores
+    items = items if isinstance(items, Sequence) else [scores]
     for item in items:
-        if not isinstance(item, Scores):
-            kind = type(item if item is not None else scores).__name__
-            raise MeasureError(f"scores are needed, as `scores_of` returns them in a list, not a {kind}")
+        if not isinstance(item, Scores) or item is scores:
+            raise MeasureError(f"scores are needed, as `scores_of` returns them, not a {type(item).__name__}")
+    return list(items)
 
 
 def aggregate(measure: Measure, values: Floats, convention: Convention) -> float | None:

@@ -1,6 +1,7 @@
 """Qrels and runs laid over each other, ready for the kernels; what several measures need is computed once."""
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, TypeVar
@@ -9,13 +10,38 @@ import numpy as np
 
 from ..formats.arrays import Bools, Floats, Ints
 from ..formats.dicts import IdQrels, IdRun
-from ..formats.errors import MeasureError
+from ..formats.errors import MeasureError, MeasureWarning, setting
 from ..formats.tables import Run
-from .conventions import Options, Unjudged
+from .conventions import Convention, Family, Options, Unjudged
 from .ground import Ground, Pick, Plan, grades_of_ids
 from .matching import Pairs, Spans, best, by_two_annotators, join, match, passing, ranks
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Run | IdRun)
+
+
+def in_order(runs: Sequence[R], convention: Convention, families: Collection[Family]) -> list[R]:
+    """The runs with their lists in the order that measures of these families look at.
+
+    Warns of a list whose scores rise, if the convention takes it as given and nobody has confirmed that. A run by
+    moment id has no order but that of its scores.
+    """
+    if convention.order == "score":
+        return [run.by_score() for run in runs]  # type: ignore[misc]
+    if convention.order is None and any(convention.options(family).order == "given" for family in families):
+        for run in runs:
+            if run.rising:
+                _warn_of_rising(run, convention)
+    return list(runs)
+
+
+def _warn_of_rising(run: Run | IdRun, convention: Convention) -> None:
+    message = (
+        f"{run.name}: scores of {len(run.rising)} queries rise along the list (the first: query {run.rising[0]!r}); "
+        f"the convention {convention.name} takes a list as it is given: {setting('order', 'score')} sorts it by its "
+        f"scores, and {setting('order', 'given')} confirms its order"
+    )
+    warnings.warn(message, MeasureWarning, stacklevel=5)
 
 
 class Scene:
@@ -42,7 +68,7 @@ class Scene:
         if unknown and (unjudged == "error" or len(unknown) == len(run.queries)):
             more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
             right = (
-                "this convention needs judged queries only (--unjudged skip leaves the others out)"
+                f"this convention needs judged queries only ({setting('unjudged', 'skip')} leaves the others out)"
                 if unjudged == "error"
                 else "no query of the run is; do both files use the same query ids?"
             )

@@ -218,6 +218,6 @@ class Learned(System):
     def validated(self, validation: Validation, report: Report = silent) -> float:
         """Return the value of a validation set's measure."""
         run = self.search_among(validation, parse_measure(validation.measure).cutoff or 100, report)
-        scores = Evaluator([validation.measure], validation.qrels).scores(run)[0]
+        scores = Evaluator([validation.measure], validation.qrels).calc(run)
         value = next(iter(scores.aggregate().values()))
         return -math.inf if value is None else float(value)

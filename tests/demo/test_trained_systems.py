@@ -42,7 +42,7 @@ true = {{}}
 for row in rows:
     if row.run:
         run = read_table(Run, row.run.table)
-        found = Evaluator(["{MEASURE}"], qrels).scores(run)[0].aggregate()
+        found = Evaluator(["{MEASURE}"], qrels).calc(run).aggregate()
         true[row.name] = next(iter(found.values()))
 print(json.dumps({{
     "runs": [row.run and row.run.name for row in rows],

@@ -112,5 +112,5 @@ def test_columns_are_found_by_name_and_ids_are_texts(tmp_path: Path) -> None:
     file = write(tmp_path / "r.csv", "relevance,note,worker,pair_id\n\n7,,ada,q1/a\n3,,bob,q1/a\n0,,ada,q1/b\n")
     found = read_ratings(file, highest=10)
     assert [column.tolist() for column in found] == [[0, 0, 1], [0, 1, 0], [7, 3, 0]]
-    assert run_cli("annotators", "--ratings", file, "--scale", "7").returncode == 0
+    assert run_cli("annotators", "--ratings", file, "--highest", "7").returncode == 0
     assert "line 3: field relevance: '7'" in run_cli("annotators", "--ratings", file).stderr

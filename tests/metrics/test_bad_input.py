@@ -115,7 +115,7 @@ BAD_RUNS = {
     "a text": ("hello", "line 1: has 1 fields"),
     "a list of texts": (["hello"], "record 1"),
     "a later line": (json.dumps(LISTED) + "\n" + '{"query_id": \n', "line 2, column"),
-    "index without file": ([{"query_id": 1, "predictions": [[5, 0, 1, 0.5]]}], "--videos"),
+    "index without file": ([{"query_id": 1, "predictions": [[5, 0, 1, 0.5]]}], "videos"),
     "short prediction": ([{"query_id": 1, "predictions": [[5, 0]]}], "prediction 1"),
     "query twice": ([{"query_id": 1, "predictions": []}, {"query_id": 1, "predictions": []}], "twice"),
     "two videos, one index": ({"video2idx": {"a": 0, "b": 0}, "VCMR": []}, "have the same index 0"),
@@ -161,7 +161,7 @@ def test_a_score_in_other_digits_is_read_or_named(tmp_path: Path) -> None:
         ("stability", "--trials", "0"),
         ("noise", "--datasets", "many"),
         ("compare", "--resamples", "0"),
-        ("evaluate", "--scale", "101"),
+        ("evaluate", "--highest", "101"),
         ("annotators", "--least", "-5"),
     ],
 )
@@ -173,8 +173,8 @@ def test_integers_out_of_range(wrong: tuple[str, ...], tmp_path: Path) -> None:
 
 
 def test_noise_where_no_query_counts_is_named(tmp_path: Path) -> None:
-    qrels, run = write(tmp_path / "q", {"1": []}), write(tmp_path / "r", GOOD_RUN)
-    done = run_cli("noise", "--qrels", qrels, "--runs", run, run, "--datasets", 1)
+    qrels, runs = write(tmp_path / "q", {"1": []}), [write(tmp_path / name, GOOD_RUN) for name in ("a", "b")]
+    done = run_cli("noise", "--qrels", qrels, "--runs", *runs, "--datasets", 1)
     assert (done.returncode, done.stderr) == (2, "error: no query counts for every run and measure\n")
 
 

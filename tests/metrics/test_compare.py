@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metrics import MeasureError, qrels_from_dict, run_from_dict, scores_of
-from metrics.analysis.compare import bootstrap, bootstrap_columns, compare, holm, letter, p_value
+from metrics import AxIoU, MeasureError, compare, compare_scores, scores_of
+from metrics.analysis.compare import bootstrap, bootstrap_columns, holm, p_value
+from metrics.analysis.comparison import letter
 from tests.metrics.shared import run_cli, write
 
 NAMES = ["AxIoU@5", "Success_IoU(iou=0.5)@1"]
@@ -93,14 +94,12 @@ def test_bad_input(tmp_path: Path) -> None:
 
 
 def test_the_same_run_twice_is_no_difference() -> None:
-    qrels = qrels_from_dict({"1": [("a", 0, 10, 1)], "2": [("a", 0, 10, 1)]})
+    qrels = {"1": [("a", 0, 10, 1)], "2": [("a", 0, 10, 1)]}
     spans = {"1": [("a", 0.0, 9.0, 1.0)], "2": [("a", 0.0, 5.0, 1.0)]}
-    found = compare(scores_of(NAMES, qrels, [run_from_dict(spans, "x"), run_from_dict(spans, "y")]))
+    found = compare(NAMES, qrels, {"x": spans, "y": spans})
     assert {d.p for d in found.differences} == {1.0}
-    other = run_from_dict({"1": [("a", 0.0, 8.0, 1.0)]}, "y")
-    scores = scores_of(NAMES, qrels, [run_from_dict(spans, "x"), other])
     with pytest.raises(MeasureError, match="unknown test"):
-        compare(scores, test="z")
+        compare(NAMES, qrels, {"x": spans, "y": {"1": [("a", 0.0, 8.0, 1.0)]}}, test="z")
 
 
 def test_intervals_of_many_columns_are_those_of_each() -> None:
@@ -112,3 +111,30 @@ def test_intervals_of_many_columns_are_those_of_each() -> None:
         assert (low[column], high[column]) == pytest.approx((alone.low, alone.high), abs=0.003)
     assert np.isnan([low[3], high[3]]).all()
     assert np.isnan(bootstrap_columns(np.empty((0, 2)))).all()
+
+
+QRELS = {str(q): [("v", 0, 10, 1)] for q in range(12)}
+RUNS = {name: {q: [("v", 0, end + int(q) / 8, 1.0)] for q in QRELS} for name, end in (("a_1", 8), ("b&c", 3))}
+
+
+def test_tables_of_a_comparison() -> None:
+    found = compare([AxIoU @ 1, "R@1,0.5"], QRELS, RUNS, baseline="b&c")
+    frame, differences = found.to_frame(), found.to_frame(differences=True)
+    assert list(frame.columns) == ["run", "measure", "mean", "low", "high", "better_than"]
+    assert frame.run.tolist() == ["a_1", "a_1", "b&c", "b&c"]
+    assert frame["mean"].tolist() == [found.intervals[run, measure].mean for run in RUNS for measure in found.measures]
+    assert frame.better_than.tolist() == ["b", "b", "", ""]
+    assert differences[["run", "other"]].values.tolist() == [["a_1", "b&c"]] * 2
+    assert differences.corrected.tolist() == [each.corrected for each in found.differences]
+    latex = found.to_latex()
+    header, first, second = [line for line in latex.splitlines() if line.endswith(r"\\")]
+    assert header == r"run & AxIoU@1 & Success\_IoU(iou=0.5)@1 \\"
+    assert first.startswith(r"a a\_1 & 0.8688$^{b}$ [")
+    assert second.startswith(r"b b\&c & 0.3687 [")
+    markdown = found.to_markdown().splitlines()
+    assert markdown[0] == "| run | AxIoU@1 | Success_IoU(iou=0.5)@1 |"
+    assert markdown[2].startswith("| a a_1 | 0.8688<sup>b</sup> [")
+    assert markdown[-1] == found.caption()
+    assert "<td>b b&amp;c</td>" in found._repr_html_()
+    assert found.intervals["a_1", "AxIoU@1"].mean == pytest.approx(0.86875)
+    assert compare_scores(scores_of([AxIoU @ 1, "R@1,0.5"], QRELS, RUNS), "b&c") == found

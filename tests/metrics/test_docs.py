@@ -1,8 +1,11 @@
 """`docs/measures.md` names everything there is, with all that it promises."""
 
+import json
 import re
 import shlex
+import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +61,28 @@ def test_the_quickstart_runs_in_a_checkout(
         done = run_cli(*shlex.split(line)[1:])
         assert done.returncode == 0, f"{line}: {done.stderr}"
     exec(python.replace("from reeljudge import", "from metrics import"), {})
-    assert "a b AxIoU@10" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert re.search(r"^a 0\.\d+$", printed, re.M)
+    assert re.search(r"^\| AxIoU@10 \| a − b \| [+-]0\.\d{4} ", printed, re.M)
+
+
+def test_the_notebook_goes_from_a_dict_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    notebook = json.loads((ROOT / "docs" / "quickstart" / "first_minutes.ipynb").read_text())
+    install, *cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert re.fullmatch(r"%pip install -q reeljudge pandas", install)
+    program = "\n".join(cells).replace("from reeljudge import", "from metrics import")
+    assert len([line for line in program.splitlines() if line]) + 1 <= 30
+    known: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exec(program, known)
+    assert known["measures"] == ["nDCG_IoU(iou=0.5)@20", "AxIoU@10", "Success_IoU(iou=0.7)@1"]
+    assert known["scores"].to_frame().shape == (12, 3)
+    assert known["found"].superscript("fused", "nDCG_IoU(iou=0.5)@20") == "a"
+    assert known["found"].to_frame().shape == (9, 6)
+    printed = capsys.readouterr().out
+    assert re.search(r"^0\.\d+ \[.*\], estimated from 50% of the queries$", printed, re.M)
+    assert printed.count("\\begin{tabular}") == printed.count("\\end{tabular}") == 1
 
 
 def test_the_readme_scores_a_run_in_five_lines(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from metrics import (
     estimate_difference,
     parse_measure,
     read_pool,
-    scores_of,
 )
 from metrics.analysis.planning import TVR_RANKING, Spread, queries_to_judge
 from metrics.analysis.sampling import Design
@@ -64,7 +62,7 @@ def test_the_known_answers_of_real_ratings(pairs: Pairs, divisor: int) -> None:
     estimator = Estimator(NDCG, qrels_of(part_of(pairs, divisor)), pool_of(pairs))
     found = {}
     for name in KNOWN[divisor]:
-        each = estimator.estimates(run_of(pairs, SYSTEMS[name]))[0][NDCG]
+        each = estimator.estimate(run_of(pairs, SYSTEMS[name]))[NDCG]
         found[name] = (
             *(round(number, 6) for number in (each.plain, each.plain_se)),
             round(each.slope, 4),
@@ -77,7 +75,7 @@ def test_the_known_answers_of_real_ratings(pairs: Pairs, divisor: int) -> None:
 @needs_shared
 def test_all_queries_judged_is_the_plain_score(pairs: Pairs) -> None:
     runs = {name: run_of(pairs, order) for name, order in SYSTEMS.items()}
-    found = Estimator(NDCG, qrels_of(pairs), pool_of(pairs)).estimates(*runs.values())
+    found = Estimator(NDCG, qrels_of(pairs), pool_of(pairs)).estimates(runs).values()
     values = [round(each[NDCG].value, 6) for each in found]
     assert values == [0.883593, 0.873573, 0.780153, 0.965375, 0.934818]
     assert values == [round(calc_aggregate(NDCG, qrels_of(pairs), run)[NDCG] or 0, 6) for run in runs.values()]
@@ -89,7 +87,7 @@ def test_one_judgement_of_each_pair_predicts(pairs: Pairs) -> None:
     first = {query: [(*moment(query, pair), float(pair.first)) for pair in held] for query, held in pairs.items()}
     estimator = Estimator(NDCG, qrels_of(part_of(pairs, 10)), pool_of(pairs), predictor=first)
     for name, known in (("rank", (0.6940, 0.885037, 0.002428)), ("first row ≥ 3", (0.6771, 0.937732, 0.002242))):
-        found = estimator.estimates(run_of(pairs, SYSTEMS[name]))[0][NDCG]
+        found = estimator.estimate(run_of(pairs, SYSTEMS[name]))[NDCG]
         assert (round(found.slope, 4), round(found.value, 6), round(found.se, 6)) == known
 
 
@@ -246,7 +244,7 @@ def test_differences_and_comparison() -> None:
         estimate(measure, QRELS, GOOD, POOL).plain - estimate(measure, QRELS, BAD, POOL).plain
     )
     with pytest.raises(MeasureError, match="two runs are called"):
-        Estimator(measure, QRELS, POOL).compare(GOOD, BAD)
+        Estimator(measure, QRELS, POOL).compare([as_run(GOOD), as_run(BAD)])
 
 
 @pytest.mark.parametrize(
@@ -414,8 +412,8 @@ def test_a_pilot_that_is_judged_to_its_end_tells_what_predictions_leave() -> Non
 def test_full_comparison_agrees_with_the_plain_one() -> None:
     """With every query judged, estimated differences are the plain ones, whatever is predicted."""
     qrels = {query: [(*m, g) for m, g in zip(POOL[query], GRADES[int(query) % 5], strict=True)] for query in POOL}
-    runs = [replace(as_run(run), name=name) for name, run in (("good", GOOD), ("bad", BAD))]
-    found = Estimator("nDCG_IoU(iou=0.5)@2", qrels, POOL, future=True).compare(*runs)
-    plain = compare(scores_of("nDCG_IoU(iou=0.5)@2", qrels, runs))
+    runs = {"good": GOOD, "bad": BAD}
+    found = Estimator("nDCG_IoU(iou=0.5)@2", qrels, POOL, future=True).compare(runs)
+    plain = compare("nDCG_IoU(iou=0.5)@2", qrels, runs)
     assert found.differences[0].difference == pytest.approx(plain.differences[0].difference)
     assert list(combinations(found.runs, 2)) == [("good", "bad")]

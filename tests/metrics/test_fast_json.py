@@ -43,5 +43,5 @@ def test_bad_runs_are_refused_alike(name: str, tmp_path: Path) -> None:
     data: Any
     data, says = BAD_RUNS[name]
     with pytest.raises(MeasureError) as refused:
-        read_run(write(tmp_path / "run", data), lenient=False)
+        read_run(write(tmp_path / "run", data))
     assert says in str(refused.value)

@@ -1,10 +1,26 @@
-"""Measures as values."""
+"""Measures as values, and results that are asked by them."""
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics import MeasureError, parse_measure
+import metrics
+from metrics import (
+    AxIoU,
+    MeasureError,
+    Success_IoU,
+    calc,
+    default_measures,
+    mIoU,
+    nDCG_IoU,
+    parse_measure,
+    parse_measures,
+)
+from metrics.measures.definitions import DEFINITIONS
 
 
 @pytest.mark.parametrize(
@@ -68,3 +84,80 @@ def test_any_threshold_and_cutoff(iou: float, cutoff: int) -> None:
 def test_says_what_is_wrong(text: str, says: str) -> None:
     with pytest.raises(MeasureError, match=says):
         parse_measure(text)
+
+
+def test_every_measure_is_a_value_of_its_name() -> None:
+    for name, definition in DEFINITIONS.items():
+        assert getattr(metrics, name) == name
+        assert getattr(metrics, name).definition is definition
+
+
+def test_values_print_as_they_parse_and_equal_their_text() -> None:
+    values = {
+        "nDCG_IoU(iou=0.5)@20": nDCG_IoU(iou=0.5) @ 20,
+        "nDCG_IoU(iou=0.5,gain=exp)@20": nDCG_IoU(gain="exp", iou=".50") @ 20,
+        "nDCG_IoU(iou=0.7)@20": (nDCG_IoU(iou=0.5) @ 20)(iou=0.7),
+        "nDCG_IoU(iou=0.5)@5": nDCG_IoU(iou=0.5) @ 20 @ 5,
+        "Success_IoU(iou=0.5+0.7,rel=2)@1": Success_IoU(iou=[0.5, 0.7], rel=2) @ np.int64(1),
+        "mIoU": mIoU,
+        "Judged@10": metrics.Judged(iou=0.5) @ 10,
+    }
+    for text, value in values.items():
+        assert str(value) == repr(value) == text
+        assert value == text == value
+        by_value: dict[Any, int] = {value: 1}
+        by_text: dict[Any, int] = {text: 1}
+        assert by_value[text] == by_text[value] == 1
+        assert parse_measure(text) == value
+    assert AxIoU @ 5 != "AxIoU@10"
+    assert AxIoU @ 5 != 5
+    assert AxIoU.params == nDCG_IoU.params == ()  # values do not change
+
+
+def test_several_cutoffs_are_several_measures() -> None:
+    assert AxIoU @ [1, 5, 10] == ["AxIoU@1", "AxIoU@5", "AxIoU@10"]
+    wanted: list[Any] = ["R@5,0.7", AxIoU @ (1, 5), mIoU, [AxIoU @ 5]]
+    assert parse_measures(wanted) == ["Success_IoU(iou=0.7)@5", "AxIoU@1", "AxIoU@5", "mIoU"]
+    assert parse_measures("mIoU") == parse_measures(mIoU) == ["mIoU"]
+    nine = [nDCG_IoU(iou=iou) @ cutoff for cutoff in (10, 20, 40) for iou in (0.3, 0.5, 0.7)]
+    assert default_measures() == nine
+
+
+WRONG: list[tuple[Callable[[], object], str]] = [
+    (lambda: nDCG_IoU(mu=0.5), "measure 'nDCG_IoU' has no parameter 'mu'; its parameters: iou, gain, discount"),
+    (lambda: nDCG_IoU(iou=1.5), "measure 'nDCG_IoU' has iou=1.5: a threshold must lie between 0 and 1"),
+    (lambda: (AxIoU @ 3)(rel="x"), "measure 'AxIoU@3' has rel=x: it must be an integer from 1"),
+    (lambda: AxIoU @ 0, "measure 'AxIoU' needs a cutoff from 1 to 999999, not 0, as in AxIoU@10"),
+    (lambda: AxIoU @ True, "not True"),
+    (lambda: AxIoU @ 2.5, "not 2.5"),  # type: ignore[operator]
+    (lambda: AxIoU @ "5", "not '5'"),  # type: ignore[operator]
+    (lambda: mIoU @ 5, "measure 'mIoU' takes no cutoff"),
+    (lambda: parse_measure(nDCG_IoU @ 5), r"measure 'nDCG_IoU@5' needs iou, as in nDCG_IoU\(iou=0.5\)@10"),
+    (lambda: calc(AxIoU, {"1": [("a", 0, 1, 1)]}, {"1": []}), "measure 'AxIoU' needs a cutoff, as in AxIoU@10"),
+]
+
+
+@pytest.mark.parametrize(("make", "says"), WRONG, ids=[says for _, says in WRONG])
+def test_a_value_that_cannot_be_is_refused_in_one_line(make: Callable[[], object], says: str) -> None:
+    with pytest.raises(MeasureError, match=says):
+        make()
+
+
+def test_results_are_asked_by_what_one_asked_with() -> None:
+    qrels = {"1": [("a", 0, 10, 4)], "2": [("a", 0, 10, 2)]}
+    run = {"1": [("a", 0, 8, 1.0)], "2": [("a", 0, 4, 1.0)]}
+    scores = calc([nDCG_IoU(iou=0.5) @ 20, "R@1,0.7"], qrels, run)
+    spellings: list[Any] = ["nDCG_IoU(iou=0.5)@20", "NDCG@20, IoU≥0.5", "ndcg_iou(iou=.5) @ 20", nDCG_IoU(iou=0.5) @ 20]
+    for each in spellings:
+        assert scores[each] == scores.get(each) == scores.aggregate()[each] == 0.5
+        assert scores.per_query()["2"][each] == 0.0
+    assert scores["R@1,0.7"] == scores[Success_IoU(iou=0.7) @ 1] == 0.5
+    assert scores.get("mIoU") is None
+    assert scores.get("mIoU", -1.0) == -1.0
+    assert metrics.calc_aggregate("AxIoU@1", qrels, run).get("no measure", 7) == 7
+    for absent in ("mIoU", "no measure"):
+        with pytest.raises(KeyError, match=r"is not among the measures nDCG_IoU\(iou=0.5\)@20, Success_IoU"):
+            scores[absent]
+    frame = scores.to_frame()
+    assert frame.loc["1", "nDCG_IoU(iou=0.5)@20"] == 1.0
+    assert list(frame.columns) == list(scores.measures)

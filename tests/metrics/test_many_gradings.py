@@ -51,8 +51,8 @@ def test_each_grading_scores_as_if_it_were_the_qrels(convention: str, seed: int)
             ]
             for query, begin, end in zip(qrels.queries, qrels.offsets[:-1], qrels.offsets[1:], strict=True)
         }
-        scores = Evaluator(measures, kept, convention).scores(*runs)
-        expected = [[each.aggregate()[measure] for measure in measures] for each in scores]
+        ready = Evaluator(measures, kept, convention)
+        expected = [[scores[measure] for measure in measures] for scores in map(ready.calc, runs)]
         assert np.allclose(found[n], np.array(expected, dtype=float), rtol=0, atol=1e-6)
 
 

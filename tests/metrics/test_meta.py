@@ -127,7 +127,7 @@ def test_noise_as_scored_one_by_one() -> None:
     qrels, runs = world()
     measures = paper_measures()
     found = noise_error(measures, qrels, runs, levels=[2.0], datasets=4, seed=7)
-    truth = np.array([score.table().mean(axis=0) for score in scores_of(measures, qrels, runs)])
+    truth = np.array([score.table().mean(axis=0) for score in scores_of(measures, qrels, runs).values()])
     errors = []
     for data_set in range(4):
         other = noisy(qrels, 2.0, "paper", np.random.default_rng([7, 0, data_set]))

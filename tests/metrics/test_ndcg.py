@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import MeasureError, MeasureWarning, calc, calc_aggregate, parse_measure, qrels_from_dict, run_from_dict
+from metrics import (
+    Evaluator,
+    MeasureError,
+    MeasureWarning,
+    calc,
+    calc_aggregate,
+    parse_measure,
+    qrels_from_dict,
+    run_from_dict,
+)
 from tests.metrics import oracle
 from tests.metrics.oracle import Moment, Span
 from tests.metrics.shared import cases, needs_shared, run_cli, write
@@ -140,9 +149,7 @@ def test_invariants(world: World, random: Any) -> None:
 def test_runs_scored_together_score_as_alone(world: World, other: World) -> None:
     judged, answered = world
     second = {q: spans for q, spans in other[1].items() if q in judged}
-    runs = [run_from_dict(answered), run_from_dict(second)] if second else [run_from_dict(answered)]
-    from metrics import evaluator
-
-    ready = evaluator(NAMES, qrels_from_dict(judged))
-    together = [scores.aggregate() for scores in ready.scores(*runs)]
-    assert together == [ready.calc_aggregate(run) for run in runs]
+    runs = {"one": answered, "other": second} if second else {"one": answered}
+    ready = Evaluator(NAMES, judged)
+    together = {name: scores.aggregate() for name, scores in ready.scores_of(runs).items()}
+    assert together == {name: ready.calc_aggregate(run) for name, run in runs.items()}

@@ -71,7 +71,7 @@ def test_files_score_as_dicts_do(tmp_path: Path) -> None:
     run_lines = [f"{q} Q0 {m} 0 {s!r} x" for q, found in run.items() for m, s in found.items()]
     files = write(tmp_path / "q", "\n".join(qrels_lines)), write(tmp_path / "r", "\n".join(run_lines))
     expected = calc_aggregate(OURS, judged, run)
-    assert calc_aggregate(OURS, *map(str, files)) == pytest.approx(expected, abs=1e-12)
+    assert calc_aggregate(OURS, str(files[0]), str(files[1])) == pytest.approx(expected, abs=1e-12)
     assert calc_aggregate(OURS, judged, str(files[1])) == pytest.approx(expected, abs=1e-12)
     done = run_cli("evaluate", "--qrels", files[0], "--run", files[1], "--measures", "nDCG@3", "RR")
     values = [float(line.split()[-1]) for line in done.stdout.splitlines()[1:]]

@@ -155,12 +155,12 @@ def test_an_untrue_predictor_costs_only_width() -> None:
         pool = pool_of(world.dict_of(world.grades, range(RANKED)))
         tables = {name: as_predicted(world.dict_of(values, range(RANKED))) for name, values in world.predicted.items()}
         run, all_queries = world.run(), world.qrels(range(RANKED))
-        true = Estimator(measure, all_queries, pool).estimates(run)[0][measure].value
+        true = Estimator(measure, all_queries, pool).estimate(run)[measure].value
         for _ in range(TRIALS // 2):
             rows = np.sort(world.rng.permutation(RANKED)[:JUDGED])
             qrels = world.qrels(rows)
             for name in PREDICTORS:
-                found = Estimator(measure, qrels, pool, predictor=tables.get(name)).estimates(run)[0][measure]
+                found = Estimator(measure, qrels, pool, predictor=tables.get(name)).estimate(run)[measure]
                 holds[name] += found.low <= true <= found.high
                 widths[name].append(found.high - found.low)
     assert all(180 <= number <= 198 for number in holds.values()), holds
@@ -181,7 +181,7 @@ def test_what_is_left_says_how_many_queries_alone_tell_as_much() -> None:
         estimator = Estimator(
             measure, qrels, pool, predictor=world.dict_of(world.predicted[name], range(RANKED)), future=True
         )
-        (found,) = estimator.estimates(run)[0].values()
+        (found,) = estimator.estimate(run).values()
         left[name] = estimator.shares_left(run)[measure]
         alone = queries_alone(left[name], JUDGED, RANKED)
         assert found.se == pytest.approx(found.plain_se * (JUDGED / alone) ** 0.5, rel=0.05), name

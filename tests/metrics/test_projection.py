@@ -1,5 +1,7 @@
 """Projection: trec_eval as the oracle of NDCG@K, IoU≥μ; and ir_measures with our provider."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from metrics import calc, calc_aggregate, convention_named, parse_measure, qrels_from_dict, run_from_dict
+from metrics import (
+    Measure,
+    MeasureError,
+    MedianRank,
+    calc,
+    calc_aggregate,
+    convention_named,
+    nDCG_IoU,
+    parse_measure,
+    qrels_from_dict,
+    run_from_dict,
+)
 from metrics.analysis.project import project
-from tests.metrics.shared import SHARED, needs_shared, run_cli, write
+from tests.metrics.shared import ROOT, SHARED, needs_shared, run_cli, write
 from tests.metrics.worlds import worlds
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
@@ -57,26 +70,37 @@ def test_provider_stands_beside_ndcg() -> None:
 
 def test_provider_knows_the_conventions() -> None:
     """Each convention's aggregate is ours, to the last bit, also with several thresholds and medians."""
-    import metrics.ir_provider  # noqa: F401
+    from metrics.ir_provider import measure_of
 
     rng = np.random.default_rng(2)
     spans = [f"v{v}@{s}-{s + 4000}" for v in range(2) for s in range(0, 12_000, 1000)]
     qrels = {str(q): {m: int(rng.integers(0, 4)) for m in rng.choice(spans, 6, replace=False)} for q in range(25)}
     run = {str(q): {m: float(rng.uniform()) for m in rng.choice(spans, 9, replace=False)} for q in range(26)}
-    names = {
-        "nDCG_IoU(iou=0.5,convention=released)@20": ("nDCG_IoU(iou=0.5)@20", "released"),
-        "nDCG_IoU(iou=0.5,convention=spr)@20": ("nDCG_IoU(iou=0.5)@20", "spr"),
-        "nDCG_IoU(iou=0.5)@20": ("nDCG_IoU(iou=0.5)@20", "paper"),
-        "Success_IoU(iou=0.5,convention=tvr)@5": ("Success_IoU(iou=0.5)@5", "tvr"),
-        "MedianRank(iou=0.3+0.7,convention=stal)": ("MedianRank(iou=0.3+0.7)", "stal"),
+    names: dict[str, tuple[str | Measure, str]] = {
+        "nDCG_IoU(iou=0.5,convention='released')@20": (nDCG_IoU(iou=0.5) @ 20, "released"),
+        "nDCG_IoU(iou=0.5,convention='spr')@20": (nDCG_IoU(iou=0.5) @ 20, "spr"),
+        "nDCG_IoU(iou=0.5)@20": (nDCG_IoU(iou=0.5) @ 20, "paper"),
+        "Success_IoU(iou=0.5,convention='tvr')@5": ("R@5,0.5", "tvr"),
+        "MedianRank(iou='0.3+0.7',convention='stal')": (MedianRank(iou=[0.3, 0.7]), "stal"),
     }
     measures = [ir_measures.parse_measure(name) for name in names]
+    assert measures == [measure_of(*each) for each in names.values()]
     found = ir_measures.calc_aggregate(measures, qrels, run)
     for measure, (name, convention) in zip(measures, names.values(), strict=True):
         chosen = convention_named(convention).but(unjudged="skip")
         assert found[measure] == calc_aggregate([name], qrels, run, chosen)[parse_measure(name)], name
-    assert str(measures[0]) in ("nDCG_IoU(iou=0.5,convention='released')@20", next(iter(names)))
+    assert [str(measure) for measure in measures] == list(names)
     assert len({found[measure] for measure in measures[:3]}) == 3
+
+
+def test_provider_leaves_ir_measures_as_it_is_and_names_what_it_cannot() -> None:
+    code = "from ir_measures import util; old = dict(vars(util)); import metrics.ir_provider; assert old == vars(util)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    from metrics.ir_provider import measure_of
+
+    for wrong in ("nDCG@20", "HIT@1"):
+        with pytest.raises(MeasureError, match="ir_measures has its own of this name, or lacks"):
+            measure_of(wrong)
 
 
 def test_command_line(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def score(
 ) -> tuple[dict[str, Value], list[dict[str, float]]]:
     """Aggregates and per-query values under the published names."""
     qrels = read_qrels(write(folder / "gt", gt))
-    run = read_run(write(folder / "run", pred), task=options.get("task"))
+    run = read_run(write(folder / "run", pred), task=options.get("task"), lenient=True)
     chosen = convention_named(convention).but(options.get("missing"))
     scores = calc(names.values(), qrels, run, chosen)
     found = scores.aggregate()

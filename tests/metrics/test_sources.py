@@ -1,5 +1,7 @@
 """Qrels and runs from dicts and data frames."""
 
+import inspect
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +11,9 @@ import numpy as np
 import pytest
 
 from metrics import (
+    CONVENTIONS,
+    Estimator,
+    Evaluator,
     MeasureError,
     MeasureWarning,
     as_qrels,
@@ -16,19 +21,27 @@ from metrics import (
     calc,
     calc_aggregate,
     compare,
+    compare_scores,
+    estimate,
     explain,
+    fuse,
     grouped,
     project,
+    qrels_from_dict,
     read_qrels,
     read_run,
     run_from_dict,
     scores_of,
     temporal_nms,
 )
-from tests.metrics.shared import write
+from metrics.analysis.noise import noise_error
+from tests.metrics.shared import ROOT, run_cli, write
 
 QRELS = {"1": [("a", 0, 10, 4), ("b", 0, 10, 2)]}
 RUN = {"1": [("b", 0.0, 10.0, 2.0), ("a", 0.0, 9.0, 1.0)]}
+
+
+POOL = {str(n): [("a", 0, 10), ("b", 0, 10)] for n in range(3)}
 
 
 def frame(found: dict[str, Any], value: str) -> Any:
@@ -49,6 +62,7 @@ SOURCES: dict[str, Callable[[dict[str, Any], str, Path], Any]] = {
     "path": lambda found, value, folder: str(write(folder / f"{value}.json", records(found, value))),
 }
 MEASURE = "nDCG_IoU(iou=0.5)@2"
+THREE = {str(n): [("a", 0, 10, 4)] for n in range(3)}
 
 
 @pytest.mark.parametrize("kind", SOURCES)
@@ -62,14 +76,46 @@ def test_all_say_the_same(kind: str, tmp_path: Path) -> None:
 def test_scores_that_rise_along_a_list_are_noted(kind: str, tmp_path: Path) -> None:
     rising = {
         "0": [("a", 0.0, 9.0, 1.0), ("b", 0.0, 9.0, 1.0)],
-        "1": [("a", 0.0, 9.0, 1.0), ("b", 0.0, 10.0, 2.0)],
+        "1": [("c", 0.0, 9.0, 1.0), ("b", 0.0, 10.0, 2.0)],
         "2": [("a", 0.0, 9.0, 9.0)],
     }
     run = SOURCES[kind](rising, "score", tmp_path)
-    judged = dict.fromkeys(rising, QRELS["1"])
-    note = r"(run|score\.json): scores of 1 queries rise along the list \(the first: query '1'\)"
-    with pytest.warns(MeasureWarning, match=note):
-        calc_aggregate([MEASURE], judged, run)
+    judged: dict[str, Any] = dict.fromkeys(rising, QRELS["1"])
+    note = r"(run|score): scores of 1 queries rise along the list \(the first: query '1'\); .* order='score' sorts it"
+    calls: list[Callable[[Any], Any]] = [
+        lambda order: calc(MEASURE, judged, run, order=order)[MEASURE],
+        lambda order: scores_of(MEASURE, judged, {"run": run}, order=order)["run"][MEASURE],
+        lambda order: Evaluator(MEASURE, judged, order=order).calc(run)[MEASURE],
+        lambda order: compare(MEASURE, judged, {"run": run, "same": run}, order=order).intervals["run", MEASURE].mean,
+        lambda order: explain(MEASURE, judged, run, "1", order=order).moment.tolist(),
+        lambda order: project(judged, run, 0.5, order=order).run["1"],
+        lambda order: fuse({"run": run, "same": run}, order=order).videos[1:3],
+        lambda order: estimate(MEASURE, judged, run, POOL, order=order).value,
+    ]
+    for call in calls:
+        with pytest.warns(MeasureWarning, match=note):
+            by_default = call(None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert call("given") == by_default
+            assert call("score") != by_default
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        calc("mAP_IoU(iou=0.5)", judged, run)  # goes by scores
+
+
+def test_what_orders_by_score_equals_a_sorted_run() -> None:
+    rng = np.random.default_rng(1)
+    judged = {str(q): [("a", s, s + 5, int(rng.integers(0, 5))) for s in range(0, 40, 5)] for q in range(20)}
+    lists = {q: [("a", s + 1, s + 6, float(rng.integers(0, 4))) for s in range(0, 40, 4)] for q in judged}
+    best_first = {q: sorted(rows, key=lambda row: -row[3]) for q, rows in lists.items()}
+    for convention in CONVENTIONS:
+        wanted = ["nDCG_IoU(iou=0.5)@3", "AxIoU@3", "MedianRank(iou=0.5)", "mAP_IoU(iou=0.5)", "nDCG@3"]
+        found = calc(wanted, judged, lists, convention, order="score").table()
+        assert np.array_equal(found, calc(wanted, judged, best_first, convention).table(), equal_nan=True), convention
+        if convention != "released":  # which reverses ties
+            given = calc(wanted, judged, best_first, convention, order="given").table()
+            assert np.array_equal(found, given, equal_nan=True), convention
 
 
 def test_what_is_ranked_by_score_cannot_rise(tmp_path: Path) -> None:
@@ -120,8 +166,21 @@ def test_every_function_takes_every_source(kind: str, tmp_path: Path) -> None:
     for renamed in (project(qrels, run, 0.5), project(*tables, 0.5)):
         assert {"run": renamed.run, "qrels": renamed.qrels} == projected
     assert temporal_nms(run, 0.5).end.tolist() == [10.0, 9.0]
-    (scores,) = scores_of(MEASURE, qrels, [run])
-    assert scores.aggregate() == calc_aggregate([MEASURE], *tables)
+    runs = {"one": run, "other": tables[1]}
+    expected = calc_aggregate(MEASURE, *tables)
+    assert {name: scores.aggregate() for name, scores in scores_of(MEASURE, qrels, runs).items()} == {
+        "one": expected,
+        "other": expected,
+    }
+    compared = compare(MEASURE, qrels, runs)
+    assert compared.runs == ("one", "other")
+    assert compared.differences[0].difference == 0
+    assert fuse(runs).scores.tolist() == fuse({"one": tables[1], "other": tables[1]}).scores.tolist()
+    pool = {query: [span[:3] for span in spans] for query, spans in THREE.items()}
+    all_of = SOURCES[kind](THREE, "relevance", tmp_path), SOURCES[kind](THREE, "score", tmp_path)
+    assert estimate(MEASURE, all_of[0], all_of[1], pool).value == 1.0
+    assert Estimator(MEASURE, all_of[0], pool).compare({"a": all_of[1], "b": all_of[1]}).runs == ("a", "b")
+    assert noise_error([MEASURE], all_of[0], {"a": all_of[1]}, datasets=1).rmse.shape == (4, 1)
 
 
 def test_moments_by_id_can_be_explained_and_projected() -> None:
@@ -145,10 +204,18 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: calc(MEASURE, {"1": None}, RUN), "query '1': is None; it must be a list of moments"),
     (lambda: calc(MEASURE, {"1": {"a@0-1": 1}, "2": [("a", 0, 1, 1)]}, RUN), "query '2' is .* the first one"),
     (lambda: calc(MEASURE, QRELS, {"1": {5: 1.0}}), "moment id 5 is not video@startms-endms"),
-    (lambda: scores_of(MEASURE, QRELS, RUN), "runs is one dict; it must be a list"),  # type: ignore[arg-type]
-    (lambda: scores_of(MEASURE, QRELS, []), "there is no run to score"),
-    (lambda: compare([RUN, RUN]), "scores are needed, .* not a dict"),  # type: ignore[list-item]
-    (lambda: compare(SCORES), "scores are needed, .* not a Scores"),  # type: ignore[arg-type]
+    (lambda: scores_of(MEASURE, QRELS, RUN), "runs is one run; it must be a mapping from name to run"),
+    (lambda: scores_of(MEASURE, QRELS, "run.json"), "runs is one str; it must be a mapping from name to run"),
+    (lambda: scores_of(MEASURE, QRELS, {}), "there is no run; at least one is needed"),
+    (lambda: compare(MEASURE, QRELS, [as_run(RUN), as_run(RUN)]), "two runs are called 'run'; give a mapping"),
+    (lambda: compare(MEASURE, QRELS, {"one": RUN}), "at least two runs"),
+    (lambda: fuse({"one": RUN}), "at least two runs"),
+    (lambda: fuse({"one": RUN, "other": RUN}, "borda"), "unknown method 'borda'"),
+    (lambda: fuse({"a": RUN, "b": {"1": [("a", 0, 1, -1)]}}, "combsum", normalise="none"), "some scores are below 0"),
+    (lambda: fuse({"one": RUN, "other": RUN}, iou=0), "iou is 0 and k is 60; iou must be above 0"),
+    (lambda: calc(MEASURE, QRELS, RUN, order="rank"), "unknown order 'rank'"),  # type: ignore[arg-type]
+    (lambda: compare_scores([RUN, RUN]), "scores are needed, .* not a dict"),  # type: ignore[list-item]
+    (lambda: compare_scores(SCORES), "scores are needed, .* not a Scores"),  # type: ignore[arg-type]
     (lambda: grouped(["run"]), "scores are needed, .* not a str"),  # type: ignore[list-item]
     (lambda: grouped([SCORES], 5), "pattern 5 is not a regular expression"),  # type: ignore[arg-type]
     (lambda: read_run(RUN), "a file's path is needed, and dict is none"),  # type: ignore[arg-type]
@@ -162,3 +229,89 @@ def test_what_is_of_the_wrong_kind_is_refused_in_one_line(call: Callable[[], Any
     with pytest.raises(MeasureError, match=says) as refused:
         call()
     assert "\n" not in str(refused.value)
+
+
+def test_lenient_has_one_default() -> None:
+    """Nothing that makes no sense is kept unless it is asked for; annotation files of published data sets are."""
+    for function in (as_qrels, as_run, read_qrels, read_run, qrels_from_dict, run_from_dict):
+        assert inspect.signature(function).parameters["lenient"].default is None, function.__name__
+    twice = {"1": [("a", 0, 10, 1), ("a", 0, 10, 1)]}
+    for read in (as_qrels, as_run, qrels_from_dict, run_from_dict):
+        with pytest.raises(MeasureError, match=r"stands twice in its query \(lenient=True counts such moments\)"):
+            read(twice)
+        with pytest.warns(MeasureWarning, match="twice"):
+            assert read(twice, lenient=True).start.size == 2
+
+
+def test_errors_use_the_words_of_whoever_reads_them(tmp_path: Path) -> None:
+    """The library names its parameters, and the command line its flags."""
+    qrels = write(tmp_path / "q.jsonl", {"query_id": 1, "video_name": "a", "timestamp": [0, 1], "relevance": 7})
+    runs = {
+        "numbers": [{"query_id": 1, "predictions": [[5, 0, 1, 0.5]]}],
+        "twice": {"1": [{"video_name": "a", "timestamp": [0, 1], "score": 1}] * 2},
+        "rising": {"1": [{"video_name": "a", "timestamp": [0, n], "score": n} for n in (1, 2)]},
+        "strange": {"1": [], "2": []},
+    }
+    cases: list[tuple[str, Callable[[str], Any], list[str], str, str]] = [
+        ("numbers", lambda run: read_run(run), [], "videos=…", "--videos"),
+        ("twice", lambda run: read_run(run), [], "lenient=True", "--lenient"),
+        ("twice", lambda run: as_qrels(str(qrels)), [], "highest=…", "--highest"),
+        ("twice", lambda run: read_qrels(run), [], "are qrels and run swapped?", "are --qrels and --run swapped?"),
+        ("strange", lambda run: calc(MEASURE, as_qrels(qrels, highest=9), run, "spr"), ["--convention", "spr"],
+         "unjudged='skip'", "--unjudged skip"),
+    ]  # fmt: skip
+    for name, call, more, words, flag in cases:
+        run = str(write(tmp_path / f"{name}.json", runs[name]))
+        with pytest.raises(MeasureError, match=re.escape(words)) as raised:
+            call(run)
+        assert "--" not in str(raised.value)
+        highest = [] if flag == "--highest" else ["--highest", 9]
+        done = run_cli("evaluate", "--qrels", run if "swapped" in flag else qrels, "--run", run, *highest, *more)
+        assert done.returncode == 2
+        assert flag in done.stderr
+        assert words not in done.stderr
+    rising = write(tmp_path / "rising.json", runs["rising"])
+    arguments = ["evaluate", "--qrels", qrels, "--highest", 9, "--run", rising, "--measures", "AxIoU@1"]
+    warned = run_cli(*arguments)
+    assert "--order score sorts it by its scores, and --order given confirms its order" in warned.stderr
+    assert "order='" not in warned.stderr
+    for order, value in (("given", "1.0000"), ("score", "0.5000")):
+        done = run_cli(*arguments, "--order", order)
+        assert (done.stderr, done.stdout.split()[-1]) == ("", value)
+        assert f"convention paper, order={order}" in done.stdout
+
+
+def test_no_flag_stands_in_the_library() -> None:
+    folders = [ROOT / "metrics" / name for name in ("formats", "measures", "analysis")]
+    texts = {path: path.read_text() for folder in folders for path in folder.glob("*.py")}
+    assert len(texts) > 40
+    assert [path.name for path, text in texts.items() if re.search(r"--[a-z]", text.replace("`--help`", ""))] == []
+
+
+NAMES = {
+    "qid, docno, label": ("qid", "docno", "label"),
+    "query, doc_id, grade": ("query", "doc_id", "grade"),
+    "query_id, moment_id, relevance": ("query_id", "moment_id", "relevance"),
+}
+
+
+def test_columns_have_other_names(tmp_path: Path) -> None:
+    frames = pytest.importorskip("pandas")
+    expected = calc_aggregate(MEASURE, QRELS, RUN)
+    rows = [("1", "b", 0.0, 10.0, 2), ("1", "a", 0.0, 9.0, 1)]
+    for query in ("qid", "query"):
+        run = frames.DataFrame(
+            dict(zip((query, "video", "start", "end", "score"), zip(*rows, strict=True), strict=True))
+        )
+        assert calc_aggregate(MEASURE, QRELS, run) == expected
+    for query, moment, grade in NAMES.values():
+        qrels = frames.DataFrame({query: ["1", "1"], moment: ["a@0-10000", "b@0-10000"], grade: [4, 2]})
+        run = frames.DataFrame({query: ["1", "1"], moment: ["a@0-9000", "b@0-10000"], "score": [0.1, 0.9]})
+        assert calc_aggregate(MEASURE, qrels, run) == expected  # by score: the rows of such a run have no order
+        csv = f"{query},{moment},{grade}\n1,a@0-10000,4\n1,b@0-10000,2\n"
+        assert calc_aggregate(MEASURE, write(tmp_path / "q.csv", csv), run) == expected
+    wording = as_qrels(write(tmp_path / "w.csv", "qid,query,video,start,end,label\n7,a man,a,0,1,2\n"))
+    assert (wording.queries, dict(wording.texts)) == (("7",), {"7": "a man"})
+    twice = frames.DataFrame({"qid": [1, 1], "docno": ["a@0-1", "a@0-1"], "score": [1, 2]})
+    with pytest.raises(MeasureError, match="run: row 1: moment 'a@0-1' stands twice in its query"):
+        as_run(twice)

@@ -67,7 +67,7 @@ def test_the_leaderboard_estimates_and_says_so(scored: Release, rio: Membership,
     assert "Estimated from 67 % of the queries" in page.replace("66.7", "67").replace("\xa0", " ")
     rows = list(csv.DictReader(StringIO(content_of(client.get(f"{board}csv")).decode())))
     of = {row["run"]: row for row in rows if row["measure"] == MEASURE}
-    (found,) = estimator(scored, tmp_path).estimates(best(scored.campaign, skip=1))[0].values()
+    (found,) = estimator(scored, tmp_path).estimate(best(scored.campaign, skip=1)).values()
     assert [float(of["late"][each]) for each in ("value", "low", "high", "plain")] == pytest.approx(
         [found.value, found.low, found.high, found.plain], abs=1e-5
     )

@@ -1,0 +1,212 @@
+"""What a comparison of runs found, and its tables as text, Markdown, LaTeX and data frames."""
+
+from dataclasses import dataclass, fields
+from html import escape
+from typing import Any
+
+from ..measures.measure import Measure
+from ..measures.results import data_frame
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+LATEX = str.maketrans({sign: f"\\{sign}" for sign in "_%&#"})
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with its bootstrap interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A run beside another on one measure, over the queries that count for both.
+
+    Attributes
+    ----------
+    difference, low, high
+        Mean of run less other, and its bootstrap interval; NaN where no query counts for both.
+    effect
+        Cohen's d for paired samples: the mean difference over the sample standard deviation of the
+        differences. NaN for fewer than two queries; 0 where all differences are 0, and infinite where they
+        are all the same otherwise.
+    p, corrected
+        p values before and after Holm's correction.
+    """
+
+    measure: Measure
+    run: str
+    other: str
+    difference: float
+    low: float
+    high: float
+    effect: float
+    p: float
+    corrected: float
+
+
+COLUMNS = tuple(field.name for field in fields(Difference))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several runs on several measures, and their tables for a paper.
+
+    Attributes
+    ----------
+    convention, test, level, baseline
+        As the comparison was asked for.
+    runs, measures
+        In the order in which they were given.
+    intervals
+        Mean and interval of each run on each measure.
+    differences
+        Each run beside the baseline or, without a baseline, beside each run after it.
+
+    See Also
+    --------
+    compare : Makes it.
+
+    Examples
+    --------
+    >>> from reeljudge import compare
+    >>> qrels = {str(n): [("a", 0, 10, 4)] for n in range(4)}
+    >>> runs = {"one": {str(n): [("a", 0, 5 + n, 1.0)] for n in range(4)}, "two": qrels}
+    >>> found = compare("AxIoU@1", qrels, runs)
+    >>> found.intervals["one", "AxIoU@1"].mean
+    0.65
+    >>> print(found.to_latex())  # doctest: +ELLIPSIS
+    % Convention paper. Letters: significantly better than that run ...
+    \\begin{tabular}{lr}
+    \\hline
+    run & AxIoU@1 \\\\
+    \\hline
+    a one & 0.6500 [0.5500, 0.7500] \\\\
+    b two & 1.0000$^{a}$ [1.0000, 1.0000] \\\\
+    \\hline
+    \\end{tabular}
+    % measure | run − other | difference | effect | p (Holm)
+    % AxIoU@1 | one − two | -0.3500 [-0.4500, -0.2500] | -2.71 | 0.0123
+    """
+
+    convention: str
+    test: str
+    level: float
+    baseline: str | None
+    runs: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    intervals: dict[tuple[str, Any], Interval]
+    differences: tuple[Difference, ...]
+
+    def superscript(self, run: str, measure: str | Measure) -> str:
+        """Letters of the runs that this run is significantly better than."""
+        beaten = [
+            d.other if d.run == run else d.run
+            for d in self.differences
+            if d.measure == measure and run in (d.run, d.other) and self._wins(d, run)
+        ]
+        return "".join(letter(self.runs.index(other)) for other in sorted(beaten, key=self.runs.index))
+
+    def _wins(self, difference: Difference, run: str) -> bool:
+        ahead = difference.difference if difference.run == run else -difference.difference
+        better = ahead > 0 if difference.measure.definition.aggregate == "mean" else ahead < 0
+        return difference.corrected < self.level and better
+
+    def caption(self) -> str:
+        """What the letters, the brackets and the effects of the tables are."""
+        against = f"against {self.baseline}" if self.baseline else "all pairs"
+        test, interval = f"{self.test} test", "bootstrap interval"
+        if self.test == "estimated":
+            test, interval = "t test of the estimated differences", "interval for future queries, estimated"
+        return (
+            f"Convention {self.convention}. Letters: significantly better than that run "
+            f"({test}, {against}, Holm, {self.level:g}). "
+            f"Brackets: {1 - self.level:.0%} {interval}. Effect: Cohen's d of paired differences."
+        )
+
+    def cells(self, mark: str = " {}") -> list[list[str]]:
+        """Texts: a header, then each run with its letter, means, letters of the runs it beats, and intervals.
+
+        mark: how the letters follow a mean, such as ``<sup>{}</sup>``.
+        """
+        rows = [["run", *map(str, self.measures)]]
+        for i, name in enumerate(self.runs):
+            row = [f"{letter(i)} {name}"]
+            for measure in self.measures:
+                interval, better = self.intervals[name, measure], self.superscript(name, measure)
+                above = mark.format(better) if better else ""
+                row.append(f"{interval.mean:.4f}{above} [{interval.low:.4f}, {interval.high:.4f}]")
+            rows.append(row)
+        return rows
+
+    def difference_cells(self) -> list[list[str]]:
+        """Texts: a header, then each difference with its interval, effect size and corrected p."""
+        rows = [["measure", "run − other", "difference", "effect", "p (Holm)"]]
+        for d in self.differences:
+            mean = f"{d.difference:+.4f} [{d.low:+.4f}, {d.high:+.4f}]"
+            rows.append([str(d.measure), f"{d.run} − {d.other}", mean, f"{d.effect:+.2f}", f"{d.corrected:.4f}"])
+        return rows
+
+    def to_frame(self, differences: bool = False) -> Any:
+        """A pandas data frame with a row for each run and measure.
+
+        Parameters
+        ----------
+        differences : bool, default False
+            Whether it has a row for each difference instead.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns run, measure, mean, low, high, better_than (letters); or those of `Difference`.
+
+        Raises
+        ------
+        MeasureError
+            Where pandas is not installed.
+        """
+        if differences:
+            return data_frame([vars(d) | {"measure": str(d.measure)} for d in self.differences], list(COLUMNS))
+        rows = [
+            {"run": name, "measure": str(measure)}
+            | vars(self.intervals[name, measure])
+            | {"better_than": self.superscript(name, measure)}
+            for name in self.runs
+            for measure in self.measures
+        ]
+        return data_frame(rows)
+
+    def to_markdown(self) -> str:
+        """The tables of runs and of differences, and what their signs mean, in Markdown."""
+        parts = []
+        for header, *rows in (self.cells("<sup>{}</sup>"), self.difference_cells()):
+            lines = (header, ["---"] * len(header), *rows)
+            parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+        return "\n\n".join([*parts, self.caption()])
+
+    def to_latex(self) -> str:
+        """The table of runs as a LaTeX tabular, with what its signs mean and the differences as comments."""
+        header, *rows = self.cells("$^{{{}}}$")
+        lines = [f"% {self.caption()}", f"\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}", r"\hline"]
+        lines += [_latex_row(header), r"\hline", *map(_latex_row, rows), r"\hline", r"\end{tabular}"]
+        return "\n".join([*lines, *(f"% {' | '.join(cells)}" for cells in self.difference_cells())])
+
+    def _repr_html_(self) -> str:
+        """The table of runs, for notebooks."""
+        header, *rows = ([escape(cell) for cell in row] for row in self.cells())
+        head = "".join(f"<th>{cell}</th>" for cell in header)
+        body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+        rows_of_all = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+        return f"<table><caption>{escape(self.caption())}</caption>{rows_of_all}</table>"
+
+
+def letter(number: int) -> str:
+    """a, b, … z, aa, ab, …"""
+    prefix = letter(number // len(LETTERS) - 1) if number >= len(LETTERS) else ""
+    return prefix + LETTERS[number % len(LETTERS)]
+
+
+def _latex_row(cells: list[str]) -> str:
+    return " & ".join(cell.translate(LATEX) for cell in cells) + r" \\"
