@@ -172,7 +172,7 @@ def _many(number: int, one: str, more: str) -> str:
 def data_frame(data: Any, columns: list[str] | None = None, index: tuple[str, Sequence[str]] | None = None) -> Any:
     """A pandas data frame, with a named index if one is given; raises MeasureError where pandas is not installed."""
     try:
-        import pandas  # type: ignore[import-untyped]
+        import pandas
     except ImportError:
         raise MeasureError("to_frame needs pandas: pip install pandas") from None
     rows = pandas.Index(index[1], name=index[0]) if index else None

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,11 @@ def test_the_quickstart_runs_in_a_checkout(
     assert re.search(r"^\| AxIoU@10 \| a − b \| [+-]0\.\d{4} ", printed, re.M)
 
 
-def test_the_notebook_goes_from_a_dict_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_notebook_goes_from_a_dict_to_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(ROOT / "tests" / "releases" / "release-0.1.0.zip", tmp_path / "release.zip")
+    monkeypatch.chdir(tmp_path)
     notebook = json.loads((ROOT / "docs" / "quickstart" / "first_minutes.ipynb").read_text())
     install, *cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert re.fullmatch(r"%pip install -q reeljudge pandas", install)
@@ -81,6 +86,7 @@ def test_the_notebook_goes_from_a_dict_to_a_table(capsys: pytest.CaptureFixture[
     assert known["found"].superscript("fused", "nDCG_IoU(iou=0.5)@20") == "a"
     assert known["found"].to_frame().shape == (9, 6)
     printed = capsys.readouterr().out
+    assert re.search(r"^<release \d+ of ", printed, re.M)
     assert re.search(r"^0\.\d+ \[.*\], estimated from 50% of the queries$", printed, re.M)
     assert printed.count("\\begin{tabular}") == printed.count("\\end{tabular}") == 1
 
