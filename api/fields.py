@@ -18,6 +18,7 @@ from drf_spectacular.drainage import set_override
 from rest_framework import serializers
 from rest_framework.settings import api_settings
 
+from base.listing import Listing
 from base.text import abbreviated
 
 MOST_UNKNOWN = 10  # fields that an answer names
@@ -117,7 +118,7 @@ class Shape(serializers.Serializer):
         return answer_field(source, name, path, help_text)
 
 
-def shape(name: str, base: type[Shape] = Shape, /, **fields: serializers.Field) -> Any:
+def shape(name: str, base: type[Shape] = Shape, /, **fields: Any) -> Any:
     """Return a shape of one field or two; the OpenAPI document calls it by the name."""
     return type(name, (base,), fields)
 
@@ -186,6 +187,12 @@ class PageQuery(Query):
 
     cursor = Text(required=False, max_length=500, help_text="from the address of another page")
     limit = serializers.IntegerField(required=False, min_value=1, max_value=200, help_text="entries of a page")
+
+
+def filters_of(listing: Listing, base: type[Query] = PageQuery) -> Any:
+    """Return what may stand behind the question mark of a list's address: its filters and its orders."""
+    sort = serializers.ChoiceField(listing.sorts, required=False, help_text="a column; the largest first after “-”")
+    return shape(listing.key, base, of=(listing.form, " ".join(listing.filters)), sort=sort)
 
 
 COLUMNS: dict[type, type[serializers.Field]] = {

@@ -2,23 +2,23 @@
 
 A page, the API and a CSV file read the same list. Its filters are a form, whose fields say what each takes. The address
 carries all that is chosen. A part of a list goes on after a row, not at a number, so that no row is passed over and
-none comes twice while others change.
+none comes twice while others change. A list that several tables make up is held in memory.
 """
 
 from __future__ import annotations
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
 from django.core.exceptions import FieldError, ValidationError
-from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpResponseBase, QueryDict, StreamingHttpResponse
@@ -31,7 +31,7 @@ LONGEST_CURSOR = 500  # characters
 # What an unknown value is taken for by a heading that sorts, so that it comes last: above all others, or below.
 NUMBERS = (1e300, -1e300)
 TIMES = (datetime(9999, 1, 1, tzinfo=UTC), datetime(1, 1, 2, tzinfo=UTC))
-Rows = QuerySet[Any]
+Rows = Any  # a QuerySet, or a list of what has a key `pk`
 Choose = Callable[[Rows, Any], Rows]
 
 
@@ -56,7 +56,7 @@ class Listing:
     columns: tuple[Column, ...]
     form: type[forms.Form]  # of the filters; no field is required
     filters: Mapping[str, Choose]  # what each field of the form does with the rows
-    usual: str = "pk"  # the field that rows are sorted by unless a heading is chosen
+    usual: str = "pk"  # the fields that rows are sorted by unless a heading is chosen
     show: Callable[[list[Any]], list[Any]] = list  # makes of some rows what the columns read
     most_counted: int = 10_000  # rows; of more a page says “more than”
 
@@ -101,7 +101,7 @@ class Choices:
     def chosen(self, rows: Rows) -> Rows:
         """Return the rows that all filters let through, in their order; none if a filter cannot be read."""
         if not self.form.is_valid():
-            return rows.none()
+            return [] if isinstance(rows, list) else rows.none()
         for name, value in self.filters.items():
             rows = self.listing.filters[name](rows, value)
         return rows
@@ -109,12 +109,14 @@ class Choices:
     def ordered(self, rows: Rows) -> tuple[Rows, tuple[str, ...]]:
         """Return the rows in their order, and the fields of that order."""
         if not self.sort:
-            usual = self.listing.usual
-            order = (usual,) if usual.endswith("pk") else (usual, "pk")
-            return rows.order_by(*order), order
+            usual = tuple(self.listing.usual.split())
+            order = usual if usual[-1].endswith("pk") else (*usual, "pk")
+            return (rows, ("pk",)) if isinstance(rows, list) else (rows.order_by(*order), order)
         sign, key = ("-", self.sort[1:]) if self.sort.startswith("-") else ("", self.sort)
         column = next(each for each in self.listing.columns if each.key == key)
         by = column.by
+        if isinstance(rows, list):
+            return _sorted(rows, by, is_down=bool(sign)), ("pk",)
         if column.unknown:
             rows = rows.annotate(sorted_by=Coalesce(by, Value(column.unknown[bool(sign)])))
             by = "sorted_by"
@@ -124,7 +126,9 @@ class Choices:
     def part(self, rows: Rows, total: int | None = None) -> Part:
         """Return the part of the list that the address asks for; `total` is the number of all, if it is known."""
         found = self.chosen(rows)
-        if total is None:
+        if isinstance(found, list):
+            total = len(found)
+        elif total is None:
             total = found.order_by()[: self.listing.most_counted + 1].count()
         ordered, order = self.ordered(found)
         after = self.params.get("after", "")
@@ -137,14 +141,10 @@ class Choices:
 
     def address(self, **changes: Any) -> str:
         """Return the address with some changes, from its question mark on. None leaves a name out."""
-        params = self.params.copy()
-        for name in ("after", "choose", *changes):
-            params.pop(name, None)
-        for name, value in changes.items():
-            if value not in (None, ""):
-                params[name] = value
-        kept = [(name, value) for name, values in params.lists() for value in values if value]
-        return f"?{urlencode(kept)}"
+        known = {*self.listing.filters, "sort", "column"} - changes.keys()
+        kept = [(name, value) for name, values in self.params.lists() if name in known for value in values if value]
+        changed = [(name, value) for name, value in changes.items() if value not in (None, "")]
+        return f"?{urlencode([*kept, *changed])}"
 
     @property
     def first(self) -> str:
@@ -206,16 +206,11 @@ class Choices:
 
     def _lines(self, rows: Rows) -> Iterator[str]:
         ordered, _ = self.ordered(self.chosen(rows))
-        keys = list(ordered.values_list("pk", flat=True))
+        parts = [ordered] if isinstance(ordered, list) else _parts(rows, list(ordered.values_list("pk", flat=True)))
         columns = self.listing.columns
-        return csv_lines([column.key for column in columns], self._cells(rows, keys))
-
-    def _cells(self, rows: Rows, keys: list[int]) -> Iterator[list[object]]:
-        for first in range(0, len(keys), ROWS_AT_A_TIME):
-            some = keys[first : first + ROWS_AT_A_TIME]
-            found = {row.pk: row for row in rows.filter(pk__in=some)}
-            for line in self.listing.show([found[key] for key in some if key in found]):
-                yield [harmless(column.value(line)) for column in self.listing.columns]
+        lines = (line for part in parts for line in self.listing.show(part))
+        cells = ([harmless(column.value(line)) for column in columns] for line in lines)
+        return csv_lines([column.key for column in columns], cells)
 
 
 @dataclass(frozen=True)
@@ -224,7 +219,7 @@ class Part:
 
     choices: Choices
     lines: list[Any]  # what the columns read
-    keys: list[int]  # of the lines
+    keys: list[Any]  # of the lines
     total: int  # rows that are chosen, up to one more than are counted
     after: str  # where the next part begins; empty at the end
     is_first: bool
@@ -248,22 +243,47 @@ class Part:
             }
 
 
+def _sorted(rows: list[Any], by: str, is_down: bool) -> list[Any]:
+    """Return the rows sorted by an attribute, the unknown ones last either way."""
+    known = [row for row in rows if getattr(row, by) is not None]
+    unknown = [row for row in rows if getattr(row, by) is None]
+    return sorted(known, key=attrgetter(by), reverse=is_down) + unknown
+
+
+def _parts(rows: QuerySet[Any], keys: Sequence[int]) -> Iterator[list[Any]]:
+    """Return the rows with these keys, some at a time; those that have gone meanwhile are left out."""
+    for first in range(0, len(keys), ROWS_AT_A_TIME):
+        some = keys[first : first + ROWS_AT_A_TIME]
+        found = {row.pk: row for row in rows.filter(pk__in=some)}
+        yield [found[key] for key in some if key in found]
+
+
 def _cursor(row: Any, order: tuple[str, ...]) -> str:
     values = [getattr(row, name.lstrip("-")) for name in order]
-    return urlsafe_b64encode(json.dumps(values, cls=DjangoJSONEncoder).encode()).decode().rstrip("=")
+    return urlsafe_b64encode(json.dumps(values, default=_written).encode()).decode().rstrip("=")
+
+
+def _written(value: Any) -> Any:
+    """Return a time with all its digits, and another number than JSON's as text."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def _after(rows: Rows, order: tuple[str, ...], cursor: str) -> Rows:
     """Return the rows that come after the one that the cursor names; none if it names none."""
+    is_list = isinstance(rows, list)
     try:
         padded = cursor[:LONGEST_CURSOR] + "=" * (-len(cursor) % 4)
         values = json.loads(urlsafe_b64decode(padded.encode()))
+        if is_list:
+            return rows[[[row.pk] for row in rows].index(values) + 1 :]
         later, same = Q(), Q()
         for name, value in zip(order, values, strict=True):
             field = name.lstrip("-")
             beyond = f"{field}__lt" if name.startswith("-") else f"{field}__gt"
             later |= same & Q(**{beyond: value})
             same &= Q(**{field: value})
-        return rows.filter(later)
+        first = order[0].lstrip("-")  # an index that begins with it begins there
+        from_there = f"{first}__lte" if order[0].startswith("-") else f"{first}__gte"
+        return rows.filter(later, **{from_there: values[0]})
     except (ValueError, TypeError, FieldError, ValidationError):
-        return rows.none()
+        return [] if is_list else rows.none()

@@ -84,6 +84,7 @@ def addresses(name: str) -> dict[str, str]:
     assert person is not None
     found = {each: reverse(each, args=[name]) for each in PLAIN}
     found |= {f"desk, {params}": f"{found['campaign']}?{params}" for params in ASKED}
+    found["all batches"] = f"{found['reviews']}?show=all&sort=-mean"
     found[BARE] = reverse("account")
     found |= {each: reverse(each, args=[name, person.worker]) for each in ("person", "agreement-annotator")}
     found |= {"batch": reverse("batch", args=[name, done.pk]), "campaigns": reverse("campaigns")}
@@ -104,7 +105,7 @@ def addresses(name: str) -> dict[str, str]:
 BARE = "a bare page"  # for a person who is signed in; the others are compared with it
 ASKED = ("show=review", "q=waves", "sort=-contested&contested_from=0", "worker=3&sort=mean&discarded=on")
 PLAIN = (
-    *("campaign", "reviews", "queue", "digest", "reopenings"),
+    *("campaign", "reviews", "queue", "flags", "digest", "reopenings", "runs"),
     *("people", "hours", "checks", "messages"),
     *("agreement", "agreement-queries", "agreement-judgements", "figures"),
     *("guideline", "examples", "exam", "releases", "exports", "campaign-settings"),

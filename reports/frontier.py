@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ from judging.models import Batch, Candidate, Kind, Query, Revision
 from judging.models.states import Priority
 from judging.pool.clips import cut_clips
 from judging.review.frontier import FINISHED, UNFINISHED, Frontier, reach
-from judging.settings import Steering
 from judging.work.claiming import with_free_slot, without_annotators
 from judging.work.places import monday, today
 
@@ -210,13 +209,13 @@ class Outlook:
 
 
 @all_or_nothing
-def outlook(form: Steering) -> Outlook:
-    """Return what the form leads to: it is applied, looked at by the rule of claiming, and rolled back."""
-    nobody = without_annotators().filter(campaign=form.campaign).order_by("priority", "place", "pk")
+def outlook(campaign: Campaign, apply: Callable[[], object]) -> Outlook:
+    """Return what a way to steer leads to: it is applied, looked at by the rule of claiming, and rolled back."""
+    nobody = without_annotators().filter(campaign=campaign).order_by("priority", "place", "pk")
     before = set(nobody.values_list("pk", flat=True))
-    words = form.apply()
+    words = str(apply())
     fresh = [pk for pk in nobody.values_list("pk", flat=True) if pk not in before]
     by_key = Batch.objects.select_related("query").in_bulk(fresh[:LISTED])
-    found = Outlook(words, len(fresh), [by_key[pk] for pk in fresh[:LISTED]], len(before), reach(form.campaign))
+    found = Outlook(words, len(fresh), [by_key[pk] for pk in fresh[:LISTED]], len(before), reach(campaign))
     transaction.set_rollback(True)
     return found

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, F, FloatField, IntegerField, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce, TruncDate
 
 from campaigns.models import Campaign, Membership
@@ -25,6 +25,10 @@ CENT, MILLISECOND = Decimal("0.01"), Decimal("0.001")
 ONE_DAY = timedelta(days=1)
 SPENT: dict[str, Any] = {"counted": Sum("seconds"), "measured": Sum(Coalesce("reported", "seconds"))}
 FIRST = {"judgements": Count("pk", filter=Q(number=1))}  # revisions: a change of mind is no other judgement
+NO_SUMS: dict[str, Any] = {
+    **{name: Value(0.0, FloatField()) for name in SPENT},
+    **{name: Value(0, IntegerField()) for name in ("n_judgements", "n_batches")},
+}
 
 
 @dataclass(frozen=True)
@@ -113,19 +117,25 @@ def total(parts: Iterable[Worked]) -> Worked:
 
 
 def _grouped(revisions: QuerySet[Any], start: datetime, end: datetime, **whose: Any) -> dict[tuple[int, date], Worked]:
-    """Group work by member and day. Seconds are rounded for each day, so that a month is the sum of its days."""
-    found: dict[tuple[int, date], Worked] = defaultdict(Worked)
+    """Group work by member and day, in one statement.
+
+    Seconds are rounded for each day, so that a month is the sum of its days.
+    """
     exams = Assignment.objects.annotate(who=F("annotator")).filter(batch__kind=Kind.EXAM, **whose)
+    parts = []
     for rows, sums in (
-        (_as_work(revisions), SPENT | FIRST),
+        (_as_work(revisions), SPENT | {"n_judgements": FIRST["judgements"]}),
         (_flags(), SPENT),
         (_practice(), SPENT),
-        (_submissions(), {"batches": Count("pk")}),
+        (_submissions(), {"n_batches": Count("pk")}),
     ):
         paid = rows.filter(instant__gte=start, instant__lt=end, **whose)
         paid = paid.exclude(assigned__in=exams.values("pk")) if rows.model is not Practice else paid
-        for row in paid.annotate(day=TruncDate("instant")).order_by().values("who", "day").annotate(**sums):
-            found[row.pop("who"), row.pop("day")] += _part(**row)
+        by_day = paid.annotate(day=TruncDate("instant")).order_by().values_list("who", "day")
+        parts.append(by_day.annotate(**NO_SUMS | sums).values_list("who", "day", *NO_SUMS))
+    found: dict[tuple[int, date], Worked] = defaultdict(Worked)
+    for who, day, *numbers in parts[0].union(*parts[1:], all=True):
+        found[who, day] += _part(*numbers)
     return dict(found)
 
 

@@ -81,11 +81,6 @@ def _day(values: Any, field: str, usual: date) -> date:
     return day
 
 
-def worked_in(campaign: Campaign, period: Period) -> dict[int, Worked]:
-    """Return what each member did in the period. Days in the stored summary are taken from there."""
-    return by_member(days_in(campaign, period))
-
-
 def days_in(campaign: Campaign, period: Period) -> dict[tuple[int, date], Worked]:
     """Return what each member did on each day: as approved, as counted by the last summary, or as it stands now."""
     days, start = _days_counted(campaign)

@@ -48,7 +48,6 @@ NO_PAGES |= {
     "pools-csv",
     "people-links-csv",
     "own-questions",
-    "flags",  # leads to the queue
     "questions",
 }
 # Addresses that lead on, need a provider, or have nothing to show to who has no second factor.

@@ -202,7 +202,7 @@ def _steer(lead: Membership, made: type[Steering], data: dict[str, Any]) -> Outl
     """Apply a form, unless it is a dry run, and say what it leads to."""
     form = made(lead, data)
     checked(form)
-    found = outlook(form)
+    found = outlook(form.campaign, form.apply)
     if not data.get("dry_run"):
         form.apply()
     return found

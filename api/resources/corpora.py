@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.fields import Body, Page, PageQuery, Query, Shape, Text, Whole, shape
+from api.fields import Body, Page, Query, Shape, Text, Whole, filters_of, shape
 from api.operations import OR_LATER, Rows, With, changes, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobShape
@@ -16,7 +16,7 @@ from corpus.counting import figures_of
 from corpus.models import Corpus, Moment
 from judging import access
 from judging.pool.clips import clips_found, cut_for_search, prepare_clip
-from reports.tables.moments import LONGEST_SEARCH, moments_found
+from reports.tables.moments import MOMENTS, moments_of
 from retrieval.search.index import index_captions
 from retrieval.search.searching import HITS, LONGEST_QUERY, Answer, Hit, search
 
@@ -43,11 +43,6 @@ class MomentDetail(MomentShape):
     cutting = serializers.BooleanField(help_text="whether it is being cut")
 
 
-class MomentsAsked(PageQuery):
-    find = Text(required=False, max_length=LONGEST_SEARCH, help_text="words of the description")
-    video = Text(required=False, max_length=300, help_text="a video's name")
-
-
 class Corpora(Resource, at="corpora", name="corpora"):
     @reads(Page(CorpusShape))
     def get(self) -> Any:
@@ -65,12 +60,11 @@ class OneCorpus(Resource, at="corpora/<int:corpus>", name="corpus"):
 
 
 class Moments(Resource, at="corpora/<int:corpus>/moments", name="moments"):
-    @reads(Page(MomentShape), query=MomentsAsked)
+    @reads(Page(MomentShape), query=filters_of(MOMENTS))
     def get(self, corpus: int) -> Any:
         """The moments of a corpus."""
-        words, video = (self.params.get(name, "") for name in ("find", "video"))
-        rows = moments_found(access.corpus(self.request, pk=corpus), words, video)
-        return Rows(rows, ("video_id", "start", "pk"))
+        choices = MOMENTS.choices(self.request.query_params)
+        return Rows(*choices.ordered(choices.chosen(moments_of(access.corpus(self.request, pk=corpus)))))
 
 
 class OneMoment(Resource, at="corpora/<int:corpus>/moments/<int:pk>", name="moment"):

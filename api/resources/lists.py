@@ -9,11 +9,15 @@ from rest_framework import serializers
 from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole
 from api.operations import UNFIT, Rows, With, changes, makes, reads, starts
 from api.resource import CAMPAIGN, Resource
+from base.errors import BadValue
 from campaigns.models import LogEntry
 from judging import access
 from judging.models import Action, ActionRow
 from judging.review import actions
-from reports.models import LISTS, LONGEST_NAME, LONGEST_VIEW, SavedView, forget_view, keep_view, views_of
+from judging.review.frontier import REACH
+from judging.review.verbs import EVERYBODY, OF_GROUP, VERBS
+from reports.lists import LISTS, forget_view, keep_view, views_of
+from reports.models import LONGEST_NAME, LONGEST_VIEW, SavedView
 from reports.tables.costs import ActionCost, action_cost
 from reports.tables.history import HISTORY, HistoryFilters, entries_of
 from reports.tables.queries import QUERIES, QueryFilters, chosen_queries
@@ -22,17 +26,19 @@ LARGEST = 10**18 - 1  # a primary key
 
 
 class ActionCostShape(Shape):
-    of = ActionCost, "queries left judgements hours pay"
+    of = ActionCost, "queries left judgements hours pay nobody reach"
     helps = {
         "queries": "to which it can be done",
         "left": "to which it cannot",
         "judgements": "to come; negative if so many are not needed any more",
         "pay": "in the campaign's currency; null, as the hours, while nobody's time is known",
+        "nobody": "batches that somebody may judge now, and nobody could any more, of a priority or a group",
+        "reach": REACH,
     }
 
 
 class ActionShape(Shape):
-    of = Action, "id verb chosen reason at begun ended undone undone_ended by=lead.worker"
+    of = Action, "id verb argument chosen reason at begun ended undone undone_ended by=lead.worker"
     helps = {
         "chosen": "the filters that chose the queries, in words",
         "begun": "null while it is prepared only",
@@ -56,7 +62,7 @@ class FilterBody(Body):
 
 
 class NewAction(Body):
-    verb = Choice(choices=[(verb.code, verb.label) for verb in actions.VERBS.values()])
+    verb = Choice(choices=[(verb.code, verb.label) for verb in VERBS.values()])
     queries = serializers.ListField(
         child=Whole(min_value=1, max_value=LARGEST),
         required=False,
@@ -64,6 +70,11 @@ class NewAction(Body):
         help_text="their ids; without them, all that the filters choose",
     )
     filters = FilterBody(required=False)
+    argument = Text(
+        max_length=100,
+        required=False,
+        help_text=f"of `priority`: first, usual or last; of `group`: {OF_GROUP}NAME, or {EVERYBODY}",
+    )
 
 
 class Beginning(Body):
@@ -81,7 +92,10 @@ class Actions(Resource, at=f"{CAMPAIGN}/actions", name="actions"):
         """Prepare an action on many queries, and learn what it would cost. Nothing happens yet."""
         filters = {name: "on" if value is True else value for name, value in self.data.get("filters", {}).items()}
         queries, words = chosen_queries(self.lead.campaign, filters, self.data.get("queries"))
-        return _whole(actions.prepare(self.lead, self.data["verb"], queries, words))
+        verb, argument = self.data["verb"], self.data.get("argument", "")
+        if VERBS[verb].arguments and not argument:
+            raise BadValue("argument", "missing", "what the action is to set")
+        return _whole(actions.prepare(self.lead, verb, queries, words, argument))
 
 
 class OneAction(Resource, at=f"{CAMPAIGN}/actions/<int:pk>", name="action"):
@@ -113,7 +127,7 @@ class ActionUndone(Resource, at=f"{CAMPAIGN}/actions/<int:pk>/undone", name="act
 
 
 def _whole(action: Action) -> With:
-    return With(action, numbers=actions.numbers(action), cost=None if action.begun else action_cost(action))
+    return With(action, numbers=actions.numbers(action), cost=action_cost(action) if actions.is_ready(action) else None)
 
 
 class ViewShape(Shape):

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, WholeChoice, shape
+from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, WholeChoice, filters_of, shape
 from api.operations import UNFIT, Rows, With, changes, fresh, makes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource
@@ -27,7 +27,7 @@ from reports.hours import Rates
 from reports.models import ApprovedPeriod
 from reports.pay import PayRow, Period, approve, pay_of
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.people import PersonRow, Stage, people_rows
+from reports.tables.people import PEOPLE_LIST, PersonRow, Stage, people_rows
 
 
 class MemberShape(Shape):
@@ -107,11 +107,12 @@ class PersonShape(Shape):
 
 
 class People(Resource, at=f"{CAMPAIGN}/people", name="people"):
-    @reads(shape("PeopleShape", people=PersonShape(many=True)))
+    @reads(shape("PeopleShape", people=PersonShape(many=True)), query=filters_of(PEOPLE_LIST, Query))
     def get(self) -> Any:
-        """Everybody who is a member, asks to join, or is invited, and how far each has come."""
-        campaign = self.lead.campaign
-        return {"people": people_rows(campaign, current_summary(campaign, PEOPLE))}
+        """Those who are members, ask to join, or are invited, and how far each has come."""
+        campaign, choices = self.lead.campaign, PEOPLE_LIST.choices(self.request.query_params)
+        rows = people_rows(campaign, current_summary(campaign, PEOPLE))
+        return {"people": choices.ordered(choices.chosen(rows))[0]}
 
 
 class InvitationShape(Shape):

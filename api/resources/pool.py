@@ -7,7 +7,7 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Number, Page, PageQuery, Query, Shape, Text, Whole, shape
+from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole, filters_of, shape
 from api.operations import ONCE, UNFIT, Rows, With, changes, fresh, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from campaigns.models import Membership
@@ -22,7 +22,8 @@ from judging.review.reviewing import InLine, Recommendation, place_in_line, reco
 from releases.models import Release
 from reports.frontier import WHY, Held, held_rows, holding
 from reports.tables.batch import CandidateRow, Editions, GradeRow, candidate_rows
-from reports.tables.queries import QUERIES, QueryFilters, QueryRow, queries_of, query_rows
+from reports.tables.batches import ALL, BATCHES, batches_of
+from reports.tables.queries import QUERIES, QueryRow, queries_of, query_rows
 from runs.access import enlargement as enlargement_of
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
@@ -120,13 +121,8 @@ def _named(grade: GradeRow, reader: Membership) -> dict[str, str]:
     return {"name": grade.judgement.annotator.as_worker.user.get_username()} if reader.may_review else {}
 
 
-class QueriesAsked(PageQuery):
-    of = QueryFilters, " ".join(QUERIES.filters)
-    sort = serializers.ChoiceField(QUERIES.sorts, required=False, help_text="a column; the largest first after “-”")
-
-
 class Queries(Resource, at=f"{CAMPAIGN}/queries", name="queries"):
-    @reads(Page(QueryShape), query=QueriesAsked)
+    @reads(Page(QueryShape), query=filters_of(QUERIES))
     def get(self) -> Any:
         """The queries of the pool."""
         choices = QUERIES.choices(self.request.query_params)
@@ -204,16 +200,23 @@ class FrontierNow(Resource, at=f"{CAMPAIGN}/frontier", name="frontier"):
         return With(found, reach=reach(campaign), held=held_rows(held))
 
 
-class BatchesAsked(PageQuery):
-    state = serializers.ChoiceField(Batch.State.choices, required=False)
+class BatchListed(BatchShape):
+    of = Batch, "pairs settled contested discarded flagged mean=last_mean group"
+    helps = {
+        "pairs": "its candidates",
+        "contested": "those that went to round two",
+        "mean": "of the final grades among the last five",
+        "group": "whose annotators judge it in round one; empty: everybody",
+    }
 
 
 class Batches(Resource, at=f"{CAMPAIGN}/batches", name="batches"):
-    @reads(Page(BatchShape), query=BatchesAsked)
+    @reads(Page(BatchListed), query=filters_of(BATCHES))
     def get(self) -> Any:
         """The batches of the pool."""
-        rows = Batch.objects.in_pool(self.member.campaign)
-        return rows.filter(state=self.params["state"]) if "state" in self.params else rows
+        choices = BATCHES.choices(self.request.query_params)
+        rows = batches_of(self.member.campaign, choices.filters.get("show", ALL))
+        return Rows(*choices.ordered(choices.chosen(rows)))
 
 
 class BatchesToReview(Resource, at=f"{CAMPAIGN}/batches/to-review", name="to-review"):

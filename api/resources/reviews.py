@@ -8,7 +8,7 @@ from typing import Any
 from django.http import Http404
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Number, Page, PageQuery, Query, Shape, Text, Truth, Whole, shape
+from api.fields import Body, Choice, Number, Page, PageQuery, Query, Shape, Text, Truth, Whole, filters_of, shape
 from api.operations import OR_LATER, UNFIT, USUAL, Rows, With, changes, makes, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from base.errors import Unfit
@@ -22,7 +22,7 @@ from judging.review import reviewing
 from judging.review.decisions import ACTIONS, adjudicate, answer, put_aside, tell_all, withdraw_adjudication
 from judging.review.reopening import OFF, Scope, reopen, reopen_work, undo_reopening, undo_work
 from reports.tables.costs import Cost, cost_of
-from reports.tables.people import Thread, questions_with_pairs, threads, waiting_subjects
+from reports.tables.queue import FLAGS, WAITING, Thread, flags_of, questions_with_pairs, threads, waiting_subjects
 
 LARGEST = 10**18 - 1  # a primary key
 LARGEST_WORKER = 10**9 - 1
@@ -104,7 +104,8 @@ class Acceptance(Resource, at=f"{CAMPAIGN}/batches/acceptance", name="accept"):
 class FlagShape(Shape):
     of = (
         Flag,
-        "id candidate=candidate_id batch=candidate.batch_id worker=assignment.annotator.worker reason comment at",
+        "id candidate=candidate_id batch=candidate.batch_id worker=assignment.annotator.worker reason comment at "
+        "handled",
     )
     comment = serializers.CharField(read_only=True, help_text="for leads")
 
@@ -114,11 +115,12 @@ class FlagAction(Body):
 
 
 class Flags(Resource, at=f"{CAMPAIGN}/flags", name="flags"):
-    @reads(Page(FlagShape))
+    @reads(Page(FlagShape), query=filters_of(FLAGS))
     def get(self) -> Any:
-        """What annotators could not judge, the newest first."""
-        rows = Flag.objects.waiting(self.member.campaign).select_related("candidate", "assignment__annotator")
-        return Rows(rows, ("-pk",), self.as_read)
+        """What annotators could not judge, the newest first: what waits, unless `show` names something else."""
+        choices = FLAGS.choices(self.request.query_params)
+        rows = flags_of(self.member.campaign, choices.filters.get("show", WAITING))
+        return Rows(*choices.ordered(choices.chosen(rows)), self.as_read)
 
     def as_read(self, flags: list[Flag]) -> list[With]:
         return [With(flag, comment=flag.comment if self.member.may_review else "") for flag in flags]

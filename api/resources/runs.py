@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.document import BYTES, Trait
-from api.fields import Body, Choice, Page, Query, Shape, Text, Whole, shape
+from api.fields import Body, Choice, Page, Query, Shape, Text, Whole, filters_of, shape
 from api.operations import OR_LATER, RUNS, STORES, UNFIT, Rows, With, changes, fresh, makes, reads, starts
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource
@@ -25,6 +25,7 @@ from campaigns.uploads import take_piece
 from metrics import Estimate
 from metrics.formats import RUN_FORMATS, TASKS
 from runs import access
+from runs.board.listing import RUNS_LIST, runs_of
 from runs.estimates.scores import sample_of, scores_of
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit
@@ -111,11 +112,11 @@ class NewFile(Body):
 
 
 class Runs(Resource, at=f"{CAMPAIGN}/runs", name="runs"):
-    @reads(Page(RunShape))
+    @reads(Page(RunShape), query=filters_of(RUNS_LIST))
     def get(self) -> Any:
         """The runs that the person may see, the newest first."""
-        runs = Run.objects.seen_by(self.member).select_related("by")
-        return Rows(runs, ("-number",))
+        choices = RUNS_LIST.choices(self.request.query_params)
+        return Rows(*choices.ordered(choices.chosen(runs_of(self.member))))
 
     @makes(SubmissionShape, UNFIT, body=NewRun, scope=RUNS)
     def post(self) -> Any:

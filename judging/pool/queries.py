@@ -29,6 +29,7 @@ from metrics.formats.json_reader import read_json
 
 MOST_PROBLEMS = 20
 LONGEST_SPLIT = 20  # characters
+Stratum = tuple[str, str]  # a split and a stratum
 LARGEST_LIST = 64 * 2**20  # bytes of one JSON list; lines have no such limit
 
 
@@ -157,18 +158,30 @@ def set_priority(lead: Membership, queries: QueryQuerySet, priority: Priority) -
 
 def _whole_strata(campaign: Campaign, queries: QueryQuerySet) -> Q:
     """Return the condition for the strata of the queries, which must hold no other queries."""
-    pool, names = campaign.queries.pool(), ("split", "stratum")
-    chosen = pool.filter(pk__in=queries.order_by().values("pk"))
-    found, strata = Counter(chosen.values_list(*names)), Counter(pool.values_list(*names))
+    found, sizes = _strata_of(campaign, queries)
     if not found:
         raise WrongState("There are no such queries.")
     for name, number in found.items():
-        if number < strata[name]:
+        if number < sizes[name]:
             raise WrongState(
-                f"These are {number:,} of the {strata[name]:,} queries of {stratum_name(*name)}. Within a stratum the "
+                f"These are {number:,} of the {sizes[name]:,} queries of {stratum_name(*name)}. Within a stratum the "
                 "order is random, or estimates would not hold; choose all of its queries or none."
             )
     return reduce(or_, (Q(split=split, stratum=stratum) for split, stratum in found))
+
+
+def _strata_of(campaign: Campaign, queries: QueryQuerySet) -> tuple[Counter[Stratum], Counter[Stratum]]:
+    """Return how many of the queries each stratum holds, and how many it holds in all."""
+    pool, names = campaign.queries.pool(), ("split", "stratum")
+    chosen = pool.filter(pk__in=queries.order_by().values("pk"))
+    return Counter(chosen.values_list(*names)), Counter(pool.values_list(*names))
+
+
+def in_whole_strata(campaign: Campaign, queries: QueryQuerySet) -> QueryQuerySet:
+    """Return those of the queries beside which all others of their stratum are among them."""
+    found, sizes = _strata_of(campaign, queries)
+    whole = [Q(split=split, stratum=stratum) for (split, stratum), n in found.items() if n == sizes[split, stratum]]
+    return campaign.queries.pool().filter(reduce(or_, whole)) if whole else campaign.queries.none()
 
 
 def stratum_name(split: str, stratum: str) -> str:
@@ -199,10 +212,26 @@ def give_to_group(lead: Membership, queries: QueryQuerySet, group: str, percent:
     before = f"{pool.filter(group=group).count():,} of them"
     pool.filter(pk__in=drawn[wanted:]).update(group="")
     pool.filter(pk__in=drawn[:wanted]).update(group=group)
-    locked(Campaign.objects.filter(pk=lead.campaign_id)).get()
-    has_groups = lead.campaign.queries.exclude(group="").exists()
-    Campaign.objects.filter(pk=lead.campaign_id).update(has_groups=has_groups)
+    _note_groups(lead.campaign)
     return _steered(lead, f"{wanted:,} of {total:,} queries are for group {group}", before)
+
+
+@all_or_nothing
+def set_group(campaign: Campaign, queries: QueryQuerySet, group: str) -> None:
+    """Have a group judge round one of these queries, or everybody if the group's name is empty."""
+    keys = list(queries.values_list("pk", flat=True))
+    chosen = campaign.queries.filter(pk__in=keys)
+    chosen.lock_with_batches()
+    chosen.update(group=group)
+    Batch.objects.filter(query__in=keys).update(group=group)
+    _note_groups(campaign)
+
+
+def _note_groups(campaign: Campaign) -> None:
+    """Note whether the campaign has queries for groups."""
+    locked(Campaign.objects.filter(pk=campaign.pk)).get()
+    has_groups = campaign.queries.exclude(group="").exists()
+    Campaign.objects.filter(pk=campaign.pk).update(has_groups=has_groups)
 
 
 def _steered(lead: Membership, words: str, before: str) -> int:

@@ -7,8 +7,7 @@ again goes on where it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -16,123 +15,35 @@ from django.db.models import Count, Q
 from django.db.models.functions import Now
 
 from base.errors import BadValue, Changed, WrongState
+from base.request_fields import one_of
 from base.transactions import all_or_nothing, locked, store
 from campaigns.models import LogEntry, Membership, log
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
-from judging.models import Action, ActionRow, Batch, Query, ReopenedQuery, Reopening, Review
+from judging.models import Action, ActionRow, Query
 from judging.models.pool import QueryQuerySet
-from judging.review.decisions import bring_back, likely_reason, withdraw
-from judging.review.reopening import reopen, scope_of_query, undo_reopening
-from judging.review.reviewing import recommendation, review, undo
+from judging.review.verbs import OF_GROUP, VERBS
 
 MOST_ROWS = 20_000
 KEPT_PREPARED = timedelta(days=1)  # an action that nobody has begun
 State = ActionRow.State
 
 
-@dataclass(frozen=True)
-class Verb:
-    """Something that can be done to a query."""
-
-    code: str
-    label: str  # of the button
-    done: str  # what became of a query, in words
-    do: Callable[[Query, Action], int | None]  # returns the key of what it made
-    undo: Callable[[Query, Action, ActionRow], None]
-    needs_reason: bool = False
-
-
-def _review(verdict: str) -> Callable[[Query, Action], int]:
-    return lambda query, action: review(_waiting(query), action.lead, verdict, action.reason).pk
-
-
-def _accept(query: Query, action: Action) -> int:
-    """Follow the recommendation that the grades make now."""
-    waiting = _waiting(query)
-    advice = recommendation(waiting)
-    if advice.verdict is None:
-        raise WrongState(f"{advice.reason[:1].upper()}{advice.reason[1:]}.")
-    return review(waiting, action.lead, advice.verdict, advice.reason).pk
-
-
-def _waiting(query: Query) -> Batch:
-    """Return the first batch of the query that waits for a review."""
-    waiting = query.batches.to_review().select_related("query__campaign").order_by("number").first()
-    if waiting is None:
-        raise WrongState("No batch of it is to be reviewed.")
-    return waiting
-
-
-def _undo_review(query: Query, action: Action, row: ActionRow) -> None:
-    made = Review.objects.with_begun().select_related("batch__query__campaign").get(pk=row.made)
-    assert action.undone_by
-    undo(made, action.undone_by)
-
-
-def _withdraw(query: Query, action: Action) -> None:
-    if query.withdrawn:
-        raise WrongState("It is withdrawn already.")
-    withdraw(query, action.reason, likely_reason(query), action.lead)
-
-
-def _bring_back(query: Query, action: Action) -> None:
-    if not query.withdrawn:
-        raise WrongState("It is not withdrawn.")
-    bring_back(query, action.lead)
-
-
-def _reopen(query: Query, action: Action) -> int:
-    return reopen(action.lead, scope_of_query(query), action.reason).pk
-
-
-def _undo_reopening(query: Query, action: Action, row: ActionRow) -> None:
-    assert action.undone_by
-    assert row.made
-    undo_reopening(record := Reopening.objects.get(pk=row.made), action.undone_by)
-    if kept := record.queries.filter(state=ReopenedQuery.State.KEPT).first():
-        raise WrongState(kept.why)
-
-
-VERBS = {
-    each.code: each
-    for each in (
-        Verb("accept", "Follow the recommendations", "followed", _accept, _undo_review),
-        Verb("second", "Open the second batch", "second batch opened", _review(Review.Verdict.SECOND), _undo_review),
-        Verb("close", "Close", "closed", _review(Review.Verdict.CLOSE), _undo_review),
-        Verb(
-            "withdraw",
-            "Withdraw",
-            "withdrawn",
-            _withdraw,
-            lambda query, action, row: bring_back(query, action.undone_by),
-            needs_reason=True,
-        ),
-        Verb(
-            "bring_back",
-            "Bring back",
-            "brought back",
-            _bring_back,
-            lambda query, action, row: withdraw(
-                query, action.reason or "brought back, and that was undone", by=action.undone_by
-            ),
-        ),
-        Verb("reopen", "Reopen", "reopened", _reopen, _undo_reopening, needs_reason=True),
-    )
-}
-
-
 @all_or_nothing
-def prepare(lead: Membership, verb: str, queries: QueryQuerySet, chosen: str = "") -> Action:
+def prepare(lead: Membership, verb: str, queries: QueryQuerySet, chosen: str = "", argument: str = "") -> Action:
     """Note what the lead may want to do to these queries, and return that. Nothing happens to them yet.
 
     Parameters
     ----------
     chosen
         How the queries were chosen, in words.
+    argument
+        One of those of the verb, if it has some; it can be chosen later.
 
     Raises
     ------
+    BadValue
+        If the verb has no such argument.
     WrongState
         If there are no queries, or too many.
     """
@@ -141,15 +52,40 @@ def prepare(lead: Membership, verb: str, queries: QueryQuerySet, chosen: str = "
         raise WrongState(f"Choose one query at least, and {MOST_ROWS:,} at most.")
     action = Action.objects.create(campaign=lead.campaign, lead=lead, verb=VERBS[verb].code, chosen=chosen[:500])
     store(ActionRow(action=action, row=key) for key in keys)
+    if argument:
+        choose(action, argument)
     action.refresh_from_db()
     return action
+
+
+@all_or_nothing
+def choose(action: Action, argument: str) -> None:
+    """Choose the argument of a prepared action. Raise BadValue if its verb has no such argument."""
+    action.argument = one_of("argument", argument, arguments_of(action))
+    Action.objects.filter(pk=action.pk, begun=None).update(argument=action.argument)
+
+
+def is_ready(action: Action) -> bool:
+    """Whether an action that nobody has begun has the argument that it needs."""
+    return not action.begun and bool(action.argument or not VERBS[action.verb].arguments)
+
+
+def arguments_of(action: Action) -> Mapping[str, str]:
+    """Return what an action can set, in words by its key; nothing if its verb sets nothing."""
+    find = VERBS[action.verb].arguments
+    return find(action.campaign) if find else {}
+
+
+def argument_of(action: Action) -> str:
+    """Return the argument in words; an empty text while none is chosen, or if the verb has none."""
+    return arguments_of(action).get(action.argument, action.argument.removeprefix(OF_GROUP))
 
 
 @all_or_nothing
 def begin(action: Action, lead: Membership, reason: str = "") -> Action:
     """Have a prepared action done. Doing it twice is harmless.
 
-    Raise BadValue if it needs a reason and there is none, and Changed if another lead prepared it.
+    Raise BadValue if it needs a reason or an argument and there is none, and Changed if another lead prepared it.
     """
     action = locked(Action.objects.filter(pk=action.pk)).select_related("lead__campaign").get()
     if action.begun:
@@ -158,6 +94,8 @@ def begin(action: Action, lead: Membership, reason: str = "") -> Action:
         raise Changed("Another lead has prepared this. Choose the queries yourself.")
     if VERBS[action.verb].needs_reason and not reason:
         raise BadValue("reason", "empty", "a few words; they are kept on record")
+    if not is_ready(action):
+        raise BadValue("argument", "empty", "what the action is to set")
     action.begun, action.reason = Now(), reason
     action.save(update_fields=["begun", "reason"])
     log(lead, LogEntry.Kind.ACTION, _what(action), after=reason)
@@ -187,7 +125,8 @@ def undo_action(action: Action, lead: Membership) -> Action:
 
 def _what(action: Action) -> str:
     chosen = f" ({action.chosen})" if action.chosen else ""
-    return f"{VERBS[action.verb].label}: {action.rows.count():,} queries{chosen}"
+    to = f", {words}" if (words := argument_of(action)) else ""
+    return f"{VERBS[action.verb].label}{to}: {action.rows.count():,} queries{chosen}"
 
 
 @kind(
@@ -244,12 +183,13 @@ def _one(action: Action, key: int, state: str, work: Callable[[Action, ActionRow
         return  # another worker has done it
     query = Query.objects.select_related("campaign").get(pk=row.row)
     work(action, row, query)
-    row.save(update_fields=["state", "made", "why"])
+    row.save(update_fields=["state", "made", "before", "why"])
 
 
 def _do(action: Action, row: ActionRow, query: Query) -> None:
     try:
-        row.made = VERBS[action.verb].do(query, action)
+        made = VERBS[action.verb].do(query, action)
+        row.made, row.before = (None, made) if isinstance(made, str) else (made, "")
         row.state = State.DONE
     except WrongState as fault:
         row.state, row.why = State.LEFT, str(fault)[:500]

@@ -7,8 +7,10 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
+from django.conf import settings
 from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.safestring import SafeString
@@ -20,12 +22,16 @@ from base.listing import Column, Part
 from base.templatetags.figures import UNKNOWN, decimals, plain
 from base.text import joined_markup, markup
 from campaigns.models import Campaign, LogEntry, Membership
-from corpus.models import Clip
+from corpus.models import Clip, Moment
 from judging.models import Judgement
 from reports.tables.batch import CandidateRow, GradeRow, named
+from reports.tables.batches import BatchLine
 from reports.tables.examinees import Pair
 from reports.tables.judgements import Line
+from reports.tables.people import PersonRow
 from reports.tables.queries import QueryRow
+from reports.tables.queue import FlagLine
+from runs.models import Run
 
 register = template.Library()
 
@@ -66,6 +72,34 @@ def _squares(row: QueryRow) -> SafeString:
     )
 
 
+def _query_of_batch(line: BatchLine) -> SafeString:
+    query = line.batch.query
+    address = address_of("batch", query.campaign.name, line.batch.pk)
+    return markup('<a href="{}">{}</a> <span class="quiet">{}</span>', address, query.text, query.query_id)
+
+
+def _query_of_flag(line: FlagLine) -> SafeString:
+    candidate = line.flag.candidate
+    if candidate.batch_id is None:
+        return markup("{}", candidate.query)
+    address = address_of("batch", candidate.query.campaign.name, candidate.batch_id)
+    return markup('<a href="{}#rank-{}">{}</a>', address, candidate.rank, candidate.query)
+
+
+def _video(moment: Moment) -> SafeString:
+    return markup('<a class="plain" href="?{}">{}</a>', urlencode({"video": moment.video.name}), moment.video.name)
+
+
+def _description(moment: Moment) -> SafeString:
+    address = reverse("corpus-moment", args=[moment.video.corpus.name, moment.pk])
+    caption = f"Caption: {moment.caption}" if moment.caption != moment.description else ""
+    return _lines(markup('<a class="plain" href="{}">{}</a>', address, moment.description), _quiet(caption))
+
+
+def _run(run: Run) -> SafeString:
+    return markup('<a href="{}">{}</a>', address_of("run", run.by.campaign.name, run.number), run.name)
+
+
 def _query_of(line: Line) -> SafeString:
     candidate = line.judgement.candidate
     return markup('<a class="plain" href="?query={}">{}</a>', candidate.query_id, candidate.query)
@@ -92,6 +126,68 @@ def _grade(judgement: Judgement | None) -> object:
     return markup('<span class="dot g{0}">{0}</span>', judgement.grade) if judgement else ""
 
 
+def _day(at: datetime | None, words: str = "j M Y, H:i") -> str:
+    return date_format(localtime(at), words) if at else UNKNOWN
+
+
+def _lines(*lines: object) -> SafeString:
+    """Lines below each other, without the empty ones."""
+    return SafeString("<br>".join(markup("{}", line) for line in lines if line))
+
+
+def _quiet(words: str) -> object:
+    return markup('<span class="quiet">{}</span>', words) if words else ""
+
+
+def _worker_link(row: PersonRow) -> object:
+    return _person_link(row, row.worker) if row.member else UNKNOWN
+
+
+def _person_link(row: PersonRow, words: object) -> SafeString:
+    return markup('<a href="{}">{}</a>', address_of("person", row.campaign, row.worker), words)
+
+
+def _who(row: PersonRow) -> object:
+    name: object = row.name
+    invited = [row.invited_as] if row.member or row.applicant else []
+    if row.member:
+        name = _person_link(row, name)
+    elif row.invitation and row.invitation.places and not row.applicant:
+        name = _quiet(f"up to {row.invitation.places} people, {row.taken} so far")
+    elif row.invitation and not row.invitation.seed and not row.applicant:
+        name = _quiet("whoever has the link")
+    return _lines(name, _quiet(", ".join(filter(None, [*invited, row.address]))), _quiet(row.group))
+
+
+def _stage(row: PersonRow) -> object:
+    """How far somebody has come, and what a lead can do about it: buttons of the page's form `decide`."""
+    since = markup('<span class="quiet">, {}</span>', _day(row.since, "j M Y")) if row.since else ""
+    stage = markup("{}{}", row.stage.label[:1].upper() + row.stage.label[1:], since)
+    stage = markup('<span class="wrong">{}<br>{}</span>', stage, row.failed) if row.failed else stage
+    holds = f"holds a batch since {_day(row.holds_since, 'j M, H:i')}" if row.holds_since else ""
+    until = f"open until {_day(row.invitation.expires, 'j M, H:i')}" if row.is_open and row.invitation else ""
+    return _lines(stage, _quiet(holds), _quiet(until), _decisions(row))
+
+
+def _decisions(row: PersonRow) -> object:
+    if row.applicant:
+        decide = address_of("applicant", row.campaign, row.applicant.pk)
+        buttons = [("Let in", decide, "approve", "", row.name), ("Refuse", decide, "refuse", "link", row.name)]
+    elif row.invitation and not row.member:
+        send, withdraw = (address_of(f"invitation-{name}", row.campaign, row.invitation.pk) for name in VERBS)
+        end = "Remove" if row.is_expired else "Withdraw"
+        again = [("Send again", send, "", "link", row.address)] if row.is_mailed and settings.MAILS else []
+        buttons = [*again, (end, withdraw, "", "link", row.name)]
+    else:
+        return ""
+    button = (
+        '<button form="decide" formaction="{1}" name="action" value="{2}" class="{3}">{0}'
+        '<span class="hidden"> {4}</span></button> '
+    )
+    return markup('<span class="buttons">{}</span>', joined_markup(button, buttons))
+
+
+VERBS = ("send", "withdraw")  # of an invitation
 CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
     QueryRow: {
         "text": _text,
@@ -100,8 +196,42 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
         "contested": lambda row: _percent(row.query.contested_share),
         "similarity": lambda row: decimals(row.query.similarity, 2),
     },
+    PersonRow: {
+        "worker": _worker_link,
+        "name": _who,
+        "role": lambda row: row.role.capitalize(),
+        "stage": _stage,
+        "batches": lambda row: UNKNOWN if row.is_imported or not row.member else plain(row.batches),
+        "judgements": lambda row: plain(row.judgements) if row.member else UNKNOWN,
+        "hours": lambda row: UNKNOWN if row.is_imported or not row.member else decimals(row.hours, 1),
+        "last": lambda row: _day(row.last_seen),
+        "since": lambda row: _day(row.since),
+    },
+    BatchLine: {
+        "query": _query_of_batch,
+        "mean": lambda line: decimals(line.batch.last_mean, 1),
+        "advice": lambda line: line.advice[:1].upper() + line.advice[1:],
+    },
+    FlagLine: {
+        "at": lambda line: _day(line.flag.at),
+        "query": _query_of_flag,
+        "handled": lambda line: _day(line.flag.handled),
+    },
+    Moment: {
+        "video": _video,
+        "start": lambda moment: decimals(moment.start, 2),
+        "end": lambda moment: decimals(moment.end, 2),
+        "seconds": lambda moment: decimals(moment.length, 2),
+        "description": _description,
+    },
+    Run: {
+        "name": _run,
+        "visibility": lambda run: run.visibility.capitalize(),
+        "at": lambda run: _day(run.at),
+        "release": lambda run: run.release or _quiet("none yet"),
+    },
     LogEntry: {
-        "at": lambda entry: date_format(localtime(entry.at), "j M Y, H:i"),
+        "at": lambda entry: _day(entry.at),
         "before": lambda entry: entry.before or UNKNOWN,
         "after": lambda entry: entry.after or UNKNOWN,
     },
@@ -113,7 +243,7 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
         "other": lambda line: _worker(line.other, line.reader),
         "other_grade": lambda line: _grade(line.other),
         "seconds": lambda line: decimals(line.seconds, 1),
-        "submitted": lambda line: date_format(localtime(line.judgement.assignment.submitted), "j M Y, H:i"),
+        "submitted": lambda line: _day(line.judgement.assignment.submitted),
     },
 }
 
@@ -126,6 +256,12 @@ def cell(row: Any, column: Column) -> object:
     if isinstance(value, datetime):
         return markup('<span class="when">{}</span>', f"{timesince(value, depth=1)} ago")
     return plain(value)
+
+
+@register.filter
+def recommended(lines: list[BatchLine]) -> list[BatchLine]:
+    """The batches for which the grades recommend a verdict."""
+    return [line for line in lines if line.recommendation and line.recommendation.verdict]
 
 
 @register.simple_tag

@@ -27,8 +27,9 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
     "Queries": (
         Page("campaign", "Queries"),
         Page("batch"),
-        Page("reviews", "To review"),
+        Page("reviews", "Batches"),
         Page("queue", "Flags and questions"),
+        Page("flags"),
         Page("reopenings", "Reopened"),
         Page("frontier", "Frontier"),
         Page("history", "History", lead_only=True),

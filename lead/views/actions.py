@@ -9,14 +9,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
-from base.listing import Listing, Rows
 from base.problem_documents import refusal_as_message
 from base.request_fields import KEY, is_whole, one_of, text_in, whole
-from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access
 from judging.review import actions
-from reports.models import LISTS, forget_view, keep_view, views_of
+from judging.review.verbs import VERBS
+from reports.lists import LISTS, forget_view, keep_view, list_page
 from reports.tables.costs import action_cost
 from reports.tables.history import entries_of, history_listing
 from reports.tables.queries import chosen_queries
@@ -28,7 +27,7 @@ ROWS_NAMED = 20  # of those that were left, on a page
 def prepare(request: HttpRequest, name: str) -> HttpResponse:
     """Prepare an action on the queries that were ticked, or on all that the list's filters choose."""
     lead = access.lead(request, name)
-    verb = one_of("verb", request.POST.get("verb", ""), actions.VERBS)
+    verb = one_of("verb", request.POST.get("verb", ""), VERBS)
     keys = request.POST.getlist("row") if request.POST.get("which") != "all" else None
     if keys is not None and not all(is_whole(key, KEY) for key in keys):
         raise BadValue("row", "not what the list sends", "keys of queries")
@@ -51,8 +50,10 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         member,
         template,
         action=action,
-        verb=actions.VERBS[action.verb],
-        cost=None if action.begun else action_cost(action),
+        verb=VERBS[action.verb],
+        argument=actions.argument_of(action),
+        arguments={} if action.begun else actions.arguments_of(action),
+        cost=action_cost(action) if actions.is_ready(action) else None,
         numbers=actions.numbers(action),
         job=jobs.first(),
         is_working=bool((action.begun and not action.ended) or (action.undone and not action.undone_ended)),
@@ -62,12 +63,14 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @require_POST
 def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Go on with what was prepared, or undo what was done."""
+    """Choose what an action sets, go on with it, undo what was done, or forget what was prepared."""
     lead = access.lead(request, name)
     action = access.action(lead, pk)
-    change = one_of("change", request.POST.get("change", ""), ("begin", "undo", "forget"))
+    change = one_of("change", request.POST.get("change", ""), ("choose", "begin", "undo", "forget"))
     with refusal_as_message(request):
-        if change == "begin":
+        if change == "choose":
+            actions.choose(action, request.POST.get("argument", ""))
+        elif change == "begin":
             actions.begin(action, lead, text_in(request.POST, "reason", 500))
         elif change == "undo":
             actions.undo_action(action, lead)
@@ -82,18 +85,6 @@ def history(request: HttpRequest, name: str) -> HttpResponseBase:
     """What leads did in the campaign, the newest first."""
     lead = access.lead(request, name)
     return list_page(request, lead, "lead/history.html", history_listing(lead.campaign), entries_of(lead.campaign))
-
-
-def list_page(
-    request: HttpRequest, member: Membership, template: str, listing: Listing, rows: Rows
-) -> HttpResponseBase:
-    """Render the part of a list that the address asks for, or all that it chooses as a CSV file."""
-    choices = listing.choices(request.GET)
-    if request.GET.get("format") == "csv":
-        return choices.csv(rows, f"{member.campaign.name}-{listing.key}")
-    status = 400 if choices.form.errors else 200
-    listed, saved = choices.part(rows), views_of(member).filter(listing=listing.key)
-    return campaign_page(request, member, template, status=status, listed=listed, list_views=saved)
 
 
 @require_POST

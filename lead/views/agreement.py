@@ -22,10 +22,10 @@ from judging.consensus import GRADES
 from judging.models import Kind, Query
 from judging.pool.ranking import Plan, ask_for_study
 from judging.review.reopening import OFF
-from lead.views.actions import list_page
 from reports.figures.catalogue import DRAWN, DRIFT, NOTHING, TABLES, WEEKS, Figure
 from reports.figures.files import campaign_figure_file, query_of
 from reports.figures.numbers import Subject, annotator_of, disputed, opposed, week_name
+from reports.lists import list_page
 from reports.statistics.severity import MUCH
 from reports.summaries import AGREEMENT, FIGURES, QUERIES, SEVERITY, count_agreement, current_summary
 from reports.tables.judgements import ON_A_PAGE, counted_judgements, judgements_listing

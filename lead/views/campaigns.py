@@ -16,14 +16,14 @@ from campaigns.access import may_create_campaigns
 from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page, while_working
 from judging import access
-from judging.review.actions import VERBS
 from judging.review.frontier import frontier, reach
+from judging.review.verbs import VERBS
 from judging.settings import STEERING, SettingsForm, Steering, set_up
 from lead.charts import charts
 from lead.desk import Progress, checklist, jobs_of
 from reports.digest import counts_on_the_desk, needs
 from reports.frontier import Outlook, held_rows, holding, outlook, steered
-from reports.models import views_of
+from reports.lists import views_of
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 from reports.tables.queries import QUERIES, at_a_glance, numbers_in_states, queries_of, states_of_queries
 
@@ -155,6 +155,6 @@ def steer(request: HttpRequest, name: str, what: str) -> HttpResponse:
         return _steering(request, lead, what, form)
     with refusal_as_message(request):
         if "set" not in request.POST:
-            return _steering(request, lead, what, form, outlook(form))
+            return _steering(request, lead, what, form, outlook(form.campaign, form.apply))
         messages.success(request, form.apply())
     return redirect("steering", name=name)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
 from base.request_fields import text_in, whole_in
@@ -18,7 +19,7 @@ from corpus.models import Clip
 from jobs.models import Job
 from judging import access
 from judging.pool.clips import clips_found, cut_clip, cut_for_search, prepare_clip
-from reports.tables.moments import moments_page
+from reports.tables.moments import MOMENTS, moments_of
 from retrieval.search.searching import HITS, LONGEST_QUERY, Answer, Hit, search
 
 
@@ -29,18 +30,21 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def detail(request: HttpRequest, name: str) -> HttpResponse:
+def detail(request: HttpRequest, name: str) -> HttpResponseBase:
     """The size of a corpus in the columns of the paper's tables, and its moments."""
     corpus = access.corpus(request, name=name)
+    choices, rows = MOMENTS.choices(request.GET), moments_of(corpus)
+    if request.GET.get("format") == "csv":
+        return choices.csv(rows, f"{slugify(name)}-moments")
     counted = figures_of(corpus)
     known = {
         "corpus": corpus,
         "figures": counted.figures,
         "job": counted.job,
         "may_reword": access.corpora_to_reword(request).filter(pk=corpus.pk).exists(),
-        "page": moments_page(corpus, request.GET),
+        "listed": choices.part(rows),
     }
-    return render(request, "lead/corpus.html", known)
+    return render(request, "lead/corpus.html", known, status=400 if choices.form.errors else 200)
 
 
 @require_safe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -21,7 +21,8 @@ from judging import access
 from judging.models.judgement import LONGEST_QUESTION
 from judging.review.decisions import ACTIONS, answer, put_aside, tell_all
 from reports.digest import digest_of, have_mailed
-from reports.tables.people import questions_with_pairs, threads, waiting_subjects
+from reports.lists import list_page
+from reports.tables.queue import WAITING, flags_listing, flags_of, questions_with_pairs, threads, waiting_subjects
 
 MESSAGES_SHOWN = 100
 THREADS_ON_A_PAGE, HANDLED_SHOWN = 25, 25
@@ -47,10 +48,12 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-def flags(request: HttpRequest, name: str) -> HttpResponse:
-    """The former page of flags."""
-    access.membership(request, name)
-    return redirect("queue", name)
+def flags(request: HttpRequest, name: str) -> HttpResponseBase:
+    """The flags that wait, that leads handled, or all."""
+    member = access.membership(request, name)
+    listing = flags_listing(member)
+    state = listing.choices(request.GET).filters.get("show", WAITING)
+    return list_page(request, member, "lead/flags.html", listing, flags_of(member.campaign, state), state=state)
 
 
 @require_safe

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -29,25 +29,26 @@ from campaigns.pages import campaign_page
 from judging import access
 from judging.review import decisions
 from reports.hours import Rates
+from reports.lists import list_page
 from reports.pay import Period, approve, may_be_approved, pay_of, sum_of, write_csv
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.people import DAYS_SHOWN, days_of, people_rows, practised
+from reports.tables.people import DAYS_SHOWN, PEOPLE_LIST, days_of, people_rows, practised
 
 
 @require_safe
-def index(request: HttpRequest, name: str) -> HttpResponse:
+def index(request: HttpRequest, name: str) -> HttpResponseBase:
     return _index(request, access.lead(request, name))
 
 
-def _index(request: HttpRequest, lead: Membership, status: int = 200, **context: object) -> HttpResponse:
+def _index(request: HttpRequest, lead: Membership, status: int = 200, **context: object) -> HttpResponseBase:
     counted = current_summary(lead.campaign, PEOPLE)
     known: dict[str, object] = {
         "kept": counted,
-        "people": people_rows(lead.campaign, counted),
         "form": InvitationsForm(lead.campaign),
         "link_form": LinkForm(auto_id="link_%s"),
     }
-    return campaign_page(request, lead, "lead/people.html", status, **known | context)
+    rows = people_rows(lead.campaign, counted)
+    return list_page(request, lead, "lead/people.html", PEOPLE_LIST, rows, status, **known | context)
 
 
 @require_safe
@@ -109,7 +110,7 @@ def _do(request: HttpRequest, lead: Membership, person: Membership, reason: str)
 
 
 @require_POST
-def invite(request: HttpRequest, name: str) -> HttpResponse:
+def invite(request: HttpRequest, name: str) -> HttpResponseBase:
     """Make a link for whoever has it, and show it, this once: only its hash is kept."""
     lead = access.lead(request, name)
     form = LinkForm(request.POST, auto_id="link_%s")
@@ -120,7 +121,7 @@ def invite(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-def invite_people(request: HttpRequest, name: str) -> HttpResponse:
+def invite_people(request: HttpRequest, name: str) -> HttpResponseBase:
     """Invite each person of a list, by mail or by links to hand out; if one line is wrong, nobody."""
     lead = access.lead(request, name)
     form = InvitationsForm(lead.campaign, request.POST)

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -43,11 +43,12 @@ from judging.review.reviewing import (
     recommendations,
     to_undo,
     undo,
-    waiting_in_order,
 )
 from lead.charts import grades_by_rank
 from lead.views.messages import back_to_queue
+from reports.lists import list_page
 from reports.tables.batch import ClipsToCome, Editions, candidate_rows, verdict_buttons
+from reports.tables.batches import BATCHES, REVIEW, STATES_OF_BATCHES, batches_of, states_of_batches
 from reports.tables.costs import cost_of
 from reports.tables.history import reopening_rows, reopenings_of
 from reports.tables.queries import appearance
@@ -144,24 +145,16 @@ def address_after(lead: Membership, following: int | None, done: list[Review]) -
 
 
 @require_safe
-def index(request: HttpRequest, name: str) -> HttpResponse:
+def index(request: HttpRequest, name: str) -> HttpResponseBase:
+    """The batches in a state, those to review unless the address names another, and what was done and can be undone."""
     member = access.membership(request, name)
-    waiting = waiting_in_order(member.campaign).select_related("query__campaign")
-    page = Paginator(waiting, MOST_AT_ONCE).get_page(request.GET.get("page"))
-    found = recommendations(page)
-    rows = [(batch, found[batch.pk]) for batch in page]
+    choices = BATCHES.choices(request.GET)
+    state = choices.filters.get("show", REVIEW)
     held = Review.objects.filter(last_reviews(member)).with_begun().select_related("batch__query__campaign")
     done, skipped = to_undo(access.reviews(member, request.GET.getlist("done")), list(held))
-    return campaign_page(
-        request,
-        member,
-        "lead/reviews.html",
-        page=page,
-        batches=rows,
-        acceptable=[row for row in rows if row[1].verdict],
-        done=done,
-        skipped=skipped,
-    )
+    rows, states = batches_of(member.campaign, state), states_of_batches(choices)
+    context = {"state": STATES_OF_BATCHES[state][0], "is_review": state == REVIEW, "states": states}
+    return list_page(request, member, "lead/reviews.html", BATCHES, rows, done=done, skipped=skipped, **context)
 
 
 @require_POST

@@ -11,15 +11,15 @@ from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, Exists, Max, OuterRef, Q
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from campaigns.models import Campaign
-from judging.models import Batch, Candidate, Judgement, Review, Revision
+from judging.models import Assignment, Batch, Candidate, Judgement, Review, Revision
 from judging.quality.check_results import check_totals, speeds
 from metrics.analysis.planning import SECONDS
-from reports.hours import EVER, Worked, worked_on_days
+from reports.hours import EVER, Worked, by_member, worked_on_days
 from reports.statistics.arrays import Read, Records
 from reports.statistics.forecast import Undecided, ends, left_in, pace_of
 
@@ -88,12 +88,23 @@ def people(campaign: Campaign) -> dict[str, Any]:
     """Return the members' totals, as lists that begin with the member's primary key.
 
     `made` has the number of judgements and the time of the last revision; `checked` the number of check pairs and of
-    missed ones; `speeds` the number of judgements of thirty days, of fast ones, and the median of the seconds.
+    missed ones; `speeds` the number of judgements of thirty days, of fast ones, and the median of the seconds; `month`
+    the seconds of the month that begins on the day `since`, in the time zone of the pages; `work` the number of batches
+    submitted, when the first was, and when the last was submitted and claimed.
     """
     revisions = Revision.objects.filter(judgement__annotator__campaign=campaign).order_by()
     first, last = Count("pk", filter=Q(number=1)), Max("at")
     made = revisions.values_list("judgement__annotator").annotate(n=first, last=last)
+    first_day = timezone.localtime().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    month = by_member(worked_on_days(campaign, first_day, timezone.now()))
+    own = Assignment.objects.filter(annotator__campaign=campaign).order_by().values_list("annotator")
+    first_one = Min("submitted", filter=Q(state=Assignment.State.SUBMITTED))
+    numbers = {"n": Count("pk", filter=Q(state=Assignment.State.SUBMITTED)), "first": first_one}
+    work = own.annotate(**numbers, last=Max("submitted"), claim=Max("claimed"))
     return {
+        "work": [[key, n, *(at and at.isoformat() for at in times)] for key, n, *times in work],
+        "since": first_day.date().isoformat(),
+        "month": [[key, float(part.seconds)] for key, part in month.items()],
         "made": [[key, number, at.isoformat()] for key, number, at in made] + _imported(campaign),
         "checked": [[key, each.pairs, each.missed] for key, each in check_totals(campaign).items()],
         "speeds": [[key, each.judgements, each.fast, each.median] for key, each in speeds(campaign).items()],

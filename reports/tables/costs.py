@@ -13,7 +13,9 @@ from judging.models import Action, Batch, Candidate, Flag, Judgement, Query, Rev
 from judging.models.pool import ANNOTATORS
 from judging.review.reopening import Scope, finished
 from judging.review.reviewing import recommendations
+from judging.review.verbs import steering
 from judging.summaries import Part
+from reports.frontier import outlook
 from reports.summaries import PROGRESS, current_summary
 
 
@@ -100,6 +102,8 @@ class ActionCost:
     judgements: int  # to come; negative if so many are not needed any more
     hours: float | None
     pay: float | None
+    nobody: int = 0  # batches that somebody may judge now, and nobody could any more
+    reach: int | None = None  # see `judging.review.frontier.reach`
 
 
 def action_cost(action: Action) -> ActionCost:
@@ -108,6 +112,10 @@ def action_cost(action: Action) -> ActionCost:
     A candidate is judged twice, and if it is contested twice more: as large a share as in the campaign so far.
     """
     campaign = action.campaign
+    if steered := steering(action):
+        queries, apply = steered
+        count, found = queries.count(), outlook(campaign, apply)
+        return ActionCost(count, action.rows.count() - count, 0, None, None, found.number, found.reach)
     if action.verb in REVIEWED_BY:
         count, candidates = _to_be_reviewed(action)
     elif action.verb == "reopen":

@@ -1,58 +1,62 @@
-"""The moments of a corpus as a page lists them: video by video, in the order of their times, or by a search."""
+"""The list of a corpus's moments: video by video in the order of their times, unless a heading sorts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Q, QuerySet
-from django.http import QueryDict
+from django import forms
+from django.db.models import F, QuerySet
 
-from base.request_fields import KEY, whole
+from base.listing import Column, Listing
 from corpus.models import Corpus, Moment
 
-ON_A_PAGE = 50
-LONGEST_SEARCH = 200  # characters
+LONGEST_SEARCH, LONGEST_VIDEO = 200, 300  # characters
+LONGEST = 86_400  # seconds
 
 
-@dataclass(frozen=True)
-class MomentsPage:
-    """Some moments, the key after which the next page begins if there is one, and what was asked for."""
+class MomentFilters(forms.Form):
+    """The filters of the list of moments."""
 
-    moments: list[Moment]
-    after: int | None
-    words: str
-    video: str
-    is_first: bool
-
-
-def moments_page(corpus: Corpus, params: QueryDict) -> MomentsPage:
-    """Return the moments that an address asks for: `find` in descriptions, `video` by name, and `after` a moment.
-
-    Raise BadValue if the address names no moment to go on after.
-    """
-    words = " ".join(params.get("find", "").replace("\0", "").split())[:LONGEST_SEARCH]
-    video = params.get("video", "").replace("\0", "")
-    rows = moments_found(corpus, words, video)
-    following = params.get("after", "")
-    last = whole("after", following, "the key of a moment", KEY) if following else None
-    if last:
-        rows = _after(rows, Moment.objects.filter(video__corpus=corpus, pk=last).first())
-    found = list(rows.order_by("video_id", "start", "pk")[: ON_A_PAGE + 1])
-    more = len(found) > ON_A_PAGE
-    page = found[:ON_A_PAGE]
-    return MomentsPage(page, page[-1].pk if more else None, words, video, is_first=not last)
+    q = forms.CharField(
+        required=False, max_length=LONGEST_SEARCH, label="Words", help_text="words of the description, in any order"
+    )
+    video = forms.CharField(required=False, max_length=LONGEST_VIDEO, label="Video", help_text="a video’s name")
+    seconds_from = forms.FloatField(required=False, min_value=0, max_value=LONGEST, label="Seconds from")
+    seconds_to = forms.FloatField(required=False, min_value=0, max_value=LONGEST, label="Seconds to")
+    film = forms.BooleanField(required=False, label="With a film")
 
 
-def moments_found(corpus: Corpus, words: str = "", video: str = "") -> QuerySet[Moment]:
-    """Return the moments of a corpus whose descriptions have all these words, of the video with that name if any."""
-    rows = Moment.objects.filter(video__corpus=corpus).select_related("video")
+def _with_words(rows: QuerySet[Moment], words: str) -> QuerySet[Moment]:
     for word in words.split():
         rows = rows.filter(description__icontains=word)
-    return rows.filter(video__name=video) if video else rows
+    return rows
 
 
-def _after(rows: QuerySet[Moment], last: Moment | None) -> QuerySet[Moment]:
-    if last is None:
-        return rows.none()
-    later = Q(start__gt=last.start) | Q(start=last.start, pk__gt=last.pk)
-    return rows.filter(video_id__gte=last.video_id).filter(Q(video_id__gt=last.video_id) | later)
+MOMENTS = Listing(
+    "moments",
+    (
+        Column("id", "Id", str, is_usual=False),
+        Column("video", "Video", lambda moment: moment.video.name),
+        Column("start", "From", lambda moment: moment.start, by="start", is_number=True),
+        Column("end", "To", lambda moment: moment.end, by="end", is_number=True),
+        Column("seconds", "Seconds", lambda moment: round(moment.length, 3), by="seconds", is_number=True),
+        Column("description", "Description", lambda moment: moment.description, by="description"),
+        Column("caption", "Caption", lambda moment: moment.caption, is_usual=False),
+    ),
+    MomentFilters,
+    {
+        "q": _with_words,
+        "video": lambda rows, video: rows.filter(video__name=video),
+        "seconds_from": lambda rows, seconds: rows.filter(seconds__gte=seconds),
+        "seconds_to": lambda rows, seconds: rows.filter(seconds__lte=seconds),
+        "film": lambda rows, _: rows.exclude(video__media=""),
+    },
+    usual="video_id start pk",
+)
+
+
+def moments_of(corpus: Corpus) -> QuerySet[Any]:
+    """Return the moments of a corpus, each with its video and its length in seconds."""
+    own = Moment.objects.filter(video__corpus=corpus).select_related("video__corpus")
+    found: QuerySet[Any] = own.annotate(seconds=F("end") - F("start"))
+    return found

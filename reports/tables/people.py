@@ -1,28 +1,26 @@
-"""The people of a campaign as its lead sees them: how far each has come, and what each did, asks and flags."""
+"""The people of a campaign as its lead sees them: how far each has come, and what each did."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
-from django.db.models import Count, Exists, Max, Min, OuterRef, Q, Sum, TextChoices
+from django import forms
+from django.db.models import Count, Exists, OuterRef, Q, Sum, TextChoices
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from base.listing import Column, Listing
 from campaigns.accounts.mails import mail_invitation
 from campaigns.models import Applicant, Campaign, Invitation, Membership
-from campaigns.models.membership import MembershipQuerySet
+from campaigns.models.membership import LONGEST_GROUP, MembershipQuerySet
 from jobs.models import Job
-from judging.models import Assignment, Batch, Candidate, Flag, Kind, Query, Question
-from judging.models.judgement import QuestionQuerySet
+from judging.models import Assignment, Batch, Kind
 from reports.hours import Worked, worked_by_day
-from reports.own_work import Conversation, Part, conversations_of
-from reports.pay import Period, worked_in
 from reports.summaries import CurrentSummary
-from reports.tables.batch import FlagRow, named
 
 DAYS_SHOWN = 28
 INVITATIONS_SHOWN = 300
@@ -62,8 +60,26 @@ class PersonRow:
     batches: int = 0
     judgements: int = 0
     last_seen: datetime | None = None
-    month: Worked = field(default_factory=Worked)
+    hours: float = 0.0  # of this month
     holds_since: datetime | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def pk(self) -> str:
+        """A key of the row among all of them."""
+        return f"{type(kept).__name__}-{kept.pk}" if (kept := self.member or self.applicant or self.invitation) else ""
+
+    @property
+    def campaign(self) -> str:
+        """The name of the campaign."""
+        found = self.member or self.invitation
+        return found.campaign.name if found else ""
+
+    @property
+    def worker(self) -> int | None:
+        return self.member.worker if self.member else None
 
     @property
     def name(self) -> str:
@@ -82,7 +98,13 @@ class PersonRow:
 
     @property
     def group(self) -> str:
-        return self.invitation.group if self.invitation else ""
+        found = self.member or self.invitation
+        return found.group if found else ""
+
+    @property
+    def far(self) -> int:
+        """How far the person has come, as a number that sorts."""
+        return list(Stage).index(self.stage)
 
     @property
     def is_open(self) -> bool:
@@ -104,12 +126,50 @@ class PersonRow:
         return bool(self.judgements) and self.last_seen is None
 
 
+class PeopleFilters(forms.Form):
+    """The filters of the list of people."""
+
+    q = forms.CharField(required=False, max_length=200, label="Name", help_text="part of a name or an address")
+    role = forms.ChoiceField(required=False, choices=[("", "all"), *Membership.Role.choices], label="Role")
+    stage = forms.ChoiceField(required=False, choices=[("", "all"), *Stage.choices], label="State")
+    group = forms.CharField(required=False, max_length=LONGEST_GROUP, label="Group")
+
+
+def _named(rows: list[PersonRow], words: str) -> list[PersonRow]:
+    return [row for row in rows if words.lower() in f"{row.name}\n{row.invited_as}\n{row.address}".lower()]
+
+
+PEOPLE_LIST = Listing(
+    "people",
+    (
+        Column("worker", "Worker", lambda row: row.worker, by="worker", is_number=True),
+        Column("name", "Name", lambda row: row.name, by="name"),
+        Column("address", "Address", lambda row: row.address, by="address", is_usual=False),
+        Column("role", "Role", lambda row: row.role, by="role"),
+        Column("group", "Group", lambda row: row.group, by="group", is_usual=False),
+        Column("stage", "State", lambda row: row.stage.label, by="far"),
+        Column("since", "Since", lambda row: row.since, by="since", is_usual=False),
+        Column("batches", "Batches", lambda row: row.batches, by="batches", is_number=True),
+        Column("judgements", "Judgements", lambda row: row.judgements, by="judgements", is_number=True),
+        Column("hours", "Hours this month", lambda row: row.hours, by="hours", is_number=True),
+        Column("last", "Last grade", lambda row: row.last_seen, by="last_seen"),
+    ),
+    PeopleFilters,
+    {
+        "q": _named,
+        "role": lambda rows, role: [row for row in rows if row.role == role],
+        "stage": lambda rows, stage: [row for row in rows if row.stage == stage],
+        "group": lambda rows, group: [row for row in rows if row.group == group],
+    },
+)
+
+
 def people_rows(campaign: Campaign, counted: CurrentSummary) -> list[PersonRow]:
     """Return who asks to join, then the members by worker number, then who is invited, the newest first."""
     invitations = list(campaign.invitations.order_by("-pk"))
     several = [each for each in invitations if each.places]
     those = Applicant.objects.holding_a_place().filter(invitation__in=several)
-    applicants = list(those.select_related("user", "invitation"))
+    applicants = list(those.select_related("user", "invitation__campaign"))
     came_by = {each.user_id: each.invitation for each in applicants if each.approved}
     came_by |= {each.used_by_id: each for each in invitations if each.used_by_id}
     waiting = [each for each in applicants if each.approved is None]
@@ -121,35 +181,42 @@ def people_rows(campaign: Campaign, counted: CurrentSummary) -> list[PersonRow]:
 
 
 def _members(campaign: Campaign, counted: CurrentSummary, came_by: dict[int, Invitation]) -> Iterator[PersonRow]:
-    members = campaign.memberships.filter(same_as=None).select_related("user").order_by("worker")
-    numbers = {key: rest for key, *rest in counted.counts["made"]} if counted.counts else {}
-    work, hours = _work(campaign), worked_in(campaign, Period.of_month())
-    for member in members:
-        own = work[member.pk]
-        judgements, last_seen = _made(numbers.get(member.pk))
-        stage, since = _stage_of(member, own)
+    counts = counted.counts or {}
+    made, work = ({key: rest for key, *rest in counts.get(name, ())} for name in ("made", "work"))
+    is_of_month = counts.get("since") == timezone.localdate().replace(day=1).isoformat()
+    seconds = dict(counts["month"]) if is_of_month else {}
+    live = Assignment.objects.live().alone().filter(annotator__campaign=campaign)
+    held = dict(live.values_list("annotator", "claimed"))
+    idle = set(idle_annotators().filter(campaign=campaign).values_list("pk", flat=True))
+    for member in campaign.memberships.filter(same_as=None).select_related("user").order_by("worker"):
+        batches, *times = work.get(member.pk, (0, None, None, None))
+        first, *last = (datetime.fromisoformat(each) if each else None for each in times)
+        judgements, last_seen = made.get(member.pk, (0, None))
+        stage, since = _stage_of(member, first, max(filter(None, (member.joined, *last))), member.pk in idle)
         yield PersonRow(
             stage,
             since,
             member.role,
             member=member,
             invitation=came_by.get(member.user_id),
-            batches=own.batches,
+            batches=batches,
             judgements=judgements,
-            last_seen=last_seen,
-            month=hours.get(member.pk, Worked()),
-            holds_since=own.holds_since,
+            last_seen=datetime.fromisoformat(last_seen) if last_seen else None,
+            hours=round(seconds.get(member.pk, 0.0) / 3600, 2),
+            holds_since=held.get(member.pk),
         )
 
 
-def _stage_of(member: Membership, work: Work) -> tuple[Stage, datetime | None]:
+def _stage_of(
+    member: Membership, began: datetime | None, last: datetime, is_idle: bool
+) -> tuple[Stage, datetime | None]:
     """Return how far a member has come, and since when, as far as that is known."""
     if not member.is_active:
         return Stage(member.state), None
-    if work.is_idle:
-        return Stage.IDLE, max(filter(None, (member.joined, work.last_claimed, work.last_submitted)))
-    if work.first_submitted:
-        return Stage.BEGUN, work.first_submitted
+    if is_idle:
+        return Stage.IDLE, last
+    if began:
+        return Stage.BEGUN, began
     return (Stage.PASSED, member.qualified) if member.qualified else (Stage.JOINED, member.joined)
 
 
@@ -160,9 +227,7 @@ def _invited(invitations: list[Invitation], applicants: list[Applicant]) -> Iter
     unused = [each for each in unused if each.seed or each.expires > now][:INVITATIONS_SHOWN]
     mailed = [each for each in unused if each.seed and not each.by_hand]
     jobs = {job.row: job for job in mail_invitation.jobs(mailed)}
-    taken = defaultdict[int, int](int)
-    for applicant in applicants:
-        taken[applicant.invitation_id] += 1
+    taken = Counter(applicant.invitation_id for applicant in applicants)
     for each in unused:
         job = jobs.get(each.pk)
         stage, since = _stage_of_invitation(each, job, is_over=each.expires <= now)
@@ -196,38 +261,6 @@ def idle_annotators() -> MembershipQuerySet:
     return long_here.filter(Exists(work), ~Exists(worked))
 
 
-def _made(numbers: list[Any] | None) -> tuple[int, datetime | None]:
-    """How many judgements, and when the last one was given."""
-    number, last = numbers or (0, None)
-    return number, datetime.fromisoformat(last) if last else None
-
-
-class Work(NamedTuple):
-    """What a member took and submitted."""
-
-    batches: int
-    holds_since: datetime | None
-    first_submitted: datetime | None
-    last_submitted: datetime | None
-    last_claimed: datetime | None
-    is_idle: bool
-
-
-def _work(campaign: Campaign) -> dict[int, Work]:
-    submitted = Q(assignments__state=Assignment.State.SUBMITTED)
-    held = Q(assignments__state=Assignment.State.LIVE)  # the only one
-    rows = campaign.memberships.order_by().values_list("pk")
-    found = rows.annotate(
-        n=Count("assignments", filter=submitted),
-        since=Max("assignments__claimed", filter=held),
-        first=Min("assignments__submitted", filter=submitted),
-        last=Max("assignments__submitted"),
-        claim=Max("assignments__claimed"),
-        idle=Exists(idle_annotators().filter(pk=OuterRef("pk"))),
-    )
-    return {member: Work(*numbers) for member, *numbers in found}
-
-
 def days_of(member: Membership) -> list[tuple[Any, Worked]]:
     """What the person did on each day of the last four weeks, newest first; days without work are left out."""
     end = timezone.now()
@@ -239,96 +272,3 @@ def practised(member: Membership) -> dict[str, Any]:
     since = timezone.now() - timedelta(days=DAYS_SHOWN)
     sums = member.practices.filter(at__gte=since).aggregate(clips=Count("pk"), seconds=Sum("seconds"))
     return {"clips": sums["clips"], "hours": (sums["seconds"] or 0.0) / 3600}
-
-
-@dataclass(frozen=True)
-class QuestionRow:
-    """A question that waits, with what was written before it in the same conversation."""
-
-    question: Question
-    before: list[Part]
-
-
-def questions_with_pairs() -> QuestionQuerySet:
-    """Return all questions, each with what a lead reads beside it."""
-    names = ("annotator__user", "query", "candidate__batch", "candidate__clip", "candidate__moment__video", "answer")
-    return Question.objects.select_related(*names, "handled_by__user")
-
-
-class Subject(NamedTuple):
-    """What flags and questions are about: a pair, a query, or nothing in particular, and then one question."""
-
-    kind: str
-    pk: int
-
-
-@dataclass(frozen=True)
-class Thread:
-    """The flags and questions about one thing that wait for a lead."""
-
-    flags: list[FlagRow]
-    questions: list[QuestionRow]
-
-    @property
-    def candidate(self) -> Candidate | None:
-        return self.flags[0].flag.candidate if self.flags else self.questions[0].question.candidate
-
-    @property
-    def query(self) -> Query | None:
-        return self.flags[0].flag.candidate.query if self.flags else self.questions[0].question.query
-
-    @property
-    def address_kind(self) -> str:
-        """The kind of the pair's batch, which says whether the batch has a page for leads."""
-        pair = self.candidate
-        return pair.batch.kind if pair and pair.batch else ""
-
-
-def waiting_subjects(reader: Membership) -> list[Subject]:
-    """Return what flags and questions wait about, by the oldest of each. Questions are for leads alone."""
-    first: dict[Subject, datetime] = {}
-    flags = Flag.objects.waiting(reader.campaign).values_list("candidate", "at")
-    found = [(Subject("pair", candidate), at) for candidate, at in flags]
-    if reader.may_review:
-        rows = Question.objects.waiting(reader.campaign).values_list("pk", "candidate_id", "query_id", "at")
-        found += [(_subject(pk, candidate, query), at) for pk, candidate, query, at in rows]
-    for subject, at in found:
-        first[subject] = min(at, first.get(subject, at))
-    return sorted(first, key=lambda each: (first[each], each))
-
-
-def _subject(question: int, candidate: int | None, query: int | None) -> Subject:
-    if candidate:
-        return Subject("pair", candidate)
-    return Subject("query", query) if query else Subject("question", question)
-
-
-def threads(subjects: Iterable[Subject], reader: Membership) -> list[Thread]:
-    """Return the flags and questions that wait about each of these."""
-    subjects = list(subjects)
-    keys = {kind: [each.pk for each in subjects if each.kind == kind] for kind in ("pair", "query", "question")}
-    flags = Flag.objects.waiting(reader.campaign).filter(candidate__in=keys["pair"]).order_by("at", "pk")
-    names = ("candidate__query", "candidate__clip", "candidate__batch", "candidate__moment__video")
-    of_subject: dict[Subject, Thread] = {each: Thread([], []) for each in subjects}
-    for flag in flags.select_related(*names, "assignment__annotator__user"):
-        of_subject[Subject("pair", flag.candidate_id)].flags.append(
-            FlagRow(flag, named(flag.assignment.annotator, reader))
-        )
-    if reader.may_review:
-        about = Q(candidate__in=keys["pair"]) | Q(candidate=None, query__in=keys["query"]) | Q(pk__in=keys["question"])
-        for row in question_rows(questions_with_pairs().waiting(reader.campaign).filter(about).order_by("at", "pk")):
-            each = row.question
-            of_subject[_subject(each.pk, each.candidate_id, each.query_id)].questions.append(row)
-    return [each for each in of_subject.values() if each.flags or each.questions]
-
-
-def question_rows(questions: Iterable[Question]) -> list[QuestionRow]:
-    """Return the questions, each with the conversation before it."""
-    questions = list(questions)
-    written = conversations_of({each.annotator for each in questions})
-    return [QuestionRow(each, _before(each, written)) for each in questions]
-
-
-def _before(question: Question, written: list[Conversation]) -> list[Part]:
-    own = next(each for each in written if question in each.questions)
-    return own.parts[: [part.written for part in own.parts].index(question)]

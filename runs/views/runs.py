@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -21,10 +21,12 @@ from campaigns.pages import campaign_page, while_working
 from campaigns.uploads import announced, progress_answer, take_piece
 from jobs.models import Job
 from metrics import CONVENTIONS, Estimate
+from reports.lists import list_page
 from runs import access
+from runs.board.listing import RUNS_LIST, runs_of
 from runs.estimates.scores import sample_of, scores_of
 from runs.measures import NAMES
-from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
+from runs.models import Arrival, Run, Score, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, receive_run, submit
 from runs.scoring import jobs_on, newest_release
 
@@ -33,22 +35,15 @@ page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
 @require_safe
-def index(request: HttpRequest, name: str) -> HttpResponse:
-    """The runs that the member may see, newest first."""
+def index(request: HttpRequest, name: str) -> HttpResponseBase:
+    """The runs that the member may see, and how far their scoring is, which the page asks for again until it ends."""
     member = access.membership(request, name)
     release = newest_release(member.campaign)
-    runs = list(Run.objects.seen_by(member).select_related("by"))
-    scored = set(Scoring.objects.filter(release=release, run__in=runs).values_list("run", flat=True))
     jobs = list(jobs_on(release)) if release else []
-    context: dict[str, Any] = {
-        "runs": [(run, run.pk in scored) for run in runs],
-        "release": release,
-        "jobs": jobs,
-        "at_work": any(job.is_unfinished for job in jobs),
-    }
+    at_work = any(job.is_unfinished for job in jobs)
     if request.headers.get("hx-request"):
-        return campaign_page(request, member, "runs/_runs.html", **context)
-    return campaign_page(request, member, "runs/index.html", **context)
+        return while_working(campaign_page(request, member, "runs/_at_work.html", jobs=jobs, at_work=at_work), at_work)
+    return list_page(request, member, "runs/index.html", RUNS_LIST, runs_of(member), jobs=jobs, at_work=at_work)
 
 
 @require_safe

@@ -19,7 +19,7 @@ from judging.review.decisions import answer, put_aside, tell_all
 from judging.work import grading
 from judging.work.grading import MOST_WAITING, ask, ask_at
 from reports.own_work import conversations, questions_in
-from reports.tables.people import threads, waiting_subjects
+from reports.tables.queue import threads, waiting_subjects
 from tests.api.asking import Program
 from tests.cast import browser, by_rank, claim, expire, judge_all, make_query
 

@@ -31,7 +31,7 @@ def test_a_corpus_and_its_moments(corpus: Corpus, leo: Membership, ada: Membersh
     again = lead.get(page["next"].removeprefix("http://testserver")).json()
     seen = [each["id"] for each in (*page["results"], *again["results"])]
     assert seen == list(Moment.objects.order_by("video", "start").values_list("pk", flat=True)[:50])
-    [one] = lead.get(f"{address}/moments", find="description 3", video="secret-video-3", limit=1).json()["results"]
+    [one] = lead.get(f"{address}/moments", q="description 3", video="secret-video-3", limit=1).json()["results"]
     assert one["moment"] == "secret-video-3@1250-4500"
     answer = lead.post(f"{address}/moments/{one['id']}/clip")
     assert (answer.status_code, answer.json()["cutting"]) == (202, False)  # the corpus has no films

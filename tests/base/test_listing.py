@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from django.contrib.auth.models import User
 from django.http import QueryDict
 
 from base.listing import ON_A_PAGE, Part
-from campaigns.models import Campaign
+from campaigns.models import Campaign, Membership
 from judging.models import Query
+from reports.tables.people import PEOPLE_LIST, PersonRow, Stage
 from reports.tables.queries import QUERIES, queries_of
 from tests.conftest import Case
 
 pytestmark = pytest.mark.both_databases  # they sort what is unknown each in its own way
 NUMBER = 2 * ON_A_PAGE + 7
+NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 
 
 @pytest.fixture
 def many(campaign: Campaign) -> Campaign:
-    """Queries with few different means and shares, and some without any."""
+    """Queries with few different means and shares, some without any, and times that differ by microseconds."""
     campaign.queries.all().delete()
     rows = [
         Query(
@@ -29,6 +33,7 @@ def many(campaign: Campaign) -> Campaign:
             last_mean=None if number % 5 == 0 else float(number % 4),
             pairs=20 * (number % 3),
             contested=number % 3,
+            changed=None if number % 4 == 0 else NOW + timedelta(microseconds=number * 137),
         )
         for number in range(NUMBER)
     ]
@@ -93,3 +98,32 @@ def test_headings_turn_the_order_and_addresses_keep_what_is_chosen(many: Campaig
 def test_a_place_that_is_none_lists_nothing(campaign: Campaign, after: str) -> None:
     choices = QUERIES.choices(QueryDict(f"sort=mean&after={after}"))
     assert choices.part(queries_of(campaign)).lines == []
+
+
+@pytest.mark.any_database
+def test_a_list_in_memory_sorts_and_goes_on_as_one_of_the_database() -> None:
+    rows = [
+        PersonRow(
+            Stage.JOINED,
+            None,
+            "annotator",
+            member=Membership(pk=n, worker=n, user=User(username=f"a{n}")),
+            batches=n % 3,
+            last_seen=NOW if n % 2 else None,
+        )
+        for n in range(60)
+    ]
+
+    def listed(**params: str) -> list[PersonRow]:
+        first = PEOPLE_LIST.choices(params).part(rows)
+        second = PEOPLE_LIST.choices(params | {"after": first.after}).part(rows)
+        assert (len(first.lines), first.number, second.after, second.is_first) == (ON_A_PAGE, "60", "", False)
+        return [*first.lines, *second.lines]
+
+    assert listed() == rows
+    assert [row.batches for row in listed(sort="batches")] == [0] * 20 + [1] * 20 + [2] * 20
+    assert [row.batches for row in listed(sort="-batches")] == [2] * 20 + [1] * 20 + [0] * 20
+    for sort in ("last", "-last"):
+        assert [row.last_seen for row in listed(sort=sort)] == [NOW] * 30 + [None] * 30
+    assert PEOPLE_LIST.choices({"role": "nobody"}).part(rows).lines == []
+    assert PEOPLE_LIST.choices({"after": "x"}).part(rows).lines == []

@@ -287,10 +287,10 @@ def test_who_has_no_work_left_for_good_leaves_batches_without_annotators(
     finish(ada)
     form = LimitsForm(leo, {"who": "all", "most_in_all": "2"})
     assert form.is_valid()
-    found = outlook(form)
+    found = outlook(form.campaign, form.apply)
     assert (found.number, found.before) == (0, 0)  # Bob may judge one more
     finish(bob)
-    found = outlook(form)
+    found = outlook(form.campaign, form.apply)
     assert found.number == len(found.batches) == 7
     ada.refresh_from_db()
     assert ada.most_in_all is None  # nothing is set yet

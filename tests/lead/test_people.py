@@ -14,9 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Membership
-from judging.models import Assignment, Batch
+from judging.models import Assignment, Batch, Revision
 from tests.campaigns.test_membership import again, happened
-from tests.cast import browser, claim, judge_all, make_query
+from tests.cast import browser, claim, content_of, judge_all, make_query
+from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
@@ -25,10 +26,12 @@ CHANGE = "/campaigns/films/people/{}/change"
 
 def test_the_table_shows_what_everybody_did(batch: Batch, ada: Membership, leo: Membership) -> None:
     judge_all(claim(ada), lambda candidate: 2)
+    with tampering():
+        Revision.objects.update(seconds=180.0)
     page = browser(leo).get("/campaigns/films/people/")
-    rows = {row.member.user.username: row for row in page.context["people"]}
+    rows = {row.member.user.username: row for row in page.context["listed"].lines}
     assert (rows["ada"].batches, rows["ada"].judgements, rows["ada"].holds_since) == (1, 20, None)
-    assert rows["ada"].month.judgements == 20
+    assert rows["ada"].hours == 1.0
     assert rows["ada"].last_seen
     assert (rows["leo"].batches, rows["leo"].last_seen) == (0, None)
     assert f'href="/campaigns/films/people/{ada.worker}/"' in page.content.decode()
@@ -48,7 +51,38 @@ def test_the_table_asks_as_much_for_many_as_for_few(leo: Membership, member: Cal
         make_query(leo.campaign, f"more {number}", f"Query {number}.")
         judge_all(claim(member(f"a{number}")), lambda candidate: 2, submit=number % 2 == 0)
         leo.campaign.invite("annotator", leo, timedelta(days=1))
-    assert statements() == few
+    assert statements() == few <= 15
+
+
+def test_people_are_chosen_sorted_and_written_as_files_on_the_page_and_in_the_api(
+    batch: Batch, ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    judge_all(claim(ada), lambda candidate: 2)
+    Membership.objects.filter(pk=bob.pk).update(group="night")
+    leo.campaign.invite_person(
+        "annotator", leo, timedelta(days=1), address="nora@example.org", name="Nora", group="night"
+    )
+    client = browser(leo)
+    cases = {
+        "role=lead": ["leo"],
+        "stage=begun": ["ada"],
+        "group=night": ["bob", "Nora"],
+        "q=EXAMPLE.org": ["Nora"],
+        "sort=-judgements": ["ada", "bob", "leo", "Nora"],
+        "sort=-name&role=annotator": ["bob", "ada", "Nora"],
+        "role=king": [],
+    }
+    for address, expected in cases.items():
+        page = client.get(f"/campaigns/films/people/?{address}")
+        assert [row.name for row in page.context["listed"].lines] == expected, address
+        assert page.status_code == (200 if expected else 400)
+        answer = client.get(f"/api/v1/campaigns/films/people?{address}")
+        assert answer.status_code == page.status_code
+        assert [each["name"] for each in answer.json().get("people", [])] == expected
+    file = content_of(client.get("/campaigns/films/people/?role=annotator&format=csv")).decode()
+    header, *lines = file.splitlines()
+    assert header.startswith("worker,name,address,role,group,stage")
+    assert [line.split(",")[1] for line in lines] == ["ada", "bob", "Nora"]
 
 
 def test_the_table_says_how_far_each_has_come(
@@ -71,14 +105,14 @@ def test_the_table_says_how_far_each_has_come(
     campaign.invite_person("annotator", leo, timedelta(days=-1), name="lia", by_hand=True)
     campaign.invite("annotator", leo, timedelta(days=1), places=3)[0].accept(User.objects.create(username="amy"))
     page = browser(leo).get("/campaigns/films/people/")
-    assert [(row.name, str(row.stage)) for row in page.context["people"]] == [
+    assert [(row.name, str(row.stage)) for row in page.context["listed"].lines] == [
         ("amy", "asks"),
         *(("ada", "idle"), ("bob", "paused"), ("cleo", "joined"), ("dan", "joined"), ("leo", "joined")),
         *(("", "made"), ("lia", "expired"), ("emil", "sending"), ("nora", "opened")),
     ]
     Batch.objects.update(state=Batch.State.REVIEWED)
     page = browser(leo).get("/campaigns/films/people/")
-    assert "idle" not in [str(row.stage) for row in page.context["people"]]  # nobody is, where nothing is to do
+    assert "idle" not in [str(row.stage) for row in page.context["listed"].lines]  # nobody is, where nothing is to do
 
 
 @pytest.mark.any_database

@@ -142,7 +142,7 @@ def test_of_23_named_people_three_join_and_an_answer_to_one_is_told_to_all(
     states = page.locator("#people tbody tr")
     expect(states.filter(has_text="Link made")).to_have_count(20)
     expect(states.filter(has_text="guest1")).to_contain_text("Person B")
-    page.goto(f"{place.address}/campaigns/people/flags/")
+    page.goto(f"{place.address}/campaigns/people/queue/")
     expect(page.locator("h1")).to_have_text("Flags and questions")
     page.keyboard.press("a")
     page.keyboard.type("It is, if one can lean back.")

@@ -1,0 +1,178 @@
+"""What can be done to many queries at once: each verb does it to one query, and undoes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from base.errors import WrongState
+from campaigns.models import Campaign
+from judging.models import Action, ActionRow, Batch, Query, ReopenedQuery, Reopening, Review
+from judging.models.pool import QueryQuerySet
+from judging.models.states import Priority
+from judging.pool.queries import in_whole_strata, set_group, set_priority
+from judging.review.decisions import bring_back, likely_reason, withdraw
+from judging.review.reopening import reopen, scope_of_query, undo_reopening
+from judging.review.reviewing import recommendation, review, undo
+
+
+@dataclass(frozen=True)
+class Verb:
+    """Something that can be done to a query."""
+
+    code: str
+    label: str  # of the button
+    done: str  # what became of a query, in words
+    do: Callable[[Query, Action], int | str | None]  # returns the key of what it made, or what it replaced
+    undo: Callable[[Query, Action, ActionRow], None]
+    needs_reason: bool = False
+    arguments: Callable[[Campaign], Mapping[str, str]] | None = None  # what there is to choose from, with words
+
+
+def _review(verdict: str) -> Callable[[Query, Action], int]:
+    return lambda query, action: review(_waiting(query), action.lead, verdict, action.reason).pk
+
+
+def _accept(query: Query, action: Action) -> int:
+    """Follow the recommendation that the grades make now."""
+    waiting = _waiting(query)
+    advice = recommendation(waiting)
+    if advice.verdict is None:
+        raise WrongState(f"{advice.reason[:1].upper()}{advice.reason[1:]}.")
+    return review(waiting, action.lead, advice.verdict, advice.reason).pk
+
+
+def _waiting(query: Query) -> Batch:
+    """Return the first batch of the query that waits for a review."""
+    waiting = query.batches.to_review().select_related("query__campaign").order_by("number").first()
+    if waiting is None:
+        raise WrongState("No batch of it is to be reviewed.")
+    return waiting
+
+
+def _undo_review(query: Query, action: Action, row: ActionRow) -> None:
+    made = Review.objects.with_begun().select_related("batch__query__campaign").get(pk=row.made)
+    assert action.undone_by
+    undo(made, action.undone_by)
+
+
+def _withdraw(query: Query, action: Action) -> None:
+    if query.withdrawn:
+        raise WrongState("It is withdrawn already.")
+    withdraw(query, action.reason, likely_reason(query), action.lead)
+
+
+def _bring_back(query: Query, action: Action) -> None:
+    if not query.withdrawn:
+        raise WrongState("It is not withdrawn.")
+    bring_back(query, action.lead)
+
+
+def _reopen(query: Query, action: Action) -> int:
+    return reopen(action.lead, scope_of_query(query), action.reason).pk
+
+
+def _undo_reopening(query: Query, action: Action, row: ActionRow) -> None:
+    assert action.undone_by
+    assert row.made
+    undo_reopening(record := Reopening.objects.get(pk=row.made), action.undone_by)
+    if kept := record.queries.filter(state=ReopenedQuery.State.KEPT).first():
+        raise WrongState(kept.why)
+
+
+EVERYBODY, OF_GROUP = "everybody", "group:"  # the argument of who judges round one
+
+
+def _priorities(campaign: Campaign) -> dict[str, str]:
+    return {each.name.lower(): each.label for each in Priority}
+
+
+def _groups(campaign: Campaign) -> dict[str, str]:
+    found = campaign.memberships.reachable().exclude(group="").order_by("group").values_list("group", flat=True)
+    return {EVERYBODY: "everybody"} | {f"{OF_GROUP}{group}": f"group {group}" for group in found.distinct()}
+
+
+def _prioritize(query: Query, action: Action) -> str:
+    """Set the priority of the query's whole stratum. The others of it, which come later, then have it already."""
+    wanted, before = Priority[action.argument.upper()], Priority(query.priority)
+    if query.withdrawn:
+        raise WrongState("It is withdrawn.")
+    if before == wanted:
+        return ""
+    set_priority(action.lead, _of_stratum(query).filter(pk__in=action.rows.values("row")), wanted)
+    return before.name.lower()
+
+
+def _of_stratum(query: Query) -> QueryQuerySet:
+    found: QueryQuerySet = query.campaign.queries.pool().filter(split=query.split, stratum=query.stratum)
+    return found
+
+
+def _undo_priority(query: Query, action: Action, row: ActionRow) -> None:
+    if query.priority != Priority[action.argument.upper()]:
+        raise WrongState("Its stratum has got another priority since.")
+    assert action.undone_by
+    if row.before:
+        set_priority(action.undone_by, _of_stratum(query), Priority[row.before.upper()])
+
+
+def _give_to_group(query: Query, action: Action) -> str:
+    group, before = _group_named(action.argument), query.group
+    if query.withdrawn or before == group:
+        raise WrongState("It is withdrawn." if query.withdrawn else "That is so already.")
+    set_group(query.campaign, Query.objects.filter(pk=query.pk), group)
+    return f"{OF_GROUP}{before}" if before else EVERYBODY
+
+
+def _undo_group(query: Query, action: Action, row: ActionRow) -> None:
+    if query.group != _group_named(action.argument):
+        raise WrongState("It is for others since.")
+    set_group(query.campaign, Query.objects.filter(pk=query.pk), _group_named(row.before))
+
+
+def _group_named(argument: str) -> str:
+    return "" if argument == EVERYBODY else argument.removeprefix(OF_GROUP)
+
+
+def steering(action: Action) -> tuple[QueryQuerySet, Callable[[], object]] | None:
+    """Return the queries that an action would steer, and what steers all of them at once; None if it steers none."""
+    chosen = action.campaign.queries.pool().filter(pk__in=action.rows.values("row"))
+    if action.verb == "priority":
+        wanted = Priority[action.argument.upper()]
+        whole = in_whole_strata(action.campaign, chosen).exclude(priority=wanted)
+        return whole, lambda: whole.exists() and set_priority(action.lead, whole, wanted)
+    if action.verb == "group":
+        group = _group_named(action.argument)
+        others = chosen.exclude(group=group)
+        return others, lambda: set_group(action.campaign, others, group)
+    return None
+
+
+VERBS = {
+    each.code: each
+    for each in (
+        Verb("accept", "Follow the recommendations", "followed", _accept, _undo_review),
+        Verb("second", "Open the second batch", "second batch opened", _review(Review.Verdict.SECOND), _undo_review),
+        Verb("close", "Close", "closed", _review(Review.Verdict.CLOSE), _undo_review),
+        Verb(
+            "withdraw",
+            "Withdraw",
+            "withdrawn",
+            _withdraw,
+            lambda query, action, row: bring_back(query, action.undone_by),
+            needs_reason=True,
+        ),
+        Verb(
+            "bring_back",
+            "Bring back",
+            "brought back",
+            _bring_back,
+            lambda query, action, row: withdraw(
+                query, action.reason or "brought back, and that was undone", by=action.undone_by
+            ),
+        ),
+        Verb("reopen", "Reopen", "reopened", _reopen, _undo_reopening, needs_reason=True),
+        Verb("priority", "Set the priority", "priority set", _prioritize, _undo_priority, arguments=_priorities),
+        Verb("group", "Give to a group", "group set", _give_to_group, _undo_group, arguments=_groups),
+    )
+}

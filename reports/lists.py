@@ -1,0 +1,83 @@
+"""The page of a list, and the views of lists that people keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.shortcuts import get_object_or_404
+
+from base.errors import BadValue
+from base.listing import Listing, Rows
+from base.request_fields import one_of, text_in
+from base.transactions import all_or_nothing
+from campaigns.models import Membership
+from campaigns.pages import campaign_page
+from reports.models import LONGEST_NAME, LONGEST_VIEW, SavedView
+
+# The kinds of lists of which views are saved, with the names of their pages' addresses.
+LISTS = {
+    "queries": "campaign",
+    "batches": "reviews",
+    "judgements": "agreement-judgements",
+    "people": "people",
+    "flags": "flags",
+    "runs": "runs",
+    "history": "history",
+}
+
+
+def list_page(
+    request: HttpRequest,
+    member: Membership,
+    template: str,
+    listing: Listing,
+    rows: Rows,
+    status: int = 200,
+    **context: Any,
+) -> HttpResponseBase:
+    """Render the part of a list that the address asks for, or all that it chooses as a CSV file."""
+    choices = listing.choices(request.GET)
+    if request.GET.get("format") == "csv":
+        return choices.csv(rows, f"{member.campaign.name}-{listing.key}")
+    status = 400 if choices.form.errors else status
+    listed, saved = choices.part(rows), views_of(member).filter(listing=listing.key)
+    return campaign_page(request, member, template, status=status, listed=listed, list_views=saved, **context)
+
+
+@all_or_nothing
+def keep_view(member: Membership, fields: Mapping[str, Any]) -> SavedView:
+    """Keep a view under its name, in place of the member's own of that name. Only leads share views.
+
+    Raise BadValue if a field is wrong.
+    """
+    name, choices = text_in(fields, "name", LONGEST_NAME), text_in(fields, "choices", LONGEST_VIEW)
+    if not name:
+        raise BadValue("name", "empty", f"1 to {LONGEST_NAME} characters")
+    view, _ = SavedView.objects.update_or_create(
+        by=member,
+        listing=one_of("listing", fields.get("listing"), LISTS),
+        name=name,
+        defaults={
+            "campaign": member.campaign,
+            "choices": choices,
+            "is_shared": bool(fields.get("shared")) and member.may_review,
+        },
+    )
+    return view
+
+
+def views_of(member: Membership) -> QuerySet[SavedView]:
+    """Return the views of lists that the member has: those of their own, and those that leads share."""
+    return SavedView.objects.filter(Q(by=member) | Q(is_shared=True), campaign=member.campaign_id)
+
+
+def forget_view(member: Membership, key: int) -> SavedView:
+    """Delete a view of the member's own, or as a lead one that is shared. Any other raises a 404."""
+    view = get_object_or_404(views_of(member), pk=key)
+    if view.by_id != member.pk and not member.may_review:
+        raise Http404
+    view.delete()
+    return view

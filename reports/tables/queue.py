@@ -1,0 +1,194 @@
+"""What annotators flag and ask: the list of flags, and the queue of what waits, grouped by what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import NamedTuple
+
+from django import forms
+from django.db.models import Q
+
+from base.listing import TIMES, Column, Listing
+from campaigns.models import Campaign, Membership
+from judging.models import Candidate, Flag, Kind, Query, Question
+from judging.models.judgement import FlagQuerySet, QuestionQuerySet
+from judging.models.states import AssignmentState
+from reports.own_work import Conversation, Part, conversations_of
+from reports.tables.batch import FlagRow, named
+from reports.tables.queries import LONGEST_SEARCH
+
+WAITING, HANDLED = "waiting", "handled"
+
+
+class FlagFilters(forms.Form):
+    """The filters of the list of flags, which by itself is of those that wait."""
+
+    show = forms.ChoiceField(
+        required=False, choices=[(WAITING, "Waiting"), (HANDLED, "Handled"), ("all", "All flags")], label="State"
+    )
+    q = forms.CharField(required=False, max_length=LONGEST_SEARCH, label="Text", help_text="words of the query")
+    reason = forms.ChoiceField(
+        required=False, choices=[("", "all"), *((each.value, each.value) for each in Flag.Reason)], label="Reason"
+    )
+    worker = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, label="Worker")
+    outcome = forms.ChoiceField(
+        required=False, choices=[("", "all"), *Candidate.Outcome.choices], label="Outcome of the pair"
+    )
+
+
+@dataclass(frozen=True)
+class FlagLine:
+    """A flag in the list; whoever is no lead reads neither names nor comments."""
+
+    flag: Flag
+    reader: Membership
+
+    def __str__(self) -> str:
+        return f"{self.flag} of {self.flag.candidate.query}"
+
+    @property
+    def pk(self) -> int:
+        return self.flag.pk
+
+    @property
+    def who(self) -> str:
+        return named(self.flag.assignment.annotator, self.reader)
+
+    @property
+    def comment(self) -> str:
+        return self.flag.comment if self.reader.may_review else ""
+
+
+FLAGS = Listing(
+    "flags",
+    (
+        Column("at", "When", lambda line: line.flag.at, by="pk"),
+        Column("query", "Query", lambda line: line.flag.candidate.query.text),
+        Column("rank", "Rank", lambda line: line.flag.candidate.rank, is_number=True),
+        Column("reason", "Reason", lambda line: str(line.flag), by="reason"),
+        Column("comment", "Comment", lambda line: line.comment),
+        Column("worker", "Worker", lambda line: line.who),
+        Column("outcome", "Outcome of the pair", lambda line: line.flag.candidate.outcome),
+        Column("handled", "Handled", lambda line: line.flag.handled, "handled", TIMES),
+    ),
+    FlagFilters,
+    {
+        "show": lambda rows, state: rows,  # the rows are those of the state already
+        "q": lambda rows, words: rows.filter(candidate__query__text__icontains=words),
+        "reason": lambda rows, reason: rows.filter(reason=reason),
+        "worker": lambda rows, worker: rows.filter(assignment__annotator__worker=worker),
+        "outcome": lambda rows, outcome: rows.filter(candidate__outcome=outcome),
+    },
+    usual="-pk",
+)
+
+
+def flags_of(campaign: Campaign, state: str) -> FlagQuerySet:
+    """Return the flags of a campaign's submitted batches that wait for a lead, that leads handled, or all."""
+    names = ("candidate__query__campaign", "candidate__batch", "assignment__annotator__user")
+    found = Flag.objects.waiting(campaign)
+    if state != WAITING:
+        found = Flag.objects.filter(candidate__query__campaign=campaign, candidate__query__kind=Kind.POOL)
+        found = found.filter(assignment__state=AssignmentState.SUBMITTED)
+    return (found.exclude(handled=None) if state == HANDLED else found).select_related(*names)
+
+
+def flags_listing(reader: Membership) -> Listing:
+    """Return the list of flags for a member; comments are for leads alone."""
+    columns = tuple(each for each in FLAGS.columns if reader.may_review or each.key != "comment")
+    return replace(FLAGS, columns=columns, show=lambda flags: [FlagLine(flag, reader) for flag in flags])
+
+
+@dataclass(frozen=True)
+class QuestionRow:
+    """A question that waits, with what was written before it in the same conversation."""
+
+    question: Question
+    before: list[Part]
+
+
+def questions_with_pairs() -> QuestionQuerySet:
+    """Return all questions, each with what a lead reads beside it."""
+    names = ("annotator__user", "query", "candidate__batch", "candidate__clip", "candidate__moment__video", "answer")
+    return Question.objects.select_related(*names, "handled_by__user")
+
+
+class Subject(NamedTuple):
+    """What flags and questions are about: a pair, a query, or nothing in particular, and then one question."""
+
+    kind: str
+    pk: int
+
+
+@dataclass(frozen=True)
+class Thread:
+    """The flags and questions about one thing that wait for a lead."""
+
+    flags: list[FlagRow]
+    questions: list[QuestionRow]
+
+    @property
+    def candidate(self) -> Candidate | None:
+        return self.flags[0].flag.candidate if self.flags else self.questions[0].question.candidate
+
+    @property
+    def query(self) -> Query | None:
+        return self.flags[0].flag.candidate.query if self.flags else self.questions[0].question.query
+
+    @property
+    def address_kind(self) -> str:
+        """The kind of the pair's batch, which says whether the batch has a page for leads."""
+        pair = self.candidate
+        return pair.batch.kind if pair and pair.batch else ""
+
+
+def waiting_subjects(reader: Membership) -> list[Subject]:
+    """Return what flags and questions wait about, by the oldest of each. Questions are for leads alone."""
+    first: dict[Subject, datetime] = {}
+    flags = Flag.objects.waiting(reader.campaign).values_list("candidate", "at")
+    found = [(Subject("pair", candidate), at) for candidate, at in flags]
+    if reader.may_review:
+        rows = Question.objects.waiting(reader.campaign).values_list("pk", "candidate_id", "query_id", "at")
+        found += [(_subject(pk, candidate, query), at) for pk, candidate, query, at in rows]
+    for subject, at in found:
+        first[subject] = min(at, first.get(subject, at))
+    return sorted(first, key=lambda each: (first[each], each))
+
+
+def _subject(question: int, candidate: int | None, query: int | None) -> Subject:
+    if candidate:
+        return Subject("pair", candidate)
+    return Subject("query", query) if query else Subject("question", question)
+
+
+def threads(subjects: Iterable[Subject], reader: Membership) -> list[Thread]:
+    """Return the flags and questions that wait about each of these."""
+    subjects = list(subjects)
+    keys = {kind: [each.pk for each in subjects if each.kind == kind] for kind in ("pair", "query", "question")}
+    flags = Flag.objects.waiting(reader.campaign).filter(candidate__in=keys["pair"]).order_by("at", "pk")
+    names = ("candidate__query", "candidate__clip", "candidate__batch", "candidate__moment__video")
+    of_subject: dict[Subject, Thread] = {each: Thread([], []) for each in subjects}
+    for flag in flags.select_related(*names, "assignment__annotator__user"):
+        of_subject[Subject("pair", flag.candidate_id)].flags.append(
+            FlagRow(flag, named(flag.assignment.annotator, reader))
+        )
+    if reader.may_review:
+        about = Q(candidate__in=keys["pair"]) | Q(candidate=None, query__in=keys["query"]) | Q(pk__in=keys["question"])
+        for row in question_rows(questions_with_pairs().waiting(reader.campaign).filter(about).order_by("at", "pk")):
+            each = row.question
+            of_subject[_subject(each.pk, each.candidate_id, each.query_id)].questions.append(row)
+    return [each for each in of_subject.values() if each.flags or each.questions]
+
+
+def question_rows(questions: Iterable[Question]) -> list[QuestionRow]:
+    """Return the questions, each with the conversation before it."""
+    questions = list(questions)
+    written = conversations_of({each.annotator for each in questions})
+    return [QuestionRow(each, _before(each, written)) for each in questions]
+
+
+def _before(question: Question, written: list[Conversation]) -> list[Part]:
+    own = next(each for each in written if question in each.questions)
+    return own.parts[: [part.written for part in own.parts].index(question)]
