@@ -16,6 +16,7 @@ from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign
 from judging.pool.selection import caption_id, training_queries
 from metrics.formats.moment_ids import moment_id
+from releases.archive import script
 from releases.checks import MANIFEST, POOL
 from releases.data_card import card, licence_text, rule_text
 from releases.exports import FILES, MOMENT, Lines, Scope, by_query, by_rank, manifest, pair_id, trec_qrels
@@ -24,7 +25,6 @@ from releases.publishing import hub
 from releases.publishing.hub import Files, judged
 from releases.publishing.methods import latex, markdown, responsible
 from releases.sample import pool_lines
-from releases.verifying import script
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.numbers import Rows, Subject, rows_as_csv
 from reports.statistics.arrays import Read, read

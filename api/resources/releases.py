@@ -13,13 +13,13 @@ from api.operations import ONCE, READ, Rows, With, fresh, reads, starts
 from api.resource import CAMPAIGN, Resource
 from base.errors import ReeljudgeError, WrongState
 from judging import access
+from releases.archive import last_verified, verify_release
 from releases.data_card import LICENCES
 from releases.difference import Change, compare
 from releases.exports import FILES, Export, export_file, ready_release, release_file, signature_file, training_set_file
 from releases.freezing import LONGEST_NOTES, freeze, freeze_release
 from releases.models import Release, TrainingSet
 from releases.training import DEEPEST, ask_for_training_set, make_training_set
-from releases.verifying import last_verified, verify_release
 
 
 class ReleaseShape(Shape):

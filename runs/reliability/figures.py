@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from metrics import parse_measure
-from metrics.analysis.boundary_noise import axiou_error, success_error
+from metrics.analysis.noise import axiou_error, success_error
 
 NOTHING = "There is nothing to draw: it needs two queries and two runs."
 Rows = list[dict[str, Any]]

@@ -9,8 +9,7 @@ import pytest
 
 from judging.consensus import GRADES, Status, consensus
 from metrics import Run, as_pool, calc, qrels_from_dict, run_from_dict
-from metrics.analysis.boundary_noise import axiou_error, success_error
-from metrics.analysis.noise import noise_error
+from metrics.analysis.noise import axiou_error, noise_error, success_error
 from metrics.analysis.other_judging import (
     Judged,
     RawGrades,
