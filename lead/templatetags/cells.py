@@ -298,6 +298,13 @@ def hover_clip(clip: Clip | None, label: str, plays: bool = False) -> SafeString
 
 
 @register.simple_tag
+def when_in_film(moment: Moment) -> SafeString:
+    """Write the film of a moment, and its times with two decimals if they have any."""
+    start, end = (f"{seconds:.2f}".removesuffix(".00") for seconds in (moment.start, moment.end))
+    return markup('<span class="quiet">{}</span> <span class="quiet n">{}–{} s</span>', moment.video, start, end)
+
+
+@register.simple_tag
 def dots(row: CandidateRow) -> SafeString:
     """Write the grades and flags of a candidate, each with who gave it."""
     grades = (

@@ -234,10 +234,15 @@ def load_release(path: str | Path, sha256: str | None = None) -> LoadedRelease:
 
     Parameters
     ----------
-    path
+    path : str or Path
         The zip, or the folder.
-    sha256
+    sha256 : str, default None
         The SHA-256 that the zip is known to have, in hexadecimal digits.
+
+    Returns
+    -------
+    LoadedRelease
+        Its qrels, queries, moments, splits, pool and judgements, each read when it is first asked for.
 
     Raises
     ------
