@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import reverse
 
@@ -19,6 +20,8 @@ from tests import made_once
 from tests.cast import browser, content_of
 from tests.installation import ROOT
 
+FONT = "fonts/reeljudge-sans.woff2"
+LARGEST_FONT = 60_000  # bytes
 ADDRESSES = {
     "page": "/campaigns/films/",
     "page of a stranger": "/sign-in/",
@@ -151,3 +154,12 @@ def test_over_https_no_other_host_can_set_or_read_a_cookie(tmp_path: Path) -> No
     without = shown_with("off", tmp_path / "http")
     assert without["cookies"].keys() == {"csrftoken", "django_language"}
     assert (without["to"], without["hsts"]) == (None, None)
+
+
+def test_the_font_is_small_free_and_asked_for_first(db: None) -> None:
+    file = finders.find(FONT)
+    assert (ROOT / str(file)).stat().st_size <= LARGEST_FONT
+    assert "SIL OPEN FONT LICENSE" in (ROOT / "static" / "fonts" / "OFL.txt").read_text(encoding="utf-8")
+    page = Client().get(reverse("sign-in"))
+    assert f'rel="preload" href="/static/{FONT}" as="font"' in page.content.decode()
+    assert "font-src 'self'" in page["Content-Security-Policy"]
