@@ -42,7 +42,8 @@ from systems.storage import digest
 LONGEST_NOTES = 20_000  # characters
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold; files in releases have no other time
 AT_ONCE = 1 << 16  # bytes
-WRITTEN = ("state", "file", "sha256", "size", "counts", "estimates", "unfinished", "at")  # what writing sets
+# What writing sets.
+WRITTEN = ("state", "file", "sha256", "signature", "size", "counts", "estimates", "unfinished", "at")
 
 
 @transaction.atomic
@@ -115,8 +116,7 @@ def freeze_release(release: Release, report: Report) -> None:
         name = f"releases/{release.campaign.name}-v{release.version}-{release.sha256[:12]}.zip"
         release.file.name = store(name, file).name
         if key_is_set():
-            signature = signature_of(file, f"{release.campaign.name}-v{release.version}.zip")
-            release.counts = release.counts | {"signature": signature}
+            release.signature = signature_of(file, f"{release.campaign.name}-v{release.version}.zip")
     _publish(release)
 
 

@@ -26,6 +26,7 @@ class Release(models.Model):
     file = models.FileField(blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
     size = models.BigIntegerField(default=0, help_text="bytes")
+    signature = models.TextField(blank=True, help_text="as minisign checks it; empty if it was frozen without a key")
     counts = models.JSONField(default=dict)
     estimates = models.JSONField(
         default=dict, help_text="what its sample is and stands for; empty if it was made before there was an order"
@@ -45,11 +46,6 @@ class Release(models.Model):
     @property
     def is_ready(self) -> bool:
         return self.state == Release.State.READY
-
-    @property
-    def signature(self) -> str:
-        """The signature of its file, as minisign checks it; empty if it was frozen without a key."""
-        return str(self.counts.get("signature", ""))
 
     @property
     def is_early(self) -> bool:
