@@ -183,18 +183,29 @@ def _examined(choices: examinations.Choices) -> With:
 class WhyAsked(OfRelease):
     convention = serializers.ChoiceField(explained_queries.EXPLAINED, required=False)
     measure = Text(required=False, max_length=80)
-    against = serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text="another run's number")
+    against = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=LARGEST),
+        required=False,
+        max_length=explained_queries.MOST_RUNS - 1,
+        help_text="numbers of other runs",
+    )
 
 
 class LineShape(Shape):
     of = Line, "query value other difference"
-    helps = {"query": "its id in runs", "other": "of the other run"}
+    helps = {
+        "query": "its id in runs",
+        "other": "of the first run beside it",
+        "difference": "to the other run; of more runs, the highest value less the lowest",
+    }
+    values = serializers.ListField(child=serializers.FloatField(), help_text="of all runs, in the order of `runs`")
     text = serializers.CharField()
 
 
 class QueriesShape(Shape):
     of = explained_queries.Choices, "release=yardstick.release.version convention=convention.name measure"
-    queries = LineShape(many=True, help_text="the worst first; beside a run, by the size of the difference")
+    queries = LineShape(many=True, help_text="the worst first; beside runs, by the size of the difference")
+    runs = serializers.ListField(child=serializers.IntegerField(), help_text="numbers of the run and of the others")
 
 
 class JudgedShape(Shape):
@@ -227,7 +238,7 @@ class CaseShape(Shape):
     of = Case, "query text"
     durations = serializers.DictField(child=serializers.FloatField(), help_text="seconds of each video")
     moments = JudgedShape(many=True, help_text="judged moments that take part")
-    sides = SideShape(many=True, help_text="the run, and the other one")
+    sides = SideShape(many=True, help_text="the run, and the others")
 
 
 class RunQueries(Resource, at=f"{CAMPAIGN}/runs/<int:number>/queries", name="run-queries"):
@@ -239,7 +250,8 @@ class RunQueries(Resource, at=f"{CAMPAIGN}/runs/<int:number>/queries", name="run
         if lines is None:
             raise Http404
         texts = texts_of(choices.run.campaign, lines)
-        return With(choices, queries=[With(line, text=texts.get(line.query, "")) for line in lines])
+        runs = [run.number for run in choices.runs]
+        return With(choices, runs=runs, queries=[With(line, text=texts.get(line.query, "")) for line in lines])
 
 
 class QueryAsked(WhyAsked):

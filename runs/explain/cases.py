@@ -1,10 +1,10 @@
-"""One query of one run or of two: its judged moments, what each rank predicts, matches and counts, and the time lines
-on which both are drawn.
+"""One query of some runs: its judged moments, what each rank predicts, matches and counts, and the time lines on which
+these are drawn.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +21,8 @@ from runs.models import Run
 from runs.tables import read_table
 
 WIDTH, GAP, MARGIN = 1136, 136, 28  # of the drawing, between its columns, and for the last numbers
+NARROW = 40  # between columns that nothing joins
+CLIPS = 10  # ranks whose clips stand beside each other
 HEAD, NAME, LANE, BAR, SPACE = 36, 22, 18, 12, 12  # heights
 LEAST, DIGIT = 3.0, 9.0  # widths of a span and of a digit of its number
 
@@ -99,6 +101,21 @@ class Case:
     durations: dict[str, float]
 
     @property
+    def beside(self) -> list[tuple[int, list[tuple[Rank | None, str]]]]:
+        """The first ranks: the number of each, and what each run has there, with a mark where it differs.
+
+        The mark is `alone` for a match that no other run has, and `missed` for a prediction without one at a rank where
+        another run has one.
+        """
+        finders = Counter(key for side in self.sides for key in {id(rank.match) for rank in side.ranks if rank.match})
+        deepest = max((len(side.ranks) for side in self.sides), default=0)
+        rows = []
+        for n in range(min(deepest, CLIPS)):
+            ranks = [side.ranks[n] if n < len(side.ranks) else None for side in self.sides]
+            rows.append((n + 1, [(rank, _mark(rank, ranks, finders)) for rank in ranks]))
+        return rows
+
+    @property
     def unseen(self) -> int:
         """How many moments that can be matched are neither relevant nor matched."""
         return len(self.moments) - len(self.drawn)
@@ -128,6 +145,12 @@ def case_of(choices: Choices, query: str) -> Case | None:
     case = Case(query, qrels.texts.get(query, ""), list(moments.values()), sides, {})
     _find_clips(case, choices.run.campaign)
     return case
+
+
+def _mark(rank: Rank | None, ranks: list[Rank | None], finders: Counter[int]) -> str:
+    if rank and rank.match:
+        return "alone" if finders[id(rank.match)] == 1 else ""
+    return "missed" if any(each and each.match for each in ranks) else ""
 
 
 def _seconds(time: float) -> str:
@@ -275,18 +298,22 @@ class Drawing:
 
 
 def drawing_of(case: Case) -> Drawing:
-    """Lay out a case: the judged moments left of the run's predictions, or between those of two runs."""
-    titles = [side.run.name for side in case.sides]
-    titles.insert(len(titles) - 1, "Judged moments")
-    wide = (WIDTH - MARGIN - GAP * (len(titles) - 1)) / len(titles)
-    columns = [Column(title, n * (wide + GAP), wide) for n, title in enumerate(titles)]
-    truth = columns[len(case.sides) - 1]
+    """Lay out a case: the judged moments left of the runs' predictions, or between those of two runs.
+
+    Nothing joins them with the predictions of more than two runs, because the curves would cross columns.
+    """
+    titles, are_joined = [side.run.name for side in case.sides], len(case.sides) < 3
+    place, gap = (len(titles) - 1, GAP) if are_joined else (0, NARROW)
+    titles.insert(place, "Judged moments")
+    wide = (WIDTH - MARGIN - gap * (len(titles) - 1)) / len(titles)
+    columns = [Column(title, n * (wide + gap), wide) for n, title in enumerate(titles)]
+    truth = columns[place]
     _add_all(truth, _in_order(case), case)
     own = [column for column in columns if column is not truth]
     for column, side in zip(own, case.sides, strict=True):
         _add_all(column, side.ranks, case)
-    joins = [join for column, side in zip(own, case.sides, strict=True) for join in _joins(side, column, truth)]
-    return Drawing(columns, joins)
+    joined = zip(own, case.sides, strict=True) if are_joined else ()
+    return Drawing(columns, [join for column, side in joined for join in _joins(side, column, truth)])
 
 
 def _in_order(case: Case) -> list[Judged]:

@@ -1,8 +1,8 @@
-"""The queries of a release with what a run, or two, score on them, those that tell most first; as an address asks."""
+"""The queries of a release with what some runs score on them, those that tell most first; as an address asks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,19 +27,42 @@ from runs.tables import unpacked_values
 Values = NDArray[np.float32]
 HEADLINE = NDCG[4]  # NDCG@20 at IoU 0.5
 EXPLAINED = [name for name in NAMES if any(map(can_explain, measures_of(name)))]
+MOST_RUNS = 4  # beside each other
 
 
 @dataclass(frozen=True)
 class Line:
-    """A query with its value; beside another run, with that one's value and the difference."""
+    """A query with the value of each run; None where the query does not count for the run."""
 
     query: str
-    value: float | None
-    other: float | None = None
+    values: tuple[float | None, ...]
+
+    @property
+    def value(self) -> float | None:
+        """The value of the run that the page is about."""
+        return self.values[0]
+
+    @property
+    def other(self) -> float | None:
+        """The value of the first run beside it."""
+        return self.values[1] if len(self.values) > 1 else None
 
     @property
     def difference(self) -> float | None:
-        return None if self.value is None or self.other is None else self.value - self.other
+        """The value less that of the other run; of more runs, the highest value less the lowest."""
+        known = [value for value in self.values if value is not None]
+        if len(self.values) < 2 or len(known) < len(self.values):
+            return None
+        return known[0] - known[1] if len(known) == 2 else max(known) - min(known)
+
+    @property
+    def marked(self) -> list[tuple[float | None, str]]:
+        """The values, each with `high` or `low` if it is the highest or the lowest of several that differ."""
+        ends = {}
+        if self.difference:
+            known = [value for value in self.values if value is not None]
+            ends = {min(known): "low", max(known): "high"}
+        return [(value, ends.get(value, "")) for value in self.values]
 
 
 def lines_of(choices: Choices) -> list[Line] | None:
@@ -53,9 +76,9 @@ def lines_of(choices: Choices) -> list[Line] | None:
         return None
     numbers = [[None if np.isnan(v) else float(v) for v in column] for column in columns if column is not None]
     queries = [query for query, *_ in choices.yardstick.queries]
-    lines = [Line(query, *values) for query, *values in zip(queries, *numbers, strict=True)]
-    counted = [line for line in lines if line.value is not None and (not choices.other or line.other is not None)]
-    return sorted(counted, key=lambda line: -abs(line.difference or 0.0) if choices.other else line.value or 0.0)
+    lines = [Line(query, tuple(values)) for query, *values in zip(queries, *numbers, strict=True)]
+    counted = [line for line in lines if None not in line.values]
+    return sorted(counted, key=lambda line: -abs(line.difference or 0.0) if choices.others else line.value or 0.0)
 
 
 def values_of(choices: Choices) -> dict[tuple[int, str], Values]:
@@ -78,17 +101,18 @@ def address_of(choices: Choices, query: str) -> str:
     return f"{where}?{choices.address(query=query)}"
 
 
-def scatter_file(choices: Choices | None, params: Mapping[str, str], kind: str) -> HttpResponse:
+def scatter_file(choices: Choices | None, params: QueryDict, kind: str) -> HttpResponse:
     """Answer with the figure of two runs, a point for each query; not found if one of them has no scores.
 
-    Raise BadValue if no other run is named.
+    Raise BadValue if no other run is named, or more than one.
     """
-    if not params.get("against"):
-        raise BadValue("against", "empty", "the number of another run")
+    named = params.getlist("against")
+    if len(named) != 1 or not named[0]:
+        raise BadValue("against", ", ".join(named) or "empty", "the number of one other run")
     lines = lines_of(choices) if choices else None
-    if choices is None or choices.other is None or lines is None:
+    if choices is None or lines is None:
         raise Http404
-    points, other, number = _points(choices, lines), choices.other, choices.run.number
+    [other], points, number = choices.others, _points(choices, lines), choices.run.number
     rows = [{key: point[key] for key in ("query", "text", "x", "y")} for point in points]
 
     def specify() -> dict[str, Any]:
@@ -106,7 +130,7 @@ def _points(choices: Choices, lines: list[Line]) -> list[dict[str, Any]]:
             "query": line.query,
             "text": texts.get(line.query, ""),
             "x": line.value,
-            "y": line.other,
+            "y": line.values[1],
             "address": address_of(choices, line.query),
         }
         for line in lines
@@ -115,17 +139,17 @@ def _points(choices: Choices, lines: list[Line]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Choices:
-    """A run and perhaps another, on a release, by a measure under a convention."""
+    """A run and perhaps others beside it, on a release, by a measure under a convention."""
 
     run: Run
-    other: Run | None
+    others: tuple[Run, ...]
     yardstick: Yardstick
     convention: Convention
     measure: Measure
 
     @property
     def runs(self) -> list[Run]:
-        return [self.run, self.other] if self.other else [self.run]
+        return [self.run, *self.others]
 
     @property
     def measures(self) -> list[Measure]:
@@ -148,9 +172,9 @@ class Choices:
             "release": self.yardstick.release.version,
             "convention": self.convention.name,
             "measure": str(self.measure),
-            "against": self.other.number if self.other else None,
+            "against": [run.number for run in self.others],
         }
-        return urlencode({key: value for key, value in (same | other).items() if value is not None})
+        return urlencode({key: value for key, value in (same | other).items() if value is not None}, doseq=True)
 
 
 def choices_of(member: Membership, number: int, params: QueryDict) -> Choices | None:
@@ -159,8 +183,7 @@ def choices_of(member: Membership, number: int, params: QueryDict) -> Choices | 
     Raise BadValue if it names something in a way that nobody can understand.
     """
     run = access.run(member, number)
-    against = params.get("against", "")
-    other = access.run(member, whole("against", against, "the number of a run")) if against else None
+    others = _others(member, run, [number for number in params.getlist("against") if number])
     scored = Yardstick.objects.filter(release__scorings__run=run).select_related("release")
     if version := params.get("release", ""):
         scored = scored.filter(release__version=whole("release", version, "the number of a release"))
@@ -174,9 +197,16 @@ def choices_of(member: Membership, number: int, params: QueryDict) -> Choices | 
     by_name = {str(measure): measure for measure in known}
     name = params.get("measure") or str(_headline(known))
     measure = by_name[one_of("measure", name, list(by_name))]
-    if other == run:
-        raise BadValue("against", against, "the number of another run")
-    return Choices(run, other, yardstick, convention, measure)
+    return Choices(run, others, yardstick, convention, measure)
+
+
+def _others(member: Membership, run: Run, against: list[str]) -> tuple[Run, ...]:
+    numbers = [whole("against", number, "the number of a run") for number in against]
+    if len({run.number, *numbers}) != 1 + len(numbers):
+        raise BadValue("against", ", ".join(against), "the numbers of other runs, each once")
+    if len(numbers) >= MOST_RUNS:
+        raise BadValue("against", f"{len(numbers)} runs", f"at most {MOST_RUNS - 1}")
+    return tuple(access.run(member, number) for number in numbers)
 
 
 def explained_measures(convention: str, yardstick: Yardstick) -> list[Measure]:

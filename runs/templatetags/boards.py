@@ -73,6 +73,21 @@ def _width(cell: Cell) -> str:
     return queries + ("" if cell.spread is None else f" ±{_number(cell.spread)}")
 
 
+@register.simple_tag
+def run_cell(value: float | None, end: str) -> SafeString:
+    """Write the value of a run on a query; `end` says whether it is the highest or the lowest of several."""
+    if not end:
+        return format_html('<td class="n">{}</td>', score(value))
+    sign, words = ("▲", "the best") if end == "high" else ("▼", "the worst")
+    return format_html(
+        '<td class="n {0}">{1} <span class="end {0}">{2}<span class="hidden"> {3}</span></span></td>',
+        end,
+        score(value),
+        sign,
+        words,
+    )
+
+
 @register.filter
 def why_link(number: int, board: Board) -> str:
     """Return the address of a run's queries: beside the baseline if there is one, by the column of the table."""

@@ -1,4 +1,4 @@
-"""Why a run has its score: its queries, one query rank by rank, and two runs beside each other."""
+"""Why a run has its score: its queries, one query rank by rank, and runs beside each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from campaigns.pages import campaign_page
 from metrics import CONVENTIONS
 from runs import access
 from runs.explain.cases import case_of, drawing_of
-from runs.explain.queries import Choices, Line, address_of, choices_of, lines_of, scatter_file, texts_of
+from runs.explain.queries import MOST_RUNS, Choices, Line, address_of, choices_of, lines_of, scatter_file, texts_of
 from runs.models import Run
 from runs.scoring import newest_release
 
@@ -27,7 +27,7 @@ GAINS = ("Gain", "Discount", "Counts")
 
 @require_safe
 def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
-    """The queries of a run, the worst first; beside another run, those first on which the two differ most."""
+    """The queries of a run, the worst first; beside other runs, those first on which they differ most."""
     member = access.membership(request, name)
     choices = choices_of(member, number, request.GET)
     if choices is None:
@@ -42,7 +42,8 @@ def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
         page=page,
         rows=[(line, texts.get(line.query, ""), address_of(choices, line.query)) for line in page],
         is_refused=lines is None,
-        plot=_plot(choices, lines) if choices.other and lines else None,
+        headings=_headings(choices),
+        plot=_plot(choices, lines) if len(choices.others) == 1 and lines else None,
         **_offered(choices, member),
     )
 
@@ -65,6 +66,8 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
         "case": case,
         "drawing": drawing_of(case),
         "gains": [Heading(words, is_number=True) for words in GAINS] if case.sides[0].ideal is not None else [],
+        "headings": _headings(choices),
+        "beside_headings": [run.name for run in choices.runs],
         "values": [(each, values) for each, values in named if any(value is not None for value in values)],
         **_offered(choices, member, query=query_id),
     }
@@ -90,14 +93,24 @@ def _offered(choices: Choices, member: Membership, **kept: str) -> dict[str, Any
         "choices": choices,
         "kept": kept,
         "others": [run for run in runs if run != choices.run],
+        "places": _places(choices),
         "conventions": [(each, address + kept_too) for each, address in choices.conventions],
     }
 
 
+def _headings(choices: Choices) -> list[Heading]:
+    return [Heading(run.name, is_number=True) for run in choices.runs]
+
+
+def _places(choices: Choices) -> list[tuple[str, Run | None]]:
+    """What the page offers beside the run: each run that it has there now, and room for one more."""
+    labels = ["Beside", *["And"] * (MOST_RUNS - 2)]
+    return list(zip(labels, [*choices.others, None], strict=False))
+
+
 def _plot(choices: Choices, lines: list[Line]) -> dict[str, Any]:
     """The scatter of two runs: what it says in words, and where its files are."""
-    assert choices.other
-    where = [choices.run.campaign.name, choices.run.number]
+    [other], where = choices.others, [choices.run.campaign.name, choices.run.number]
     files = {
         kind: f"{reverse('run-scatter', args=[*where, kind])}?{choices.address()}"
         for kind in ("json", "svg", "pdf", "csv")
@@ -105,5 +118,5 @@ def _plot(choices: Choices, lines: list[Line]) -> dict[str, Any]:
     better = sum((line.difference or 0) > 0 for line in lines)
     worse = sum((line.difference or 0) < 0 for line in lines)
     ties = len(lines) - better - worse
-    words = f"{choices.run} scores higher on {better:,} queries and {choices.other} on {worse:,}; they tie on {ties:,}."
+    words = f"{choices.run} scores higher on {better:,} queries and {other} on {worse:,}; they tie on {ties:,}."
     return {"files": files, "words": words, "points": len(lines)}

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -38,6 +38,7 @@ def test_why(runs: list[Run], release: Release, rio: Membership, member: Callabl
     every_case_adds_up(runs, release)
     a_query_is_drawn_with_its_matches(client, release)
     two_runs_stand_side_by_side(client, runs)
+    three_runs_stand_side_by_side(client, runs, release)
     an_address_that_says_nothing_is_refused(client)
     a_query_that_a_run_lacks_has_no_ranks(client, uploaded(rio, best(release.campaign, only=("q0",)), name="part"))
     a_private_run_is_nobody_elses(client, runs[2], browser(member("leo", "lead")))
@@ -68,10 +69,10 @@ def every_case_adds_up(runs: list[Run], release: Release) -> None:
     assert checked == 3 * 9
 
 
-def asked_of(run: Run, release: Release, convention: str, measure: str) -> Choices:
+def asked_of(run: Run, release: Release, convention: str, measure: str, others: Sequence[Run] = ()) -> Choices:
     from metrics import CONVENTIONS, parse_measure
 
-    return Choices(run, None, release.yardstick, CONVENTIONS[convention], parse_measure(measure))
+    return Choices(run, tuple(others), release.yardstick, CONVENTIONS[convention], parse_measure(measure))
 
 
 def a_query_is_drawn_with_its_matches(client: Client, release: Release) -> None:
@@ -126,11 +127,41 @@ def two_runs_stand_side_by_side(client: Client, runs: list[Run]) -> None:
     assert both.count("rank by rank</h2>") == 2
 
 
+def three_runs_stand_side_by_side(client: Client, runs: list[Run], release: Release) -> None:
+    """Differences are between the best and the worst; a moment that one run alone finds at its rank is marked."""
+    listed = page(client, "run-queries", 2, against=[1, 3])
+    late, perfect, later = (
+        unpacked_values(Score.objects.get(scoring__run=run, convention="paper", measure="nDCG_IoU(iou=0.5)@20").values)
+        for run in (runs[1], runs[0], runs[2])
+    )
+    spreads = sorted((float(max(each) - min(each)) for each in zip(late, perfect, later, strict=True)), reverse=True)
+    differences = [float(each) for each in re.findall(r'<td class="n">([\d.]+)</td>\s*</tr>', listed)]
+    assert differences == [pytest.approx(each, abs=5e-5) for each in spreads]
+    assert (listed.count('class="n high"'), listed.count('class="n low"')) == (6, 6)
+    assert "data-figure" not in listed
+    text = page(client, "run-query", 2, against=[1, 3], query="q1")
+    titles = re.findall(r'<text class="title"[^>]*>([^<]+)</text>', text)
+    assert titles == ["Judged moments", "late-1", "perfect", escape(ODD)]
+    assert 'class="join' not in text
+    # At rank 1, only the perfect run has a moment, which the others have later: at ranks 1 and 2 the late ones miss.
+    first = text[text.index("Clips beside each other") :].split("<tr>")[2]
+    assert first.count('class="missed"') == 2
+    assert 'class="alone"' not in first
+    case = case_of(asked_of(runs[0], release, "paper", "nDCG_IoU(iou=0.5)@20", runs[1:2]), "q1")
+    assert case
+    assert [number for number, _ in case.beside] == [1, 2, 3, 4, 5]
+    case.sides[1].ranks[1].match = None  # the late run's only match of the first moment
+    assert [mark for _, cells in case.beside for _, mark in cells][:4] == ["alone", "missed", "", "missed"]
+
+
 def an_address_that_says_nothing_is_refused(client: Client) -> None:
     for wrong in ({}, {"query": "q0", "convention": "didemo"}, {"query": "q0", "measure": "P@10"}):
         assert client.get(reverse("run-query", args=["films", 1]), wrong).status_code == 400, wrong
     for field, value in {"against": "1", "release": "x"}.items():
         assert client.get(reverse("run-queries", args=["films", 1]), {field: value}).status_code == 400, field
+    for many in (["2", "2"], ["2", "1"], ["2", "3", "4", "5"]):
+        assert client.get(reverse("run-queries", args=["films", 1]), {"against": many}).status_code == 400, many
+    assert client.get(reverse("run-scatter", args=["films", 1, "csv"]), {"against": ["2", "3"]}).status_code == 400
     assert client.get(reverse("run-query", args=["films", 1]), {"query": "q99"}).status_code == 404
     assert client.get(reverse("run-queries", args=["films", 1]), {"against": "99"}).status_code == 404
     assert client.get(reverse("run-scatter", args=["films", 1, "csv"])).status_code == 400
