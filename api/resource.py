@@ -99,6 +99,11 @@ class Resource(APIView):
         return self.through(access.membership)
 
     @cached_property
+    def participant(self) -> Membership:
+        """Who asks, also a researcher from whom grades are held back: for what has to do with runs alone."""
+        return self.through(access.participant)
+
+    @cached_property
     def lead(self) -> Membership:
         """Who asks, as a lead of the address's campaign; anybody else gets a 404."""
         return self.through(access.lead)

@@ -77,7 +77,21 @@ def upload(request: HttpRequest, draft: str, token: str) -> Upload:
 
 
 def membership(request: HttpRequest, name: str, *roles: str) -> Membership:
-    """Return the person's active membership of the campaign in one of the roles; by default, lead or researcher."""
+    """Return the person's active membership of the campaign in one of the roles; by default, of who sees all of it.
+
+    These are leads and, unless grades are held back from them, researchers.
+    """
+    found = participant(request, name, *roles)
+    if not roles and not found.sees_grades:
+        raise Http404
+    return found
+
+
+def participant(request: HttpRequest, name: str, *roles: str) -> Membership:
+    """Return the membership like `membership`, but also that of a researcher from whom grades are held back.
+
+    It is the door of the pages of runs, which know nothing of the split that is held back.
+    """
     return get_object_or_404(
         Membership.objects.select_related("campaign__corpus"),
         campaign__name=name,

@@ -128,6 +128,18 @@ SECTIONS = {
             1,
         ),
     },
+    "Runs": {
+        "runs_a_day": Setting(
+            "Runs of a researcher on a day, at most",
+            "Empty for no limit. Runs with faults do not count. Leads have no limit.",
+            1,
+            1000,
+        ),
+        "public_board": Setting(
+            "Everybody may see the leaderboard of listed runs",
+            "Runs appear there only if their owners chose it. It names no query.",
+        ),
+    },
     "Pay": {
         "hourly_rate": Setting(
             "Pay for an hour", "Annotators see what they have earned. A new rate holds from today on.", 0, 999_999

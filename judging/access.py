@@ -28,6 +28,7 @@ from campaigns.access import learners as learners
 from campaigns.access import membership as membership
 from campaigns.access import moment as moment
 from campaigns.access import own as own
+from campaigns.access import participant as participant
 from campaigns.access import person as person
 from campaigns.access import signed_in as signed_in
 from campaigns.access import upload as upload

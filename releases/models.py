@@ -48,6 +48,12 @@ class Release(models.Model):
         return self.state == Release.State.READY
 
     @property
+    def citation(self) -> str:
+        """How to cite it, in a line. The authors are the campaign's people, whose names no release holds."""
+        title = str(self.campaign)
+        by, what = f"The annotators and leads of {title} ({self.at.year})", f"{title}, release {self.version}"
+        return f"{by}. {what}. Data set, {self.licence}. SHA-256 {self.sha256}."
+
     def is_early(self) -> bool:
         """Whether it holds queries beyond the frontier before all are finished: too many of them have one batch."""
         return self.holds_more and bool(self.unfinished) and self.campaign.batches > 1

@@ -6,9 +6,10 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
 from campaigns.access import lead as lead
-from campaigns.access import membership as membership
-from campaigns.models import Membership
+from campaigns.access import participant
+from campaigns.models import Campaign, Membership
 from runs.models import (
+    LINKED,
     Arrival,
     Enlargement,
     PredictionsFile,
@@ -19,6 +20,8 @@ from runs.models import (
     Visibility,
     Watch,
 )
+
+membership = participant  # Pages of runs know nothing of a split that is held back.
 
 
 def run(member: Membership, number: int) -> Run:
@@ -52,12 +55,31 @@ def arrival(member: Membership, submission: str, token: str) -> Arrival:
 
 def public_run(request: HttpRequest, name: str, token: str) -> Run:
     """Return a run that is shown to whoever has its link, except to people who annotate over the same corpus."""
-    runs = Run.objects.select_related("campaign").filter(visibility=Visibility.PUBLIC)
+    runs = Run.objects.select_related("campaign").filter(visibility__in=LINKED)
     found = get_object_or_404(runs, token=token, campaign__name=name)
-    corpus, user = found.campaign.corpus_id, request.user
-    if user.is_authenticated and Membership.objects.annotators().filter(user=user, campaign__corpus=corpus).exists():
+    _must_not_annotate(request, found.campaign)
+    return found
+
+
+def listed_run(request: HttpRequest, name: str, token: str) -> Run:
+    """Return a public run whose file everybody may have."""
+    found = public_run(request, name, token)
+    if found.visibility != Visibility.LISTED:
         raise Http404
     return found
+
+
+def public_board(request: HttpRequest, name: str) -> Campaign:
+    """Return a campaign whose leaderboard everybody may see, except people who annotate over the same corpus."""
+    found = get_object_or_404(Campaign, name=name, public_board=True)
+    _must_not_annotate(request, found)
+    return found
+
+
+def _must_not_annotate(request: HttpRequest, campaign: Campaign) -> None:
+    user, annotators = request.user, Membership.objects.annotators()
+    if user.is_authenticated and annotators.filter(user=user, campaign__corpus=campaign.corpus_id).exists():
+        raise Http404
 
 
 def watch(lead: Membership, pk: int) -> Watch:

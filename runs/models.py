@@ -13,6 +13,7 @@ from django.core.validators import URLValidator
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from campaigns.models import Membership
 from campaigns.models.draft import ArrivingFile, token
@@ -31,6 +32,11 @@ class Visibility(models.TextChoices):
     PRIVATE = "private", "Only I"
     SHARED = "shared", "The campaign's leads and researchers"
     PUBLIC = "public", "Whoever has its link"
+    LISTED = "listed", "Everybody, with its file, on the public leaderboard"
+
+
+LINKED = (Visibility.PUBLIC, Visibility.LISTED)
+ANONYMOUS = "Anonymous run"
 
 
 class Described(models.Model):
@@ -42,9 +48,14 @@ class Described(models.Model):
     description = models.TextField(blank=True)
     paper = models.CharField(max_length=500, blank=True, validators=[URLValidator(["http", "https"])])
     code = models.CharField(max_length=500, blank=True, validators=[URLValidator(["http", "https"])])
+    citation = models.TextField(max_length=2000, blank=True, help_text="how to cite the run, as text or BibTeX")
+    anonymous_until = models.DateField(
+        null=True, blank=True, help_text="the day on which others see who and what made it; empty for at once"
+    )
     visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.SHARED)
 
-    DETAILS = ("name", "system", "group", "description", "paper", "code", "visibility")
+    VEILED = ("name", "system", "group", "description", "paper", "code", "citation")  # while a run is anonymous
+    DETAILS = (*VEILED, "anonymous_until", "visibility")
 
     class Meta:
         abstract = True
@@ -102,9 +113,17 @@ class RunQuerySet(models.QuerySet["Run"]):
         own = Q(by=member) | ~Q(visibility=Visibility.PRIVATE)
         return self.filter(own, campaign=member.campaign_id)
 
+    def listed(self) -> RunQuerySet:
+        """Return the runs that everybody may see on the public leaderboards."""
+        return self.filter(visibility=Visibility.LISTED)
+
 
 class Run(Described):
-    """The predictions of a system for a campaign's queries. Nothing of it changes but who may see it."""
+    """The predictions of a system for a campaign's queries. Nothing of it changes but who may see it.
+
+    The row of an anonymous run has no name but a number, so that no page or file can show another one; `veiled` keeps
+    what its owner says of it until the day comes.
+    """
 
     Visibility = Visibility
 
@@ -121,6 +140,7 @@ class Run(Described):
     queries = models.PositiveIntegerField()
     predictions = models.PositiveIntegerField()
     notes = models.JSONField(default=list, help_text="what is unusual about it")
+    veiled = models.JSONField(default=dict, help_text="its details and the name of its file, while it is anonymous")
 
     objects = RunQuerySet.as_manager()
 
@@ -137,7 +157,29 @@ class Run(Described):
 
     @property
     def is_public(self) -> bool:
-        return self.visibility == Visibility.PUBLIC
+        """Whether it has a page for whoever has its link."""
+        return self.visibility in LINKED
+
+    @property
+    def worker(self) -> int | None:
+        """The number of who uploaded it; None while it is anonymous."""
+        return None if self.veiled else self.by.worker
+
+    def veil(self) -> None:
+        """Keep for later what would tell who made the run. Its row is not stored by that."""
+        self.veiled = {name: getattr(self, name) for name in (*self.VEILED, "filename")}
+        for name in self.VEILED:
+            setattr(self, name, "")
+        filename = "run" + "".join(Path(self.filename).suffixes)
+        self.notes = [note.replace(self.filename, filename) for note in self.notes]
+        self.name, self.filename = f"{ANONYMOUS} {self.number}", filename
+
+    def unveil(self) -> None:
+        """Show who made the run. Doing it twice is harmless."""
+        details = self.veiled | {"veiled": {}, "anonymous_until": None}
+        for name, value in details.items():
+            setattr(self, name, value)
+        self.save(update_fields=list(details))
 
     def show_to(self, visibility: str) -> None:
         """Let others see the run, or no longer. Doing it twice is harmless."""
@@ -156,9 +198,19 @@ class Yardstick(models.Model):
         default=list, help_text="[place among the judged ones or null, in the sample, stratum] of each ranked query"
     )
     flaw = models.TextField(blank=True, default="", help_text="why the sample is not random")
+    # A split of which nothing else of this row and no score of a `Scoring` knows
+    held_back = models.CharField(max_length=20, blank=True, default="", help_text="its name; empty if there is none")
+    held = models.FileField(blank=True, default="", help_text="its judged moments as arrays")
+    held_on = models.DateField(null=True, help_text="the last day on which runs were scored on it")
+    opened = models.DateTimeField(null=True, help_text="since when members see the scores on it")
 
     def __str__(self) -> str:
         return f"yardstick of {self.release}"
+
+    def open(self, is_open: bool) -> None:
+        """Show the scores on the split that is held back, or no longer. Doing it twice is harmless."""
+        self.opened = (self.opened or timezone.now()) if is_open else None
+        self.save(update_fields=["opened"])
 
 
 class Scoring(models.Model):
@@ -199,6 +251,27 @@ class Score(models.Model):
 
     def __str__(self) -> str:
         return f"{self.measure} ({self.convention}) of {self.scoring}"
+
+
+class HeldScore(models.Model):
+    """One measure of a run on the split of a release that is held back. No value of a single query is kept."""
+
+    yardstick = models.ForeignKey(Yardstick, models.CASCADE, related_name="held_scores", db_index=False)
+    run = models.ForeignKey(Run, models.CASCADE, related_name="held_scores")
+    convention = models.CharField(max_length=20)
+    measure = models.CharField(max_length=80)
+    value = models.FloatField(null=True, help_text="null if no query counts")
+    low = models.FloatField(null=True, help_text="lower end of the 95 % bootstrap interval over queries")
+    high = models.FloatField(null=True, help_text="its upper end")
+    on = models.DateField(help_text="the day on which it was computed")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["yardstick", "run", "convention", "measure"], name="one_held_score")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.measure} ({self.convention}) of {self.run} on {self.yardstick.held_back}"
 
 
 class Predictor(Spent):

@@ -14,8 +14,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.storage import default_storage
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from base.errors import BadValue, WrongState
 from base.text import abbreviated
@@ -28,13 +29,14 @@ from jobs.errors import JobLeft
 from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
+from judging.work.places import today
 from metrics import MeasureError, MeasureWarning
 from metrics.formats import RUN_FORMATS, TASKS
 from metrics.formats.checks import Known
 from metrics.formats.errors import Faults
 from metrics.formats.runs import check_run_file
 from metrics.formats.tables import Run as Predictions
-from runs.models import Arrival, Run, Submission, TrainedSystem
+from runs.models import ANONYMOUS, Arrival, Run, Submission, TrainedSystem
 from runs.scoring import ask_for_scores
 from runs.tables import store_table
 from systems.storage import digest
@@ -42,6 +44,7 @@ from systems.storage import digest
 MOST_MIB = 64  # of a file
 AT_ONCE = 1 << 20
 FORGOTTEN_AFTER = timedelta(days=7)
+TAKEN = f"a name that no other run of the campaign has, and that does not begin with “{ANONYMOUS}”"
 
 
 def describe(member: Membership, data: Mapping[str, Any], submission: Submission | None = None) -> Submission:
@@ -63,8 +66,27 @@ def describe(member: Membership, data: Mapping[str, Any], submission: Submission
 
 
 def _must_be_new(campaign: Campaign, name: str) -> None:
-    if campaign.runs.filter(name=name).exists():
-        raise BadValue("name", abbreviated(name), "a name that no other run of the campaign has")
+    if is_taken(campaign, name):
+        raise BadValue("name", abbreviated(name), TAKEN)
+
+
+def is_taken(campaign: Campaign, name: str) -> bool:
+    """Return whether a run of the campaign has the name, or will have it; or whether anonymous runs are named so."""
+    of_another = Q(name=name) | Q(veiled__name=name)
+    return name.startswith(ANONYMOUS) or campaign.runs.filter(of_another).exists()
+
+
+def _must_be_within_limit(submission: Submission) -> None:
+    """Refuse the run of a researcher who has uploaded as many today as the campaign takes of one person."""
+    by, most = submission.by, submission.by.campaign.runs_a_day
+    if most is None or by.may_review or TrainedSystem.objects.filter(submission=submission).exists():
+        return
+    count = by.runs.filter(at__gte=today()).count()
+    if count >= most:
+        words = f"{most:,} run{'s' * (most != 1)} of a researcher on a day"
+        raise WrongState(
+            f"The campaign takes {words}, and you have uploaded {count:,} today. Submit this one tomorrow."
+        )
 
 
 @all_or_nothing
@@ -101,6 +123,7 @@ def submit(submission: Submission) -> Job:
     Raise BadValue if its file has not arrived as a whole.
     """
     must_be_open(submission)
+    _must_be_within_limit(submission)
     for purpose in Arrival.Purpose.values:
         file = submission.file_for(purpose)
         if file and not file.is_whole:
@@ -206,7 +229,7 @@ def _store(submission: Submission, file: Arrival, predictions: Predictions, note
     run.table.name = store_table(f"{folder}/table.npz", predictions)
     try:
         _publish(run, submission)
-    except BadValue as fault:  # another run took its name meanwhile
+    except (BadValue, WrongState) as fault:  # another run took its name or its place meanwhile
         _refuse(submission, [str(fault)], 1)
         for stored in (run.file, run.table):
             default_storage.delete(stored.name or "")
@@ -216,12 +239,22 @@ def _store(submission: Submission, file: Arrival, predictions: Predictions, note
 def _publish(run: Run, submission: Submission) -> None:
     locked(Campaign.objects.filter(pk=run.campaign_id)).get()
     _must_be_new(run.campaign, run.name)
+    _must_be_within_limit(submission)
     run.pk, run.number = None, (run.campaign.runs.aggregate(last=Max("number"))["last"] or 0) + 1
+    if run.anonymous_until and run.anonymous_until > timezone.localdate():
+        run.veil()
     run.save()
     Submission.objects.filter(pk=submission.pk).update(run=run, findings={})
     TrainedSystem.objects.filter(submission=submission).update(run=run)
     ask_for_scores(run.campaign)
     transaction.on_commit(lambda: shutil.rmtree(submission.folder, ignore_errors=True))
+
+
+@each_hour
+def unveil_runs() -> None:
+    """Show who made the runs that were anonymous until today."""
+    for run in Run.objects.exclude(veiled={}).filter(anonymous_until__lte=timezone.localdate()):
+        run.unveil()
 
 
 @each_hour
@@ -256,11 +289,18 @@ class RunForm(forms.ModelForm):  # type: ignore[type-arg]
         model = Submission
         fields = [*Submission.DETAILS, "format", "task"]
         labels = {"group": "Seeds of", "paper": "Address of a paper", "code": "Address of code"}
+        labels |= {"citation": "Citation", "anonymous_until": "Anonymous until"}
         labels |= {"visibility": "Who may see it"}
         help_texts = {
             "name": "No other run of the campaign has it, for example reloclnet-top40-seed1.",
             "system": "The program that made it, for example ReLoCLNet.",
             "group": "Runs with the same words here are shown together, as mean ± deviation.",
             "visibility": "Whoever has the link of a public run sees its scores, and no query.",
+            "citation": "How others cite the run: a line, or BibTeX.",
+            "anonymous_until": "Until that day, others see a number instead of all that is above. The file stays as it is.",
         }
-        widgets = {"description": forms.Textarea(attrs={"rows": 4})}
+        widgets = {
+            "description": forms.Textarea(attrs={"rows": 4}),
+            "citation": forms.Textarea(attrs={"rows": 3}),
+            "anonymous_until": forms.DateInput(attrs={"type": "date"}),
+        }

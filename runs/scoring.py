@@ -9,6 +9,7 @@ two and of four grades this is the campaign's rule. A pair whose annotators were
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ from runs.measures import NAMES, NDCG, further_of, measures_of
 from runs.models import Run, Score, Scoring, Yardstick
 from runs.pools.comparing import ask_to_compare
 from runs.tables import packed_values, read_table
-from runs.yardsticks import judged_in, pool_of, yardstick_of
+from runs.yardsticks import judged_in, pool_of, queries_of_split, yardstick_of
 
 MOST_FURTHER = 50  # measures
 GRADED = ("paper", "released", "spr")  # conventions that score NDCG
@@ -141,7 +142,7 @@ def _unscored(release: Release, yardstick: Yardstick) -> Iterator[Run]:
 def _predictions(yardstick: Yardstick, ground: Ground) -> Predictions | None:
     """Return what the judged candidates of a random sample say of all candidates; None if there is none to estimate."""
     sample = Sample(yardstick)
-    pool = pool_of(yardstick.release) if sample.is_part else None
+    pool = pool_of(yardstick) if sample.is_part else None
     return Predictions(pool, ground.qrels, sample.design.sample) if pool else None
 
 
@@ -201,21 +202,49 @@ def _store(scoring: Scoring, found: list[Scores], predicted: list[Predicted]) ->
 
 
 def _rows(scoring: Scoring, scores: Scores, predicted: Predicted) -> Iterator[Score]:
+    for measure, each in zip(scores.measures, numbers_of(scores), strict=True):
+        yield Score(
+            scoring=scoring,
+            convention=scores.convention.name,
+            measure=each.measure,
+            value=each.value,
+            low=each.low,
+            high=each.high,
+            values=packed_values(each.values),
+            predicted=packed_values(predicted[measure]) if measure in predicted else None,
+        )
+
+
+class Numbers(NamedTuple):
+    """A score by one measure, the ends of its interval over queries, and the value of each query."""
+
+    measure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    values: NDArray[np.float64]
+
+
+def numbers_of(scores: Scores) -> Iterator[Numbers]:
+    """Yield the numbers of a run by each measure, in the order of the measures."""
     convention = CONVENTIONS[scores.convention.name]
     values = [reported(m, v, convention) for m, v in zip(scores.measures, scores.values, strict=True)]
     low, high = bootstrap_columns(np.stack(values, axis=1))
     for n, (measure, value) in enumerate(scores.aggregate().items()):
         is_mean = measure.definition.aggregate == "mean" and value is not None
-        yield Score(
-            scoring=scoring,
-            convention=convention.name,
-            measure=str(measure),
-            value=value,
-            low=float(low[n]) if is_mean else None,
-            high=float(high[n]) if is_mean else None,
-            values=packed_values(values[n]),
-            predicted=packed_values(predicted[measure]) if measure in predicted else None,
-        )
+        ends = (float(low[n]), float(high[n])) if is_mean else (None, None)
+        yield Numbers(str(measure), value, *ends, values[n])
+
+
+def usual_scores(run: Run, ground: Ground) -> Iterator[Scores]:
+    """Yield the scores of a run by the usual measures under each convention that can score it."""
+    try:
+        scene = Scene(ground, [read_table(Ranking, run.table, name=run.name)], "skip")
+    except MeasureError:  # The run answers no query of these.
+        return
+    for convention in NAMES:
+        with suppress(MeasureError):
+            yield Evaluator(measures_of(convention), ground, convention).scores_on(scene)[0]
 
 
 class GradesByPair(NamedTuple):
@@ -258,8 +287,9 @@ def resample_annotators(release: Release, report: Report) -> None:
 
 def drawn_for(release: Release) -> tuple[Ground, Gradings]:
     """Return all pairs that annotators graded, and their consensus in each resample of the annotators."""
+    hidden = queries_of_split(release.campaign, yardstick_of(release).held_back)
     with release.file.open("rb") as file:
-        judged = judged_in(ReleaseArchive(file))
+        judged = judged_in(ReleaseArchive(file), hidden)
     # The grades that count are those of the resamples, and some pairs have none of their own.
     pairs = replace(judged.pairs, grades=np.zeros_like(judged.final))
     return Ground(pairs), redrawn(by_pair(judged), judged.tolerance)

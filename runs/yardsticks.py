@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from campaigns.models import Campaign
 from judging.models import Candidate
 from metrics import Pool, Qrels, qrels_from_dict, read_pool, read_qrels
 from metrics.analysis.other_judging import NO_GRADE, Judged, RawGrades
@@ -30,20 +32,57 @@ def yardstick_of(release: Release) -> Yardstick:
     with release.file.open("rb") as file:
         archive = ReleaseArchive(file)
         qrels, split_of, pool = _qrels(archive), _splits(archive), pool_in(archive)
+    campaign, fields = release.campaign, dict[str, Any]()
+    held = queries_of_split(campaign, campaign.held_back)
+    if here := [query for query in qrels.queries if query in held]:
+        table = store_table(f"runs/{campaign.name}/release-{release.version}-held.npz", qrels_of(qrels, here))
+        fields = {"held_back": campaign.held_back, "held": table}
+    if held:
+        qrels = qrels_of(qrels, [query for query in qrels.queries if query not in held])
+        pool = _without(pool, held)
     relevant = np.bincount(qrels.query_of_row(), qrels.grades > 0, minlength=len(qrels)).astype(int)
     queries = [
         [query, split_of.get(query, ""), len(qrels.texts.get(query, "").split()), count]
         for query, count in zip(qrels.queries, relevant.tolist(), strict=True)
     ]
-    table = store_table(f"runs/{release.campaign.name}/release-{release.version}.npz", qrels)
-    fields = {"table": table, "queries": queries} | (_sample(pool, qrels) if pool else {})
+    table = store_table(f"runs/{campaign.name}/release-{release.version}.npz", qrels)
+    fields |= {"table": table, "queries": queries} | (_sample(pool, qrels) if pool else {})
     return Yardstick.objects.get_or_create(release=release, defaults=fields)[0]
 
 
-def pool_of(release: Release) -> Pool | None:
-    """Return the candidates of all ranked queries; None if the release does not hold them."""
-    with release.file.open("rb") as file:
-        return pool_in(ReleaseArchive(file))
+def pool_of(yardstick: Yardstick) -> Pool | None:
+    """Return the candidates of all ranked queries that it knows; None if the release does not hold them."""
+    with yardstick.release.file.open("rb") as file:
+        pool = pool_in(ReleaseArchive(file))
+    return _without(pool, queries_of_split(yardstick.release.campaign, yardstick.held_back))
+
+
+def queries_of_split(campaign: Campaign, split: str) -> set[str]:
+    """Return the ids of the queries of a split; none without a split."""
+    rows = campaign.queries.pool().filter(split=split) if split else ()
+    return {query.query_id for query in rows}
+
+
+def qrels_of(qrels: Qrels, queries: Sequence[str]) -> Qrels:
+    """Return the judged moments of some queries."""
+    spans = [qrels.rows_of(query) for query in queries]
+    rows = np.concatenate([np.arange(span.start, span.stop) for span in spans] or [np.zeros(0, np.int64)])
+    sizes = [span.stop - span.start for span in spans]
+    return replace(
+        qrels,
+        queries=tuple(queries),
+        offsets=np.append(0, np.cumsum(sizes)).astype(np.int64),
+        texts={query: text for query, text in qrels.texts.items() if query in set(queries)},
+        ids=None,
+        **{name: getattr(qrels, name)[rows] for name in ("video", "start", "end", "grades")},
+    )
+
+
+def _without(pool: Pool | None, queries: set[str]) -> Pool | None:
+    if pool is None or not queries:
+        return pool
+    kept = np.array([query not in queries for query in pool.queries], dtype=np.bool_)
+    return replace(pool.part(kept), sample=None if pool.sample is None else pool.sample[kept])
 
 
 def _qrels(archive: ReleaseArchive) -> Qrels:
@@ -82,14 +121,14 @@ def _splits(archive: ReleaseArchive) -> dict[str, str]:
     }
 
 
-def judged_in(release: ReleaseArchive) -> Judged:
+def judged_in(release: ReleaseArchive, hidden: Collection[str] = ()) -> Judged:
     """Return the pairs that annotators settled or discarded, with their final grades, and the raw grades that count.
 
-    They are of queries with a settled pair, which are those of the qrels.
+    They are of queries with a settled pair, which are those of the qrels, without those that are hidden.
 
     Pairs that somebody flagged have too few grades to repeat their judging, so they are left out, as in the qrels.
     """
-    spans, final = _pairs(release)
+    spans, final = _pairs(release, hidden)
     order = sorted(spans, key=lambda pair: spans[pair][0])  # stable: the pairs of a query stand together
     by_query: dict[str, list[tuple[str, float, float, int]]] = {}
     for pair in order:
@@ -102,11 +141,13 @@ def judged_in(release: ReleaseArchive) -> Judged:
     return Judged(replace(pairs, grades=grades), _raw(release, number), tolerance)
 
 
-def _pairs(release: ReleaseArchive) -> tuple[dict[str, Span], dict[str, int]]:
+def _pairs(release: ReleaseArchive, hidden: Collection[str]) -> tuple[dict[str, Span], dict[str, int]]:
     """Return where each pair is, and its final grade, -1 for those that annotators discarded."""
     spans: dict[str, Span] = {}
     final: dict[str, int] = {}
     for each in release.records(QRELS):
+        if str(each["query_id"]) in hidden:
+            continue
         pair = str(each["pair_id"])
         start, end = each["timestamp"]
         spans[pair] = (str(each["query_id"]), each["video_name"], float(start), float(end))

@@ -277,6 +277,9 @@ MATRIX = {
     "run-query": ("GET", 302, 404, 404, 404, 200, 200),
     "run-scatter": ("GET", 302, 404, 404, 404, 400, 400),  # let in, but beside which run?
     "public-run": ("GET", 200, 200, 404, 404, 200, 200),  # whoever has the link, unless they are to stay blind
+    "public-run-file": ("GET", 404, 404, 404, 404, 404, 404),  # of listed runs only
+    "public-leaderboard": ("GET", 404, 404, 404, 404, 404, 404),  # unless a lead has made it public
+    "held-back": ("GET", 302, 404, 404, 404, 200, 200),
     # The researcher's own; the lead has others.
     "run-visibility": ("POST", 302, 404, 404, 404, 302, 404),
     "run-new": ("GET", 302, 404, 404, 404, 200, 200),
@@ -401,6 +404,7 @@ MATRIX = {
     "api-system-curves": ("GET", 401, 404, 404, 404, 200, 200),
     "api-system-search": ("GET", 401, 404, 404, 404, 409, 409),  # let in, but it is not trained
     "api-leaderboard": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-held-back": ("GET", 401, 404, 404, 404, 200, 200),
     "api-webhooks": ("GET", 401, 404, 404, 404, 404, 200),
     "api-webhook": ("DELETE", 401, 404, 404, 404, 404, 204),
     "api-webhook-test": ("POST", 401, 404, 404, 404, 404, 202),
@@ -549,6 +553,8 @@ ALSO = {
     "api-hours": ("POST", 401, 404, 404, 404, 404, 200),
     "api-messages": ("POST", 401, 404, 404, 404, 404, 201),
     "watches": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but there are no such runs
+    "held-back": ("POST", 302, 404, 404, 404, 404, 302),
+    "api-held-back": ("PUT", 401, 404, 404, 404, 404, 200),
     "api-watches": ("POST", 401, 404, 404, 404, 404, 422),
     "predictors": ("POST", 302, 404, 404, 404, 404, 302),
     "predictor": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but no file has arrived
@@ -982,6 +988,7 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "run-scatter": lambda held: [run(held).number, "csv"],
     "run-visibility": lambda held: [run(held).number],
     "public-run": lambda held: [run(held).token],
+    "public-run-file": lambda held: [run(held).token],
     "watch-look": lambda held: [watch(held).pk],
     "watch-end": lambda held: [watch(held).pk],
     "api-watch": lambda held: [watch(held).pk],

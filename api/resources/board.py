@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Page, Shape, Text, Whole
+from api.fields import Body, Choice, Page, Shape, Text, Truth, Whole
 from api.operations import OR_LATER, RUNS, UNFIT, Answer, Rows, With, changes, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobShape
@@ -22,13 +22,14 @@ from runs.access import watch as watch_of
 from runs.board import choices as board_choices
 from runs.board.choices import Queries
 from runs.board.files import numbers_of
+from runs.board.held_back import change_held_back, held_by
 from runs.board.table import board
 from runs.estimates.watches import Look, begin, estimate_difference, last_look, watches_of
 from runs.explain import queries as explained_queries
 from runs.explain.cases import Case, Judged, Rank, Side, case_of
 from runs.explain.queries import Line, lines_of, scatter_file, texts_of
 from runs.measures import NAMES
-from runs.models import Watch, Yardstick
+from runs.models import HeldScore, Run, Watch, Yardstick
 from runs.reliability import choices as examinations
 from runs.reliability.figures import BY_KEY
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
@@ -75,9 +76,57 @@ class Leaderboard(Resource, at=f"{CAMPAIGN}/leaderboard", name="leaderboard"):
     def get(self) -> Any:
         """The runs of a campaign beside each other."""
         params = self.request.query_params
-        yardstick = _yardstick(self.member, params)
+        yardstick = _yardstick(self.participant, params)
         choices = board_choices.choices_of(params, yardstick)
-        return numbers_of(board(self.member, yardstick, choices, Queries(yardstick).chosen(params)))
+        runs = Run.objects.seen_by(self.participant)
+        return numbers_of(board(runs, yardstick, choices, Queries(yardstick).chosen(params)))
+
+
+class HeldScoreShape(Shape):
+    of = HeldScore, "convention measure value low high on run=run.number"
+    helps = {"low": "of the 95 % bootstrap interval over queries", "on": "the day on which it was computed"}
+
+
+class HeldBackShape(Shape):
+    split = serializers.CharField(help_text="the split of which researchers see no grades; empty if there is none")
+    release = serializers.IntegerField(allow_null=True, help_text="whose runs are scored on a split, or would be")
+    opened = serializers.DateTimeField(
+        allow_null=True, help_text="since when members see the scores; null: nobody does"
+    )
+    scored = serializers.DateField(allow_null=True, help_text="the last day on which runs were scored on it")
+    scores = HeldScoreShape(many=True)
+
+
+class NewHeldBack(Body):
+    """What is to change; what is left out stays."""
+
+    split = Text(required=False, max_length=20, allow_blank=True, help_text="a split of queries, or empty for none")
+    open = Truth(required=False, help_text="whether members see the scores")
+
+
+class HeldBack(Resource, at=f"{CAMPAIGN}/held-back", name="held-back"):
+    @reads(HeldBackShape)
+    def get(self) -> Any:
+        """The split that is held back, and the scores on it once a lead has opened them."""
+        return _held_back(self.participant)
+
+    @changes(HeldBackShape, UNFIT, body=NewHeldBack)
+    def put(self) -> Any:
+        """Hold a split back, or open the scores on it."""
+        change_held_back(self.lead, self.data)
+        return _held_back(self.lead)
+
+
+def _held_back(member: Membership) -> Any:
+    held = held_by(member.campaign)
+    scores = HeldScore.objects.filter(yardstick=held, run__in=Run.objects.seen_by(member)).select_related("run")
+    return {
+        "split": member.campaign.held_back,
+        "release": held.release.version if held else None,
+        "opened": held.opened if held else None,
+        "scored": held.held_on if held else None,
+        "scores": scores.order_by("run__number", "pk") if held and held.opened else [],
+    }
 
 
 class NewMeasure(Body):
@@ -94,7 +143,7 @@ class Measures(Resource, at=f"{CAMPAIGN}/leaderboard/measures", name="measures")
     @changes(MeasureShape, OR_LATER, UNFIT, body=NewMeasure, scope=RUNS)
     def post(self) -> Any:
         """Have all runs scored by one more measure."""
-        release = _yardstick(self.member, {name: str(value) for name, value in self.data.items()}).release
+        release = _yardstick(self.participant, {name: str(value) for name, value in self.data.items()}).release
         measure = board_choices.measure_named(self.data["measure"])
         ask_for_measure(release, measure)
         job = score_runs.jobs(release).first()
@@ -144,26 +193,28 @@ class Examination(Resource, at=f"{CAMPAIGN}/believe", name="believe"):
     @reads(ExaminedShape, UNFIT, query=BelieveAsked)
     def get(self) -> Any:
         """What an examination of the measures found, figure by figure."""
-        return _examined(_examination(self.member, self.request.query_params))
+        return _examined(_examination(self.participant, self.request.query_params))
 
     @changes(ExaminedShape, OR_LATER, UNFIT, body=NewExamination, scope=RUNS)
     def post(self) -> Any:
         """Have the measures examined on some runs; the same runs are examined once."""
         params = {"run" if field == "runs" else field: value for field, value in self.data.items()}
-        choices = _examination(self.member, QueryDict(urlencode(params, doseq=True)))
+        choices = _examination(self.participant, QueryDict(urlencode(params, doseq=True)))
         ask_to_examine(choices.runs, choices.release, choices.convention)
         data = _examined(choices)
         if data.examined or data.job is None:
             return data
         # The job may be about private runs, so the campaign's jobs do not have it.
-        return Answer.later(f"{reverse('api-believe', args=[self.member.campaign.name])}?{choices.address()}", data)
+        return Answer.later(
+            f"{reverse('api-believe', args=[self.participant.campaign.name])}?{choices.address()}", data
+        )
 
 
 class ExaminationFile(Resource, at=f"{CAMPAIGN}/believe/<slug:format>", name="believe-file"):
     @reads(FILE_TYPES, UNFIT, query=BelieveAsked)
     def get(self, format: str) -> Any:
         """A figure: its numbers as CSV, its drawing as JSON (Vega-Lite), SVG or PDF."""
-        choices = examinations.choices_of(self.request.query_params, self.member)
+        choices = examinations.choices_of(self.request.query_params, self.participant)
         return examinations.examination_file(choices, format)
 
 
@@ -274,11 +325,11 @@ class RunScatter(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scatter/<slug:forma
     def get(self, number: int, format: str) -> Any:
         """Two runs query by query: the numbers as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
         params = self.request.query_params
-        return scatter_file(explained_queries.choices_of(self.member, number, params), params, format)
+        return scatter_file(explained_queries.choices_of(self.participant, number, params), params, format)
 
 
 def _explained(resource: Resource, number: int) -> explained_queries.Choices:
-    choices = explained_queries.choices_of(resource.member, number, resource.request.query_params)
+    choices = explained_queries.choices_of(resource.participant, number, resource.request.query_params)
     if choices is None:
         raise WrongState("The run has no scores yet.")
     return choices

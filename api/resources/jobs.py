@@ -34,7 +34,7 @@ class Jobs(Resource, at=f"{CAMPAIGN}/jobs", name="jobs"):
     @reads(Page(JobShape))
     def get(self) -> Any:
         """The jobs that are not done."""
-        return access.jobs(self.member).not_done()
+        return access.jobs(self.participant).not_done()
 
 
 class JobsOfCorpus(Resource, at="corpora/<int:corpus>/jobs", name="corpus-jobs"):
@@ -55,7 +55,7 @@ class OneJob(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>", name="job"):
     @reads(JobShape)
     def get(self, pk: int) -> Any:
         """A job, and how far it is."""
-        return get_object_or_404(access.jobs(self.member), pk=pk)
+        return get_object_or_404(access.jobs(self.participant), pk=pk)
 
 
 class JobAgain(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>/again", name="job-again"):

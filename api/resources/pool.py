@@ -312,7 +312,7 @@ class Enlargements(Resource, at=f"{CAMPAIGN}/enlargements", name="enlargements")
     @reads(Page(EnlargementShape))
     def get(self) -> Any:
         """The enlargements of the pool."""
-        return Rows(self.member.campaign.enlargements.select_related("release"), ("-number",))
+        return Rows(self.participant.campaign.enlargements.select_related("release"), ("-number",))
 
     @starts(EnlargementShape, ONCE, UNFIT, body=NewEnlargement)
     def post(self) -> Any:
@@ -325,8 +325,8 @@ class OneEnlargement(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>", name=
     @reads(OneEnlargementShape)
     def get(self, number: int) -> Any:
         """An enlargement, with the moments that were found."""
-        enlargement = enlargement_of(self.member, number)
-        return With(enlargement, found_moments=_found(enlargement, self.member))
+        enlargement = enlargement_of(self.participant, number)
+        return With(enlargement, found_moments=_found(enlargement, self.participant))
 
 
 def _found(enlargement: Enlargement, member: Membership) -> list[dict[str, Any]]:
@@ -379,11 +379,11 @@ class Pools(Resource, at=f"{CAMPAIGN}/pools", name="pools"):
     @reads(PoolsShape, query=PoolsAsked)
     def get(self) -> Any:
         """The runs with the first and with the enlarged pool."""
-        releases = Release.objects.filter(campaign=self.member.campaign, pool_scores__isnull=False).distinct()
+        releases = Release.objects.filter(campaign=self.participant.campaign, pool_scores__isnull=False).distinct()
         if "release" in self.params:
             releases = releases.filter(version=self.params["release"])
         release = get_object_or_404(releases.order_by("-version")[:1])
         measure = self.params.get("measure", HEADLINE)
-        found = comparison(self.member, release, measure)
+        found = comparison(self.participant, release, measure)
         about = {"release": release.version, "measure": measure, "convention": "paper"}
         return about | {"tau": found.tau if found else None, "runs": found.rows if found else []}

@@ -71,17 +71,25 @@ UNSCORED: dict[str, Any] = {"release": None, "missing": 0, "unjudged": 0, "refus
 class RunShape(Shape):
     of = (
         Run,
-        "number name system group description paper code visibility at filename sha256 size queries predictions "
-        "by=by.worker",
+        "number name system group description paper code citation anonymous_until visibility at filename sha256 size "
+        "queries predictions",
     )
-    helps = {"group": "the same for runs of a system that differ by their seed", "size": "bytes"}
+    helps = {
+        "group": "the same for runs of a system that differ by their seed",
+        "size": "bytes",
+        "anonymous_until": "the day on which it gets its name; null unless it is anonymous",
+    }
+    by = serializers.IntegerField(
+        source="worker", allow_null=True, help_text="number of who uploaded it; null while it is anonymous"
+    )
     notes = serializers.ListField(child=serializers.CharField(), help_text="what is unusual about it")
 
 
 class NewRun(Body):
-    of = Submission, "name system group description paper code visibility"
+    of = Submission, "name system group description paper code citation anonymous_until visibility"
     helps = {"name": "no other run of the campaign has it", "paper": "an address", "code": "an address"}
     description = Text(required=False, max_length=20_000, allow_blank=True)
+    citation = Text(required=False, max_length=2000, allow_blank=True, help_text="a line, or BibTeX")
     format = Choice(choices=list(RUN_FORMATS), required=False, help_text="without it, told from the file")
     task = Choice(choices=list(TASKS), required=False, help_text="which list of TVRetrieval's submission")
 
@@ -116,26 +124,26 @@ class Runs(Resource, at=f"{CAMPAIGN}/runs", name="runs"):
     def get(self) -> Any:
         """The runs that the person may see, the newest first."""
         choices = RUNS_LIST.choices(self.request.query_params)
-        return Rows(*choices.ordered(choices.chosen(runs_of(self.member))))
+        return Rows(*choices.ordered(choices.chosen(runs_of(self.participant))))
 
     @makes(SubmissionShape, UNFIT, body=NewRun, scope=RUNS)
     def post(self) -> Any:
         """Describe a run that is to come; its file follows."""
-        return describe(self.member, checked(RunForm({"visibility": Visibility.SHARED} | self.data)))
+        return describe(self.participant, checked(RunForm({"visibility": Visibility.SHARED} | self.data)))
 
 
 class OneSubmission(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>", name="submission"):
     @reads(SubmissionShape, scope=RUNS)
     def get(self, token: str) -> Any:
         """A run on its way, and what was wrong with it."""
-        return access.submission(self.member, token)
+        return access.submission(self.participant, token)
 
 
 class Files(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/files", name="submission-files"):
     @changes(FileShape, STORES, UNFIT, body=NewFile, scope=RUNS, status=201)
     def post(self, token: str) -> Any:
         """Announce the file of a run, or find one that broke off."""
-        submission = access.submission(self.member, token)
+        submission = access.submission(self.participant, token)
         must_be_open(submission)
         return announce(submission, **self.data)
 
@@ -144,19 +152,19 @@ class OneFile(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/files/<slug:fil
     @reads(FileShape, scope=RUNS)
     def get(self, token: str, file: str) -> Any:
         """How much of a file has arrived."""
-        return take(self.request, partial(access.arrival, self.member, token, file))
+        return take(self.request, partial(access.arrival, self.participant, token, file))
 
     @changes(FileShape, PIECE, STORES, scope=RUNS)
     def patch(self, token: str, file: str) -> Any:
         """Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere."""
-        return take(self.request, partial(access.arrival, self.member, token, file))
+        return take(self.request, partial(access.arrival, self.participant, token, file))
 
 
 class Check(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/check", name="submission-check"):
     @starts(SubmissionShape, UNFIT, scope=RUNS)
     def post(self, token: str) -> Any:
         """Check the file; a job stores the run if nothing is wrong."""
-        submission = access.submission(self.member, token)
+        submission = access.submission(self.participant, token)
         return self.under_way(submit(submission), fresh(submission))
 
 
@@ -164,14 +172,14 @@ class OneRun(Resource, at=f"{CAMPAIGN}/runs/<int:number>", name="run"):
     @reads(RunShape)
     def get(self, number: int) -> Any:
         """A run."""
-        return access.run(self.member, number)
+        return access.run(self.participant, number)
 
 
 class RunFile(Resource, at=f"{CAMPAIGN}/runs/<int:number>/file", name="run-file"):
     @reads((BYTES,))
     def get(self, number: int) -> Any:
         """The file of a run, as it was sent."""
-        run = access.run(self.member, number)
+        run = access.run(self.participant, number)
         content = run.file.open("rb")
         return FileResponse(content, as_attachment=True, filename=run.filename, content_type=BYTES)
 
@@ -180,7 +188,7 @@ class WhoSees(Resource, at=f"{CAMPAIGN}/runs/<int:number>/visibility", name="run
     @changes(RunShape, body=shape("Seen", Body, visibility=Choice(choices=Visibility.choices)), scope=RUNS)
     def put(self, number: int) -> Any:
         """Let others see a run of one's own, or no longer."""
-        run = access.own_run(self.member, number)
+        run = access.own_run(self.participant, number)
         run.show_to(self.data["visibility"])
         return run
 
@@ -223,11 +231,11 @@ class Scores(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scores", name="run-scor
     @reads(ScoresShape, OR_LATER, query=OfRelease)
     def get(self, number: int) -> Any:
         """The scores of a run on a release; 202 while they are computed."""
-        run = access.run(self.member, number)
+        run = access.run(self.participant, number)
         scorings = run.scorings.select_related("release").order_by("-release__version")
         if "release" in self.params:
             return _scores(get_object_or_404(scorings, release__version=self.params["release"]))
-        newest, found = newest_release(self.member.campaign), scorings.first()
+        newest, found = newest_release(self.participant.campaign), scorings.first()
         waits = newest and not (found and found.release_id == newest.pk)
         return self.under_way(score_runs.jobs(newest).unfinished().first() if waits else None, _scores(found))
 

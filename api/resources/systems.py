@@ -61,7 +61,7 @@ class SystemKinds(Resource, at=f"{CAMPAIGN}/systems/kinds", name="system-kinds")
     @reads(SystemKindsShape)
     def get(self) -> Any:
         """What can be trained, with options and sets of features."""
-        corpus = self.member.campaign.corpus
+        corpus = self.participant.campaign.corpus
         return {"features": sets_of(corpus), "kinds": [_kind(key, entry) for key, entry in SYSTEMS.items()]}
 
 
@@ -156,13 +156,13 @@ class Systems(Resource, at=f"{CAMPAIGN}/systems", name="systems"):
     @reads(Page(SystemShape))
     def get(self) -> Any:
         """The systems of a campaign, the newest first."""
-        rows = self.member.campaign.systems.select_related("by", "submission", "run")
+        rows = self.participant.campaign.systems.select_related("by", "submission", "run")
         return Rows(rows, ("-number",), _with_jobs)
 
     @starts(SystemShape(many=True), ONCE, UNFIT, body=NewSystem, scope=RUNS)
     def post(self) -> Any:
         """Have systems trained, one with each seed; each submits its run."""
-        made = orders.ask_to_train(self.member, orders.Wanted(**self.data))
+        made = orders.ask_to_train(self.participant, orders.Wanted(**self.data))
         return self.under_way(train_system.jobs(made[0]).get(), _with_jobs(made))
 
 
@@ -170,19 +170,19 @@ class OneSystem(Resource, at=f"{CAMPAIGN}/systems/<int:number>", name="system"):
     @reads(OneSystemShape)
     def get(self, number: int) -> Any:
         """A system, how far it is, and its curves."""
-        return _with_jobs([access.trained_system(self.member, number)])[0]
+        return _with_jobs([access.trained_system(self.participant, number)])[0]
 
     @changes(scope=RUNS)
     def delete(self, number: int) -> Any:
         """Remove a system that one has asked for, or as a lead any; a training ends, and a run stays."""
-        orders.remove(access.removable_system(self.member, number))
+        orders.remove(access.removable_system(self.participant, number))
 
 
 class SystemAgain(Resource, at=f"{CAMPAIGN}/systems/<int:number>/again", name="system-again"):
     @starts(SystemShape, scope=RUNS)
     def post(self, number: int) -> Any:
         """Go on with a training that has failed."""
-        row = access.trained_system(self.member, number)
+        row = access.trained_system(self.participant, number)
         return self.under_way(orders.ask_again(row), _with_jobs([row])[0])
 
 
@@ -190,7 +190,7 @@ class SystemCurves(Resource, at=f"{CAMPAIGN}/systems/<int:number>/curves/<slug:f
     @reads(FILE_TYPES)
     def get(self, number: int, format: str) -> Any:
         """The curves of a training: their points as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
-        return curves_file(access.trained_system(self.member, number), format)
+        return curves_file(access.trained_system(self.participant, number), format)
 
 
 class SearchedWords(Query):
@@ -213,8 +213,8 @@ class SystemSearches(Resource, at=f"{CAMPAIGN}/systems/<int:number>/search", nam
     @reads(SystemFound, OR_LATER, query=SearchedWords)
     def get(self, number: int) -> Any:
         """The moments that a trained system finds for a query; 202 while a job searches."""
-        search = orders.ask_to_search(access.trained_system(self.member, number), self.params["q"])
+        search = orders.ask_to_search(access.trained_system(self.participant, number), self.params["q"])
         found = search.moments is not None
         job = None if found else orders.search_with_system.jobs(search).first()
-        data = {"found": found, "job": job, "hits": orders.hits_of(search, self.member.campaign)}
+        data = {"found": found, "job": job, "hits": orders.hits_of(search, self.participant.campaign)}
         return self.under_way(job if job and job.is_unfinished else None, data)

@@ -153,6 +153,16 @@ class Campaign(models.Model):
     paid_beyond = models.PositiveSmallIntegerField(
         default=PAID_BEYOND, help_text="seconds beyond these plays that one press may count"
     )
+    # Runs, and who sees what of them
+    runs_a_day = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="runs of one researcher on a day, at most; empty for no limit"
+    )
+    public_board = models.BooleanField(
+        default=False, help_text="whether everybody may see the leaderboard of listed runs"
+    )
+    held_back = models.CharField(
+        max_length=20, blank=True, help_text="split whose grades only leads see; empty if none is held back"
+    )
     # The lead's decisions
     second_from = models.FloatField(
         default=SECOND_BATCH_FROM, help_text="mean grade of the last five that opens the second batch"

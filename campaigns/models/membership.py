@@ -166,6 +166,11 @@ class Membership(models.Model):
         return self.campaign.exam and self.qualified is None
 
     @property
+    def sees_grades(self) -> bool:
+        """Whether the member sees all judgements: a lead, and a researcher unless the campaign holds a split back."""
+        return self.may_review or (self.role in Membership.SEES_ALL and not self.campaign.held_back)
+
+    @property
     def may_review(self) -> bool:
         return self.role == Membership.Role.LEAD and self.is_active
 

@@ -78,6 +78,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("watches", "Decided yet?", lead_only=True),
         Page("predictors", "Predictors", lead_only=True),
         Page("predictor", lead_only=True),
+        Page("held-back", "Held-back split"),
         Page("believe", "Can it be believed?"),
         Page("pools", "Pools"),
         Page("pool"),
@@ -100,6 +101,9 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
 }
 
 
+OF_ALL = "Runs"  # the section that researchers see while a split is held back
+
+
 class Link(NamedTuple):
     words: str
     address: str
@@ -115,6 +119,8 @@ def sections(context: dict[str, Any]) -> dict[str, Any]:
     here = request.resolver_match.url_name if request and request.resolver_match else ""
     found, inside = [], list[Link]()
     for words, pages in SECTIONS.items():
+        if not member.sees_grades and words != OF_ALL:
+            continue
         links = [_link(page, member, here) for page in pages if member.may_review or not page.lead_only]
         present = any(link.here for link in links)
         if first := next((link.address for link in links if link.address), ""):

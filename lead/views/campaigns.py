@@ -50,7 +50,9 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def desk(request: HttpRequest, name: str) -> HttpResponseBase:
     """The desk: what needs the lead now, how it goes, and the queries. To a researcher it tells no needs and no pay."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
+    if not member.sees_grades:
+        return redirect("leaderboard", name)
     campaign, choices, found = member.campaign, QUERIES.choices(request.GET), jobs_of(member)
     rows = queries_of(campaign, choices.filters.get("show", ""))
     if request.GET.get("format") == "csv":

@@ -11,7 +11,6 @@ from django.db.models import Q
 from numpy.typing import NDArray
 
 from base.errors import BadValue
-from campaigns.models import Membership
 from metrics import Measure
 from metrics.analysis.compare import bootstrap_columns, holm, p_value
 from metrics.analysis.sampling import Values as SampleValues
@@ -19,7 +18,7 @@ from metrics.measures.results import AGGREGATES
 from releases.models import Release
 from runs.board.choices import Choices
 from runs.estimates.scores import Sample
-from runs.models import Run, Score, Scoring, Yardstick
+from runs.models import Run, RunQuerySet, Score, Scoring, Yardstick
 from runs.tables import unpacked_values
 
 LEVEL = 0.05  # of significance
@@ -79,6 +78,7 @@ class Board:
     is_part: bool
     sample: Sample
     refused: list[tuple[Run, str]] = field(default_factory=list)
+    held_back: str = ""  # the split whose queries it leaves out
 
     @property
     def columns(self) -> list[tuple[Measure, list[Cell]]]:
@@ -100,10 +100,10 @@ class Board:
         return next((row.run for row in self.rows if row.is_baseline), None)
 
 
-def board(member: Membership, yardstick: Yardstick, choices: Choices, mask: Mask | None) -> Board:
-    """Return the leaderboard of the runs that a member may see, of the queries of a mask or of all."""
+def board(runs: RunQuerySet, yardstick: Yardstick, choices: Choices, mask: Mask | None) -> Board:
+    """Return the leaderboard of some runs, such as those that a member may see, of the queries of a mask or of all."""
     release, convention = yardstick.release, choices.convention.name
-    scorings = Scoring.objects.filter(release=release, run__in=Run.objects.seen_by(member)).select_related("run")
+    scorings = Scoring.objects.filter(release=release, run__in=runs).select_related("run")
     refused = [(each.run, each.refusals[convention]) for each in scorings if convention in each.refusals]
     sample = Sample(yardstick)
     estimates = sample.is_part and mask is None and not choices.plain
@@ -124,7 +124,9 @@ def board(member: Membership, yardstick: Yardstick, choices: Choices, mask: Mask
         rows = list(_by_system(rows))
     _mark_best(rows, choices)
     queries = int(mask.sum()) if mask is not None else len(yardstick.queries)
-    return Board(release, choices, _sorted(rows, choices), queries, mask is not None, sample, refused)
+    return Board(
+        release, choices, _sorted(rows, choices), queries, mask is not None, sample, refused, yardstick.held_back
+    )
 
 
 def _found(scorings: list[Scoring], choices: Choices, with_values: bool) -> list[tuple[Run, Found]]:

@@ -50,7 +50,7 @@ class Pilot:
 
     def spread(self, run: int, other: int) -> Spread:
         """Return how the difference of two runs varies. Raise MeasureError if it cannot be estimated."""
-        pool = pool_of(self.yardstick.release)
+        pool = pool_of(self.yardstick)
         if pool is None:
             raise MeasureError("the release does not hold the candidates of all ranked queries")
         estimator = Estimator(MEASURE, read_table(Qrels, self.yardstick.table), pool, convention=USUAL)

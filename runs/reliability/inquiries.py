@@ -23,7 +23,7 @@ from releases.models import Release
 from runs.measures import AXIOU, NDCG, measures_of
 from runs.models import Inquiry, Run, Scoring
 from runs.tables import read_table
-from runs.yardsticks import judged_in, pool_in, yardstick_of
+from runs.yardsticks import judged_in, pool_of, queries_of_split, yardstick_of
 
 MOST_RUNS = 30
 CONVENTIONS = ("paper", "released", "spr")  # of graded qrels with several systems
@@ -92,16 +92,17 @@ def examine_measures(inquiry: Inquiry, report: Report) -> None:
 def _subject(inquiry: Inquiry) -> Subject:
     runs = inquiry.compared.order_by("number")
     known = {str(measure) for measure in measures_of(inquiry.convention)}
+    yardstick = yardstick_of(inquiry.release)
+    hidden = queries_of_split(inquiry.release.campaign, yardstick.held_back)
     with inquiry.release.file.open("rb") as file:
-        archive = ReleaseArchive(file)
-        judged, pool = judged_in(archive), pool_in(archive)
+        judged = judged_in(ReleaseArchive(file), hidden)
     return Subject(
         measures=[measure for measure in measures_of("paper") if str(measure) in known & {*EXAMINED}],
         convention=convention_named(inquiry.convention),
         runs=[read_table(Predictions, run.table, name=run.name) for run in runs],
-        qrels=read_table(Qrels, yardstick_of(inquiry.release).table),
+        qrels=read_table(Qrels, yardstick.table),
         judged=judged,
-        pool=pool,
+        pool=pool_of(yardstick),
     )
 
 

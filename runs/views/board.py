@@ -1,27 +1,31 @@
-"""The leaderboard as a page and as files, and asking for one more measure."""
+"""The leaderboard as a page, as files and for everybody, the split held back, and asking for one more measure."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from base.problem_documents import refusal_as_message
 from base.request_fields import one_of, text_in
 from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from metrics import CONVENTIONS
+from metrics import CONVENTIONS, parse_measure
 from releases.models import Release
 from runs import access
 from runs.board.choices import Choices, Queries, choices_of, known_measures, measure_named, yardstick_of
 from runs.board.files import FILES, caption
-from runs.board.table import Board, board
+from runs.board.held_back import MEASURES, change_held_back, held_by, held_rows, splits_of
+from runs.board.table import Board, Cell, Row, board
 from runs.measures import NAMES
+from runs.models import Run, RunQuerySet, Yardstick
 from runs.scoring import ask_for_measure, jobs_on, newest_release
 
 
@@ -33,8 +37,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     if yardstick is None:
         return campaign_page(request, member, "runs/no_board.html", release=newest_release(member.campaign))
     choices, queries = choices_of(request.GET, yardstick), Queries(yardstick)
-    found = board(member, yardstick, choices, queries.chosen(request.GET))
-    tops = [_top(found, n) for n in range(len(choices.measures))]
+    found = board(Run.objects.seen_by(member), yardstick, choices, queries.chosen(request.GET))
     context: dict[str, Any] = {
         "board": found,
         "headings": _headings(request, choices),
@@ -44,10 +47,55 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         "releases": _releases(member),
         "caption": caption(found),
         "formats": list(FILES),
-        "rows": [(row, list(zip(row.cells, tops, strict=True))) for row in found.rows],
+        "rows": [(row, _with_tops(found, row)) for row in found.rows],
         "jobs": jobs_on(found.release),
     }
     return campaign_page(request, member, "runs/leaderboard.html", **context)
+
+
+@login_not_required
+@require_safe
+def public(request: HttpRequest, name: str) -> HttpResponse:
+    """The leaderboard of the runs that everybody may see, without a word of queries or videos."""
+    campaign, runs = access.public_board(request, name), Run.objects.listed().filter(campaign__name=name)
+    yardstick = Yardstick.objects.filter(release__campaign=campaign).order_by("release__version").last()
+    found = board(runs, yardstick, choices_of(QueryDict(), yardstick), None) if yardstick else None
+    held = held_by(campaign)
+    context: dict[str, Any] = {
+        "about": campaign,
+        "board": found,
+        "headings": [Heading(m.spelling, is_number=True) for m in found.choices.measures] if found else [],
+        "rows": [(row, _with_tops(found, row)) for row in found.rows] if found else [],
+        "caption": caption(found) if found else "",
+        "citations": runs.exclude(citation="").order_by("name"),
+        "held": held,
+        **_held(held, runs),
+    }
+    return render(request, "runs/public_board.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def held_back(request: HttpRequest, name: str) -> HttpResponse:
+    """The split that is held back, and the scores on it once a lead has opened them; a lead chooses and opens."""
+    if request.method == "POST":
+        lead = access.lead(request, name)
+        with refusal_as_message(request):
+            change_held_back(lead, request.POST)
+        return redirect("held-back", name)
+    member = access.membership(request, name)
+    held, runs = held_by(member.campaign), Run.objects.seen_by(member)
+    splits = splits_of(member.campaign) if member.may_review else []
+    context = {"held": held, "splits": splits, **_held(held, runs)}
+    return campaign_page(request, member, "runs/held_back.html", **context)
+
+
+def _held(held: Yardstick | None, runs: RunQuerySet) -> dict[str, Any]:
+    """Return what pages show of the scores on the split that is held back."""
+    return {
+        "held_rows": held_rows(held, runs) if held else [],
+        "held_headings": [Heading(parse_measure(name).spelling, is_number=True) for name in MEASURES],
+        "held_scored": held.held_scores.values("run").distinct().count() if held else 0,
+    }
 
 
 @require_safe
@@ -57,7 +105,8 @@ def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     yardstick = yardstick_of(member, request.GET)
     if yardstick is None or format not in FILES:
         raise Http404
-    found = board(member, yardstick, choices_of(request.GET, yardstick), Queries(yardstick).chosen(request.GET))
+    mask = Queries(yardstick).chosen(request.GET)
+    found = board(Run.objects.seen_by(member), yardstick, choices_of(request.GET, yardstick), mask)
     answer = HttpResponse(FILES[format].write(found), content_type=FILES[format].content_type)
     answer["Content-Disposition"] = f'attachment; filename="{name}-v{found.release.version}.{format}"'
     return answer
@@ -98,6 +147,11 @@ def _headings(request: HttpRequest, choices: Choices) -> list[Heading]:
     measures = [sorting(m.spelling, str(m), m == choices.sort, True) for m in choices.measures]
     judged = Heading(choices.judged, is_number=True)
     return [sorting("Run", "run", choices.sort is None, False), *measures, judged]
+
+
+def _with_tops(found: Board, row: Row) -> list[tuple[Cell, float]]:
+    """Return the cells of a row, each with the number at which its bar is full."""
+    return [(cell, _top(found, n)) for n, cell in enumerate(row.cells)]
 
 
 def _top(found: Board, column: int) -> float:

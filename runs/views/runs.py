@@ -27,7 +27,7 @@ from runs.board.listing import RUNS_LIST, runs_of
 from runs.estimates.scores import sample_of, scores_of
 from runs.measures import NAMES
 from runs.models import Arrival, Run, Score, Submission, Visibility
-from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, receive_run, submit
+from runs.receiving import MOST_MIB, TAKEN, RunForm, announce, describe, is_taken, must_be_open, receive_run, submit
 from runs.scoring import jobs_on, newest_release
 
 SUFFIXES = (".json", ".jsonl", ".txt", ".trec", ".gz")
@@ -53,16 +53,20 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
     run = access.run(member, number)
     context = _scores(run, request.GET.get("release", ""))
     link = request.build_absolute_uri(reverse("public-run", args=[name, run.token])) if run.is_public else ""
-    context |= {"link": link, "choices": Visibility.choices if run.by == member else []}
+    knows = run.by == member or member.may_review
+    context |= {"link": link, "choices": Visibility.choices if run.by == member else [], "veiled": knows and run.veiled}
     return campaign_page(request, member, "runs/run.html", run=run, **context)
 
 
 @require_safe
 def download(request: HttpRequest, name: str, number: int) -> FileResponse:
     """The file as it was uploaded, under a name of ours."""
-    run = access.run(access.membership(request, name), number)
+    return _file(name, access.run(access.membership(request, name), number))
+
+
+def _file(name: str, run: Run) -> FileResponse:
     suffixes = [each for each in Path(run.filename).suffixes if each in SUFFIXES]
-    filename = f"{name}-run-{number}{''.join(suffixes)}"
+    filename = f"{name}-run-{run.number}{''.join(suffixes)}"
     return FileResponse(run.file.open("rb"), as_attachment=True, filename=filename)
 
 
@@ -80,6 +84,13 @@ def public(request: HttpRequest, name: str, token: str) -> HttpResponse:
     """A public run with its scores, without a word of queries or videos."""
     run = access.public_run(request, name, token)
     return render(request, "runs/public.html", {"run": run} | _scores(run))
+
+
+@login_not_required
+@require_safe
+def public_file(request: HttpRequest, name: str, token: str) -> FileResponse:
+    """The file of a run of the public leaderboard."""
+    return _file(name, access.listed_run(request, name, token))
 
 
 def _scores(run: Run, version: str = "") -> dict[str, Any]:
@@ -108,9 +119,9 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
     member = access.membership(request, name)
     form = RunForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        if not member.campaign.runs.filter(name=form.cleaned_data["name"]).exists():
+        if not is_taken(member.campaign, form.cleaned_data["name"]):
             return redirect("run-check", name, describe(member, form.cleaned_data).token)
-        form.add_error("name", "Another run of the campaign has this name.")
+        form.add_error("name", f"Choose {TAKEN}.")
     waiting = Submission.objects.filter(by=member, run=None).order_by("-touched")[:10]
     status = 400 if form.is_bound else 200
     return campaign_page(request, member, "runs/new.html", status, form=form, waiting=waiting)

@@ -1,0 +1,268 @@
+"""The split that is held back, how many runs a day, anonymous runs, and the leaderboard that everybody sees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import date, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from base.errors import BadValue, WrongState
+from campaigns.models import Campaign, LogEntry, Membership
+from jobs.running import work_off
+from metrics import calc_aggregate
+from releases.archive import ReleaseArchive
+from releases.freezing import freeze
+from releases.models import Release
+from runs.board.held_back import MEASURES, ask_for_held_scores, hold_back, open_scores, score_held_back
+from runs.models import HeldScore, Run, Score, Yardstick
+from runs.receiving import describe, is_taken, submit, unveil_runs
+from tests.cast import browser
+from tests.runs.conftest import best
+from tests.runs.uploading import ranking, send, submitted, uploaded
+
+# The release is written by a thread with a connection of its own, which sees what is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
+OF_VAL = ["q0", "q1"]
+
+
+@pytest.fixture
+def leo(campaign: Campaign, member: Callable[..., Membership]) -> Membership:
+    return member("leo", "lead")
+
+
+@pytest.fixture
+def held(judged: Campaign, leo: Membership, rio: Membership) -> Release:
+    """The split of two queries is held back, and two runs are scored on the rest."""
+    hold_back(leo, "val")
+    judged.refresh_from_db()
+    for each in (leo, rio):
+        each.refresh_from_db()
+    found = freeze(judged, leo, "CC0-1.0", with_unfinished=True)
+    assert work_off(StringIO()) == []
+    found.refresh_from_db()
+    uploaded(
+        rio, best(judged), name="perfect", visibility="listed", citation="Rio (2026).", code="https://x.example/code"
+    )
+    uploaded(rio, best(judged, skip=2), name="late")
+    return found
+
+
+def held_scores() -> dict[str, float | None]:
+    rows = HeldScore.objects.filter(convention="paper", measure=MEASURES[1]).values_list("run__name", "value")
+    return dict(rows)
+
+
+def test_no_other_number_counts_its_queries(held: Release, rio: Membership) -> None:
+    yardstick = held.yardstick
+    assert [row[0] for row in yardstick.queries] == ["q2", "q3", "q4", "q5"]
+    assert len(yardstick.ranked) == 4
+    client = browser(rio)
+    assert client.get(reverse("run-query", args=["films", 1]), {"query": "q0"}).status_code == 404
+    listed = client.get(reverse("run-queries", args=["films", 1])).content.decode()
+    assert "4 queries, the lowest score first" in listed
+    numbers = json.loads(client.get(reverse("leaderboard-file", args=["films", "json"])).content)
+    assert numbers["queries"] == 4
+    # Neither do the intervals over annotators: with all queries, they are others.
+    score = Score.objects.get(scoring__run__name="late", convention="paper", measure=MEASURES[1])
+    with_all = _unlike(held)
+    assert score.spread is not None
+    assert with_all.spread != score.spread
+
+
+def _unlike(held: Release) -> Score:
+    """The same score of the same run on a release that holds nothing back."""
+    campaign = held.campaign
+    leo = campaign.memberships.get(user__username="leo")
+    hold_back(leo, "")
+    freeze(Campaign.objects.get(pk=campaign.pk), leo, "CC-BY-4.0", with_unfinished=True)
+    assert work_off(StringIO()) == []
+    return Score.objects.get(
+        scoring__run__name="late", scoring__release__version=2, convention="paper", measure=MEASURES[1]
+    )
+
+
+def test_runs_are_scored_on_it_once_a_day(held: Release, rio: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert held_scores() == {}
+    ask_for_held_scores()
+    assert work_off(StringIO()) == []
+    with held.file.open("rb") as file:
+        qrels = {query: {} for query in OF_VAL}
+        for each in ReleaseArchive(file).records("qrels.jsonl"):
+            if each["query_id"] in qrels:
+                span = (each["video_name"], *each["timestamp"])
+                qrels[each["query_id"]][span] = each["relevance"]
+    judged = {query: [(*span, grade) for span, grade in found.items()] for query, found in qrels.items()}
+    predicted = best(held.campaign, skip=2, only=tuple(OF_VAL))
+    expected = calc_aggregate([MEASURES[1]], judged, predicted)
+    assert held_scores()["late"] == pytest.approx(next(iter(expected.values())))
+    assert (
+        held_scores()["late"]
+        != Score.objects.get(scoring__run__name="late", convention="paper", measure=MEASURES[1]).value
+    )
+    uploaded(rio, best(held.campaign, skip=1), name="later")
+    ask_for_held_scores()
+    score_held_back.ask(held)
+    assert work_off(StringIO()) == []
+    assert set(held_scores()) == {"perfect", "late"}
+    Yardstick.objects.update(held_on=timezone.localdate() - timedelta(days=1))
+    ask_for_held_scores()
+    assert work_off(StringIO()) == []
+    assert set(held_scores()) == {"perfect", "late", "later"}
+
+
+def test_nobody_sees_the_scores_until_a_lead_opens_them(held: Release, rio: Membership, leo: Membership) -> None:
+    ask_for_held_scores()
+    assert work_off(StringIO()) == []
+    reader, lead = browser(rio), browser(leo)
+    where = reverse("held-back", args=["films"])
+    shown = {who: who.get(where).content.decode() for who in (reader, lead)}
+    assert all('aria-label="Scores on the held-back split"' not in text for text in shown.values())
+    assert "Open the scores" in shown[lead]
+    assert "Open the scores" not in shown[reader]
+    assert reader.post(where, {"open": "yes"}).status_code == 404
+    for _ in range(2):
+        assert lead.post(where, {"open": "yes"}).status_code == 302
+    assert LogEntry.objects.filter(what__startswith="Scores on val").count() == 1
+    text = reader.get(where).content.decode()
+    assert text.index(">perfect</a>") < text.index(">late</a>")
+    open_scores(leo, False)
+    assert ">perfect</a>" not in reader.get(where).content.decode()
+
+
+def test_researchers_see_no_judgements_meanwhile(held: Release, rio: Membership, leo: Membership) -> None:
+    reader, lead = browser(rio), browser(leo)
+    closed = ("releases", "exports", "agreement-judgements", "reviews", "figures", "search")
+    for name in closed:
+        assert reader.get(reverse(name, args=["films"])).status_code == 404, name
+        assert lead.get(reverse(name, args=["films"])).status_code == 200, name
+    assert reader.get(reverse("release", args=["films", 1])).status_code == 404
+    desk = reader.get(reverse("campaign", args=["films"]))
+    assert desk["Location"] == reverse("leaderboard", args=["films"])
+    for name in ("runs", "leaderboard", "held-back", "believe", "pools", "systems", "run-new"):
+        page = reader.get(reverse(name, args=["films"]))
+        assert page.status_code == 200, name
+        assert reverse("agreement", args=["films"]) not in page.content.decode()
+    hold_back(leo, "")
+    assert reader.get(reverse("releases", args=["films"])).status_code == 200
+
+
+def test_what_has_been_seen_cannot_be_held_back(release: Release, rio: Membership, leo: Membership) -> None:
+    hold_back(leo, "val")  # no run has a score yet
+    hold_back(leo, "")
+    uploaded(rio, best(release.campaign), name="perfect")
+    with pytest.raises(WrongState, match="Runs have scores on val in release 1"):
+        hold_back(leo, "val")
+    with pytest.raises(BadValue, match='test"; expected one of val'):
+        hold_back(leo, "test")
+    release.campaign.queries.update(split="val")
+    with pytest.raises(BadValue, match="other queries"):
+        hold_back(leo, "val")
+    with pytest.raises(WrongState, match="holds no split back"):
+        open_scores(leo, True)
+
+
+def test_so_many_runs_a_day(campaign: Campaign, rio: Membership, leo: Membership) -> None:
+    Campaign.objects.update(runs_a_day=1)
+    for each in (rio, leo):
+        each.campaign.refresh_from_db()
+    early, wrong = _waiting(rio, "early"), submitted(rio, "{", name="wrong")
+    assert wrong.findings["count"] == 1
+    submitted(rio, ranking(_one(campaign)), name="first")
+    assert campaign.runs.count() == 1
+    with pytest.raises(WrongState, match="takes 1 run of a researcher on a day, and you have uploaded 1 today"):
+        submit(early)
+    client = browser(rio)
+    assert client.post(reverse("run-check", args=["films", early.token])).status_code == 409
+    Run.objects.update(at=timezone.now() - timedelta(days=1))
+    other = _waiting(rio, "other")
+    submit(early)
+    submit(other)  # both before the first of them is checked: the check counts again
+    assert work_off(StringIO()) == []
+    other.refresh_from_db()
+    assert set(campaign.runs.values_list("name", flat=True)) == {"first", "early"}
+    assert "takes 1 run" in other.findings["told"][0]
+    for name in ("lead-1", "lead-2"):
+        assert submitted(leo, ranking(_one(campaign)), name=name).run
+
+
+def _waiting(member: Membership, name: str) -> Any:
+    submission = describe(member, {"name": name})
+    send(submission, "run", "run.json", ranking(_one(member.campaign)).encode())
+    return submission
+
+
+def _one(campaign: Campaign) -> Any:
+    return {campaign.queries.pool().first().query_id: [("secret-video-0", 1.0, 2.0, 1.0)]}  # type: ignore[union-attr]
+
+
+def test_an_anonymous_run(
+    campaign: Campaign, rio: Membership, leo: Membership, member: Callable[..., Membership]
+) -> None:
+    """Others see a number on every page and in the API until the day; the owner and the leads see who made it."""
+    until = timezone.localdate() + timedelta(days=30)
+    details = {"name": "rionet-1", "system": "RioNet", "group": "RioNet", "description": "By Rio.", "citation": "Rio."}
+    details |= {"code": "https://rio.example/code", "paper": "https://rio.example/paper"}
+    submitted(rio, ranking(_one(campaign)), "rionet.json", **details, anonymous_until=until, visibility="public")
+    run = campaign.runs.get()
+    assert (run.name, run.filename, run.system, run.worker) == ("Anonymous run 1", "run.json", "", None)
+    other = browser(member("mia", "researcher"))
+    pages = [reverse(name, args=["films", *more]) for name, more in {"run": [1], "runs": [], "leaderboard": []}.items()]
+    pages += [reverse("api-run", args=["films", 1]), reverse("public-run", args=["films", run.token])]
+    for page in pages:
+        text = other.get(page).content.decode()
+        assert "rio" not in text.casefold(), page
+        assert f"worker {rio.worker}" not in text
+    for known in (rio, leo):
+        assert "rionet-1" in browser(known).get(pages[0]).content.decode()
+    assert is_taken(campaign, "rionet-1")
+    with pytest.raises(BadValue, match="does not begin with"):
+        describe(rio, {"name": "Anonymous run 2"})
+    unveil_runs()
+    run.refresh_from_db()
+    assert run.veiled
+    Run.objects.update(anonymous_until=timezone.localdate())
+    for _ in range(2):
+        unveil_runs()
+    run.refresh_from_db()
+    assert {name: getattr(run, name) for name in details} == details
+    assert (run.filename, run.worker, run.veiled) == ("rionet.json", rio.worker, {})
+    assert not submitted(rio, ranking(_one(campaign)), name="past", anonymous_until=date(2020, 1, 1)).run.veiled
+
+
+def _content(run: Run) -> bytes:
+    with run.file.open() as file:
+        return bytes(file.read())
+
+
+def test_the_leaderboard_that_everybody_sees(held: Release, leo: Membership, ada: Membership) -> None:
+    where, anybody = reverse("public-leaderboard", args=["films"]), Client()
+    assert anybody.get(where).status_code == 404
+    Campaign.objects.update(public_board=True)
+    text = anybody.get(where).content.decode()
+    assert held.citation in text
+    assert held.sha256 in held.citation
+    assert "Rio (2026)." in text
+    assert 'href="https://x.example/code"' in text
+    assert ">late<" not in text  # shared, not listed
+    assert "Held-back split" not in text
+    ask_for_held_scores()
+    assert work_off(StringIO()) == []
+    open_scores(leo, True)
+    text = anybody.get(where).content.decode()
+    assert "Held-back split val" in text
+    assert ">late<" not in text
+    assert browser(ada).get(where).status_code == 404
+    run = Run.objects.get(name="perfect")
+    file = anybody.get(reverse("public-run-file", args=["films", run.token]))
+    assert b"".join(file.streaming_content) == _content(run)  # type: ignore[attr-defined]
+    run.show_to("public")  # with its link, without its file
+    assert anybody.get(reverse("public-run", args=["films", run.token])).status_code == 200
+    assert anybody.get(reverse("public-run-file", args=["films", run.token])).status_code == 404
+    assert ">perfect<" not in anybody.get(where).content.decode()
