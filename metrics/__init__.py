@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # isort: off
     from .analysis.project import project as project
     from .analysis.sampling import Estimate as Estimate
     from .client.calls import RunRefused as RunRefused
-    from .client.client import AsyncClient as AsyncClient, Client as Client
+    from .client.client import AsyncClient as AsyncClient, Client as Client, run as run
     from .client.requests import ApiError as ApiError
     from .formats.csv_tables import Ratings as Ratings, read_ratings as read_ratings
     from .formats.dicts import qrels_from_dict as qrels_from_dict, run_from_dict as run_from_dict
@@ -109,7 +109,7 @@ _NAMES = {
     ".analysis.planning": ("Spread", "queries_alone", "queries_to_judge"),
     ".analysis.project": ("project",),
     ".analysis.sampling": ("Estimate",),
-    ".client.client": ("AsyncClient", "Client"),
+    ".client.client": ("AsyncClient", "Client", "run"),
     ".client.calls": ("RunRefused",),
     ".client.requests": ("ApiError",),
     ".formats.csv_tables": ("Ratings", "read_ratings"),

@@ -297,7 +297,7 @@ class RunForm(forms.ModelForm):  # type: ignore[type-arg]
             "group": "Runs with the same words here are shown together, as mean ± deviation.",
             "visibility": "Whoever has the link of a public run sees its scores, and no query.",
             "citation": "How others cite the run: a line, or BibTeX.",
-            "anonymous_until": "Until that day, others see a number instead of all that is above. The file stays as it is.",
+            "anonymous_until": "Until that day, others see a number instead of the above. The file stays as it is.",
         }
         widgets = {
             "description": forms.Textarea(attrs={"rows": 4}),

@@ -1,16 +1,40 @@
 """The clients: one that waits for each answer, and one for programs that are asynchronous."""
 
 import asyncio
+import re
+import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
+from urllib.parse import unquote
 
+from ..formats.errors import MeasureError
+from ..formats.runs import read_run
+from ..formats.tables import Run
 from . import calls
-from .requests import BROKEN, PATIENCE, TIMEOUT, Answer, Ask, Pause, Site, Steps, T, answer_of, request_of, whole_file
+from .requests import (
+    BROKEN,
+    PATIENCE,
+    TIMEOUT,
+    Answer,
+    ApiError,
+    Ask,
+    Pause,
+    Site,
+    Steps,
+    T,
+    answer_of,
+    one_line,
+    request_of,
+    whole_file,
+)
 
 if TYPE_CHECKING:
     from .shapes import About, Choices, Leaderboard, OwnCampaign, Progress, RunScores, StoredRun
+
+PAGE_OF_RUN = re.compile(r"(https?://[^?#]+?)/campaigns/([^/?#]+)/runs/(?:public/([\w-]+)|(\d{1,9}))/?")
 
 
 class Client(Site):
@@ -187,6 +211,66 @@ class Client(Site):
                 return answer_of(found)
         except self.httpx.RequestError as fault:
             return self.broken(fault)
+
+
+def run(address: str, timeout: float = TIMEOUT) -> Run:
+    """The run of a page: of a public leaderboard, or of a campaign of yours.
+
+    Parameters
+    ----------
+    address
+        Of the page, such as ``https://judge.example.org/campaigns/films/runs/public/…``, for which nobody needs an
+        account; or ``https://judge.example.org/campaigns/films/runs/7/``, for which `REELJUDGE_TOKEN` holds a token.
+    timeout
+        Seconds to wait for an answer.
+
+    Returns
+    -------
+    Run
+        What every function of the library takes. Its name is that of the campaign with the run's number.
+
+    Raises
+    ------
+    ApiError
+        If the server refuses the file: a public run has one for everybody only if its owner lists it.
+    MeasureError
+        If the address is that of no run, the file cannot be read, or httpx is not installed.
+
+    Examples
+    --------
+    ::
+
+        theirs = reeljudge.run("https://judge.example.org/campaigns/films/runs/public/…")
+        reeljudge.compare(["nDCG_IoU(iou=0.5)@20"], "qrels.jsonl", {"theirs": theirs, "mine": "run.json"})
+    """
+    found = PAGE_OF_RUN.fullmatch(address.strip())
+    if not found:
+        raise MeasureError("the address is that of no run; expected …/campaigns/NAME/runs/public/… or …/runs/NUMBER/")
+    site, campaign, token, number = found.groups()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "run"
+        try:
+            with Client(site, timeout=timeout) if number else _Visitor(site, timeout) as client:
+                if number:
+                    client.download_run(unquote(campaign), int(number), file)
+                else:
+                    client._done(calls.download(calls.inside(unquote(campaign), "runs", "public", token, "file"), file))
+            return replace(read_run(file), name=f"{unquote(campaign)}-run-{number or token[:8]}")
+        except ApiError as fault:
+            if number or fault.status != 404:
+                raise
+            message = f"{one_line(address)}: has no file for everybody; expected the page of a run that its owner lists"
+            raise ApiError(message, fault.status) from None
+        except MeasureError as fault:
+            raise MeasureError(str(fault).replace(str(file), one_line(address))) from None
+
+
+class _Visitor(Client):
+    """Asks for public pages, without a token."""
+
+    def __init__(self, address: str, timeout: float) -> None:
+        Site.__init__(self, address, None, is_public=True)
+        self._http = self.httpx.Client(**self.options(timeout))
 
 
 class AsyncClient(Site):

@@ -156,11 +156,11 @@ def one_line(text: str) -> str:
 
 
 class Site:
-    """Where a server is, and the token that says who asks, which is never printed."""
+    """Where a server is, and the token that says who asks, which is never printed; nobody does on public pages."""
 
-    def __init__(self, address: str | None, token: str | None) -> None:
+    def __init__(self, address: str | None, token: str | None, *, is_public: bool = False) -> None:
         self.address = _address(address or os.environ.get(ADDRESS, ""))
-        self._token = _token(token or os.environ.get(TOKEN, ""))
+        self._token = "" if is_public else _token(token or os.environ.get(TOKEN, ""))
         try:
             import httpx
         except ImportError:
@@ -171,6 +171,8 @@ class Site:
         return f"{type(self).__name__}({self.address!r})"
 
     def options(self, timeout: float) -> dict[str, Any]:
+        if not self._token:
+            return {"base_url": f"{self.address}/", "timeout": timeout}
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
         return {"base_url": self.address + API, "headers": headers, "timeout": timeout}
 

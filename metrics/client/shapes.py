@@ -11,6 +11,8 @@ class About(TypedDict, total=False):
     description: str | None
     paper: str | None
     code: str | None
+    citation: str | None
+    anonymous_until: str | None
     visibility: str | None
     format: str | None
     task: str | None
@@ -55,8 +57,10 @@ class StoredRun(TypedDict):
     description: str
     paper: str
     code: str
+    citation: str
+    anonymous_until: str | None
     visibility: str
-    by: int
+    by: int | None
     at: str
     filename: str
     sha256: str

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from metrics import ApiError, AsyncClient, Client, MeasureError, RunRefused, calc_aggregate
+from metrics import run as reeljudge_run
 from metrics.client import calls, requests
 from tests.installation import ROOT, Installation
 from tests.metrics.packaged import make_environment, make_wheel, run
@@ -27,6 +28,7 @@ NEEDED = ("numpy", "scipy", "httpx", "httpcore", "h11", "anyio", "certifi", "idn
 TOKENS = f"""
 from campaigns.models import Campaign, Token
 from tests.runs.systems import person
+Campaign.objects.update(public_board=True)
 campaign = Campaign.objects.get(name={CAMPAIGN!r})
 print("token", Token.objects.make(person(campaign, "rhea", "researcher").user, "a program", Token.Scope.values, 1)[1])
 """
@@ -95,6 +97,40 @@ def test_a_run_is_submitted_and_scored_as_the_library_scores_it(
     with pytest.raises(ApiError, match="no other run of the campaign has") as refusal:
         client.submit(CAMPAIGN, file, name="worst first")
     assert (refusal.value.status, [*refusal.value.fields]) == (422, ["name"])
+
+
+def test_a_run_by_the_address_of_its_page(
+    client: Client, site: Site, file: Path, qrels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A listed run needs no account; one of the person's own campaigns a token, which no public page gets."""
+    listed = client.submit(CAMPAIGN, file, name="for everybody", visibility="listed", citation="Somebody (2026).")
+    number, page = listed["number"], f"{site.address}/campaigns/{CAMPAIGN}/runs/{listed['number']}/"
+    own = reeljudge_run(page)
+    expected = calc_aggregate([MEASURE], str(qrels), str(file))
+    assert calc_aggregate([MEASURE], str(qrels), own) == expected
+    assert own.name == f"{CAMPAIGN}-run-{number}"
+    client.scores(CAMPAIGN, number)
+    link = _link_of(site, "for everybody")
+    monkeypatch.delenv("REELJUDGE_TOKEN")
+    assert calc_aggregate([MEASURE], str(qrels), reeljudge_run(link)) == expected
+    with pytest.raises(MeasureError, match="no token"):
+        reeljudge_run(page)
+    monkeypatch.setenv("REELJUDGE_TOKEN", site.token)
+    put = f"{site.address}/api/v1/campaigns/{CAMPAIGN}/runs/{number}/visibility"
+    headers = {"Authorization": f"Bearer {site.token}"}
+    assert httpx.put(put, json={"visibility": "public"}, headers=headers).status_code == 200
+    with pytest.raises(ApiError, match="has no file for everybody; expected the page of a run that its owner lists"):
+        reeljudge_run(link)
+    for wrong in (site.address, f"{site.address}/campaigns/x/runs/", "ftp://a/campaigns/x/runs/1/", ""):
+        with pytest.raises(MeasureError, match="the address is that of no run"):
+            reeljudge_run(wrong)
+
+
+def _link_of(site: Site, name: str) -> str:
+    """The address of a run's page, as the leaderboard has it that everybody sees."""
+    text = httpx.get(f"{site.address}/campaigns/{CAMPAIGN}/leaderboard/public/").text
+    [link] = re.findall(rf'href="([^"]+/runs/public/[^"]+)">{name}<', text)
+    return f"{site.address}{link}"
 
 
 def test_exports_are_tables_with_pandas_and_without(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
