@@ -233,7 +233,7 @@ def numbers_of(scores: Scores) -> Iterator[Numbers]:
     for n, (measure, value) in enumerate(scores.aggregate().items()):
         is_mean = measure.definition.aggregate == "mean" and value is not None
         ends = (float(low[n]), float(high[n])) if is_mean else (None, None)
-        yield Numbers(str(measure), value, *ends, values[n])
+        yield Numbers(str(measure), value, ends[0], ends[1], values[n])
 
 
 def usual_scores(run: Run, ground: Ground) -> Iterator[Scores]:

@@ -58,7 +58,7 @@ class Line:
     @property
     def marked(self) -> list[tuple[float | None, str]]:
         """The values, each with `high` or `low` if it is the highest or the lowest of several that differ."""
-        ends = {}
+        ends = dict[float | None, str]()
         if self.difference:
             known = [value for value in self.values if value is not None]
             ends = {min(known): "low", max(known): "high"}
