@@ -67,7 +67,6 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
         "drawing": drawing_of(case),
         "gains": [Heading(words, is_number=True) for words in GAINS] if case.sides[0].ideal is not None else [],
         "headings": _headings(choices),
-        "beside_headings": [run.name for run in choices.runs],
         "values": [(each, values) for each, values in named if any(value is not None for value in values)],
         **_offered(choices, member, query=query_id),
     }
@@ -94,6 +93,7 @@ def _offered(choices: Choices, member: Membership, **kept: str) -> dict[str, Any
         "kept": kept,
         "others": [run for run in runs if run != choices.run],
         "places": _places(choices),
+        "runs": [Heading(run.name) for run in choices.runs],
         "conventions": [(each, address + kept_too) for each, address in choices.conventions],
     }
 

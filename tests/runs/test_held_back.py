@@ -122,10 +122,10 @@ def test_nobody_sees_the_scores_until_a_lead_opens_them(held: Release, rio: Memb
     assert work_off(StringIO()) == []
     reader, lead = browser(rio), browser(leo)
     where = reverse("held-back", args=["films"])
-    shown = {who: who.get(where).content.decode() for who in (reader, lead)}
-    assert all('aria-label="Scores on the held-back split"' not in text for text in shown.values())
-    assert "Open the scores" in shown[lead]
-    assert "Open the scores" not in shown[reader]
+    texts = {who: who.get(where).content.decode() for who in (reader, lead)}
+    assert all('aria-label="Scores on the held-back split"' not in text for text in texts.values())
+    assert "Open the scores" in texts[lead]
+    assert "Open the scores" not in texts[reader]
     assert reader.post(where, {"open": "yes"}).status_code == 404
     for _ in range(2):
         assert lead.post(where, {"open": "yes"}).status_code == 302
