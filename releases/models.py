@@ -54,6 +54,7 @@ class Release(models.Model):
         by, what = f"The annotators and leads of {title} ({self.at.year})", f"{title}, release {self.version}"
         return f"{by}. {what}. Data set, {self.licence}. SHA-256 {self.sha256}."
 
+    @property
     def is_early(self) -> bool:
         """Whether it holds queries beyond the frontier before all are finished: too many of them have one batch."""
         return self.holds_more and bool(self.unfinished) and self.campaign.batches > 1

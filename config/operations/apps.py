@@ -15,8 +15,8 @@ REGISTERING = (
     *("reports.digest", "reports.summaries"),
     *("releases.archive", "releases.freezing", "releases.training"),
     *("runs.receiving", "runs.scoring", "runs.pools.comparing", "runs.pools.enlarging", "runs.reliability.inquiries"),
-    *("runs.board.held_back", "runs.estimates.endpoint", "runs.estimates.predictors", "runs.estimates.watches", "runs.estimates.worth"),
-    *("runs.systems.orders", "runs.systems.training"),
+    *("runs.estimates.endpoint", "runs.estimates.predictors", "runs.estimates.watches", "runs.estimates.worth"),
+    *("runs.board.held_back", "runs.systems.orders", "runs.systems.training"),
     "config.operations.schema",
 )
 

@@ -65,8 +65,6 @@ def desk(request: HttpRequest, name: str) -> HttpResponseBase:
         "checklist": checklist(campaign) if member.may_review and not sparks else [],
         "sparks": sparks,
         "kept": kept[PROGRESS],
-        "progress": Progress(numbers[""], numbers["closed"], numbers["begun"]),
-        "states": states_of_queries(numbers, choices),
         **_listed(member, choices, rows, numbers),
         "jobs": found,
         "frontier": frontier(campaign),
@@ -80,9 +78,14 @@ def _counts(member: Membership) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def _listed(member: Membership, choices: Choices, rows: Any, numbers: dict[str, int]) -> dict[str, Any]:
-    """Return the list of queries, the views of it, and what can be done. All in a state are counted already."""
+    """Return the list of queries, how many are in each state, the views of it, and what can be done.
+
+    All in a state are counted already.
+    """
     only_state = choices.form.is_valid() and choices.filters.keys() <= {"show"}
     return {
+        "progress": Progress(numbers[""], numbers["closed"], numbers["begun"]),
+        "states": states_of_queries(numbers, choices),
         "listed": choices.part(rows, numbers[choices.filters.get("show", "")] if only_state else None),
         "list_views": views_of(member).filter(listing=QUERIES.key),
         "verbs": VERBS.values() if member.may_review else [],
