@@ -615,7 +615,7 @@ FOR_ALL = (  # views that a stranger reaches
     *("sign-in", "account_login", "mfa_authenticate", "mfa_login_webauthn", "join", "language", "sign-out"),
     *("openid_connect_login", "openid_connect_callback", "account_confirm_email", "account_reset_password"),
     *("account_reset_password_done", "account_reset_password_from_key", "first-account"),
-    *("api-schema", "public-run", "service-worker", "manifest", "offline"),
+    *("api-schema", "public-run", "public-run-file", "public-leaderboard", "service-worker", "manifest", "offline"),
 )
 # A refusal would be logged with its address, which holds a secret.
 EVERY_METHOD = "invitation", "first-link"
