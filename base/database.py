@@ -17,7 +17,7 @@ from django.utils import timezone
 UPDATE, DELETE = "UPDATE", "DELETE"
 
 TRIGGER_ON_SQLITE = """
-CREATE TRIGGER {table}_refuses_{verb} BEFORE {verb}{columns} ON {table}
+CREATE TRIGGER {table}_refuses_{verb} BEFORE {verb}{columns} ON {table}{when}
 BEGIN SELECT RAISE(ABORT, '{table}: {verb} is refused, because its rows are kept for good'); END
 """
 
@@ -31,23 +31,33 @@ END $$
 """
 TRIGGER_ON_POSTGRESQL = """
 CREATE TRIGGER {table}_refuses_{verb} BEFORE {verb}{columns} ON {table}
-FOR EACH ROW EXECUTE FUNCTION reeljudge_refuse()
+FOR EACH ROW{when} EXECUTE FUNCTION reeljudge_refuse()
 """
 
 
-def refuse(table: str, *verbs: str, but: Collection[str] = ()) -> RunPython:
+def refuse(table: str, *verbs: str, but: Collection[str] = (), when: str = "") -> RunPython:
     """Return the operation of a migration after which the database refuses UPDATE or DELETE on a table's rows.
 
-    An UPDATE that sets only the columns `but` is allowed; one that sets another is refused even if it changes nothing.
+    An UPDATE that sets only the columns `but` is allowed; one that sets another is refused even if it changes nothing,
+    unless there is a condition `when` on OLD and NEW, in the SQL of both databases, and it does not hold.
 
     Whoever tries gets an IntegrityError. The operation belongs at the end of a migration: on SQLite, Django changes a
     table by copying it, and the copy has no triggers.
     """
-    return RunPython(partial(_create, table, verbs, but), partial(_drop, table, verbs))
+    return RunPython(partial(_create, table, verbs, but, when), partial(_drop, table, verbs))
+
+
+def refuse_no_longer(table: str, *verbs: str) -> RunPython:
+    """Return the operation that ends it, before a migration that sets it anew. On SQLite a copied table has none."""
+
+    def drop(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+        _drop(table, verbs, apps, editor)
+
+    return RunPython(drop, RunPython.noop)
 
 
 def _create(
-    table: str, verbs: tuple[str, ...], but: Collection[str], apps: Any, editor: BaseDatabaseSchemaEditor
+    table: str, verbs: tuple[str, ...], but: Collection[str], when: str, apps: Any, editor: BaseDatabaseSchemaEditor
 ) -> None:
     statement = TRIGGER_ON_POSTGRESQL if editor.connection.vendor == "postgresql" else TRIGGER_ON_SQLITE
     with editor.connection.cursor() as cursor:
@@ -55,7 +65,8 @@ def _create(
             cursor.execute(REFUSAL_ON_POSTGRESQL)
         for verb in verbs:
             kept = _all_but(but, table, editor) if but and verb == UPDATE else ""
-            cursor.execute(statement.format(table=table, verb=verb, columns=kept))
+            condition = f" WHEN ({when})" if when and verb == UPDATE else ""
+            cursor.execute(statement.format(table=table, verb=verb, columns=kept, when=condition))
 
 
 def _all_but(but: Collection[str], table: str, editor: BaseDatabaseSchemaEditor) -> str:

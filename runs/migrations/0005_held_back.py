@@ -3,6 +3,12 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+from base.database import DELETE, UPDATE, refuse, refuse_no_longer
+
+# An anonymous run gets its name once; its file, whose it is and what was found in it stay even then.
+STAYING = ('campaign_id', 'number', 'token', 'by_id', 'at', 'file', 'sha256', 'size', 'table', 'queries', 'predictions')
+KEPT = " OR ".join(["OLD.veiled = '{}'", *(f'NEW."{name}" <> OLD."{name}"' for name in STAYING)])
+
 
 class Migration(migrations.Migration):
 
@@ -11,6 +17,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        refuse_no_longer('runs_run', UPDATE, DELETE),
         migrations.AddField(
             model_name='run',
             name='anonymous_until',
@@ -83,4 +90,5 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('yardstick', 'run', 'convention', 'measure'), name='one_held_score')],
             },
         ),
+        refuse('runs_run', UPDATE, DELETE, but=['visibility'], when=KEPT),
     ]

@@ -9,6 +9,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -26,6 +27,7 @@ from runs.receiving import describe, is_taken, submit, unveil_runs
 from tests.cast import browser
 from tests.runs.conftest import best
 from tests.runs.uploading import ranking, send, submitted, uploaded
+from tests.tampering import tampering
 
 # The release is written by a thread with a connection of its own, which sees what is committed.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -180,7 +182,8 @@ def test_so_many_runs_a_day(campaign: Campaign, rio: Membership, leo: Membership
         submit(early)
     client = browser(rio)
     assert client.post(reverse("run-check", args=["films", early.token])).status_code == 409
-    Run.objects.update(at=timezone.now() - timedelta(days=1))
+    with tampering():
+        Run.objects.update(at=timezone.now() - timedelta(days=1))
     other = _waiting(rio, "other")
     submit(early)
     submit(other)  # both before the first of them is checked: the check counts again
@@ -227,12 +230,16 @@ def test_an_anonymous_run(
     unveil_runs()
     run.refresh_from_db()
     assert run.veiled
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Run.objects.update(sha256="0")
     Run.objects.update(anonymous_until=timezone.localdate())
     for _ in range(2):
         unveil_runs()
     run.refresh_from_db()
     assert {name: getattr(run, name) for name in details} == details
     assert (run.filename, run.worker, run.veiled) == ("rionet.json", rio.worker, {})
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Run.objects.update(name="another")
     submitted(rio, ranking(_one(campaign)), name="past", anonymous_until=date(2020, 1, 1))
     assert campaign.runs.get(name="past").veiled == {}
 
