@@ -4,9 +4,13 @@ from collections.abc import Sequence
 
 from .errors import MeasureError
 
-GRADED_QRELS = ("jsonl", "nested", "trec", "csv")
-QRELS_FORMATS = (*GRADED_QRELS, *("tvr", "qvhighlights", "didemo", "axiou", "charades", "activitynet", "tacos"))
-RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou", "didemo")
+GRADED_QRELS = ("jsonl", "nested", "trec", "csv", "beir", "xinfap")
+ANNOTATIONS = ("tvr", "qvhighlights", "didemo", "axiou", "charades", "activitynet", "tacos", "ego4d")
+QRELS_FORMATS = (*GRADED_QRELS, *ANNOTATIONS)
+RUN_FORMATS = (
+    *("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou", "didemo"),
+    *("lighthouse", "ego4d", "trecvid", "dres", "beir"),
+)
 TASKS = ("VCMR", "SVMR", "VR")
 HIGHEST_GRADE = 4  # of the scale 0-4 on which the field judges
 ANY_GRADE = 100  # far above any scale in use, far below where 2^grade leaves float64

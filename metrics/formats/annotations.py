@@ -68,51 +68,6 @@ def seconds_of_segments(place: Place, name: str, segments: Any) -> list[int]:
     return [SEGMENT_SECONDS * segments[0], SEGMENT_SECONDS * (segments[1] + 1)]
 
 
-def qvhighlights_qrels(records: Records) -> Columns:
-    """QVHighlights' annotations: relevant windows, and the saliency of clips."""
-    rows = Rows(records.source, MOMENT)
-    for place, record in records:
-        query = rows.new_query(place, record, "qid")
-        video = place.need(record, "vid")
-        for window in place.many(place.need(record, "relevant_windows"), "relevant_windows"):
-            rows.add_span(place, query, video, window, 1)
-        if "saliency_scores" in record:
-            rows.saliency[query] = _judged_saliency(place, record)
-    return rows.columns()
-
-
-def _judged_saliency(place: Place, record: Any) -> Floats:
-    """Levels 0-4 of every clip of the video by each annotator: floats of shape (clips, annotators)."""
-    levels = floats(place, "saliency_scores", record["saliency_scores"], 2)
-    clips = floats(place, "relevant_clip_ids", place.need(record, "relevant_clip_ids"), 1)
-    duration = floats(place, "duration", [place.need(record, "duration")], 1)[0]
-    if not 0 <= duration <= LONGEST_VIDEO:
-        raise place.fail(f"duration is {duration:g}; it must be seconds from 0 to {LONGEST_VIDEO}")
-    count = int(duration / CLIP_SECONDS)
-    if len(clips) != len(levels) or ((clips < 0) | (clips >= count) | (clips % 1 != 0)).any():
-        raise place.fail(f"relevant_clip_ids must be {len(levels)} clips from 0 to {count - 1}")
-    judged = np.zeros((count, levels.shape[1] if len(levels) else 1))
-    judged[clips.astype(np.int64)] = levels
-    return judged
-
-
-def qvhighlights_run(records: Records) -> Columns:
-    """QVHighlights' submission: windows with scores, and the saliency of every clip."""
-    rows = Rows(records.source, PREDICTION)
-    for place, record in records:
-        query = rows.new_query(place, record, "qid")
-        windows = place.many(record.get("pred_relevant_windows", []), "pred_relevant_windows")
-        for window in windows:
-            if not isinstance(window, list) or len(window) < 3:
-                raise place.fail(f"pred_relevant_windows has {show(window)}; it must be [start, end, score]")
-            rows.add_span(place, query, record.get("vid", query), window, window[2])
-        if "pred_saliency_scores" in record:
-            saliency = floats(place, "pred_saliency_scores", record["pred_saliency_scores"], 1)
-            if saliency.size:
-                rows.saliency[query] = saliency
-    return rows.columns()
-
-
 def stal_run(records: Records) -> Columns:
     """STAL's ranked segments: parallel lists of video indices and [start, end]; without scores, ranks stand in."""
     rows = Rows(records.source, PREDICTION)

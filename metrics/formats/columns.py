@@ -10,6 +10,16 @@ from .arrays import Floats, Ints
 from .errors import MeasureError, Place, show
 
 
+class Sampling(NamedTuple):
+    """How the judged moments were drawn from a pool, as TRECVID draws them.
+
+    strata: the stratum of each row. unsampled: query, moment id and stratum of what was not drawn, and so not judged.
+    """
+
+    strata: tuple[str, ...]
+    unsampled: tuple[tuple[str, str, str], ...]
+
+
 @dataclass(kw_only=True)
 class Columns:
     """One row a moment or prediction. Times are in seconds.
@@ -18,7 +28,8 @@ class Columns:
     videos, each once; video: int64 number of each row's in `names`. value: grades or scores as float64.
     copy: int64 that tells rows apart which stand for the same times on purpose, as ``#2`` in a TREC file.
     ids: makes the moments' ids, where the file gives them. further: more annotations of a row's moment:
-    its row, start, end. texts, types, durations, saliency: see `Table` and `Qrels`.
+    its row, start, end. texts, types, durations, saliency, existence, sampling: see `Table`,
+    `Run` and `Qrels`.
     notes: what is unusual about the file. keys: how many keys the rows' objects have in JSON, if that is all
     that they hold.
     """
@@ -39,6 +50,8 @@ class Columns:
     types: Mapping[str, str] = field(default_factory=dict)
     durations: Mapping[str, float] = field(default_factory=dict)
     saliency: Mapping[str, Floats] = field(default_factory=dict)
+    existence: Mapping[str, float] = field(default_factory=dict)
+    sampling: Sampling | None = None
     notes: list[str] = field(default_factory=list)
     keys: int | None = None
 
@@ -110,6 +123,7 @@ class Rows:
     types: dict[str, str] = field(default_factory=dict)
     durations: dict[str, float] = field(default_factory=dict)
     saliency: dict[str, Floats] = field(default_factory=dict)
+    existence: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def new_query(self, place: Place, record: Any, *fields: str) -> str:
@@ -172,6 +186,7 @@ class Rows:
             types=self.types,
             durations=self.durations,
             saliency=self.saliency,
+            existence=self.existence,
             notes=self.notes,
         )
 

@@ -3,14 +3,26 @@
 import re
 from typing import Any
 
+from .beir import HEADER
 from .columns import MOMENT, QUERY
 from .errors import SWAPPED, MeasureError, setting, show
 from .json_files import looks_like_json
 
-TREC_QRELS, TREC_RUN = 4, 6  # fields of a line
+TREC_QRELS, SAMPLED_QRELS, TREC_RUN = 4, 5, 6  # fields of a line
 RUN_FIELDS = ("model_scores", "score", "predictions", "pred_relevant_windows", "pred_saliency_scores")
-OTHER_RUN_FIELDS = ("pred_segments", "segments", "video2idx")
-QRELS_FIELDS = ("relevance", "relevant_moment", "relevant_windows", "ts", "times")
+OTHER_RUN_FIELDS = ("pred_segments", "segments", "video2idx", "predicted_times", "answerSets")
+QRELS_FIELDS = ("relevance", "relevant_moment", "relevant_windows", "ts", "times", "language_queries")
+NEIGHBOURS: dict[tuple[str, ...], str] = {  # fields by which files are known that are neither qrels nor runs
+    ("candidates", "query_id"): "a pool, for `estimate` and `compare`",
+    ("relevant_moment", "similarity"): "a pseudo training set, for systems",
+    ("_id", "text"): "BEIR's corpus or queries; its qrels are qrels/SPLIT.tsv, or give the folder",
+    ("campaign", "checksums"): "a release's manifest; `load_release` reads the release",
+    ("nbformat", "cells"): "a Jupyter notebook",
+    ("@context", "@type"): "JSON-LD, such as Croissant's metadata of a data set",
+    ("images", "annotations"): "COCO's annotations of images",
+    ("database", "version"): "ActivityNet's or THUMOS' annotations of actions, which name no queries",
+    ("query", "video", "grade"): "predicted grades, which `read_predicted` reads",
+}
 
 
 def qrels_format(data: bytes, source: str) -> str | None:
@@ -18,6 +30,8 @@ def qrels_format(data: bytes, source: str) -> str | None:
     if looks_like_json(data):
         return None
     first = first_line(data)
+    if first.startswith("<"):
+        raise MeasureError(f"{source}: is {_markup(first)}, not qrels")
     if "##" in first:
         return "charades"
     cells = [cell.strip().lower() for cell in re.split("[,;\t]", first)]
@@ -25,10 +39,15 @@ def qrels_format(data: bytes, source: str) -> str | None:
         raise MeasureError(
             f"{source}: these are raw ratings; settle them first, or see `annotators` for their agreement"
         )
+    if cells == [*HEADER]:
+        return "beir"
+    if len(first.split()) == SAMPLED_QRELS and re.fullmatch("-1|[0-9]+", first.split()[-1]):
+        return "xinfap"
     if len(cells) > 1 and {*QUERY, *MOMENT.fields} & {*cells}:
         return "csv"
     if len(first.split()) == TREC_RUN:
         raise MeasureError(f"{source}: line 1: has 6 fields: this looks like a run in TREC's format; {SWAPPED}")
+    _refuse_table(first, cells, source, "qrels")
     return "trec"
 
 
@@ -36,7 +55,8 @@ def format_of_records(records: list[Any], source: str) -> str:
     """The format of qrels in JSON."""
     first = records[0] if records else None
     if isinstance(first, tuple):
-        return _format_of_object(first[1], source)
+        _refuse_neighbours(dict(records), source, "qrels")
+        return _format_of_object(first[0], first[1], source)
     if isinstance(first, list):
         if len(first) == 3:
             raise MeasureError(f"{source}: these look like AxIoU's predictions, not its ground truth; {SWAPPED}")
@@ -44,26 +64,38 @@ def format_of_records(records: list[Any], source: str) -> str:
     there = first if isinstance(first, dict) else {}
     signs = {"relevant_moment": "nested", "video_name": "jsonl", "relevance": "jsonl", "vid_name": "tvr"}
     signs |= {"relevant_windows": "qvhighlights", "times": "didemo"}
+    if isinstance(there.get("videos"), list):
+        return "ego4d"
+    if {"relevant_moment", "similarity"} <= {*there, *_first_of(there.get("relevant_moment"))}:
+        _refuse_neighbours({"relevant_moment": 0, "similarity": 0}, source, "qrels")
     found = next((format for sign, format in signs.items() if sign in there), None)
     if not found:
         _refuse_run(there, source)
+        _refuse_others(records, there, source, "qrels")
     return found or "nested"
 
 
-def _format_of_object(value: Any, source: str) -> str:
-    """The format of qrels that are one object, by its first value."""
+def _first_of(items: Any) -> dict[str, Any]:
+    first = items[0] if isinstance(items, list) and items else None
+    return first if isinstance(first, dict) and "relevance" not in first else {}
+
+
+def _format_of_object(key: str, value: Any, source: str) -> str:
+    """The format of qrels that are one object, by its first key and value."""
     if isinstance(value, dict) and "timestamps" in value:
         return "tacos" if "fps" in value else "activitynet"
     if isinstance(value, list) and [type(item) for item in value] in ([float, int], [int, int]):
         raise MeasureError(f"{source}: this looks like a video index file; give it by {setting('videos')}")
     moment = value[0] if isinstance(value, list) and value else value
+    if key in OTHER_RUN_FIELDS:
+        _refuse_run({key: value}, source)
     if isinstance(moment, dict) and "relevance" not in moment:
         _refuse_run(moment, source)
     return "nested"
 
 
 def _refuse_run(record: dict[str, Any], source: str) -> None:
-    sign = next((name for name in RUN_FIELDS if name in record), None)
+    sign = next((name for name in (*RUN_FIELDS, *OTHER_RUN_FIELDS) if name in record), None)
     if sign:
         raise MeasureError(f"{source}: this looks like a run (it has {sign}), not qrels; {SWAPPED}")
 
@@ -80,6 +112,13 @@ def run_is_trec(data: bytes, source: str) -> bool:
         raise MeasureError(
             f"{source}: line 1: has 4 fields: these look like qrels in TREC's format, and a run has 6; {SWAPPED}"
         )
+    if (
+        fields == SAMPLED_QRELS
+        and re.fullmatch("0|Q0", first.split()[1])
+        and re.fullmatch("-1|[0-9]", first.split()[4])
+    ):
+        raise MeasureError(f"{source}: line 1: has 5 fields: these look like TRECVID's sampled qrels; {SWAPPED}")
+    _refuse_table(first, re.split("[,;\t]", first), source, "a run")
     return True
 
 
@@ -89,17 +128,21 @@ def run_format(data: Any, source: str) -> str:
         return _format_of_list(data[0] if data else None, source)
     if not isinstance(data, dict):
         raise MeasureError(f"{source}: is {show(data)}; a run is an object of queries or a list of predictions")
-    signs = {
-        "video2idx": "tvretrieval",
-        "pred_relevant_windows": "qvhighlights",
-        "pred_saliency_scores": "qvhighlights",
-        "predictions": "predictions",
-    }
+    signs = {"video2idx": "tvretrieval", "predictions": "predictions", "answerSets": "dres", "submissionId": "dres"}
+    if isinstance(data.get("results"), list) and {"challenge", "version"} & {*data}:
+        return "ego4d"
     found = next((format for sign, format in signs.items() if sign in data), None)
     if found:
         return found
+    if found := _windows_of(data):
+        return found
     _refuse_qrels(data, source)
+    if isinstance(data.get("videos"), list):
+        raise MeasureError(f"{source}: these look like Ego4D's annotations, not a run; {SWAPPED}")
+    _refuse_neighbours(data, source, "a run")
     value = next(iter(data.values()), None)
+    if isinstance(value, dict) and value and all(type(score) in (int, float) for score in value.values()):
+        return "beir"
     first = value[0] if isinstance(value, list) and value else value
     if isinstance(first, dict):
         if "timestamps" in first:
@@ -117,15 +160,57 @@ def _format_of_list(first: Any, source: str) -> str:
             raise MeasureError(f"{source}: this looks like AxIoU's ground truth, not a run; {SWAPPED}")
         return "axiou"
     there = first if isinstance(first, dict) else {}
-    if "pred_relevant_windows" in there or "pred_saliency_scores" in there:
-        return "qvhighlights"
+    if found := _windows_of(there):
+        return found
+    if {"answerSets", "submissionId"} & {*there}:
+        return "dres"
     if "segments" in there:
         return "didemo"
     if "pred_segments" in there:
         return "stal"
     if "predictions" not in there:
         _refuse_qrels(there, source)
+        _refuse_others([first], there, source, "a run")
     return "predictions"
+
+
+def _windows_of(record: dict[str, Any]) -> str | None:
+    """The format of predictions that are windows; Lighthouse's name no query but its text."""
+    if not {"pred_relevant_windows", "pred_saliency_scores"} & {*record}:
+        return None
+    return "lighthouse" if "query" in record and "qid" not in record else "qvhighlights"
+
+
+def _refuse_neighbours(record: dict[str, Any], source: str, wanted: str) -> None:
+    """Refuse a file that is known to be something else."""
+    for fields, what in NEIGHBOURS.items():
+        if {*fields} <= {*record}:
+            raise MeasureError(f"{source}: this is {what}, not {wanted}")
+
+
+def _refuse_others(records: list[Any], there: dict[str, Any], source: str, wanted: str) -> None:
+    """Refuse records of none of the formats, saying what they are; what only lacks a field is told by its reader."""
+    _refuse_neighbours(there, source, wanted)
+    if there and not {"query_id", "desc_id", "qid"} & {*there}:
+        fields = ", ".join(list(there)[:6]) + (", …" if len(there) > 6 else "")
+        raise MeasureError(f"{source}: is JSON, whose records have the fields {fields}; no format of {wanted} has them")
+
+
+def _refuse_table(first: str, cells: list[str], source: str, wanted: str) -> None:
+    """Refuse text that is no lines of TREC's, but a table or markup."""
+    if len(cells) > 1 and not re.search(r"\s", first.replace("\t", "")) and not re.search(r"\d", first):
+        names = ", ".join(cell.strip() for cell in cells[:6]) + (", …" if len(cells) > 6 else "")
+        raise MeasureError(f"{source}: is a table with the columns {names}; no format of {wanted} has them")
+
+
+def _markup(first: str) -> str:
+    found = re.match(r"<[!?]?(doctype\s+)?([\w:.-]+)", first, re.IGNORECASE)
+    name = found[2].lower() if found else "markup"
+    return "a web page (HTML)" if name == "html" else f"XML ({short_of(first)})"
+
+
+def short_of(first: str) -> str:
+    return first if len(first) <= 40 else first[:37] + "..."
 
 
 def refuse_qrels_at_a_glance(data: bytes, source: str) -> None:

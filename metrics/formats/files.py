@@ -17,6 +17,24 @@ from .errors import MeasureError, show
 STANDARD_INPUT = "-"
 GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
+KINDS = {  # of binary files, by what they begin with
+    b"PK\x03\x04": "a zip archive",
+    b"%PDF-": "a PDF document",
+    b"PAR1": "a Parquet table",
+    b"\x93NUMPY": "an array of NumPy",
+    b"\x89HDF": "HDF5",
+    b"SQLite format 3": "a database of SQLite",
+    b"\x80\x02": "a pickle of Python",
+    b"\x80\x03": "a pickle of Python",
+    b"\x80\x04": "a pickle of Python",
+    b"\x80\x05": "a pickle of Python",
+    b"\x89PNG": "a picture (PNG)",
+    b"\xff\xd8\xff": "a picture (JPEG)",
+    b"\x1a\x45\xdf\xa3": "a film (Matroska or WebM)",
+    b"BZh": "packed with bzip2",
+    b"\xfd7zXZ": "packed with xz",
+    b"\x28\xb5\x2f\xfd": "packed with Zstandard",
+}
 BEGINNING = 65_536  # bytes
 MIB = 2**20
 UNPACK, MOST_UNPACKED = "REELJUDGE_UNPACK_MIB", "512"
@@ -32,9 +50,9 @@ def read_bytes(path: str | Path) -> bytes:
         if data.startswith(GZIP):
             data = _unpacked(data, source)
     data = data.removeprefix(BOM)
+    _check_text(data, source)
     if not data.isascii():
         text_of(data, source)
-    _check_text(data, source)
     return data
 
 
@@ -84,6 +102,9 @@ def _readable(source: str) -> Iterator[None]:
 
 
 def _check_text(data: bytes, source: str) -> None:
+    kind = next((kind for sign, kind in KINDS.items() if data.startswith(sign)), None)
+    if kind or data[4:8] == b"ftyp":
+        raise MeasureError(f"{source}: is {kind or 'a film (MP4)'}, a binary file; a file of text is needed")
     if b"\0" in data:
         raise MeasureError(f"{source}: is not text (it holds NUL bytes); is it a binary file?")
     if not data or data.isspace():

@@ -13,6 +13,7 @@ from .lists import columns_of_objects, columns_of_pairs, one_by_one, texts_of
 from .moment_ids import parse_moment_id
 from .tables import Qrels
 
+OF_A_LINE = ({"relevance", "video_name"}, {"relevant_windows", "vid"})  # fields
 FIRST_LINE, BETWEEN, LAST_LINE = "[\n", ",\n", "\n]\n"
 
 
@@ -21,8 +22,10 @@ def qrels_records(data: bytes, source: str) -> Records:
     if looks_like_json_lines(data):
         return json_lines(data, source)
     found = parse_json(data, source)
-    if isinstance(found, dict) and "relevance" in found and "video_name" in found:  # JSON Lines of one line
+    if isinstance(found, dict) and any(signs <= {*found} for signs in OF_A_LINE):  # JSON Lines of one line
         return Records(source, [found], lambda row: "line 1")
+    if isinstance(found, dict) and isinstance(found.get("videos"), list):  # Ego4D's
+        return Records(source, [found], lambda row: "annotations")
     if isinstance(found, dict):
         keys = list(found)
         return Records(source, list(found.items()), lambda row: f"query {keys[row]!r}")

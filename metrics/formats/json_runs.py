@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from . import TASKS, annotations
+from .beir import beir_run
 from .columns import PREDICTION, Columns
 from .detection import run_format
 from .errors import Faults, MeasureError, Place, setting, show
@@ -22,13 +23,19 @@ from .json_files import (
 )
 from .lists import Names, columns_of, one_by_one, texts_of
 from .tables import Run
+from .trecvid import dres_run
+from .windows import ego4d_run, lighthouse_run, qvhighlights_run
 
 Index = Mapping[str, int]
 READERS: dict[str, Callable[[Records], Columns]] = {
-    "qvhighlights": annotations.qvhighlights_run,
+    "qvhighlights": qvhighlights_run,
     "stal": annotations.stal_run,
     "axiou": annotations.axiou_run,
     "didemo": annotations.didemo_run,
+    "lighthouse": lighthouse_run,
+    "ego4d": ego4d_run,
+    "dres": dres_run,
+    "beir": beir_run,
 }
 
 

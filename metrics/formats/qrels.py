@@ -6,32 +6,40 @@ from pathlib import Path
 from typing import Any
 
 from . import GRADED_QRELS, HIGHEST_GRADE, QRELS_FORMATS, annotations, check_name
+from .beir import beir_qrels, qrels_as_beir, split_of
 from .checks import Checks
 from .columns import MOMENT, Columns, by_id_of_frame, columns_of_frame
 from .csv_tables import Times, csv_qrels, read_side_file
 from .detection import format_of_records, qrels_format
 from .dicts import IdQrels, is_by_id, qrels_from_dict
-from .files import read_bytes, source_name, text_of
+from .files import STANDARD_INPUT, read_bytes, source_name, text_of
 from .json_files import Records, no_collecting
 from .json_qrels import jsonl_qrels, nested_qrels, qrels_as_jsonl, qrels_as_nested, qrels_records
 from .tables import Qrels
 from .trec import qrels_as_trec, trec_qrels
+from .trecvid import qrels_as_xinfap, xinfap_qrels
+from .windows import ego4d_qrels, qrels_as_ego4d, qrels_as_qvhighlights, qvhighlights_qrels
 
 TEXT_READERS: dict[str, Callable[[str, str], Columns]] = {"csv": csv_qrels, "charades": annotations.charades_qrels}
 RECORD_READERS: dict[str, Callable[[Records], Columns]] = {
     "jsonl": jsonl_qrels,
     "nested": nested_qrels,
     "tvr": annotations.tvr_qrels,
-    "qvhighlights": annotations.qvhighlights_qrels,
+    "qvhighlights": qvhighlights_qrels,
     "didemo": annotations.didemo_qrels,
     "axiou": annotations.axiou_qrels,
     "activitynet": partial(annotations.captions_qrels, unit=annotations.in_seconds),
     "tacos": partial(annotations.captions_qrels, unit=annotations.in_frames),
+    "ego4d": ego4d_qrels,
 }
 QRELS_WRITERS: dict[str, Callable[[Qrels], str]] = {
     "jsonl": qrels_as_jsonl,
     "nested": qrels_as_nested,
     "trec": qrels_as_trec,
+    "qvhighlights": qrels_as_qvhighlights,
+    "ego4d": qrels_as_ego4d,
+    "xinfap": qrels_as_xinfap,
+    "beir": qrels_as_beir,
 }
 
 
@@ -112,11 +120,11 @@ def read_qrels(
     Parameters
     ----------
     path : path
-        The file; gzip is unpacked; ``-`` is standard input.
+        The file; gzip is unpacked; ``-`` is standard input. Also a folder in BEIR's layout with one split.
     format : str, default None
         One of `QRELS_FORMATS`; None: told from the content.
     moments : path, default None
-        Side file for TREC qrels; None: times are read from the moment ids.
+        Side file for qrels by moment id (trec, xinfap, beir); None: times are read from the ids.
     lenient : bool, default None
         Whether moments that stand twice, have two grades or one above `highest`, end before they start, or lie before 0
         are kept, counted and warned of; False: the first is an error. None means False, but for the annotation files of
@@ -159,10 +167,19 @@ def read_qrels(
 
 
 def _columns(path: str | Path, format: str | None, times: Times | None) -> tuple[str, Columns]:
-    data, source = read_bytes(path), source_name(path)
+    source = source_name(path)
+    if source == str(path) and Path(path).is_dir():
+        path = split_of(Path(path))
+        source = str(path)
+    data = read_bytes(path)
     format = format or qrels_format(data, source)
     if format == "trec":
         return format, trec_qrels(data, source, times)
+    if format == "xinfap":
+        return format, xinfap_qrels(text_of(data, source), source, times)
+    if format == "beir":
+        folder = None if str(path) == STANDARD_INPUT else Path(path).resolve().parent.parent
+        return format, beir_qrels(text_of(data, source), source, times, folder)
     if format in TEXT_READERS:
         return format, TEXT_READERS[format](text_of(data, source), source)
     records = qrels_records(data, source)

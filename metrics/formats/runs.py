@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from . import RUN_FORMATS, check_name
+from .beir import run_as_beir
 from .checks import Checks, Known, find_faults
 from .columns import PREDICTION, Columns, by_id_of_frame, columns_of_frame
 from .csv_tables import read_side_file
@@ -17,11 +18,19 @@ from .json_files import no_collecting
 from .json_runs import read_video_index, run_as_ranking, run_as_tvretrieval, run_columns
 from .tables import Run
 from .trec import run_as_trec, trec_run
+from .trecvid import looks_like_xml, run_as_dres, run_as_trecvid, trecvid_run
+from .windows import run_as_ego4d, run_as_lighthouse, run_as_qvhighlights
 
 RUN_WRITERS: dict[str, Callable[[Run], str]] = {
     "ranking": run_as_ranking,
     "tvretrieval": run_as_tvretrieval,
     "trec": run_as_trec,
+    "qvhighlights": run_as_qvhighlights,
+    "lighthouse": run_as_lighthouse,
+    "ego4d": run_as_ego4d,
+    "trecvid": run_as_trecvid,
+    "dres": run_as_dres,
+    "beir": run_as_beir,
 }
 
 
@@ -119,7 +128,7 @@ def read_run(
         Video index file, for runs that name videos by number: ``{video: [duration, index]}``, with or without the split
         above it.
     moments : path, default None
-        Side file for TREC runs; None: times are read from the moment ids.
+        Side file for runs by moment id or shot (trec, trecvid); None: times are read from the ids.
     task : str, default None
         Which list of a TVRetrieval submission to read: VCMR, SVMR or VR; None: the first that is there.
     lenient : bool, default None
@@ -195,10 +204,16 @@ def _run_columns(
         times = read_side_file(moments) if moments else None
         names = read_video_index(videos) if videos else None
         data = read_bytes(path)
+        if format == "trecvid" or (format is None and looks_like_xml(data)):
+            return trecvid_run(data, source, times), _name_of(path)
         if format == "trec" or (format is None and run_is_trec(data, source)):
             return trec_run(data, source, times, faults)
         columns = run_columns(data, source, format, names, task, faults)
-    return columns, "run" if str(path) == STANDARD_INPUT else Path(path).name.split(".")[0] or "run"
+    return columns, _name_of(path)
+
+
+def _name_of(path: str | Path) -> str:
+    return "run" if str(path) == STANDARD_INPUT else Path(path).name.split(".")[0] or "run"
 
 
 def look_at_run(path: str | Path, format: str | None = None) -> None:
@@ -208,6 +223,8 @@ def look_at_run(path: str | Path, format: str | None = None) -> None:
     if str(path) == STANDARD_INPUT:
         return
     data, source = read_beginning(path), source_name(path)
+    if format == "trecvid" or (format is None and looks_like_xml(data)):
+        return
     if format == "trec" or (format is None and run_is_trec(data, source)):
         return
     refuse_qrels_at_a_glance(data, source)

@@ -4,7 +4,7 @@ Rows of one query stand together and keep the order of the file. Build them thro
 `Run.build`, which check every value and name the first wrong one, or from dicts.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -13,8 +13,8 @@ import numpy as np
 
 from .arrays import Floats, Ints
 from .checks import Checks, check_qrels, check_run, rises, times, warn
-from .columns import Columns, numbers
-from .errors import MeasureError
+from .columns import Columns, Sampling, numbers
+from .errors import MeasureError, show
 from .moment_ids import as_word
 
 
@@ -82,10 +82,14 @@ class Table:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Run(Table):
-    """A system's predictions, in the order in which the system ranked them, with its scores."""
+    """A system's predictions, in the order in which the system ranked them, with its scores.
+
+    existence: how sure the system is that a query has something to find, where the file says it.
+    """
 
     scores: Floats
     name: str = "run"
+    existence: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def build(cls, columns: Columns, name: str = "run", checks: Checks = Checks()) -> Self:  # noqa: B008
@@ -106,7 +110,9 @@ class Run(Table):
         order, offsets = columns.order()
         check_run(columns, checks)
         warn(columns)
-        return cls(**_shared(columns, order, offsets), scores=columns.value[order], name=name)
+        return cls(
+            **_shared(columns, order, offsets), scores=columns.value[order], name=name, existence=columns.existence
+        )
 
     @cached_property
     def rising(self) -> tuple[str, ...]:
@@ -130,6 +136,40 @@ class Run(Table):
         columns = ("video", "start", "end", "scores")
         return replace(self, **{name: getattr(self, name)[order] for name in columns})
 
+    def of_texts(self, qrels: "Qrels") -> "Run":
+        """The run with the ids and the videos of the qrels, for one whose queries are named by their texts, as
+        Lighthouse's predictions are.
+
+        Raises
+        ------
+        MeasureError
+            For a text that no query of the qrels has, or that two have, and for a query in several videos.
+
+        Examples
+        --------
+        >>> from reeljudge import qrels_from_dict, run_from_dict
+        >>> qrels = replace(qrels_from_dict({"7": [("film", 0, 5, 1)]}), texts={"7": "He sits."})
+        >>> run = run_from_dict({"He sits.": [("He sits.", 1, 5, 0.9)]}).of_texts(qrels)
+        >>> run.queries, run.videos
+        (('7',), ['film'])
+        """
+        by_text: dict[str, str] = {}
+        for query, text in qrels.texts.items():
+            if text in by_text:
+                raise MeasureError(f"qrels: queries {by_text[text]!r} and {query!r} have the same text, {show(text)}")
+            by_text[text] = query
+        if lacking := [text for text in self.queries if text not in by_text]:
+            raise MeasureError(f"{self.name}: no query of the qrels has the text {show(lacking[0])}")
+        queries = tuple(by_text[text] for text in self.queries)
+        videos = {query: one_video("qrels", query, rows) or query for query, rows in qrels.rows(qrels.grades)}
+        names = tuple(dict.fromkeys(videos[query] for query in queries))
+        numbers = np.array([names.index(videos[query]) for query in queries], dtype=np.int64)
+        by_query: dict[str, Any] = {
+            name: {by_text[text]: value for text, value in getattr(self, name).items()}
+            for name in ("texts", "durations", "saliency", "existence")
+        }
+        return replace(self, queries=queries, names=names, video=numbers[self.query_of_row()], **by_query)
+
 
 class Further(NamedTuple):
     """Annotations after the first: int64 row of their moment, start and end in seconds."""
@@ -144,13 +184,15 @@ class Qrels(Table):
     """The judged moments of every query with their grades (0: judged and not relevant).
 
     ids: ids of the moments, where the file gives them. further: where several annotators marked a moment, the
-    annotations after the first. types: type of a query, where the file gives it (TVR: v, t, vt).
+    annotations after the first. types: type of a query, where the file gives it (TVR: v, t, vt). sampling: how the
+    moments were drawn from a pool, where the file says it.
     """
 
     grades: Ints
     ids: tuple[str, ...] | None = None
     further: Further | None = None
     types: Mapping[str, str] = field(default_factory=dict)
+    sampling: Sampling | None = None
 
     @property
     def moments(self) -> list[str]:
@@ -178,7 +220,17 @@ class Qrels(Table):
             ids=_ids(columns, order),
             further=further,
             types=columns.types,
+            sampling=_sampling(columns.sampling, order),
         )
+
+
+def one_video(source: str, query: str, rows: Sequence[Any]) -> str:
+    """The video of a query's rows, empty where there are none; several are an error."""
+    videos = list(dict.fromkeys(video for video, *_ in rows))
+    if len(videos) > 1:
+        more = f"its moments lie in {len(videos)} videos ({videos[0]!r}, {videos[1]!r}, …)"
+        raise MeasureError(f"{source}: query {query!r}: {more}; this format has one video a query")
+    return str(videos[0]) if videos else ""
 
 
 def _shared(columns: Columns, order: Ints | slice, offsets: Ints) -> dict[str, Any]:
@@ -200,6 +252,12 @@ def _ids(columns: Columns, order: Ints | slice) -> tuple[str, ...] | None:
         return None
     ids = columns.ids()
     return tuple(ids) if isinstance(order, slice) else tuple(ids[row] for row in order.tolist())
+
+
+def _sampling(sampling: Sampling | None, order: Ints | slice) -> Sampling | None:
+    if sampling is None or isinstance(order, slice):
+        return sampling
+    return sampling._replace(strata=tuple(sampling.strata[row] for row in order.tolist()))
 
 
 def _further(columns: Columns, order: Ints | slice, checks: Checks) -> Further | None:

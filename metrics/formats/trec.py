@@ -264,12 +264,15 @@ def run_as_trec(run: Run) -> str:
     lines = []
     for i, query in enumerate(run.queries):
         here = slice(int(run.offsets[i]), int(run.offsets[i + 1]))
-        scores = run.scores[here]
-        if not falls(scores):
-            scores = np.arange(scores.size, 0, -1, dtype=np.float64)
+        scores = falling(run.scores[here])
         for rank, (stamp, score) in enumerate(zip(run.stamps[here], scores.tolist(), strict=True), 1):
             lines.append(f"{as_word(query)} Q0 {stamp} {rank} {score!r} {as_word(run.name)}")
     return "\n".join(lines) + "\n"
+
+
+def falling(scores: Floats) -> Floats:
+    """The scores where they fall strictly, and ranks in place of them where they do not."""
+    return scores if falls(scores) else np.arange(scores.size, 0, -1, dtype=np.float64)
 
 
 def falls(scores: Floats) -> bool:

@@ -53,7 +53,8 @@ def test_any_qrels_and_runs(world: Any, tmp_path_factory: pytest.TempPathFactory
     judged, answered = world
     qrels, run = qrels_from_dict(judged), run_from_dict(answered)
     whole = all(judged.values()) and any(judged.values())
-    for format, write_as in QRELS_WRITERS.items():
+    for format in ("jsonl", "nested", "trec"):
+        write_as = QRELS_WRITERS[format]
         if format == "nested" or whole:  # a query without moments has no line in the others
             side = write(folder / "side", side_file(qrels))
             path = write(folder / "q", write_as(qrels))
