@@ -3,16 +3,21 @@
 import argparse
 import sys
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..formats import check_name
+from ..formats.errors import MeasureError
 from . import inputs
 
 if TYPE_CHECKING:
     from ..analysis.project import Projection
 
-TO_QRELS = ("jsonl", "nested", "trec")
-TO_RUN = ("ranking", "predictions", "tvretrieval", "trec")
+TO_QRELS = ("jsonl", "nested", "trec", "qvhighlights", "ego4d", "xinfap", "beir")
+TO_RUN = (
+    *("ranking", "predictions", "tvretrieval", "trec", "qvhighlights"),
+    *("lighthouse", "ego4d", "trecvid", "dres", "beir"),
+)
 
 
 def add(commands: Any) -> None:
@@ -26,20 +31,26 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--qrels", metavar="FILE", help="qrels to convert")
     what.add_argument("--run", dest="run_file", metavar="FILE", help="run to convert")
     parser.add_argument(
-        "--to",
-        required=True,
-        metavar="FORMAT",
-        help="qrels: jsonl, nested, trec; runs: ranking, predictions, tvretrieval, trec",
+        "--to", required=True, metavar="FORMAT", help=f"qrels: {', '.join(TO_QRELS)}; runs: {', '.join(TO_RUN)}"
     )
-    parser.add_argument("--out", metavar="FILE", help="write here (default: standard output)")
+    parser.add_argument("--out", metavar="FILE", help="write here (default: standard output); qrels to beir: a folder")
     parser.add_argument("--moments-out", metavar="FILE", help="also write the side file of exact times here")
+    parser.add_argument(
+        "--queries",
+        metavar="FILE",
+        help="qrels whose ids and videos replace those of a run that names queries by their texts, as Lighthouse does",
+    )
     inputs.add_qrels_format(parser)
     inputs.add_run_options(parser)
     parser.set_defaults(run=convert)
 
 
 def convert(args: argparse.Namespace) -> None:
+    if args.qrels and args.queries:
+        raise MeasureError("--queries goes with a run, not with qrels")
     text = convert_qrels(args) if args.qrels else convert_run(args)
+    if args.out and args.qrels and args.to == "beir":
+        return
     if args.out:
         inputs.save(args.out, text)
     else:
@@ -47,6 +58,7 @@ def convert(args: argparse.Namespace) -> None:
 
 
 def convert_qrels(args: argparse.Namespace) -> str:
+    from ..formats.beir import beir_files
     from ..formats.csv_tables import side_file
     from ..formats.qrels import QRELS_WRITERS
 
@@ -54,20 +66,35 @@ def convert_qrels(args: argparse.Namespace) -> str:
     check_name("qrels format", args.to, TO_QRELS)
     if args.moments_out:
         inputs.save(args.moments_out, side_file(qrels))
+    if args.to == "beir" and args.out:
+        save_folder(args.out, beir_files(qrels))
     return QRELS_WRITERS[args.to](qrels)
 
 
+def save_folder(folder: str, files: dict[str, str]) -> None:
+    """Write files into a folder, which is made where it is not there."""
+    for name, text in files.items():
+        path = Path(folder) / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise MeasureError(f"{path.parent}: cannot be made: {problem.strerror}") from None
+        inputs.save(str(path), text)
+
+
 def convert_run(args: argparse.Namespace) -> str:
-    from .. import MeasureError
     from ..formats.csv_tables import side_file
     from ..formats.json_runs import read_video_index, run_as_predictions
+    from ..formats.qrels import as_qrels
     from ..formats.runs import RUN_WRITERS
 
     run = inputs.load_run(args, args.run_file)
+    if args.queries:
+        run = run.of_texts(as_qrels(args.queries, inputs.is_lenient(args), args.highest))
     check_name("run format", args.to, TO_RUN)
     if args.moments_out:
         inputs.save(args.moments_out, side_file(run))
-    if args.to == "trec":
+    if args.to in ("trec", "beir"):
         note_new_scores(run)
     if args.to != "predictions":
         return RUN_WRITERS[args.to](run)
@@ -119,8 +146,6 @@ def project(args: argparse.Namespace) -> None:
 
 def print_scores(projected: "Projection", names: list[str]) -> None:
     """Aggregates of ir_measures' own measures, trec_eval's among them."""
-    from .. import MeasureError
-
     try:
         import ir_measures
     except ImportError:

@@ -30,6 +30,8 @@ def qrels_format(data: bytes, source: str) -> str | None:
     if looks_like_json(data):
         return None
     first = first_line(data)
+    if b"<videoAdhocSearch" in data:
+        raise MeasureError(f"{source}: this looks like TRECVID's run in XML, not qrels; {SWAPPED}")
     if first.startswith("<"):
         raise MeasureError(f"{source}: is {_markup(first)}, not qrels")
     if "##" in first:
@@ -55,6 +57,8 @@ def format_of_records(records: list[Any], source: str) -> str:
     """The format of qrels in JSON."""
     first = records[0] if records else None
     if isinstance(first, tuple):
+        if {"results", "challenge"} <= {*dict(records)}:
+            raise MeasureError(f"{source}: these look like Ego4D's predictions, not qrels; {SWAPPED}")
         _refuse_neighbours(dict(records), source, "qrels")
         return _format_of_object(first[0], first[1], source)
     if isinstance(first, list):
@@ -118,7 +122,10 @@ def run_is_trec(data: bytes, source: str) -> bool:
         and re.fullmatch("-1|[0-9]", first.split()[4])
     ):
         raise MeasureError(f"{source}: line 1: has 5 fields: these look like TRECVID's sampled qrels; {SWAPPED}")
-    _refuse_table(first, re.split("[,;\t]", first), source, "a run")
+    cells = re.split("[,;\t]", first)
+    if cells == [*HEADER]:
+        raise MeasureError(f"{source}: line 1: these look like qrels of BEIR's, not a run; {SWAPPED}")
+    _refuse_table(first, cells, source, "a run")
     return True
 
 

@@ -27,6 +27,7 @@ from .trecvid import dres_run
 from .windows import ego4d_run, lighthouse_run, qvhighlights_run
 
 Index = Mapping[str, int]
+RANK = "moment_rank"  # of SPR's proposals, from 0, which have no score
 READERS: dict[str, Callable[[Records], Columns]] = {
     "qvhighlights": qvhighlights_run,
     "stal": annotations.stal_run,
@@ -212,8 +213,10 @@ def _prediction(place: Place, record: Any, names: Names | None) -> tuple[Any, An
         video, start, end, score = record[:4]
         return _video(place, video, names), start, end, score
     start, end = place.span(record)
-    video = place.need(record, "video_name")
-    return _video(place, video, names), start, end, place.need(record, *PREDICTION.fields)
+    video = _video(place, place.need(record, "video_name"), names)
+    if RANK in record and type(record[RANK]) is int and not any(name in record for name in PREDICTION.fields):
+        return video, start, end, -record[RANK]
+    return video, start, end, place.need(record, *PREDICTION.fields)
 
 
 def _video(place: Place, video: Any, names: Names | None) -> Any:
