@@ -24,9 +24,8 @@ if TYPE_CHECKING:  # isort: off
         estimate as estimate,
         estimate_difference as estimate_difference,
     )
-    from .analysis.fusion import fuse as fuse
+    from .analysis.fusion import fuse as fuse, temporal_nms as temporal_nms
     from .analysis.groups import grouped as grouped
-    from .analysis.nms import temporal_nms as temporal_nms
     from .analysis.planning import (
         Spread as Spread,
         queries_alone as queries_alone,
@@ -103,9 +102,8 @@ _NAMES = {
     ".analysis.compare": ("compare", "compare_scores"),
     ".analysis.comparison": ("Comparison",),
     ".analysis.estimates": ("Estimator", "estimate", "estimate_difference"),
-    ".analysis.fusion": ("fuse",),
+    ".analysis.fusion": ("fuse", "temporal_nms"),
     ".analysis.groups": ("grouped",),
-    ".analysis.nms": ("temporal_nms",),
     ".analysis.planning": ("Spread", "queries_alone", "queries_to_judge"),
     ".analysis.project": ("project",),
     ".analysis.sampling": ("Estimate",),

@@ -16,7 +16,7 @@ from ..measures.ground import Ground, Pick, Plan
 from ..measures.matching import Spans, join, ranks
 from ..measures.measure import Measure
 from ..measures.scene import Scene
-from .nms import kept_down_the_ranks
+from .fusion import kept_down_the_ranks
 from .other_judging import NO_GRADE, means_on, with_grades
 
 SAME = 0.7  # IoU from which two predictions are one moment

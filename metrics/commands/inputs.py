@@ -202,7 +202,7 @@ def is_lenient(args: argparse.Namespace) -> bool | None:
 
 def load_run(args: argparse.Namespace, path: str) -> "Run":
     """The run in a file, after the suppression that --nms asks for."""
-    from ..analysis.nms import temporal_nms
+    from ..analysis.fusion import temporal_nms
     from ..formats.runs import read_run
 
     run = read_run(path, args.format_run, args.videos, args.moments, args.task, is_lenient(args))

@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from ..formats.errors import SWAPPED, MeasureError, MeasureWarning, setting
-from . import annotators, compare, convert, estimate, evaluate, inputs, meta, server
+from . import annotators, compare, convert, evaluate, inputs, meta, server
 
-COMMANDS = (evaluate, compare, estimate, convert, meta, annotators, server)
+COMMANDS = (evaluate, compare, convert, meta, annotators, server)
 SYSTEMS = "systems"  # the command whose own commands are those of the systems' library
 FLAGS = {
     setting("lenient", True): "--lenient",
