@@ -74,6 +74,13 @@ if TYPE_CHECKING:  # isort: off
         AP as AP,
         HIT as HIT,
         mAP_Saliency as mAP_Saliency,
+        mR as mR,
+        Matched_IoU as Matched_IoU,
+        Set_IoU as Set_IoU,
+        Silence as Silence,
+        Rejection_F1 as Rejection_F1,
+        Rejection_Accuracy as Rejection_Accuracy,
+        Rejection_AUC as Rejection_AUC,
         default_measures as default_measures,
         parse_measure as parse_measure,
         parse_measures as parse_measures,
@@ -96,6 +103,7 @@ __version__ = "0.2.0"
 _MEASURES = (
     *("nDCG_IoU", "Recall_IoU", "AxIoU", "NCxIoU", "Success_IoU", "Success_Video", "AP_IoU", "DCG_IoU", "MedianRank"),
     *("StdRank", "Judged", "mAP_IoU", "Rank", "mIoU", "nDCG", "P", "R", "RR", "AP", "HIT", "mAP_Saliency"),
+    *("mR", "Matched_IoU", "Set_IoU", "Silence", "Rejection_F1", "Rejection_Accuracy", "Rejection_AUC"),
 )
 _NAMES = {
     ".analysis.agreement": ("Calibration", "alpha", "calibration", "kappa"),

@@ -53,8 +53,9 @@ def counterexample(
     [True, True]
     """
     measure = parse_measure(measure)
-    if measure.definition.family in ("highlight", "plain"):
-        raise MeasureError(f"measure {measure} looks at saliency or at ids; the axioms are about the IoU of moments")
+    if measure.definition.family in ("highlight", "plain", "set"):
+        what = "saliency, at ids or at whole lists"
+        raise MeasureError(f"measure {measure} looks at {what}; the axioms are about the IoU of moments")
     before, after, rank = _cases(min(measure.cutoff or 5, LONGEST), axiom, seed)
     low, high = _score(measure, before, convention), _score(measure, after, convention)
     broken = np.abs(high - low) > SAME if axiom == "INV-k" else high - low <= SAME

@@ -3,17 +3,19 @@
 A family is a way to look at a run. `graded` measures match predictions one to one with graded moments;
 `hit` measures ask how close the predictions come to any relevant moment; `detection` measures match like
 `graded` ones, by score, and average precision; `highlight` measures look at saliency and not at spans;
-`plain` measures compare the ids of moments and nothing else, as trec_eval does.
+`plain` measures compare the ids of moments and nothing else, as trec_eval does; `set` measures take a list as one
+answer to the query, which may be silence.
 """
 
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from math import inf
 from typing import Any, Literal, get_args
 
 from ..formats import check_name
 from ..formats.errors import MeasureError
 
-Family = Literal["graded", "hit", "detection", "highlight", "plain"]
+Family = Literal["graded", "hit", "detection", "highlight", "plain", "set"]
 Missing = Literal["skip", "zero", "error"]
 Unjudged = Literal["error", "skip"]
 Order = Literal["given", "score"]
@@ -48,9 +50,19 @@ class Options:
     late_miss
         Whether a query without a hit gets the rank after its last prediction, and counts as found from that
         rank on.
+    short
+        A query whose list is shorter than the cutoff (empty, for a measure without one) counts (`count`), or is left
+        out (`skip`), by mAP_IoU and the measures of sets.
+    silence
+        Existence score of an empty list, in the measures that look at whether there is anything to find.
+    forced
+        Whether, in the measures of sets, a prediction is paired with a moment that it does not overlap, too.
+    by_count
+        Whether, for several numbers of targets (`targets=3+`), the mean is that of the means for each number.
     report
         Aggregates are reported `plain`, as `float32`, as a `percent` with two decimals rounded as NumPy
-        does, or as a `percent-text` with two decimals rounded as printing does.
+        does, as a `percent-text` with two decimals rounded as printing does, or as `percent-steps`: the same for each
+        threshold, and then for their mean.
     """
 
     gain: Literal["linear", "exp"] = "linear"
@@ -64,7 +76,11 @@ class Options:
     union: Literal["lengths", "hull", "video"] = "lengths"
     single: bool = False
     late_miss: bool = False
-    report: Literal["plain", "float32", "percent", "percent-text"] = "plain"
+    short: Literal["count", "skip"] = "count"
+    silence: float = -inf
+    forced: bool = False
+    by_count: bool = False
+    report: Literal["plain", "float32", "percent", "percent-text", "percent-steps"] = "plain"
 
 
 @dataclass(frozen=True)
@@ -95,6 +111,7 @@ class Convention:
     detection: Options = field(default_factory=lambda: Options(order="score"))
     highlight: Options = field(default_factory=Options)
     plain: Options = field(default_factory=lambda: Options(empty="zero"))
+    set: Options = field(default_factory=Options)
 
     def options(self, family: Family) -> Options:
         """The options for a family of measures."""
@@ -149,6 +166,7 @@ class Convention:
 
 
 QVHIGHLIGHTS = Options(missing="error", report="percent-text")
+GMR = Options(missing="skip", report="percent-text")
 ALL = (
     Convention(
         "paper",
@@ -177,6 +195,23 @@ ALL = (
         detection=replace(QVHIGHLIGHTS, order="score", listed=10, last=True),
         highlight=QVHIGHLIGHTS,
     ),
+    Convention(
+        "qvm2",
+        "QV-M2's standalone evaluator (FlashMMR)",
+        hit=replace(QVHIGHLIGHTS, union="hull"),
+        detection=replace(QVHIGHLIGHTS, order="score", listed=10, last=True, short="skip", by_count=True),
+        highlight=QVHIGHLIGHTS,
+        set=replace(QVHIGHLIGHTS, short="skip", forced=True, report="percent-steps"),
+    ),
+    Convention(
+        "gmr",
+        "Soccer-GMR's evaluator",
+        unjudged="skip",
+        graded=GMR,
+        detection=replace(GMR, order="score", listed=10, last=True),
+        set=replace(GMR, listed=10, forced=True, silence=0.0),
+    ),
+    Convention("ego4d", "Ego4D's evaluator of NLQ", hit=Options(strict=True, union="hull", missing="skip")),
 )
 CONVENTIONS = {convention.name: convention for convention in ALL}
 

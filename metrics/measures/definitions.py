@@ -13,12 +13,13 @@ from difflib import get_close_matches
 from typing import Any
 
 from ..formats.errors import MeasureError
-from . import graded, highlights, hits
+from . import graded, hits, windows
 from .conventions import Family
 from .measure import ALIASES, Definition, Measure, Score, example, one_of
 
 Measures = str | Measure | Iterable["Measures"]
 SHAPE = re.compile(r"(?P<name>[A-Za-z]\w*)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>\d+))?")
+STEPS = "0.3:0.05:0.95"  # thresholds of QV-M2
 OF_RANK = ("iou", "rel", "max_rank")  # parameters
 OF_IOU = {"gain": one_of("linear", "exp")}  # the gain is of an IoU, not of a grade
 
@@ -29,12 +30,12 @@ def _measure(name: str, family: Family, score: Score, *more: Any, **other: Any) 
 
 
 # ruff: noqa: N816
-nDCG_IoU = _measure("nDCG_IoU", "graded", graded.ndcg_iou, ("iou", "gain", "discount"), ("iou",))
-Recall_IoU = _measure("Recall_IoU", "graded", graded.recall_iou, ("iou", "rel"), ("iou",))
-AxIoU = _measure("AxIoU", "hit", hits.axiou, ("lb", "rel"))
+nDCG_IoU = _measure("nDCG_IoU", "graded", graded.ndcg_iou, ("iou", "gain", "discount", "above"), ("iou",))
+Recall_IoU = _measure("Recall_IoU", "graded", graded.recall_iou, ("iou", "rel", "above"), ("iou",))
+AxIoU = _measure("AxIoU", "hit", hits.axiou, ("lb", "rel", "above"))
 NCxIoU = _measure("NCxIoU", "hit", hits.ncxiou, ("p", "phi", "rel"), ("p",))
 Success_IoU = _measure(
-    "Success_IoU", "hit", hits.success_iou, ("iou", "rel", "task", "type", "length", "max_rank"), ("iou",)
+    "Success_IoU", "hit", hits.success_iou, ("iou", "rel", "task", "type", "length", "max_rank", "above"), ("iou",)
 )
 Success_Video = _measure("Success_Video", "hit", hits.success_video, ("rel", "type"))
 AP_IoU = _measure("AP_IoU", "hit", hits.ap_iou, ("iou", "rel"), ("iou",))
@@ -44,7 +45,9 @@ MedianRank = _measure(
 )
 StdRank = _measure("StdRank", "hit", hits.hit_rank, OF_RANK, ("iou",), cutoff="none", aggregate="std", share=False)
 Judged = _measure("Judged", "hit", hits.judged, ("iou",), (), (("iou", "0.5"),))
-mAP_IoU = _measure("mAP_IoU", "detection", graded.map_iou, ("iou", "rel", "length"), ("iou",), cutoff="optional")
+mAP_IoU = _measure(
+    "mAP_IoU", "detection", graded.map_iou, ("iou", "rel", "length", "targets", "above"), ("iou",), cutoff="optional"
+)
 Rank = _measure("Rank", "hit", hits.rank_within, ("rel",))
 mIoU = _measure("mIoU", "hit", hits.mean_iou, ("rel",), cutoff="none")
 nDCG = _measure("nDCG", "plain", graded.ndcg, ("gain", "discount"), cutoff="optional")
@@ -52,12 +55,20 @@ P = _measure("P", "plain", graded.precision, ("rel",))
 R = _measure("R", "plain", graded.recall, ("rel",))
 RR = _measure("RR", "plain", graded.reciprocal_rank, ("rel",), cutoff="optional")
 AP = _measure("AP", "plain", graded.average_precision, ("rel",), cutoff="optional")
-HIT = _measure("HIT", "highlight", highlights.hit, ("level",))
-mAP_Saliency = _measure("mAP_Saliency", "highlight", highlights.highlight_ap, ("level",), cutoff="none")
+HIT = _measure("HIT", "highlight", windows.hit, ("level",))
+mAP_Saliency = _measure("mAP_Saliency", "highlight", windows.highlight_ap, ("level",), cutoff="none")
+mR = _measure("mR", "set", windows.mean_recall, ("iou", "rel"), (), (("iou", STEPS),))
+Matched_IoU = _measure("Matched_IoU", "set", windows.matched_iou, ("rel",))
+Set_IoU = _measure("Set_IoU", "set", windows.set_iou, ("rel", "above"))
+Silence = _measure("Silence", "set", windows.silence, ("rel", "above"), cutoff="none")
+Rejection_F1 = _measure("Rejection_F1", "set", windows.rejection_f1, ("rel", "above"), cutoff="none", aggregate="f1")
+Rejection_Accuracy = _measure("Rejection_Accuracy", "set", windows.rejection_accuracy, ("rel", "above"), cutoff="none")
+Rejection_AUC = _measure("Rejection_AUC", "set", windows.rejection_auc, ("rel",), cutoff="none")
 
 ALL = (
     *(nDCG_IoU, Recall_IoU, AxIoU, NCxIoU, Success_IoU, Success_Video, AP_IoU, DCG_IoU, MedianRank, StdRank, Judged),
     *(mAP_IoU, Rank, mIoU, nDCG, P, R, RR, AP, HIT, mAP_Saliency),
+    *(mR, Matched_IoU, Set_IoU, Silence, Rejection_F1, Rejection_Accuracy, Rejection_AUC),
 )
 NAMED = {measure.name: measure for measure in ALL}
 DEFINITIONS = {measure.name: measure.definition for measure in ALL}

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..formats.arrays import Floats
+from ..formats.arrays import Floats, Ints
 from ..formats.dicts import IdRun
 from ..formats.errors import MeasureError
 from ..formats.qrels import qrels_source
@@ -13,10 +13,12 @@ from ..formats.runs import run_source, run_sources
 from ..formats.tables import Run
 from .conventions import Convention, Options, Order, convention_named
 from .definitions import Measures, parse_measures
+from .graded import pick_of
 from .ground import Ground, Plan
 from .measure import Measure
 from .results import ByMeasure, QueryValue, Scores
 from .scene import Scene, in_order
+from .windows import gated
 
 
 class Evaluator:
@@ -83,6 +85,7 @@ class Evaluator:
         """Score the runs of a scene."""
         runs = scene.sources
         values = [self._score(scene, measure) for measure in self.measures]
+        groups = tuple(self._groups(scene, measure) for measure in self.measures)
         blocks = [block.reshape(len(runs), scene.queries, -1) for block in values]
         return [
             Scores(
@@ -92,6 +95,7 @@ class Evaluator:
                 self.measures,
                 tuple(block[r] for block in blocks),
                 scene.unjudged[r],
+                groups,
             )
             for r, run in enumerate(runs)
         ]
@@ -100,7 +104,16 @@ class Evaluator:
         definition = measure.definition
         options = self.convention.options(definition.family)
         values = definition.score(scene, options, measure, self._plans[definition.family])
+        if definition.family != "set" and measure.param("above") is not None:
+            values = gated(values, scene, options, measure)
         return settle(values.copy(), scene, options)
+
+    def _groups(self, scene: Scene, measure: Measure) -> Ints | None:
+        """The number of relevant moments of each query, if the aggregate is the mean of the means for each number."""
+        by_count = self.convention.options(measure.definition.family).by_count
+        if not by_count or not (measure.param("targets") or "").endswith("+"):
+            return None
+        return scene.held(pick_of(measure))[: scene.queries]
 
     def calc_aggregate(self, run: Any) -> ByMeasure[float | None]:
         """Aggregate of each measure over the queries that count; None where no query does."""

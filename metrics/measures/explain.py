@@ -57,7 +57,12 @@ class Explained:
 
 def can_explain(measure: Measure) -> bool:
     """Whether the measure pairs predictions with moments by at most one threshold of IoU."""
-    return measure.name in EXPLAINED and len(measure.thresholds) <= 1 and measure.param("type") is None
+    return (
+        measure.name in EXPLAINED
+        and len(measure.thresholds) <= 1
+        and measure.param("type") is None
+        and (measure.param("above") is None)
+    )
 
 
 def explain(

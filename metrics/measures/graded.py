@@ -41,13 +41,32 @@ def map_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Flo
     pick = pick_of(measure, options.last)
     matched = scene.matched(options, pick, plan)[columns(measure, plan)]
     found = (matched[..., : measure.depth] >= 0).astype(np.int64)
-    return scores.interpolated_precision(found, scene.held(pick)).T
+    values = of_targets(scene, measure, scores.interpolated_precision(found, scene.held(pick)).T)
+    return long_enough(scene, options, measure, plan, 1, values)
 
 
 def pick_of(measure: Measure, last: bool = False) -> Pick:
     """Which moments and predictions take part, by the measure's own parameters."""
     length = LENGTHS.get(measure.param("length") or "")
     return Pick(measure.number("rel", 1), length, measure.param("task") == "SVMR", last)
+
+
+def of_targets(scene: Scene, measure: Measure, values: Floats) -> Floats:
+    """The values, NaN for queries with another number of relevant moments than `targets` asks for."""
+    wanted = measure.param("targets")
+    if wanted is None:
+        return values
+    held, least = scene.held(pick_of(measure)), int(wanted.rstrip("+"))
+    fits = held >= least if wanted.endswith("+") else held == least
+    return np.where(fits[:, None], values, np.nan)
+
+
+def long_enough(scene: Scene, options: Options, measure: Measure, plan: Plan, least: int, values: Floats) -> Floats:
+    """The values, NaN for shorter lists where the convention leaves them out."""
+    if options.short == "count":
+        return values
+    lengths = scene.lengths(options, pick_of(measure), plan)
+    return np.where((lengths >= least)[:, None], values, np.nan)
 
 
 def ideal(scene: Scene, lowest: int, gain: str) -> Floats:

@@ -91,6 +91,20 @@ def below_one(value: str) -> str:
     return repr(float(value))
 
 
+def read_score(value: str) -> str:
+    """A finite number."""
+    if not re.fullmatch(rf"-?{NUMBER}", value):
+        raise ValueError("it must be a number")
+    return repr(float(value))
+
+
+def read_targets(value: str) -> str:
+    """A number of moments, or that number and more: ``3+``."""
+    if not re.fullmatch(r"[1-9]\d{0,5}\+?", value):
+        raise ValueError("it must be a number of moments from 1 up, such as 2 or 3+")
+    return value
+
+
 PARAMS: dict[str, Read] = {
     "iou": read_iou,
     "gain": one_of("linear", "exp", "binary", or_numbers=True),
@@ -104,6 +118,8 @@ PARAMS: dict[str, Read] = {
     "length": one_of("short", "middle", "long"),
     "max_rank": whole(1, 10**9),
     "level": whole(1, 4),
+    "above": read_score,
+    "targets": read_targets,
 }
 
 
@@ -114,6 +130,11 @@ ALIASES: list[tuple[str, Callable[[re.Match[str]], str]]] = [  # patterns, whate
     (rf"AP@(\d+),{IOU}", lambda m: f"AP_IoU(iou={m[2]})@{m[1]}"),
     (r"mAP", lambda m: "mAP_IoU(iou=0.5:0.05:0.95)"),
     (rf"mAP@({NUMBER})", lambda m: f"mAP_IoU(iou={m[1]})"),
+    (r"G-mAP", lambda m: "mAP_IoU(iou=0.5:0.05:0.95)"),
+    (r"mAP@(\d+\+?)_?tgt", lambda m: f"mAP_IoU(iou=0.5:0.05:0.95,targets={m[1]})"),
+    (r"mIoU@(\d+)", lambda m: f"Matched_IoU@{m[1]}"),
+    (r"G-mIoU@(\d+)", lambda m: f"Set_IoU@{m[1]}"),
+    (rf"Rej-F1@({NUMBER})", lambda m: f"Rejection_F1(above={m[1]})"),
     (rf"MedRank@({NUMBER})", lambda m: f"MedianRank(iou={m[1]})"),
     (rf"VCMR:({NUMBER})-r(\d+)", lambda m: f"Success_IoU(iou={m[1]})@{m[2]}"),
     (rf"SVMR:({NUMBER})-r(\d+)", lambda m: f"Success_IoU(iou={m[1]},task=SVMR)@{m[2]}"),
@@ -132,8 +153,9 @@ class Definition:
     those that may be left out.
     readers: how the values of some parameters are read, where this differs from other measures.
     cutoff: whether a measure needs a cutoff, may have one, or takes none.
-    aggregate: over the queries that count the values are aggregated by their `mean`, lower `median` or sample standard
-    deviation (`std`) for each threshold; then the thresholds are averaged.
+    aggregate: over the queries that count the values are aggregated by their `mean`, lower `median`, sample standard
+    deviation (`std`), or to an F1 of the decisions that are not true negatives (`f1`), for each threshold; then the
+    thresholds are averaged.
     share: values lie in [0, 1] and may be printed as percentages.
     """
 
@@ -145,7 +167,7 @@ class Definition:
     defaults: tuple[tuple[str, str], ...] = ()
     readers: Mapping[str, Read] = field(default_factory=dict, compare=False)
     cutoff: Literal["required", "optional", "none"] = "required"
-    aggregate: Literal["mean", "median", "std"] = "mean"
+    aggregate: Literal["mean", "median", "std", "f1"] = "mean"
     share: bool = True
 
 

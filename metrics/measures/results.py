@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..formats.arrays import Floats
+from ..formats.arrays import Floats, Ints
 from ..formats.errors import MeasureError
 from .conventions import Convention
 from .definitions import parse_measure
@@ -67,6 +67,8 @@ class Scores:
         For each measure, floats of shape (queries, thresholds); NaN where a query is left out of it.
     unjudged
         Queries of the run that nobody judged, and that were left out.
+    groups
+        For each measure, int64 of shape (queries,) if its aggregate is the mean of the means of these groups, or None.
 
     See Also
     --------
@@ -93,6 +95,7 @@ class Scores:
     measures: tuple[Measure, ...]
     values: tuple[Floats, ...]
     unjudged: tuple[str, ...] = ()
+    groups: tuple[Ints | None, ...] = ()
 
     @property
     def name(self) -> str:
@@ -125,9 +128,10 @@ class Scores:
 
     def aggregate(self) -> ByMeasure[float | None]:
         """Aggregate of each measure over the queries that count; None where no query does."""
+        groups = self.groups or (None,) * len(self.measures)
         return ByMeasure(
-            (measure, aggregate(measure, values, self.convention))
-            for measure, values in zip(self.measures, self.values, strict=True)
+            (measure, aggregate(measure, values, self.convention, of))
+            for measure, values, of in zip(self.measures, self.values, groups, strict=True)
         )
 
     def per_query(self) -> dict[str, dict[Any, float]]:
@@ -189,19 +193,26 @@ def listed(scores: object) -> list[Scores]:
     return list(items)
 
 
-def aggregate(measure: Measure, values: Floats, convention: Convention) -> float | None:
+def aggregate(measure: Measure, values: Floats, convention: Convention, groups: Ints | None = None) -> float | None:
     """Aggregate of values of shape (queries, thresholds) over the queries that are not NaN.
 
     The queries are aggregated for each threshold, then the thresholds averaged. None when no query counts,
     or one alone where a standard deviation is asked for.
+
+    groups: int64 of shape (queries,); the aggregate is then the mean of the means of these groups.
     """
-    counted = values[~np.isnan(values).any(axis=1)]
+    counts = ~np.isnan(values).any(axis=1)
+    counted = values[counts]
     kind, report = measure.definition.aggregate, convention.options(measure.definition.family).report
     if len(counted) < (2 if kind == "std" else 1):
         return None
+    if groups is not None:
+        counted = np.array([counted[groups[counts] == group].mean(axis=0) for group in np.unique(groups[counts])])
     numbers = AGGREGATES[kind](counted)
     if report == "float32":  # the published code computes its aggregates in float32
         numbers = numbers.astype(np.float32).astype(np.float64)
+    if report == "percent-steps":
+        return round(float(np.mean([float(f"{100 * each:.2f}") for each in numbers.tolist()])), 2)
     number = float(np.mean(numbers))
     if not measure.definition.share:
         return number
@@ -228,8 +239,18 @@ def _lower_median(values: Floats) -> Floats:
     return middle
 
 
+def _f1(share: Floats) -> Floats:
+    """F1 from TP / (TP + FN + FP).
+
+    >>> _f1(np.array([0.5])).round(4).tolist()
+    [0.6667]
+    """
+    return np.asarray(2 * share / (1 + share))
+
+
 AGGREGATES: dict[str, Callable[[Floats], Floats]] = {
     "mean": lambda values: np.asarray(np.mean(values, axis=0)),
     "median": _lower_median,
     "std": lambda values: np.asarray(np.std(values, axis=0, ddof=1)),
+    "f1": lambda values: _f1(np.mean(values, axis=0)),
 }

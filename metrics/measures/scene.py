@@ -128,6 +128,25 @@ class Scene:
         unit, video, start, end, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
         return Spans(unit, video, start, end), scores
 
+    @cached_property
+    def sizes(self) -> Ints:
+        """Number of predictions of every unit: int64 of shape (units,)."""
+        return np.bincount(self._all[0].unit, minlength=self.units).astype(np.int64)
+
+    def existence(self, silence: float) -> Floats:
+        """How sure a run is that a query has something to find: what it says itself, or the highest score of its list;
+        `silence` for an empty list. Floats of shape (units,).
+        """
+        spans, scores = self._all
+        found = np.full(self.units, -np.inf)
+        np.maximum.at(found, spans.unit, scores)
+        found[self.sizes == 0] = silence
+        for r, run in enumerate(self.runs):
+            for query, score in run.existence.items():
+                if query in self.ground.position:
+                    found[r * self.queries + self.ground.position[query]] = score
+        return found
+
     def ranked(self, options: Options, pick: Pick, depth: int) -> tuple[Ints, Ints]:
         """Rows of the predictions of every unit in ranked order, and their ranks: 0 to depth − 1."""
         key = ("ranked", options.order, options.listed, pick.own_video and pick, depth)

@@ -9,7 +9,7 @@ import pytest
 
 from metrics import MeasureError, calc, parse_measure, qrels_from_dict, read_run, run_from_dict
 from metrics.formats.qrels import read_qrels
-from metrics.measures.highlights import average_precision
+from metrics.measures.windows import average_precision
 from tests.metrics import oracle
 from tests.metrics.oracle import Moment, Span
 from tests.metrics.shared import write
