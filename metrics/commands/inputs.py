@@ -38,9 +38,16 @@ MEASURES = {
     "AP": "average precision on moment ids",
     "HIT@1": "whether the most salient clip is salient (QVHighlights)",
     "mAP_Saliency": "average precision of saliency (QVHighlights)",
+    "mR@3": "share of K moments that are found, for queries with K or more (QV-M2)",
+    "Matched_IoU@3": "mIoU@K: mean IoU of matched pairs (QV-M2, GMR)",
+    "Set_IoU(above=0.4)@3": "G-mIoU@K: IoU of the answer as a set, which may be empty (GMR)",
+    "Silence(above=0.4)": "share of queries with nothing to find that get no answer",
+    "Rejection_F1(above=0.4)": "F1 of silence (GMR)",
+    "Rejection_Accuracy(above=0.4)": "share of right decisions between silence and an answer (GMR)",
+    "Rejection_AUC": "how well scores tell whether there is something to find (GMR)",
 }
 MEASURES_HELP = "measures, by example (docs/measures.md says more):\n" + "\n".join(
-    f"  {name:22}  {text}" for name, text in MEASURES.items()
+    f"  {name:29}  {text}" for name, text in MEASURES.items()
 )
 
 
@@ -122,7 +129,7 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
         "--convention",
         default="paper",
         metavar="NAME",
-        help="paper (default), released, spr, tvr, stal, didemo, qvhighlights",
+        help="paper (default), released, spr, tvr, stal, didemo, qvhighlights, qvm2, gmr, ego4d",
     )
     parser.add_argument(
         "--missing",
