@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from django.db.models import Max, Q
 
-from base.errors import WrongState
+from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing
-from campaigns.models import Event, LogEntry, Membership, log
-from corpus.models import Moment
+from base.transactions import store as store_rows
+from campaigns.models import Campaign, Event, LogEntry, Membership, log
+from corpus.models import Moment, Video
 from judging.models.pool import Batch, Candidate, Query
+from judging.order import place
 from judging.pool.clips import clips_for, cut_clips, open_when_cut, prepare
 from judging.summaries import summarize
+from metrics.analysis.pooling import pooled
+from metrics.formats.tables import Qrels, Run
 
 LAST_OF_RANKS = 2  # the highest number of a batch that holds ranks
 
@@ -59,6 +64,68 @@ def open_all_without_clips(lead: Membership) -> int:
     preparing = Batch.objects.in_campaign(lead.campaign).filter(state=Batch.State.PREPARING)
     waiting = preparing.filter(pk__in=cut_clips.jobs(preparing).failed().values("row")).order_by("pk")
     return sum(open_without_clips(lead, batch) for batch in waiting.select_related("query__campaign"))
+
+
+class Pooled(NamedTuple):
+    """How many queries and candidates were stored, and how many of both were left out."""
+
+    queries: int
+    candidates: int
+    too_deep: int
+    without_text: int
+
+
+@all_or_nothing
+def store_pool(campaign: Campaign, qrels: Qrels, runs: Sequence[Run], depth: int) -> Pooled:
+    """Store the queries of a benchmark with what it and the runs find for them as candidates, and open first batches.
+
+    A query without a text, or with that of another one, is left out, and so are candidates beyond the campaign's depth.
+    Times end where the video does. Candidates have no similarity. Raise WrongState if a query is there already, and
+    BadValue for a video that the corpus lacks.
+    """
+    if campaign.queries.exists():
+        raise WrongState(f"campaign {campaign}: has queries already; a benchmark needs a new campaign")
+    videos = {video.name: video for video in campaign.corpus.videos.all()}
+    known = {(each.video_id, each.start, each.end): each for each in _moments_of(campaign)}
+    texts = {text: query for query, text in reversed(list(qrels.texts.items()))}
+    pools = pooled(qrels, runs, depth)
+    named = {query: text.strip() for text, query in texts.items() if text.strip()}
+    queries = [Query(campaign=campaign, query_id=id, text=named[id]) for id in pools if id in named]
+    queries.sort(key=lambda query: place(campaign.order_seed, query.query_id))
+    store_rows(queries)
+    made = 0
+    for query in queries:
+        moments = [_moment(span, videos, known) for span in pools[query.query_id][: campaign.depth]]
+        kept = dict.fromkeys(moment for moment in moments if moment)
+        Candidate.objects.bulk_create(
+            Candidate(query=query, moment=moment, rank=rank) for rank, moment in enumerate(kept, 1)
+        )
+        made += len(kept)
+        if kept:
+            open_batch(query, 1)
+    deeper = sum(max(0, len(pools[query.query_id]) - campaign.depth) for query in queries)
+    return Pooled(len(queries), made, deeper, len(pools) - len(queries))
+
+
+def _moments_of(campaign: Campaign) -> Iterable[Moment]:
+    return Moment.everything.filter(video__corpus=campaign.corpus).order_by("-pk")
+
+
+def _moment(
+    span: tuple[str, float, float], videos: dict[str, Video], known: dict[tuple[int, float, float], Moment]
+) -> Moment | None:
+    """Return the moment of that span, stored if it is new; None if nothing of it lies within the video."""
+    name, start, end = span
+    if name not in videos:
+        raise BadValue("video", name, "one of the corpus's videos")
+    video = videos[name]
+    start, end = max(0.0, start), min(end, video.duration)
+    if start >= end:
+        return None
+    key = (video.pk, start, end)
+    if key not in known:
+        known[key] = Moment.everything.create(video=video, start=start, end=end, predicted=True)
+    return known[key]
 
 
 @all_or_nothing

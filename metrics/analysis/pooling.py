@@ -103,6 +103,37 @@ def _leaders(spans: Spans) -> Ints:
     return leader
 
 
+def pooled(qrels: Qrels, runs: Sequence[Run], depth: int) -> dict[str, list[tuple[str, float, float]]]:
+    """The moments of each query of the qrels, and then what the runs list down to a rank, the best ranks first.
+
+    A prediction that overlaps a moment before it by `SAME` or more, or that ends where it starts, is left out.
+
+    depth: how many ranks of each run are looked at.
+    Returns video, start and end (seconds) of each moment.
+
+    >>> from reeljudge import qrels_from_dict, run_from_dict
+    >>> qrels = qrels_from_dict({"1": [("a", 0, 10, 1)]})
+    >>> runs = [run_from_dict({"1": [("a", 0, 9, 2.0), ("b", 0, 5, 1.0)]}), run_from_dict({"1": [("a", 20, 30, 1.0)]})]
+    >>> pooled(qrels, runs, 2)
+    {'1': [('a', 0.0, 10.0), ('a', 20.0, 30.0), ('b', 0.0, 5.0)]}
+    """
+    lists = [dict(run.rows(run.scores)) for run in runs]
+    found: dict[str, list[tuple[str, float, float]]] = {}
+    for query, moments in qrels.rows(qrels.grades):
+        pool = found[query] = [(video, start, end) for video, start, end, _ in moments]
+        for rank in range(depth):
+            for rows in lists:
+                for video, start, end, _ in rows.get(query, [])[rank : rank + 1]:
+                    if end > start and not any(_is_same((video, start, end), other) for other in pool):
+                        pool.append((video, start, end))
+    return found
+
+
+def _is_same(one: tuple[str, float, float], other: tuple[str, float, float]) -> bool:
+    both = min(one[2], other[2]) - max(one[1], other[1])
+    return one[0] == other[0] and both >= SAME * (one[2] - one[1] + other[2] - other[1] - both)
+
+
 def influence(
     found: Found, ground: Ground, runs: Sequence[Run], depth: int, iou: float, convention: str | Convention = "paper"
 ) -> Floats:

@@ -6,6 +6,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..formats import ANY_GRADE
 from ..formats.errors import MeasureError
 from . import inputs, tables
 
@@ -18,6 +19,7 @@ CSV_COLUMNS = (
     *("convention", "measure", "run", "mean", "low", "high", "other"),
     *("difference", "difference_low", "difference_high", "effect", "test", "p", "p_holm"),
 )
+REJUDGED = ["nDCG_IoU(iou=0.5)@10", "Success_IoU(iou=0.5)@1", "Success_IoU(iou=0.5)@5"]
 LIKE = ("spread", "close", "rerank")
 
 
@@ -25,6 +27,7 @@ def add(commands: Any) -> None:
     add_compare(commands)
     add_estimate(commands)
     add_plan(commands)
+    add_rejudged(commands)
 
 
 def add_compare(commands: Any) -> None:
@@ -207,3 +210,55 @@ def spread_asked_for(args: argparse.Namespace) -> "Spread":
     if args.sd is None:
         return TVR_RANKING[args.like]
     return Spread(args.sd, args.sd if args.sd_left is None else args.sd_left)
+
+
+def place_of(values: "list[float | None]", n: int) -> int | None:
+    """The place of a value from 1, the highest first; equal values share the better place."""
+    own = values[n]
+    return None if own is None else 1 + sum(each is not None and each > own for each in values)
+
+
+def add_rejudged(commands: Any) -> None:
+    what = "how the order of runs on a benchmark changes when its queries are judged in grades"
+    parser = commands.add_parser("rejudged", help=what)
+    parser.add_argument("--benchmark", required=True, metavar="FILE", help="the benchmark's ground truth")
+    inputs.add_qrels(parser)
+    parser.add_argument("--runs", nargs="+", required=True, metavar="FILE", help="the runs, two or more")
+    inputs.add_run_options(parser)
+    inputs.add_measures(parser, "nDCG_IoU(iou=0.5)@10, R@1,0.5 and R@5,0.5")
+    inputs.add_format(parser)
+    parser.set_defaults(run=rejudged)
+
+
+def rejudged(args: argparse.Namespace) -> None:
+    """Score the runs on the queries that both have, and print scores and places before and after."""
+    from .. import as_qrels, parse_measures, qrels_from_dict, scores_of
+
+    measures, convention = inputs.measures_of(args, lambda: parse_measures(REJUDGED))
+    after, before, runs = (
+        inputs.load_qrels(args),
+        as_qrels(args.benchmark, lenient=True),
+        inputs.load_runs(args, args.runs),
+    )
+    common = set(before.queries) & set(after.queries)
+    if not common:
+        raise MeasureError(f"{args.benchmark}: has no query of {args.qrels}; do both use the same query ids?")
+    both = [
+        qrels_from_dict({query: held for query, held in each.rows(each.grades) if query in common}, True, ANY_GRADE)
+        for each in (before, after)
+    ]
+    old, new = (scores_of(measures, qrels, runs, convention) for qrels in both)
+    rows = list[dict[str, Any]]()
+    for measure in measures:
+        values = [[scores[run.name][measure] for run in runs] for scores in (old, new)]
+        for n, run in enumerate(runs):
+            scored = {"benchmark": values[0][n], "place": place_of(values[0], n)}
+            scored |= {"graded": values[1][n], "new_place": place_of(values[1], n)}
+            rows.append({"measure": str(measure), "run": run.name} | scored)
+    if args.format == "json":
+        tables.print_json({"convention": convention.name, "queries": len(common), "runs": rows})
+    elif args.format == "csv":
+        tables.print_csv(list(rows[0]), rows)
+    else:
+        print("\n".join(tables.aligned(tables.plain(rows))))
+        print(f"\n{len(common):,} queries that both judge, convention {convention.name}")

@@ -149,8 +149,9 @@ def charades_qrels(text: str, source: str) -> Columns:
         if not line.strip():
             continue
         place = Place(source, f"line {number}")
-        video, start, end, _ = charades_line(place, line)
+        video, start, end, sentence = charades_line(place, line)
         rows.queries[str(number)] = None
+        rows.tell(str(number), sentence)
         rows.add_span(place, str(number), video, [start, end], 1)
     return rows.columns()
 

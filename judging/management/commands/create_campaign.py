@@ -14,13 +14,16 @@ from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.models import Corpus
 from judging.drafts.builder import Built, Plan, build
+from judging.pool.opening import store_pool
 from judging.pool.ranking import rank_candidates
 from judging.pool.selection import Counts, Selection, select
+from metrics import MeasureError, read_qrels, read_run
 
 OF_A_SELECTION = ("validation", "test", "seed", "strata")  # options
 
 
 class Command(ReeljudgeCommand):
+    refusals = (MeasureError,)
     help = "Create a campaign, or add queries to one, and ask for the ranking of their candidates."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -35,6 +38,12 @@ class Command(ReeljudgeCommand):
             type=int,
             help="secret seed of the order of clips and of checks; drawn at random unless given",
         )
+        again = parser.add_argument_group("re-judging", "the moments of a benchmark and of runs are the candidates")
+        again.add_argument(
+            "--benchmark", type=Path, help="the benchmark's ground truth, whose queries are judged again"
+        )
+        again.add_argument("--runs", type=Path, nargs="+", help="runs of several systems on the benchmark")
+        again.add_argument("--pool-depth", type=int, default=10, help="how many ranks of each run (%(default)s)")
         drawing = parser.add_argument_group("selection", "queries that are drawn from the corpus's captions")
         drawing.add_argument("--select", action="store_true", help="draw queries; the rest is for training")
         drawing.add_argument("--validation", type=int, help=f"how many for validation ({usual.validation:,})")
@@ -49,6 +58,9 @@ class Command(ReeljudgeCommand):
         )
 
     def handle(self, **options: Any) -> None:
+        if options["benchmark"] or options["runs"]:
+            self.stdout.write(_rejudge(options))
+            return
         lines = _create(options)
         self.stdout.write(
             "\n".join(lines) + "\nA worker ranks the candidates: `serve` starts one, and so does `worker --until-idle`."
@@ -78,6 +90,26 @@ def _create(options: dict[str, Any]) -> list[str]:
         name = built.campaign.name
         lines.append(f"{name}: {built.added:,} queries added, {built.merged:,} merged with a query of the same text.")
     return lines
+
+
+@transaction.atomic
+def _rejudge(options: dict[str, Any]) -> str:
+    """Create a campaign that judges what a benchmark and runs hold, and return what was done."""
+    if not (options["benchmark"] and options["runs"]) or options["queries"] or options["select"]:
+        raise ReeljudgeError("--benchmark and --runs go together, without --queries and --select")
+    if options["pool_depth"] < 1:
+        raise ReeljudgeError(f"--pool-depth {options['pool_depth']}: expected 1 or more")
+    if Campaign.objects.filter(name=options["name"]).exists():
+        raise ReeljudgeError(f"campaign {options['name']}: exists already; expected a new name")
+    qrels = read_qrels(options["benchmark"])
+    runs = [read_run(file, lenient=True) for file in options["runs"]]
+    settings = {name: options[name] for name in ("title", "order_seed") if options[name] is not None}
+    campaign = build(Plan(options["name"], settings), _corpus(options["corpus"]), _part).campaign
+    made = store_pool(campaign, qrels, runs, options["pool_depth"])
+    return (
+        f"{campaign.name}: {made.queries:,} queries with {made.candidates:,} candidates; left out: {made.too_deep:,} "
+        f"candidates beyond the depth of {campaign.depth}, {made.without_text:,} queries without a text of their own."
+    )
 
 
 @contextmanager
