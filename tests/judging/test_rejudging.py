@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+import zipfile
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
 
 from campaigns.models import Campaign
 from corpus.models import Corpus, Moment
+from jobs.running import work_off
 from judging.audit import audit
-from judging.models import Batch
+from judging.models import Batch, Review
+from judging.review.reviewing import review
 from metrics import read_qrels
+from releases.freezing import freeze
+from tests.cast import judge_all
 from tests.metrics.shared import SHARED, needs_shared, run_cli
 from tests.terminal import printed, refused
 
-pytestmark = pytest.mark.django_db
+# A release is written by a thread with a connection of its own, which sees what is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
 ANET = SHARED / "data" / "activitynet_captions" / "val_1.json"
 VIDEOS = 12
 
@@ -51,7 +59,7 @@ def create(files: dict[str, Path], *more: object) -> str:
 
 
 @needs_shared
-def test_from_a_benchmark_to_another_order(files: dict[str, Path], tmp_path: Path, member: Any) -> None:
+def test_the_candidates_are_what_the_benchmark_and_the_runs_hold(files: dict[str, Path]) -> None:
     assert "candidates beyond the depth" in create(files)
     campaign = Campaign.objects.get(name="anet-graded")
     qrels = read_qrels(files["benchmark"])
@@ -77,19 +85,49 @@ def test_what_is_wrong_is_one_line(files: dict[str, Path]) -> None:
 
 
 @needs_shared
-def test_the_order_before_and_after(files: dict[str, Path], tmp_path: Path) -> None:
-    """Graded anew, the whole film is perfect for every query, and everything else is worth nothing."""
-    lines = []
-    for query, rows in read_qrels(files["benchmark"]).rows(read_qrels(files["benchmark"]).grades):
-        about = json.loads(files["whole"].read_text())[query][0]
-        pair = {"query_id": query, "video_name": rows[0][0], "timestamp": about["timestamp"], "relevance": 4}
-        lines.append(json.dumps(pair))
-    graded = tmp_path / "qrels.jsonl"
-    graded.write_text("\n".join(lines))
+def test_grades_make_another_order(files: dict[str, Path], tmp_path: Path) -> None:
+    """Whoever looks for a sentence of these films, the annotators say, wants to see the whole film."""
+    held = dict(list(json.loads(files["benchmark"].read_text()).items())[:3])
+    files["benchmark"].write_text(json.dumps(held))
+    create(files)
+    campaign = Campaign.objects.get(name="anet-graded")
+    ada, bob, leo = (User.objects.create(username=name) for name in ("ada", "bob", "leo"))
+    two, lead = [campaign.add_member(user, "annotator") for user in (ada, bob)], campaign.add_member(leo, "lead")
+    for batch in Batch.objects.in_campaign(campaign):
+        batch.open()
+        for person in two:
+            batch.refresh_from_db()
+            judge_all(batch.hand_to(person), lambda candidate: 4 if is_whole(candidate.moment) else 1)
+        batch.refresh_from_db()
+        review(batch, lead, Review.Verdict.CLOSE)
+    assert not any(audit(campaign).values())
+    release = freeze(campaign, lead, "CC-BY-4.0")
+    assert work_off(StringIO()) == []
+    release.refresh_from_db()
+    zipfile.ZipFile(release.file.path).extract("qrels.jsonl", tmp_path)
     runs = [files[name] for name in ("near", "whole", "next")]
-    words = ["--benchmark", files["benchmark"], "--qrels", graded, "--runs", *runs, "--format", "json"]
-    done = run_cli("rejudged", *words, "--measures", "nDCG_IoU(iou=0.5)@10")
+    words = ["--benchmark", files["benchmark"], "--qrels", tmp_path / "qrels.jsonl", "--runs", *runs]
+    done = run_cli("rejudged", *words, "--unjudged", "skip", "--format", "json", "--measures", "nDCG_IoU(iou=0.5)@10")
     assert done.returncode == 0, done.stderr
-    found = {row["run"]: (row["place"], row["new_place"]) for row in json.loads(done.stdout)["runs"]}
-    assert found["near"][0] == 1
-    assert found["whole"][1] == 1
+    found = json.loads(done.stdout)
+    assert found["queries"] == campaign.queries.count()
+    places = {row["run"]: (row["place"], row["new_place"]) for row in found["runs"]}
+    assert places["near"] == (1, 2)
+    assert places["whole"][1] == 1
+    table = run_cli("rejudged", *words).stdout
+    assert "queries that both judge, convention paper" in table
+
+
+def is_whole(moment: Moment) -> bool:
+    return moment.start == 0 and moment.end == moment.video.duration
+
+
+def test_what_rejudged_refuses(tmp_path: Path) -> None:
+    for name, query in (("a", 1), ("b", 2)):
+        pair = {"query_id": query, "video_name": "v", "timestamp": [0, 5], "relevance": 1}
+        (tmp_path / name).write_text(json.dumps(pair))
+    (tmp_path / "run.json").write_text(json.dumps({"1": []}))
+    words = ["--benchmark", tmp_path / "a", "--qrels", tmp_path / "b", "--runs", tmp_path / "run.json"]
+    done = run_cli("rejudged", *words)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "has no query of" in done.stderr
