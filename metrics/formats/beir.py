@@ -104,7 +104,9 @@ def _line(record: dict[str, Any]) -> str:
 def beir_run(records: Records) -> Columns:
     """What BEIR's retrievers return: ``{query: {moment id: score}}``; by score in float32, ties by id, descending."""
     rows = Rows(records.source, PREDICTION)
-    for _, record in records:
+    for whole, record in records:
+        if not isinstance(record, dict):
+            raise whole.fail(f"is {show(record)}; it must be an object from query to moments with scores")
         for query, held in record.items():
             place = Place(records.source, f"query {query!r}")
             rows.queries[place.query(query)] = None
