@@ -265,5 +265,6 @@ def test_without_a_release_runs_wait(campaign: Campaign, rio: Membership) -> Non
     uploaded(rio, {"1": [("secret-video-0", 1.25, 4.5, 1.0)]})
     client = browser(rio)
     assert "there is none yet" in client.get(reverse("leaderboard", args=["films"])).content.decode()
-    assert "no release yet" in client.get(reverse("runs", args=["films"])).content.decode()
+    runs = client.get(reverse("runs", args=["films"])).content.decode()
+    assert 'data-label="Scored on release"><span class="quiet">none yet</span>' in runs
     assert "It has no scores yet" in client.get(reverse("run", args=["films", 1])).content.decode()
