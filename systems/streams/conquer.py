@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
+from .. import options as kinds
 from ..data import Data, Floats, Ints, Query, Rows, Validation, Videos
 from ..errors import SystemsError
 from ..interface import Progress, Report, silent
@@ -23,7 +24,6 @@ from ..neural.training import MODEL, Learned, Lesson
 from ..options import Options
 from ..ranking import Ranked, best, run_of
 from ..storage import read_arrays, write_arrays
-from . import options as kinds
 from .index import Index, in_memory, store, stored
 from .inputs import Batch, Pairs, Reading, check_validation, facts_of
 from .judging import ConquerNetwork, Judged
@@ -57,7 +57,7 @@ class Conquer(Learned):
 
     def train(self, data: Data, report: Report = silent) -> None:
         self.keep_card()
-        if not (self.folder / MODEL).exists():
+        if not all((each / MODEL).exists() for each in (self.folder, self.first.folder)):
             own, both = self.options.iterations, self.options.iterations + self.options.first_iterations
             self.first.train(data, part_of(report, 0, both - own, both))
             super().train(data, part_of(report, both - own, own, both))

@@ -14,8 +14,8 @@ from ..data import Data, Floats, Ints, Query, Rows, Videos
 from ..errors import SystemsError
 from ..neural import layers
 from ..neural.contrast import answers, rows_of_step
+from ..options import Streams
 from ..windows import counts_in
-from .options import Streams
 
 
 class Padded(NamedTuple):
@@ -185,13 +185,14 @@ class Pairs:
         """Return the pairs of the step of this number, which follow from it and the seed alone."""
         rows = rows_of_step(step, self.options.batch_size, len(self.query), self.options.seed)
         query, video = self.query[rows], self.video[rows]
-        several = self.answer(query[:, None], video[None]) if self.options.several else np.eye(len(rows), dtype=np.bool_)
+        own = np.eye(len(rows), dtype=np.bool_)
+        positives = self.answer(query[:, None], video[None]) if self.options.several else own
         return Batch(
             query,
             video,
             torch.from_numpy(self.first[rows]),
             torch.from_numpy(self.last[rows]),
-            torch.from_numpy(several),
+            torch.from_numpy(positives),
             torch.from_numpy(self.weights[rows]),
         )
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .. import options as kinds
 from ..data import Query
-from . import options as kinds
 from .inputs import Padded, Words
 from .losses import NEVER
 from .network import Attention, Entry, Places, begin

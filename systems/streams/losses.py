@@ -1,8 +1,8 @@
 """The losses of XML, ReLoCLNet and CONQUER as their public code has them, one for each pair of a batch.
 
-A batch holds B pairs of a query and a moment. Its mask of positive pairs, shape (B, B), is its diagonal; with the option
-`several` it is also true where the video of column j holds a moment that the pseudo training set gives the query of row
-i (TVR-Ranking, appendix C.1).
+A batch holds B pairs of a query and a moment. Its mask of positive pairs, shape (B, B), is its diagonal; with the
+option `several` it is also true where the video of column j holds a moment that the pseudo training set gives the query
+of row i (TVR-Ranking, appendix C.1).
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..data import Query
+from ..options import Streams
 from .inputs import Padded, Words
 from .losses import NEVER
-from .options import Streams
 
 HIDDEN_FROM = -10_000.0  # is added where attention may not look: finite, so that a row that may look nowhere has a mean
 SPREAD = 0.02  # standard deviation of weights before training
@@ -165,8 +165,7 @@ class Network(nn.Module):
             for stream, entry, levels in zip(streams, self.entries, self._levels(), strict=True)
         ]
         crossed = [
-            cross(own, other, both)
-            for own, other, cross in zip(firsts, reversed(firsts), self.crosses, strict=False)
+            cross(own, other, both) for own, other, cross in zip(firsts, reversed(firsts), self.crosses, strict=False)
         ] or firsts
         seconds = [levels[1](each, each, sees) for each, levels in zip(crossed, self._levels(), strict=True)]
         lasts = [
@@ -185,8 +184,8 @@ class Network(nn.Module):
 
         of_moments, for_moments, are_there: shapes (pairs, streams, hidden), (pairs, streams, clips, hidden) and (pairs,
         clips).
-        is_padded: whether a query's similarity to what is only padding counts in the clips before it, as in the authors'
-        code; it depends on how much padding there is.
+        is_padded: whether a query's similarity to what is only padding counts in the clips before it, as in the
+        authors' code; it depends on how much padding there is.
         """
         similar = (for_moments @ of_moments[:, :, :, None]).squeeze(3)
         similar = similar if is_padded else similar * are_there[:, None]

@@ -201,7 +201,7 @@ def _of_streams(
         options["heads"] = int(config["n_heads"])
     if "ctx_mode" in config:
         options["tef"] = "tef" in str(config["ctx_mode"])
-    tef = {**{"tef": _default(kind, "tef")}, **options, **given}["tef"]
+    tef = {"tef": _default(kind, "tef"), **options, **given}["tef"]
     facts = {
         "features": [weights[f"{each}_input_proj.net.1.weight"].shape[1] - 2 * tef for each in streams],
         "words": [],

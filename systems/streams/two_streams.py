@@ -15,14 +15,13 @@ from ..interface import Progress, Report, silent
 from ..library import Run
 from ..neural.layers import as_rows
 from ..neural.training import Learned, Lesson
-from ..options import Options
+from ..options import Options, Streams
 from ..ranking import Ranked, best, rank, run_of
 from ..windows import Windows
 from .index import Index, in_memory, room_for, store, stored, video_blocks
 from .inputs import Batch, Pairs, Reading, check_streams, check_validation, facts_of
 from .losses import boundary_losses, clip_losses, ranking_losses, video_losses, weighted
 from .network import Boundaries, Network, QueryVectors, Seen, cosines, products, spans
-from .options import Streams
 
 CLIPS_AT_A_TIME = 8192  # that the network looks at together
 ROWS_AT_A_TIME = 65_536  # of an index, that queries are compared with together
@@ -92,7 +91,9 @@ class TwoStreams(Learned):
                 numbers = best_videos(scores, self.options.candidates)
                 found = self.moments(index, of_moments, numbers)
                 closeness = self.options.closeness * scores[numbers]
-                yield best_moments(index, numbers, found, closeness, self.options, depth, 0 if self.options.closed else self.after)
+                yield best_moments(
+                    index, numbers, found, closeness, self.options, depth, 0 if self.options.closed else self.after
+                )
 
     def ask(self, queries: Sequence[Query]) -> QueryVectors:
         """Return the vectors of queries."""
@@ -198,9 +199,7 @@ def loss_of(network: Network, pairs: Pairs, step: int) -> Tensor:
         scores = cosines(query_vectors.of_videos, seen.for_videos, seen.are_there)
         draws = torch.rand(2, *scores.shape)
         kind = options.ranking_loss
-        both = ranking_losses(
-            scores, batch.positives, draws, margin=options.margin, hardest=hardest, loss=kind
-        )
+        both = ranking_losses(scores, batch.positives, draws, margin=options.margin, hardest=hardest, loss=kind)
         loss = loss + options.ranking * (both[0] + both[1]).mean()
     return loss
 

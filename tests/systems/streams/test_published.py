@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -20,12 +20,13 @@ from systems.data import Query, Video, Videos
 from systems.errors import SystemsError
 from systems.interface import system_in
 from systems.neural.training import Learned
+from systems.options import Conquer, Streams
 from systems.streams import conquer, published
 from systems.streams.index import Index
 from systems.streams.inputs import Batch, Padded, Reading
+from systems.streams.judging import Judged
 from systems.streams.losses import ranking_losses, weighted
 from systems.streams.network import Boundaries, QueryVectors, Seen, cosines
-from systems.streams.options import Conquer, Streams
 from systems.streams.two_streams import TwoStreams, best_moments, losses_of
 
 ROOT = Path(os.environ.get("REELJUDGE_SHARED", "../shared")) / "data" / "reference_systems"
@@ -73,7 +74,7 @@ class Case:
             self.arrays: dict[str, Numbers] = dict(stored)
         self.case, self.settings = told_by(name)["cases"][case], told_by(name)["post_processing"]
         config = self.case["config"]
-        self.heads = config["n_heads"] if "n_heads" in config else 3
+        self.heads = config.get("n_heads", 3)
         self.streams = [each for each in ("video", "visual", "sub") if f"inputs/{each}_feat" in self.arrays]
         self.weights = {each[8:]: self.tensor(each) for each in self.arrays if each.startswith("weights/")}
         options: dict[str, Any] = {"heads": self.heads, "candidates": self.settings["max_vcmr_video"]}
@@ -147,9 +148,9 @@ def _made(name: str, case: str, folder: Path) -> Case:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, str], Case]]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Case]:
     folder = tmp_path_factory.mktemp("published")
-    yield lambda name, case: _made(name, case, folder)
+    return lambda name, case: _made(name, case, folder)
 
 
 class Steps:
@@ -225,7 +226,7 @@ def _check_steps(it: Case, steps: Steps) -> None:
 
 @pytest.mark.parametrize(("name", "case"), TWO_STREAMS)
 def test_padding_counts_as_it_does_there(name: str, case: str, made: Callable[[str, str], Case]) -> None:
-    """XML's scores depend on the videos that are encoded together; without padding, ours are ReLoCLNet's of each alone."""
+    """XML's scores depend on what is encoded together. Ours without padding are ReLoCLNet's of each video alone."""
     it = made(name, case)
     with torch.inference_mode():
         query, (streams, are_there) = it.network.ask_words(it.words()), it.clips()
@@ -334,8 +335,8 @@ def _check_ranked(it: Case, task: str, query: int, found: list[tuple[int, float,
     rows = [row for row in it.arrays[f"outputs/ranked/{task}"][query].tolist() if row[3] > 0]
     assert len(found) >= len(rows) > 5
     index = it.arrays["inputs/video_index"].tolist()
-    for (video, start, end, score), row in zip(found, rows, strict=False):
-        assert score == pytest.approx(row[3], rel=1e-6), (task, query)
+    for moment, row in zip(found, rows, strict=False):
+        assert moment[3] == pytest.approx(row[3], rel=1e-6), (task, query)
     own = {(index[video], start, end) for video, start, end, _ in found[: len(rows)]}
     assert own == {tuple(row[:3]) for row in rows}
 
@@ -361,13 +362,12 @@ def test_rankings_are_the_authors(name: str, case: str, made: Callable[[str, str
             _check_ranked(it, task, number, list(rows))
 
 
-def _judged(it: Case, part: str = "") -> conquer.Judged:
+def _judged(it: Case, part: str = "") -> Judged:
     streams, are_there = it.clips(part)
     slots = it.tensor(f"inputs/{part}video_of_slot")
     seen = it.network.look(streams, are_there)
     return cast(
-        conquer.Judged,
-        it.network.judge(it.network.ask_words(it.words(part)), seen, are_there, torch.ones_like(slots) > 0),
+        Judged, it.network.judge(it.network.ask_words(it.words(part)), seen, are_there, torch.ones_like(slots) > 0)
     )
 
 
@@ -396,9 +396,7 @@ def test_conquer_judges_as_the_authors_does(name: str, case: str, made: Callable
 
 
 @pytest.mark.parametrize(("name", "case"), CONQUER)
-def test_conquers_losses_and_gradients_are_the_authors(
-    name: str, case: str, made: Callable[[str, str], Case]
-) -> None:
+def test_conquers_losses_and_gradients_are_the_authors(name: str, case: str, made: Callable[[str, str], Case]) -> None:
     it = made(name, case)
     options = cast(Conquer, it.system.options)
     judged, batch = _judged(it, "loss/"), _batch(it)
@@ -426,7 +424,7 @@ def test_conquers_rankings_are_the_authors_on_given_scores(
             ("VCMR", np.arange(1, 5), np.log(first[number])),
             ("SVMR", np.arange(1), np.zeros(1)),
         ):
-            some = conquer.Judged(
+            some = Judged(
                 judged.starts[number : number + 1, slots],
                 judged.ends[number : number + 1, slots],
                 None if judged.videos is None or task == "SVMR" else judged.videos[number : number + 1, slots],
