@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from pickle import UnpicklingError
@@ -109,13 +110,15 @@ def adopt(name: str, file: Path, folder: Path, **given: Any) -> list[str]:
 
     name: xml, reloclnet or conquer.
     file: what torch.save made: a state dict, by itself or under `model`, `model_state_dict` or `state_dict`.
-    given: options of the system. They go before what the checkpoint tells, such as the number of heads, which no weight
-    tells: without a configuration beside the weights it must be given, if it is not the default.
+    given: options of the system, which go before what the checkpoint tells. The number of heads follows from no weight;
+    without a configuration beside them it must be given.
     Raises SystemsError that names each weight which is missing, or of another shape.
     """
     kind = entry(name)
     weights, config = read_checkpoint(file)
     found = (_of_conquer if name == "conquer" else _of_streams)(file, weights, config, kind, given)
+    if "heads" not in found.options | given:
+        raise BadOption("heads", "follows from no weight", "the number that the network was trained with")
     made = system(name, folder, **found.options | given)
     if not isinstance(made, Learned):
         raise BadOption("--system", name, "xml, reloclnet or conquer")
@@ -153,22 +156,18 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
-class _Configuration(dict[str, Any]):
-    """Stands for the class of which the authors' checkpoints keep their configuration; it does nothing."""
-
-
 def read_checkpoint(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Return the weights of a checkpoint by name, and its configuration, empty if it has none. No code of the file is
-    run. Raises SystemsError if it cannot be read.
+    run: the class in which the authors keep their configuration, EasyDict, is read as a dictionary. Raises SystemsError
+    if the file cannot be read.
     """
     try:
-        with torch.serialization.safe_globals([(_Configuration, "easydict.EasyDict")]):
+        with torch.serialization.safe_globals([(OrderedDict, "easydict.EasyDict")]):
             stored = torch.load(file, map_location="cpu", weights_only=True)
     except (OSError, RuntimeError, ValueError, EOFError, KeyError, AttributeError, UnpicklingError) as fault:
-        reason = str(fault).strip().splitlines()[0] if str(fault).strip() else type(fault).__name__
+        reason = fault.strerror if isinstance(fault, OSError) else "it is not of torch.save, or holds other objects"
         raise SystemsError(
-            f"{file}: cannot be read ({reason}); expected a state dict that torch.save stored, without objects of "
-            "other classes"
+            f"{file}: cannot be read ({reason}); expected a state dict that torch.save stored"
         ) from fault
     stored = stored if isinstance(stored, dict) else {}
     configs = [stored[each] for each in CONFIGS if isinstance(stored.get(each), dict)]
@@ -233,6 +232,7 @@ def _of_conquer(
         "padded": True,
     }
     options |= {} if clusters is None else {"clusters": clusters.shape[1]}
+    options |= {"heads": int(config["num_attention_heads"])} if "num_attention_heads" in config else {}
     if any(each.startswith("video_scoring_head.") for each in weights):
         options["similarity"] = "exclusive"
     facts = {

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -16,8 +18,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from systems.commands import main
 from systems.data import Query, Video, Videos
-from systems.errors import SystemsError
+from systems.errors import BadOption, SystemsError
 from systems.interface import system_in
 from systems.neural.training import Learned
 from systems.options import Conquer, Streams
@@ -505,8 +508,40 @@ def test_each_weight_that_is_missing_or_of_another_shape_is_named(tmp_path: Path
 def test_weights_without_use_are_named(tmp_path: Path) -> None:
     weights = Case("xml", "video_sub", tmp_path).weights | {"video_encoder3.self.query.weight": torch.zeros(2)}
     torch.save({"model": weights}, tmp_path / "more.ckpt")
-    unused = published.adopt("xml", tmp_path / "more.ckpt", tmp_path / "more", tef=False)
+    unused = published.adopt("xml", tmp_path / "more.ckpt", tmp_path / "more", tef=False, heads=4)
     assert unused == ["video_encoder3.self.query.weight"]
+
+
+def test_the_number_of_heads_is_that_of_the_configuration_or_must_be_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The authors keep their configuration as an EasyDict, a package that need not be here."""
+    kind = type("EasyDict", (dict,), {"__module__": "easydict", "__qualname__": "EasyDict"})
+    monkeypatch.setitem(sys.modules, "easydict", cast(Any, SimpleNamespace(EasyDict=kind)))
+    weights = Case("reloclnet", "video_sub_tef", tmp_path).weights
+    torch.save({"model": weights}, tmp_path / "bare.ckpt")
+    config = {"n_heads": 3, "ctx_mode": "video_sub_tef"}
+    torch.save({"model": weights, "model_cfg": kind(config), "epoch": 1}, tmp_path / "whole.ckpt")
+    monkeypatch.delitem(sys.modules, "easydict")
+    with pytest.raises(BadOption, match="heads: follows from no weight; expected the number"):
+        published.adopt("reloclnet", tmp_path / "bare.ckpt", tmp_path / "bare")
+    published.adopt("reloclnet", tmp_path / "whole.ckpt", tmp_path / "whole")
+    options = cast(Any, system_in(tmp_path / "whole")).options
+    assert (options.heads, options.tef, options.padded, options.places, options.tokens) == (3, True, True, 12, 7)
+
+
+def test_the_command_loads_a_checkpoint_and_names_what_has_no_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = Case("xml", "video_tef", tmp_path).weights | {"more": torch.zeros(1)}
+    torch.save(weights, tmp_path / "model.ckpt")
+    words = ["load", f"{tmp_path}/made", "--system", "xml", "--checkpoint", f"{tmp_path}/model.ckpt"]
+    assert main([*words, "--option", "heads=4"], "reeljudge systems") == 0
+    assert capsys.readouterr().out == (
+        f"has no use: more\n{tmp_path}/made: holds the weights of {tmp_path}/model.ckpt\n"
+    )
+    assert main([*words, "--option", "heads=4"], "reeljudge systems") == 2
+    assert "holds a trained system; expected a folder of its own" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("name", "case"), [("xml", "sub"), ("conquer", "visual_general")])
