@@ -43,7 +43,8 @@ LONGER = {"iterations": 750, "decay_every": 525}
 SHORTER = {"iterations": 250, "decay_every": 175, "validate_every": 125}  # because there are two networks
 STREAMS: dict[str, Any] = {"iterations": 220, "batch_size": 32, "learning_rate": 0.002, "validate_every": 110}
 STREAMS |= {"warmup": 25, "patience": 0, "hidden": 64, "words": 64, "heads": 2, "span": 0.1}
-CONQUER = {"first_iterations": 200, "iterations": 120, "batch_size": 16, "validate_every": 60, "others": 2}
+CONQUER = {"first_iterations": 200, "iterations": 200, "batch_size": 16, "validate_every": 100, "others": 2}
+CONQUER |= {"inner": 64, "filters": 64, "clusters": 8}
 SYSTEMS = {  # from what sees nothing to what sees most, then those that there is time for once
     "chance": Trained(3, {}),
     "prior": Trained(3, {"bins": 20}),
@@ -54,7 +55,7 @@ SYSTEMS = {  # from what sees nothing to what sees most, then those that there i
     "two_stage": Trained(18, NETWORK | CONTRAST | SHORTER, seeds=[1]),
     "xml": Trained(14, STREAMS, seeds=[1]),
     "reloclnet": Trained(13, STREAMS, seeds=[1]),
-    "conquer": Trained(23, STREAMS | CONQUER, seeds=[1]),
+    "conquer": Trained(36, STREAMS | CONQUER | {"optimiser": "adam"}, seeds=[1]),
 }
 
 

@@ -17,11 +17,25 @@ from .examples import examples_from, examples_of, queries_in
 from .features.media import compute, extractor, films_in
 from .features.reader import notice_of, read_objects, read_videos
 from .interface import SYSTEMS, Progress, System, entry, system, system_in
-from .library import MeasureError, Parser, Qrels, as_qrels, read_durations, run_as_ranking
+from .library import (
+    MeasureError,
+    Parser,
+    Qrels,
+    as_qrels,
+    as_run,
+    pairs_as_qvhighlights,
+    read_durations,
+    read_pair_windows,
+    read_pairs,
+    run_as_ranking,
+)
 from .options import Options
+from .ranking import FUSIONS, pairs_of, rerank
 from .storage import write
 
 SECONDS_BETWEEN_LINES = 5.0
+MOST_VIDEOS = 1000  # of a query, as candidates of a second stage
+MOMENTS_OF_VIDEOS = 100  # that are looked at for each of them
 
 
 def main(arguments: Sequence[str], program: str) -> int:
@@ -44,6 +58,9 @@ def parser(program: str) -> Parser:
     _add_index(commands)
     _add_check(commands)
     _add_search(commands)
+    _add_load(commands)
+    _add_candidates(commands)
+    _add_rerank(commands)
     return top
 
 
@@ -188,13 +205,85 @@ def _add_search(commands: Any) -> None:
 
 
 def search(args: argparse.Namespace) -> None:
-    if not 1 <= args.depth <= 100_000:
-        raise BadOption("--depth", str(args.depth), "1 to 100000")
+    _check_depth(args.depth)
     queries = queries_in(args.queries)
     queries = with_tokens(queries, by_encoder(args.encoder)) if args.encoder else queries
     run = system_in(args.folder).search(queries, args.depth)
     write(args.out, lambda out: out.write(run_as_ranking(run).encode()))
     print(f"{len(run.start):,} moments for {len(queries):,} queries are in {args.out}")
+
+
+def _add_load(commands: Any) -> None:
+    command = commands.add_parser("load", help="make a trained system of a checkpoint of its authors' code")
+    command.add_argument("folder", type=Path, help="of the system")
+    command.add_argument("--system", required=True, choices=("xml", "reloclnet", "conquer"))
+    command.add_argument("--checkpoint", type=Path, required=True, help="a state dict that torch.save stored")
+    command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="as heads=8 or tef=True")
+    command.set_defaults(run=load)
+
+
+def load(args: argparse.Namespace) -> None:
+    from .streams.published import adopt  # and torch with it
+
+    options = options_of(entry(args.system).options, args.option)
+    for name in adopt(args.system, args.checkpoint, args.folder, **options):
+        print(f"has no use: {name}")
+    print(f"{args.folder}: holds the weights of {args.checkpoint}")
+
+
+def _add_candidates(commands: Any) -> None:
+    command = commands.add_parser("candidates", help="write the videos of a first stage, for systems of single videos")
+    command.add_argument("first", type=Path, help="the folder of a system that is indexed, or a run")
+    command.add_argument("--queries", type=Path, required=True, help="JSON Lines with query_id and query")
+    command.add_argument("--durations", type=Path, required=True, help="a video index file: {video: [seconds, number]}")
+    command.add_argument("--videos", type=int, default=10, help="of a query at most; 10 by default")
+    command.add_argument("--out", type=Path, required=True, help="QVHighlights' JSON Lines, one for each pair")
+    _add_encoder(command)
+    command.set_defaults(run=candidates)
+
+
+def candidates(args: argparse.Namespace) -> None:
+    if not 1 <= args.videos <= MOST_VIDEOS:
+        raise BadOption("--videos", str(args.videos), f"1 to {MOST_VIDEOS}")
+    queries, durations = queries_in(args.queries), read_durations(args.durations)
+    if args.first.is_dir():
+        read = with_tokens(queries, by_encoder(args.encoder)) if args.encoder else queries
+        run = system_in(args.first).search(read, MOMENTS_OF_VIDEOS * args.videos)
+    else:
+        run = as_run(str(args.first))
+    pairs = list(pairs_of(run, {query.id: query.text for query in queries}, durations, args.videos))
+    write(args.out, lambda out: out.write(pairs_as_qvhighlights(pairs).encode()))
+    print(f"{len(pairs):,} pairs of {len(run.queries):,} queries are in {args.out}")
+
+
+def _add_rerank(commands: Any) -> None:
+    command = commands.add_parser("rerank", help="rank what a system of single videos predicts for candidates")
+    command.add_argument("--pairs", type=Path, required=True, help="what candidates wrote")
+    command.add_argument("--predictions", type=Path, required=True, help="JSON Lines with pred_relevant_windows")
+    command.add_argument("--out", type=Path, required=True, help="the run, in TVR-Ranking's format")
+    command.add_argument("--fusion", choices=FUSIONS, default=FUSIONS[0], help="of both scores, or of both ranks")
+    command.add_argument("--weight", type=float, default=0.5, help="of the first stage, 0 to 1; 0.5 by default")
+    command.add_argument("--depth", type=int, default=100, help="moments of a query; 100 by default")
+    command.add_argument("--nms", type=float, default=1.0, help="IoU above which a moment is dropped; 1 keeps all")
+    command.set_defaults(run=rerank_pairs)
+
+
+def rerank_pairs(args: argparse.Namespace) -> None:
+    _check_depth(args.depth)
+    if not 0 <= args.nms <= 1:
+        raise BadOption("--nms", f"{args.nms:g}", "0 to 1")
+    predicted = read_pair_windows(args.predictions)
+    found = rerank(read_pairs(args.pairs), predicted, args.fusion, args.weight, args.depth, args.nms)
+    write(args.out, lambda out: out.write(run_as_ranking(found.run).encode()))
+    print(f"{len(found.run.start):,} moments for {len(found.run.queries):,} queries are in {args.out}")
+    print(f"{found.cut:,} windows were cut to their videos; {found.outside:,} lay outside of them or were empty")
+    if found.silent:
+        print(f"{found.silent:,} pairs have no predictions")
+
+
+def _check_depth(depth: int) -> None:
+    if not 1 <= depth <= 100_000:
+        raise BadOption("--depth", str(depth), "1 to 100000")
 
 
 def _add_collection(command: argparse.ArgumentParser) -> None:

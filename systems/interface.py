@@ -15,9 +15,8 @@ from typing import Any, ClassVar
 from .data import Data, Query, Videos
 from .errors import BadOption, SystemsError
 from .library import Run
-from .options import Contrastive, Mcn, Options, Prior, TefOnly, TwoStage
+from .options import Conquer, Contrastive, Mcn, Options, Prior, Reloclnet, Streams, TefOnly, TwoStage
 from .storage import read_json, write_json
-from .streams.options import Conquer, Reloclnet, Streams
 
 CARD = "system.json"  # what a folder says about the system that is stored in it
 
@@ -72,7 +71,8 @@ class System(ABC):
         self.options = options
         self.folder = folder
         self._card = {"system": self.name, "options": asdict(options)}
-        if (folder / CARD).exists() and read_json(folder / CARD) != self._card:
+        if (folder / CARD).exists() and (stored := read_json(folder / CARD)) != self._card:
+            _refuse_earlier(folder, stored, options)
             raise SystemsError(
                 f"{folder}: holds another system, or one with other options; expected a folder of its own"
             )
@@ -144,19 +144,14 @@ class Entry:
 CLIPS = frozenset({"clips"})
 
 
-OTHER_BLOCKS = (
-    "It differs from its authors’ code: each block has a feed-forward network, which theirs has not; places are sines, "
-    "where theirs are learned; and no temporal endpoints are added to the features."
+PADDING = (
+    "It is that of its authors’ code, with one difference: they pad videos, and what is computed of padding counts in "
+    "the last clips; the option padded does so too. With another corpus and other features its scores are not those "
+    "that were published."
 )
 
 
-OTHER_LOSSES = (
-    " Its query passes one encoder and not two, its clips two and not three, and so its contrastive losses compare "
-    "other vectors. TVR-Ranking trains it with batches of 512 pairs; here they have 128 unless you say otherwise."
-)
-
-
-NOT_THEIRS = " Its scores are not those of the published system."
+CONQUERS_FIRST = "Its first stage is a ReLoCLNet; its authors took another system’s results. "
 
 
 SYSTEMS = {
@@ -167,11 +162,9 @@ SYSTEMS = {
     "stal_clips": Entry("STAL (clips)", "neural.stal:StalClips", Contrastive, CLIPS),
     "stal": Entry("STAL (TEF)", "neural.stal:Stal", Contrastive, CLIPS, sees_objects=True),
     "two_stage": Entry("STAL in two stages", "clips.two_stage:TwoStages", TwoStage, CLIPS, sees_objects=True),
-    "xml": Entry("XML", "streams.two_streams:Xml", Streams, CLIPS, differs=OTHER_BLOCKS + NOT_THEIRS),
-    "reloclnet": Entry(
-        "ReLoCLNet", "streams.two_streams:Reloclnet", Reloclnet, CLIPS, differs=OTHER_BLOCKS + OTHER_LOSSES + NOT_THEIRS
-    ),
-    "conquer": Entry("CONQUER", "streams.conquer:Conquer", Conquer, CLIPS),
+    "xml": Entry("XML", "streams.two_streams:Xml", Streams, CLIPS, differs=PADDING),
+    "reloclnet": Entry("ReLoCLNet", "streams.two_streams:Reloclnet", Reloclnet, CLIPS, differs=PADDING),
+    "conquer": Entry("CONQUER", "streams.conquer:Conquer", Conquer, CLIPS, differs=CONQUERS_FIRST + PADDING),
 }
 
 
@@ -201,4 +194,14 @@ def system_in(folder: Path) -> System:
     if not (folder / CARD).exists():
         raise SystemsError(f"{folder}: holds no system; train one there first")
     card = read_json(folder / CARD)
+    _refuse_earlier(folder, card, entry(card["system"]).options())
     return system(card["system"], folder, **card["options"])
+
+
+def _refuse_earlier(folder: Path, card: Any, options: Options) -> None:
+    """Raise SystemsError if a folder's system was made when systems of its kind had other options than these."""
+    if card["options"].keys() != asdict(options).keys() and type(options) is entry(card["system"]).options:
+        raise SystemsError(
+            f"{folder}: holds a {SYSTEMS[card['system']].title} of an earlier version, whose network was another; "
+            "train it again, in a folder of its own"
+        )

@@ -3,29 +3,48 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING or __package__ == "systems":
-    from metrics import Evaluator, MeasureError, Qrels, Run, as_qrels, parse_measure, qrels_from_dict
+    from metrics import Evaluator, MeasureError, Qrels, Run, as_qrels, as_run, parse_measure, qrels_from_dict
     from metrics.commands.main import Parser
     from metrics.formats.json_qrels import read_training_set
     from metrics.formats.json_reader import read_json
-    from metrics.formats.json_runs import read_durations, run_as_ranking
+    from metrics.formats.json_runs import (
+        PairWindows,
+        pairs_as_qvhighlights,
+        read_durations,
+        read_pair_windows,
+        read_pairs,
+        run_as_ranking,
+    )
 else:
-    from reeljudge import Evaluator, MeasureError, Qrels, Run, as_qrels, parse_measure, qrels_from_dict
+    from reeljudge import Evaluator, MeasureError, Qrels, Run, as_qrels, as_run, parse_measure, qrels_from_dict
     from reeljudge.commands.main import Parser
     from reeljudge.formats.json_qrels import read_training_set
     from reeljudge.formats.json_reader import read_json
-    from reeljudge.formats.json_runs import read_durations, run_as_ranking
+    from reeljudge.formats.json_runs import (
+        PairWindows,
+        pairs_as_qvhighlights,
+        read_durations,
+        read_pair_windows,
+        read_pairs,
+        run_as_ranking,
+    )
 
 __all__ = [
     "Evaluator",
     "MeasureError",
+    "PairWindows",
     "Parser",
     "Qrels",
     "Run",
     "as_qrels",
+    "as_run",
+    "pairs_as_qvhighlights",
     "parse_measure",
     "qrels_from_dict",
     "read_durations",
     "read_json",
+    "read_pair_windows",
+    "read_pairs",
     "read_training_set",
     "run_as_ranking",
 ]

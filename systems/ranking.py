@@ -1,18 +1,20 @@
-"""Ranked moments: a query's best rows, temporal suppression, and the run that is made of them."""
+"""Ranked moments: a query's best rows, temporal suppression, the run made of them, and a second stage's windows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .data import Floats, Ints, Query, Rows
-from .errors import SystemsError
+from .errors import BadOption, SystemsError
 from .interface import Progress, Report, silent
-from .library import Run
+from .library import PairWindows, Run
 from .windows import Windows
 
+FUSIONS = ("sum", "rrf")
+NEAR = 60  # of reciprocal ranks (Cormack et al. 2009)
 SPARE = 4  # times the depth: so many rows are sorted first, because suppression drops some
 
 
@@ -113,3 +115,131 @@ def _iou(start: float, end: float, other_start: float, other_end: float) -> floa
     if shared <= 0:
         return 0.0
     return shared / (end - start + other_end - other_start - shared)
+
+
+def pairs_of(
+    run: Run, texts: Mapping[str, str], durations: Mapping[str, float], count: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the pairs of each query and the videos that a run's first moments lie in, `count` of a query at most.
+
+    texts, durations: of queries and of videos, in seconds.
+    Raises SystemsError if the run names a query without words, or a video without a duration.
+    """
+    if run.scores is None:
+        raise SystemsError("the run has no scores; expected one for each moment")
+    for number, query in enumerate(run.queries):
+        if not texts.get(query):
+            raise SystemsError(f"query {query} of the run has no words; expected it among the queries")
+        found: dict[str, float] = {}
+        for row in range(int(run.offsets[number]), int(run.offsets[number + 1])):
+            found.setdefault(run.names[int(run.video[row])], float(run.scores[row]))
+            if len(found) == count:
+                break
+        for video, score in found.items():
+            if video not in durations:
+                raise SystemsError(f"video {video!r} of the run has no duration; expected it among the videos")
+            yield {"qid": query, "query": texts[query], "vid": video, "duration": durations[video], "score": score}
+
+
+class Reranked(NamedTuple):
+    """A run of two stages, how many windows were cut to their videos, how many lay outside of them or were empty, and
+    how many pairs the second stage says nothing of.
+    """
+
+    run: Run
+    cut: int
+    outside: int
+    silent: int
+
+
+class Scored(NamedTuple):
+    """Windows that were predicted for a query; each array has shape (windows,). Times are in seconds.
+
+    first, second: scores of the stages.
+    """
+
+    video: Ints
+    start: Floats
+    end: Floats
+    first: Floats
+    second: Floats
+
+
+def rerank(
+    pairs: Sequence[Mapping[str, Any]],
+    predicted: Sequence[PairWindows],
+    fusion: str = "sum",
+    weight: float = 0.5,
+    depth: int = 100,
+    nms: float = 1.0,
+) -> Reranked:
+    """Rank the windows that a second stage predicts for pairs of a query and a video.
+
+    Times are cut to the video. The scores of each stage are brought to 0 to 1 for each query, by their lowest and their
+    highest, and `sum` is their weighted mean; `rrf` sums weighted reciprocals of 60 + rank.
+
+    pairs: what `pairs_of` yields, as it was stored.
+    weight: of the first stage, from 0 to 1; the second has the rest.
+    depth, nms: as in `rank`.
+    Raises SystemsError if the second stage names another pair, or a pair lacks what the first stage has stored.
+    """
+    if fusion not in FUSIONS:
+        raise BadOption("fusion", repr(fusion), f"one of {', '.join(FUSIONS)}")
+    if not 0 <= weight <= 1:
+        raise BadOption("weight", f"{weight:g}", "0 to 1")
+    known = {(str(pair["qid"]), str(pair["vid"])): _checked(pair) for pair in pairs}
+    windows = {(each.query, each.video): each.windows for each in predicted}
+    if strange := next((pair for pair in windows if pair not in known), None):
+        raise SystemsError(f"query {strange[0]} with video {strange[1]!r} is not among the pairs; expected no others")
+    names = tuple(dict.fromkeys(video for _, video in known))
+    number = {name: place for place, name in enumerate(names)}
+    queries = {query: Query(query, str(pair.get("query", ""))) for (query, _), pair in known.items()}
+    rows: dict[str, list[tuple[int, float, float, float, float]]] = {query: [] for query in queries}
+    cut = outside = 0
+    for (query, video), found in windows.items():
+        pair = known[query, video]
+        for start, end, score in found:
+            first, last = max(0.0, start), min(float(pair["duration"]), end)
+            if first >= last:
+                outside += 1
+                continue
+            cut += (first, last) != (start, end)
+            rows[query].append((number[video], first, last, float(pair["score"]), score))
+    ranked = [_fused(_as_scored(each), fusion, weight, depth, nms) for each in rows.values()]
+    run = run_of("reranked", list(queries.values()), ranked, names)
+    return Reranked(run, cut, outside, len(known.keys() - windows.keys()))
+
+
+def _checked(pair: Mapping[str, Any]) -> Mapping[str, Any]:
+    for name in ("duration", "score"):
+        if type(pair.get(name)) not in (int, float):
+            raise SystemsError(f"the pair of query {pair['qid']} and video {pair['vid']!r} lacks a number {name}")
+    return pair
+
+
+def _as_scored(rows: list[tuple[int, float, float, float, float]]) -> Scored:
+    video, *others = np.array(rows, np.float64).reshape(-1, 5).T
+    return Scored(video.astype(np.int64), *others)
+
+
+def _fused(found: Scored, fusion: str, weight: float, depth: int, nms: float) -> Ranked:
+    """Rank a query's windows, each once."""
+    if fusion == "sum":
+        scores = weight * _from_0_to_1(found.first) + (1 - weight) * _from_0_to_1(found.second)
+    else:
+        scores = weight / (NEAR + _ranks(found.first)) + (1 - weight) / (NEAR + _ranks(found.second))
+    order = best(scores, len(scores))
+    moments = np.stack([found.video[order].astype(np.float64), found.start[order], found.end[order]], 1)
+    order = order[np.sort(np.unique(moments, axis=0, return_index=True)[1])]
+    order = order[suppress(found.video[order], found.start[order], found.end[order], nms, depth)]
+    return Ranked(found.video[order], found.start[order], found.end[order], scores[order])
+
+
+def _from_0_to_1(scores: Floats) -> Floats:
+    lowest, highest = scores.min(initial=np.inf), scores.max(initial=-np.inf)
+    return (scores - lowest) / (highest - lowest) if highest > lowest else np.ones_like(scores)
+
+
+def _ranks(scores: Floats) -> Ints:
+    """Return the rank of each score, from 1; equal ones have the same."""
+    return np.searchsorted(np.unique(-scores), -scores).astype(np.int64) + 1

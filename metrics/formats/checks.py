@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from .moment_ids import moment_id
 
 TWICE, SPAN = "moment {moment} stands twice in its query", "timestamp {span}"  # of messages
 LATEST = 1e12  # seconds; its milliseconds are exact in float64
-SLACK = 2.0  # seconds; a system that cuts videos into clips ends its last one a little after the video
+SLACK = 2.0  # seconds by which a moment may lie outside its video: clips are whole, and regressed times are not exact
 
 
 class Checks(NamedTuple):
@@ -168,6 +169,23 @@ def find_faults(columns: Columns, known: Known, faults: Faults) -> None:
     faults.count += sum(int(check.wrong.sum()) for check in checks) - min(len(found), MOST_KEPT)
 
 
+def cut(columns: Columns, known: Known) -> Columns:
+    """The predictions, cut to their videos where they begin a little before 0 or end a little late; a note counts them.
+    Those that are then like one before them in the list are left out.
+    """
+    seconds = np.array([known.durations.get(name, LATEST) for name in columns.names])[columns.video]
+    outside = (columns.start < 0) | (columns.end > seconds)
+    if not outside.any():
+        return columns
+    first = columns.where(int(np.flatnonzero(outside)[0]))
+    columns = replace(columns, start=np.maximum(columns.start, 0.0), end=np.minimum(columns.end, seconds))
+    again = repeats(columns)[0]
+    text = f"{int(outside.sum())} predictions that lie a little outside their video are cut (the first: {first})"
+    gone = f"; {int(again.sum())} then stand in their list before, and are left out" if again.any() else ""
+    columns.notes.append(text + gone)
+    return columns.kept(~again)
+
+
 def _unknown_query(columns: Columns, known: Known) -> Check:
     unknown = np.array([query not in known.queries for query in columns.queries], dtype=np.bool_)
     first = np.zeros(columns.group.size, dtype=np.bool_)
@@ -192,9 +210,12 @@ def _times(columns: Columns, known: Known) -> list[Check]:
         video, long = columns.names[columns.video[row]], f"{seconds[row]:.10g}"
         return f"timestamp {_span(columns, row)} lies outside video {show(video)}, which is {long} s long"
 
+    def early(row: int) -> str:
+        return f"timestamp {_span(columns, row)} begins before 0; times are seconds, at most {SLACK:g} s below 0"
+
     with np.errstate(invalid="ignore"):
         return [
-            Check(start < 0, lambda row: f"timestamp {_span(columns, row)} begins before 0; times are seconds"),
+            Check((start < -SLACK) | ((start < 0) & (end <= 0)), early),
             Check(end < start, lambda row: f"timestamp {_span(columns, row)} ends before it starts; needs start ≤ end"),
             Check((start >= seconds) | (end > seconds + SLACK), beyond),
         ]

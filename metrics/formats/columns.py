@@ -1,12 +1,12 @@
 """Columns on their way to a table, of the right types but not yet checked for sense, and rows that become columns."""
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import Floats, Ints
+from .arrays import Bools, Floats, Ints
 from .errors import MeasureError, Place, show
 
 
@@ -58,6 +58,26 @@ class Columns:
     def fail(self, row: int, message: str) -> MeasureError:
         """The error of a row."""
         return Place(self.source, self.where(row)).fail(message)
+
+    def kept(self, which: Bools) -> "Columns":
+        """The columns without some of their rows; annotations of a row that goes are forgotten."""
+        rows = np.flatnonzero(which)
+        if rows.size == which.size:
+            return self
+        number, ids, where = {row: n for n, row in enumerate(rows.tolist())}, self.ids, self.where
+        return replace(
+            self,
+            where=lambda row: where(int(rows[row])),
+            group=self.group[rows],
+            video=self.video[rows],
+            start=self.start[rows],
+            end=self.end[rows],
+            value=self.value[rows],
+            copy=None if self.copy is None else self.copy[rows],
+            ids=None if ids is None else lambda: [ids()[row] for row in rows.tolist()],
+            further=[(number[row], start, end) for row, start, end in self.further if row in number],
+            keys=None,
+        )
 
     def order(self) -> tuple[Ints | slice, Ints]:
         """The order that brings the rows of each query together, and where each query's rows begin and the last end."""

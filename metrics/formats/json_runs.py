@@ -1,8 +1,9 @@
 """Runs in JSON, read and written: TVR-Ranking's object, predictions by video index, TVRetrieval's submission."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import TASKS, annotations
 from .beir import beir_run
@@ -159,6 +160,65 @@ def _as_predictions(run: Run, index: Index) -> list[dict[str, Any]]:
         }
         for query, rows in run.rows(run.scores)
     ]
+
+
+class PairWindows(NamedTuple):
+    """The windows that a system of single videos predicts for one query and one video, best first.
+
+    windows: start and end in seconds, and score.
+    """
+
+    query: str
+    video: str
+    windows: list[tuple[float, float, float]]
+
+
+def pairs_as_qvhighlights(pairs: Iterable[Mapping[str, Any]]) -> str:
+    """Pairs of a query and a video as QVHighlights' JSON Lines, in which a query may stand with several videos.
+
+    pairs: each with `qid`, `query`, `vid` and `duration`.
+    """
+    return "".join(write_json(dict(each) | {"qid": query_number(str(each["qid"]))}) for each in pairs)
+
+
+def read_pairs(path: str | Path) -> list[Any]:
+    """The objects of QVHighlights' JSON Lines, each with the fields `qid` and `vid`; a pair that stands twice is an
+    error.
+    """
+    seen, pairs = set(), []
+    for place, record in _lines(path):
+        pair = (place.query(place.need(record, "qid")), place.need(record, "vid"))
+        if not isinstance(pair[1], str):
+            raise place.fail(f"vid is {show(pair[1])}; it must be a text")
+        if pair in seen:
+            raise place.fail(f"query {pair[0]!r} stands twice with video {pair[1]!r}")
+        seen.add(pair)
+        pairs.append(record | {"qid": pair[0]})
+    return pairs
+
+
+def read_pair_windows(path: str | Path) -> list[PairWindows]:
+    """What Moment-DETR, QD-DETR, CG-DETR, UniVTG or Lighthouse predict: `pred_relevant_windows` of pairs."""
+    found = []
+    for number, record in enumerate(read_pairs(path), 1):
+        place = Place(str(path), f"line {number}")
+        windows = place.many(place.need(record, "pred_relevant_windows"), "pred_relevant_windows")
+        for window in windows:
+            is_list = isinstance(window, list) and len(window) >= 3
+            if not is_list or not all(type(each) in (int, float) and isfinite(each) for each in window[:3]):
+                raise place.fail(f"pred_relevant_windows has {show(window)}; it must be [start, end, score]")
+        each = [(float(start), float(end), float(score)) for start, end, score, *_ in windows]
+        found.append(PairWindows(record["qid"], record["vid"], each))
+    return found
+
+
+def _lines(path: str | Path) -> Records:
+    """The objects of JSON Lines, or of a list; one line alone is an object too."""
+    source, data = str(path), read_bytes(path)
+    if looks_like_json_lines(data):
+        return json_lines(data, source)
+    found = parse_json(data, source)
+    return Records(source, found if isinstance(found, list) else [found], lambda row: f"line {row + 1}")
 
 
 def read_durations(path: str | Path) -> dict[str, float]:

@@ -15,9 +15,10 @@ from corpus.features import DESCRIPTOR, VISION, sets_of
 from corpus.models import Corpus
 from jobs.models import Job
 from metrics import parse_measure
+from releases.training import DEEPEST
 from reports.figures.files import KINDS, figure_file
 from runs.systems.models import TrainedSystem
-from runs.systems.orders import ENCODER, LEARNED, Wanted
+from runs.systems.orders import ENCODER, LEARNED, LONGEST, SHORTEST, Wanted
 from runs.systems.training import train_system
 from systems.interface import Entry
 from systems.options import Options
@@ -121,11 +122,15 @@ class WantedForm(forms.Form):
     clip_seconds = forms.FloatField(
         label="Length of a clip",
         initial=Wanted.clip_seconds,
+        min_value=SHORTEST,
+        max_value=LONGEST,
         help_text="In seconds. Features from files are of clips of one length, which must be said here.",
     )
     depth = forms.IntegerField(
         label="N",
         initial=Wanted.depth,
+        min_value=1,
+        max_value=DEEPEST,
         help_text="So many moments are taken as answers of each training query; TVR-Ranking has 1, 20 and 40.",
     )
     word_vectors = forms.ChoiceField(
@@ -161,10 +166,18 @@ class OptionsForm(forms.Form):
 
     def __init__(self, data: Any, kind: type[Options]) -> None:
         super().__init__(data)
+        self.kind = kind
         meanings = kind.table("meaning")
         for field in fields(kind):
             if field.name != "seed":
                 self.fields[field.name] = _field(kind, field.name, field.default, meanings[field.name])
+
+    def clean(self) -> dict[str, Any]:
+        """Say of every option what is wrong with it, beside its field, if each is of the right type."""
+        found = super().clean() or {}
+        for fault in self.kind.faults(found):
+            self.add_error(fault.name if fault.name in self.fields else None, str(fault))
+        return found
 
 
 def _field(kind: type[Options], name: str, initial: Any, meaning: str) -> forms.Field:

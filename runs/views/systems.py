@@ -56,7 +56,7 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
     system = one_of("system", request.GET.get("system", "stal"), SYSTEMS)
     entry, posted = SYSTEMS[system], request.POST if request.method == "POST" else None
     form, options = WantedForm(posted, member.campaign.corpus, entry), OptionsForm(posted, entry.options)
-    if form.is_valid() and options.is_valid():
+    if all([form.is_valid(), options.is_valid()]):  # both say what is wrong with them
         try:
             made = ask_to_train(member, wanted(system, form, options))
             return redirect("system", name, made[0].number) if len(made) == 1 else redirect("systems", name)

@@ -29,6 +29,7 @@ HEADERS = {
 HDF5 = (".h5", ".hdf5", ".hdf")
 WIDEST = 2**15  # features of a clip
 SLACK = 1  # clips by which features may differ from a video's duration: extractors drop or fill the last one
+MOST = 1e9  # of a feature; squares of larger ones, and what is learned from them, are no numbers any more
 MOST_NAMED = 5  # videos, in a message
 FAULTS = (SystemsError,)
 UNREADABLE = (OSError, ValueError, EOFError, KeyError, RuntimeError, MemoryError, BadZipFile, ZlibError)
@@ -226,6 +227,9 @@ def _array(source: Source, path: Path, order: dict[str, Any], video: list[Any]) 
             array = found.read().astype(np.float16 if found.dtype.itemsize == 2 else np.float32)
         if len(wrong := np.flatnonzero(~np.isfinite(array).all(1))):
             raise SystemsError(f"clip {wrong[0]} holds a value that is not a number; expected finite numbers")
+        if len(wrong := np.flatnonzero((np.abs(array) > MOST).any(1))):
+            highest = float(np.abs(array[wrong[0]]).max())
+            raise SystemsError(f"clip {wrong[0]} holds a value of {highest:.3g}; expected at most {MOST:g}")
     except SystemsError as refused:
         raise SystemsError(f"{path.name}: video {name!r}: {refused}") from None
     order["width"] = array.shape[1]

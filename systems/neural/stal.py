@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..clips.chamfer import Sets, chamfer_to_words
-from ..data import Data, Floats, Query, Rows, Videos
+from ..data import Data, Floats, Ints, Query, Rows, Videos
 from ..errors import SystemsError
 from ..exhaustive import Arrays, Index
 from ..interface import Progress, Report, silent
@@ -153,3 +154,52 @@ class StalClips(Contrasted):
             for distances in as_rows(squared_distances(sentences, clips)):
                 sums = np.concatenate([[0.0], np.cumsum(distances, dtype=np.float64)])
                 yield (sums[first] - sums[first + length]) / length
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Sets of vectors, such as moments' clips; those of one set stand together.
+
+    vectors: shape (members of all sets, d).
+    sizes: members of each set, which may be 0: shape (sets,).
+    """
+
+    vectors: Rows
+    sizes: Ints
+
+    @cached_property
+    def lengths(self) -> Rows:
+        """The squared length of each vector."""
+        return np.asarray(np.einsum("nd,nd->n", self.vectors, self.vectors), np.float32)
+
+    @cached_property
+    def filled(self) -> Ints:
+        """The numbers of the sets that have members."""
+        return np.flatnonzero(self.sizes).astype(np.int64)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where the members of each set in `filled` begin."""
+        sizes = self.sizes[self.filled]
+        return (np.cumsum(sizes) - sizes).astype(np.int64)
+
+
+def chamfer_to_words(sets: Sets, words: Rows) -> Floats:
+    """Return the symmetric squared Chamfer distance of each set from the words.
+
+    An empty set has the mean of the others, which makes it neither better nor worse than what is not known of it.
+
+    words: shape (words, d).
+    """
+    costs = np.zeros(len(sets.sizes))
+    if not len(sets.filled) or not len(words):
+        return costs
+    distances = sets.vectors @ (-2 * words.T)
+    distances += sets.lengths[:, None]
+    distances += np.einsum("nd,nd->n", words, words)
+    np.maximum(distances, 0, out=distances)
+    to_words = np.add.reduceat(distances.min(1), sets.starts) / sets.sizes[sets.filled]
+    to_members = np.minimum.reduceat(distances, sets.starts, axis=0).mean(1)
+    costs[sets.filled] = found = to_words + to_members
+    costs[sets.sizes == 0] = found.mean(dtype=np.float64)
+    return costs

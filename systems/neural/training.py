@@ -101,10 +101,12 @@ class Trainer:
         loss = self.loss_of(number)
         value = float(loss.item())
         if not math.isfinite(value):
-            raise SystemsError(f"step {number + 1}: the loss is {value}; expected a number. Try a lower learning_rate")
+            right = "a lower learning_rate" if number else "smaller features, because nothing was learned yet"
+            raise SystemsError(f"step {number + 1}: the loss is {value}; expected a number. Try {right}")
         self.optimiser.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), LARGEST_GRADIENT)
+        if not isinstance(self.optimiser, BertAdam):
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), LARGEST_GRADIENT)
         self.optimiser.step()
         return value
 
@@ -154,7 +156,44 @@ def optimiser_of(network: torch.nn.Module, options: Training) -> torch.optim.Opt
     """Return the optimiser that the options name."""
     if options.optimiser == "sgd":
         return torch.optim.SGD(network.parameters(), options.learning_rate, momentum=options.momentum)
+    if options.optimiser == "bertadam":
+        return BertAdam(network, options.learning_rate)
     return torch.optim.Adam(network.parameters(), options.learning_rate)
+
+
+class BertAdam(torch.optim.Optimizer):
+    """Adam as BERT was trained by it, and XML, ReLoCLNet and CONQUER: the first steps are not corrected, weights decay
+    whatever their gradient, and the gradient of each parameter has a norm of 1 at most. Biases and the weights of
+    norms, which have one dimension, do not decay.
+    """
+
+    BETAS, LEAST, DECAY, LARGEST = (0.9, 0.999), 1e-6, 0.01, 1.0
+
+    def __init__(self, network: torch.nn.Module, learning_rate: float) -> None:
+        super().__init__(network.parameters(), {"lr": learning_rate})
+
+    def step(self, closure: Any = None) -> None:
+        """Change the parameters by their gradients."""
+        for group in self.param_groups:
+            for each in group["params"]:
+                if each.grad is not None:
+                    self._change(each, group["lr"])
+
+    def _change(self, each: torch.Tensor, rate: float) -> None:
+        with torch.no_grad():
+            self._change_without_gradients(each, rate)
+
+    def _change_without_gradients(self, each: torch.Tensor, rate: float) -> None:
+        state = self.state[each]
+        if not state:
+            state |= {"mean": torch.zeros_like(each), "square": torch.zeros_like(each)}
+        torch.nn.utils.clip_grad_norm_([each], self.LARGEST)
+        assert each.grad is not None
+        state["mean"].lerp_(each.grad, 1 - self.BETAS[0])
+        state["square"].lerp_(each.grad.square(), 1 - self.BETAS[1])
+        change = state["mean"] / (state["square"].sqrt() + self.LEAST)
+        decay = self.DECAY if each.ndim > 1 else 0.0
+        each.sub_(rate * (change + decay * each))
 
 
 def load(file: Path) -> dict[str, Any]:

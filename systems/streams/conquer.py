@@ -5,32 +5,30 @@ The first stage is a ReLoCLNet of the same data and options, in a folder of its 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 from torch.nn import functional
 
-from ..data import Data, Ints, Query, Rows, Validation, Videos
+from .. import options as kinds
+from ..data import Data, Floats, Ints, Query, Rows, Validation, Videos
 from ..errors import SystemsError
 from ..interface import Progress, Report, silent
 from ..library import Run
-from ..neural.layers import as_rows
 from ..neural.training import MODEL, Learned, Lesson
 from ..options import Options
 from ..ranking import Ranked, best, run_of
 from ..storage import read_arrays, write_arrays
-from . import options as kinds
 from .index import Index, in_memory, store, stored
-from .inputs import Batch, Padded, Pairs, Words, check_validation, facts_of, read
-from .losses import NEVER, boundary_losses, weighted
-from .network import Block, Boundaries, Entry, Pooling
+from .inputs import Batch, Pairs, Reading, check_validation, facts_of
+from .judging import ConquerNetwork, Judged
+from .losses import boundary_losses, weighted
+from .network import Boundaries
 from .two_streams import QUERIES_AT_A_TIME, Reloclnet, best_moments, best_videos, rows_of
 
 FIRST = "first"  # the folder of the first stage
@@ -38,108 +36,18 @@ POOL = "pool.npz"
 NOBODY = -1
 
 
-class Judged(NamedTuple):
-    """What CONQUER says of the candidate videos of queries.
-
-    starts, ends: logits of clips, `NEVER` where there is none: shape (queries, candidates, clips).
-    videos: logits of the candidates: shape (queries, candidates).
-    """
-
-    starts: Tensor
-    ends: Tensor
-    videos: Tensor
-
-
-class ConquerNetwork(nn.Module):
-    """Fusion by the query, attention both ways between words and clips, and heads for starts, ends and videos.
-
-    features: number of features of each stream.
-    words, width: as in `Words`.
-    """
-
-    def __init__(self, options: kinds.Conquer, features: Sequence[int], words: Sequence[str], width: int) -> None:
-        super().__init__()
-        hidden, heads, dropout = options.hidden, options.heads, options.dropout
-        self.features = list(features)
-        self.words = Words(words, width)
-        self.entry, self.block = Entry(width, hidden, dropout), Block(hidden, heads, dropout)
-        self.entries = nn.ModuleList(Entry(each, hidden, dropout) for each in features)
-        self.blocks = nn.ModuleList(Block(hidden, heads, dropout) for _ in features)
-        self.pooling, self.mix = Pooling(hidden, 1), nn.Linear(hidden, len(features))
-        self.coupling = Coupling(hidden)
-        self.reading = Block(hidden, heads, dropout)
-        self.starts, self.ends = Block(hidden, heads, dropout), Block(hidden, heads, dropout)
-        self.start, self.end = nn.Linear(2 * hidden, 1), nn.Linear(2 * hidden, 1)
-        self.summary, self.video = Pooling(hidden, 1), nn.Linear(hidden, 1)
-
-    def ask(self, queries: Sequence[Query]) -> Padded:
-        """Read queries: the vectors of their words, shape (queries, words, hidden)."""
-        words, are_there = self.words(queries)
-        return Padded(self.block(self.entry(words), are_there), are_there)
-
-    def look(self, streams: Sequence[Tensor], are_there: Tensor) -> Tensor:
-        """Look at videos, whatever is asked: shape (videos, streams, clips, hidden)."""
-        each = zip(streams, self.entries, self.blocks, strict=True)
-        return torch.stack([block(entry(stream), are_there) for stream, entry, block in each], 1)
-
-    def judge(self, query: Padded, seen: Tensor, clips: Tensor, candidates: Tensor) -> Judged:
-        """Read each query together with its candidate videos.
-
-        seen, clips: of the candidates of the first query, then of the second, and so on: what `look` returned, and
-        which clips are there, shape (queries × candidates, clips).
-        candidates: which candidates there are: shape (queries, candidates).
-        """
-        query = Padded(*(each.repeat_interleave(candidates.shape[1], 0) for each in query))
-        mixed = self.coupling(self.fuse(query, seen), clips, query)
-        read = self.reading(mixed, clips)
-        starts = self.starts(read, clips)
-        ends = self.ends(starts, clips)
-        found = [
-            head(torch.cat([read, each], 2)).squeeze(2).masked_fill(~clips, NEVER)
-            for head, each in ((self.start, starts), (self.end, ends))
-        ]
-        videos = self.video(self.summary(read, clips).squeeze(1)).view_as(candidates)
-        shaped = [each.unflatten(0, candidates.shape) for each in found]
-        missing = ~candidates[:, :, None]
-        return Judged(
-            shaped[0].masked_fill(missing, NEVER),
-            shaped[1].masked_fill(missing, NEVER),
-            videos.masked_fill(~candidates, NEVER),
-        )
-
-    def fuse(self, query: Padded, seen: Tensor) -> Tensor:
-        """Return one vector for each clip: the streams', weighted as the query wants it (query-dependent fusion)."""
-        shares = self.mix(self.pooling(*query).squeeze(1)).softmax(1)
-        return torch.einsum("vs,vsch->vch", shares, seen)
-
-
-class Coupling(nn.Module):
-    """Attention both ways: what the query says to each clip, and what the clips say to it, in each clip's vector."""
-
-    def __init__(self, hidden: int) -> None:
-        super().__init__()
-        self.of_clips, self.of_words = nn.Linear(hidden, 1, bias=False), nn.Linear(hidden, 1, bias=False)
-        self.together = nn.Parameter(torch.randn(hidden) / math.sqrt(hidden))
-        self.join, self.norm = nn.Linear(4 * hidden, hidden), nn.LayerNorm(hidden)
-
-    def forward(self, clips: Tensor, are_clips: Tensor, query: Padded) -> Tensor:
-        """Return the vectors of clips, which know of the query: shape (videos, clips, hidden)."""
-        words, are_words = query
-        similar = (clips * self.together) @ words.transpose(1, 2)
-        similar = similar + self.of_clips(clips) + self.of_words(words).transpose(1, 2)
-        to_words = similar.masked_fill(~are_words[:, None], NEVER).softmax(2)
-        to_clips = similar.masked_fill(~are_clips[:, :, None], NEVER).softmax(1)
-        from_words = to_words @ words
-        heard = to_words @ (to_clips.transpose(1, 2) @ clips)
-        return self.norm(clips + self.join(torch.cat([clips, from_words, clips * from_words, clips * heard], 2)))
-
-
 class Conquer(Learned):
-    """Contextual query-aware ranking, with TVR-Ranking's weights of losses (appendix C.1)."""
+    """Contextual query-aware ranking, with a ReLoCLNet as the first stage."""
 
     name = "conquer"
     network_class = ConquerNetwork
     options: kinds.Conquer
+
+    @property
+    def reading(self) -> Reading:
+        """How the features of videos are read."""
+        options = self.options
+        return Reading(options.places, False, (options.unit, False), False, options.padded)
 
     def __init__(self, options: Options, folder: Path) -> None:
         super().__init__(options, folder)
@@ -149,7 +57,7 @@ class Conquer(Learned):
 
     def train(self, data: Data, report: Report = silent) -> None:
         self.keep_card()
-        if not (self.folder / MODEL).exists():
+        if not all((each / MODEL).exists() for each in (self.folder, self.first.folder)):
             own, both = self.options.iterations, self.options.iterations + self.options.first_iterations
             self.first.train(data, part_of(report, 0, both - own, both))
             super().train(data, part_of(report, both - own, own, both))
@@ -161,18 +69,19 @@ class Conquer(Learned):
 
     def lesson(self, data: Data) -> Lesson:
         check_validation(data)
-        pairs, options = Pairs(data, self.options), self.options
+        options = replace(self.options, closed=True)
+        pairs = Pairs(data, options, self.reading)
         others = Others.of(self.first, pairs, options, self.folder)
 
         def loss_of(network: ConquerNetwork, step: int) -> torch.Tensor:
             batch = pairs.batch(step)
             numbers, are_there = others.draw(batch, step)
             candidates = np.concatenate([batch.video[:, None], numbers], 1)
-            streams, clips = read(pairs.videos, candidates.ravel(), pairs.counts)
+            streams, clips = self.reading.read(pairs.videos, candidates.ravel())
             there = torch.from_numpy(np.concatenate([np.ones_like(are_there[:, :1]), are_there], 1))
             seen = network.look(streams, clips)
             judged = network.judge(network.ask(pairs.queries_of(batch)), seen, clips, there)
-            return weighted(losses_of(judged, batch, options.choice), batch.weights)
+            return weighted(losses_of(judged, batch, options), batch.weights)
 
         return loss_of
 
@@ -180,12 +89,12 @@ class Conquer(Learned):
         self.keep_card()
         self.first.index(videos, part_of(report, 0, 1, 2))
         width = len(self.network.features) * self.options.hidden
-        store(self.folder, videos, self.rows(videos, part_of(report, 1, 1, 2)), width)
+        store(self.folder, videos, self.reading, self.rows(videos, part_of(report, 1, 1, 2)), width)
         report(Progress(1, 1, f"{len(videos):,} videos are indexed"))
 
     def rows(self, videos: Videos, report: Report = silent) -> Iterator[Rows]:
         """Yield the rows of an index, some videos at a time: for each stream, the vector of a clip."""
-        return rows_of(videos, self.network.features, self.network.look, report)
+        return rows_of(videos, self.reading, self.network.features, self.network.look, report)
 
     def check_index(self) -> None:
         self.stages()
@@ -202,7 +111,7 @@ class Conquer(Learned):
 
     def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
         videos = validation.videos
-        first, own = (in_memory(videos, each.rows(videos, report)) for each in (self.first, self))
+        first, own = (in_memory(videos, each.reading, each.rows(videos, report)) for each in (self.first, self))
         return self.search_in(first, own, validation.queries, depth, report)
 
     def search_in(self, first: Index, own: Index, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
@@ -214,31 +123,49 @@ class Conquer(Learned):
             some = queries[start : start + QUERIES_AT_A_TIME]
             for query, scores in zip(some, self.first.of_videos(first, self.first.ask(some)), strict=True):
                 numbers = best_videos(scores, self.options.candidates)
-                found, chosen = self.judge(own, query, numbers)
-                of_videos = chosen + self.options.closeness * scores[numbers]
-                yield best_moments(own, numbers, found, of_videos, self.options, depth)
+                closeness = self.options.closeness * scores[numbers]
+                yield self.among(own, query, numbers, closeness, depth)
 
-    def judge(self, own: Index, query: Query, numbers: Ints) -> tuple[Boundaries, Rows]:
-        """Return the log-probabilities of starts and ends, over all candidate videos, and those of the videos."""
+    def among(self, own: Index, query: Query, numbers: Ints, closeness: Rows | Floats, depth: int) -> Ranked:
+        """Return the best moments of a query's candidate videos.
+
+        numbers, closeness: of the candidates, and the logarithms of what the first stage says of them, which
+        `disjoint` leaves out: shape (candidates,).
+        """
         rows, are_there = own.of(numbers)
         streams = len(self.network.features)
         with torch.inference_mode():
             seen = torch.from_numpy(rows).unflatten(2, (streams, -1)).transpose(1, 2)
             candidates = torch.ones(1, len(numbers), dtype=torch.bool)
             judged = self.network.judge(self.network.ask([query]), seen, torch.from_numpy(are_there), candidates)
-            logits = (judged.starts, judged.ends)
-            found = [each.flatten(1).log_softmax(1).view_as(each).squeeze(0) for each in logits]
-            return Boundaries(*found), as_rows(judged.videos.log_softmax(1).squeeze(0))
+        found, of_videos = scores_of(judged, closeness, self.options.similarity)
+        return best_moments(own, numbers, found, of_videos, self.options, depth)
 
 
-def losses_of(judged: Judged, batch: Batch, choice: float) -> torch.Tensor:
+def scores_of(judged: Judged, closeness: Rows | Floats, similarity: str) -> tuple[Boundaries, Rows | Floats]:
+    """Return the scores of a query's candidate videos as `best_moments` adds them: of their clips, and of the videos.
+
+    closeness: logarithms of what the first stage says of the videos: shape (candidates,).
+    """
+    starts, ends = judged.starts[0], judged.ends[0]
+    if similarity == "disjoint":
+        return Boundaries(starts, ends), np.zeros(len(starts))
+    found = Boundaries(starts.log_softmax(1), ends.log_softmax(1))
+    if judged.videos is None:
+        return found, closeness
+    return found, judged.videos[0].log_softmax(0).numpy()
+
+
+def losses_of(judged: Judged, batch: Batch, options: kinds.Conquer) -> torch.Tensor:
     """Return CONQUER's loss of each pair, whose own video is the first candidate. Starts and ends are normalised over
     the clips of all candidates (shared normalisation), so that a clip must be better than those of other videos too.
     """
     starts, ends = judged.starts.flatten(1), judged.ends.flatten(1)
+    losses = options.span * boundary_losses(starts, ends, batch.first, batch.last)
+    if judged.videos is None:
+        return losses
     own = torch.zeros(len(starts), dtype=torch.int64)
-    chosen = functional.cross_entropy(judged.videos, own, reduction="none")
-    return boundary_losses(starts, ends, batch.first, batch.last) + choice * chosen
+    return losses + options.choice * functional.cross_entropy(judged.videos, own, reduction="none")
 
 
 def part_of(report: Report, before: int, size: int, total: int) -> Report:

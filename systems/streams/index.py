@@ -13,7 +13,7 @@ import numpy as np
 from ..data import Floats, Ints, Rows, Videos
 from ..errors import SystemsError
 from ..storage import read_arrays, write, write_arrays
-from ..windows import counts_in
+from .inputs import Reading
 
 INDEX, ROWS = "index.npz", "rows"
 
@@ -24,50 +24,61 @@ class Index:
 
     duration: in seconds: shape (videos,).
     counts: clips that are read of each video: shape (videos,).
-    rows: of all clips that are read, video by video: shape (clips, width).
+    seconds: how long each of them lasts: shape (videos,).
+    rows: of all clips that are read, and of the padding behind them if that counts, video by video: shape (rows,
+    width).
+    room: rows of each video: shape (videos,).
     """
 
     names: tuple[str, ...]
     duration: Floats
     counts: Ints
-    clip_seconds: float
+    seconds: Floats
     rows: Rows
+    room: Ints
 
     @property
     def offsets(self) -> Ints:
         """Where the rows of each video begin: shape (videos + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
+        return np.concatenate([[0], np.cumsum(self.room)]).astype(np.int64)
 
     def of(self, numbers: Ints, skipped: int = 0) -> tuple[Rows, Any]:
         """Return the rows of some videos, padded and without their first columns, and which clips are there. Their
         shapes are (videos, clips, width - skipped) and (videos, clips). Every video must have a clip.
         """
-        lengths = self.counts[numbers]
+        lengths, begins = self.room[numbers][:, None], self.offsets[numbers][:, None]
         places = np.arange(int(lengths.max(initial=1)))
-        are_there = places < lengths[:, None]
-        rows = np.where(are_there, self.offsets[numbers][:, None] + places, self.offsets[numbers][:, None])
-        return np.asarray(self.rows[:, skipped:][rows], np.float32), are_there
+        rows = np.where(places < lengths, begins + places, begins)
+        return np.asarray(self.rows[:, skipped:][rows], np.float32), places < self.counts[numbers][:, None]
 
 
-def in_memory(videos: Videos, blocks: Iterable[Rows]) -> Index:
+def in_memory(videos: Videos, reading: Reading, blocks: Iterable[Rows]) -> Index:
     """Return an index that is not stored, such as of a validation set."""
     rows = np.concatenate(list(blocks))
-    return Index(videos.names, videos.duration, counts_in(videos), videos.clip_seconds, rows)
+    counts, seconds = reading.counts(videos), reading.seconds(videos)
+    return Index(videos.names, videos.duration, counts, seconds, rows, room_for(reading, counts))
 
 
-def store(folder: Path, videos: Videos, blocks: Iterable[Rows], width: int) -> None:
+def room_for(reading: Reading, counts: Ints) -> Ints:
+    """Return how many rows of an index each video has, by the number of its clips."""
+    return np.where(counts > 0, reading.places, 0) if reading.is_padded else counts
+
+
+def store(folder: Path, videos: Videos, reading: Reading, blocks: Iterable[Rows], width: int) -> None:
     """Store an index; the one that was there is replaced only when the new one is whole.
 
     blocks: the rows, some at a time, in their order.
     """
-    counts = counts_in(videos)
+    counts = reading.counts(videos)
+    room = room_for(reading, counts)
     name = f"{ROWS}-{os.urandom(6).hex()}.npy"  # a new one, because somebody may be reading the old one
-    write(folder / name, lambda out: _fill(out, blocks, (int(counts.sum()), width)))
+    write(folder / name, lambda out: _fill(out, blocks, (int(room.sum()), width)))
     content = {
         "names": np.array(videos.names, np.str_),
         "duration": videos.duration,
         "counts": counts,
-        "clip_seconds": np.array(videos.clip_seconds),
+        "seconds": reading.seconds(videos),
+        "room": room,
         "rows": np.array(name, np.str_),
     }
     try:
@@ -97,10 +108,10 @@ def stored(folder: Path) -> Index:
         rows = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as fault:
         raise SystemsError(f"{file}: cannot be read ({fault}); index the collection again") from fault
-    names, clips = tuple(content["names"].tolist()), int(content["counts"].sum())
-    if len(rows) != clips:
-        raise SystemsError(f"{file}: has {len(rows):,} rows; expected {clips:,}; index the collection again")
-    return Index(names, content["duration"], content["counts"], float(content["clip_seconds"]), rows)
+    names, expected = tuple(content["names"].tolist()), int(content["room"].sum())
+    if len(rows) != expected:
+        raise SystemsError(f"{file}: has {len(rows):,} rows; expected {expected:,}; index the collection again")
+    return Index(names, content["duration"], content["counts"], content["seconds"], rows, content["room"])
 
 
 def video_blocks(counts: Ints, clips: int) -> Iterator[Ints]:

@@ -10,12 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..data import Data, Ints, Query, Videos
+from ..data import Data, Floats, Ints, Query, Rows, Videos
 from ..errors import SystemsError
 from ..neural import layers
 from ..neural.contrast import answers, rows_of_step
+from ..options import Streams
 from ..windows import counts_in
-from .options import Streams
 
 
 class Padded(NamedTuple):
@@ -61,33 +61,89 @@ def _in_words(features: Sequence[int]) -> str:
     return f"{features[0]} features of a clip and {subtitles}"
 
 
-def read(videos: Videos, numbers: Ints, counts: Ints) -> tuple[list[Tensor], Tensor]:
-    """Return the streams of the videos of these numbers, and which clips are there.
+class Reading(NamedTuple):
+    """How the features of videos are read.
 
-    counts: of all videos, by `counts_in`.
-    Returns tensors of shape (videos, clips, features) for each stream, and of shape (videos, clips). Each video has
-    room for one clip at least, and its first clip is said to be there even if it has none, so that attention has
-    something to look at: what comes out of such a video means nothing.
+    places: clips of a video that there is room for.
+    is_pooled: whether of a longer video means are read; else its first clips.
+    units: of each stream, whether its features get length 1.
+    tef: whether temporal endpoints stand beside the features.
+    is_padded: whether each video is padded to `places` clips; else to the longest one that is read with it.
     """
-    lengths = counts[numbers]
-    places = np.arange(max(1, int(lengths.max(initial=1))))
-    are_there = places < np.maximum(lengths, 1)[:, None]
-    rows = np.where(places < lengths[:, None], videos.offsets[numbers][:, None] + places, 0)
-    streams = [stream for stream in (videos.clips, videos.subtitles) if stream is not None]
-    read_ones = [torch.from_numpy(unit(np.asarray(stream[rows], np.float32))) for stream in streams]
-    return [each * torch.from_numpy(are_there)[:, :, None] for each in read_ones], torch.from_numpy(are_there)
+
+    places: int
+    is_pooled: bool
+    units: tuple[bool, bool]
+    tef: bool
+    is_padded: bool
+
+    def counts(self, videos: Videos) -> Ints:
+        """Return how many clips, or means of clips, are read of each video."""
+        return np.minimum(counts_in(videos), self.places)
+
+    def seconds(self, videos: Videos) -> Floats:
+        """Return how long each of them lasts: shape (videos,)."""
+        shares = np.maximum(1.0, counts_in(videos) / self.places) if self.is_pooled else np.ones(len(videos))
+        return shares * videos.clip_seconds
+
+    def clips(self, rows: Rows) -> Rows:
+        """Return what is read of a video's features: shape (clips or places, d)."""
+        if len(rows) <= self.places or not self.is_pooled:
+            return np.asarray(rows[: self.places], np.float32)
+        return means(np.asarray(rows, np.float32), self.places)
+
+    def read(self, videos: Videos, numbers: Ints) -> tuple[list[Tensor], Tensor]:
+        """Return the streams of the videos of these numbers, and which clips are there.
+
+        Returns tensors of shape (videos, clips, features) for each stream, and of shape (videos, clips). Each video
+        has room for one clip at least, and its first clip is there even if it has none, so that attention has something
+        to look at: what comes out of such a video means nothing.
+        """
+        all_counts = counts_in(videos)[numbers]
+        lengths = np.minimum(all_counts, self.places)
+        room = self.places if self.is_padded else max(1, int(lengths.max(initial=1)))
+        streams = []
+        for stream, unit in zip((videos.clips, videos.subtitles), self.units, strict=True):
+            if stream is not None:
+                features = np.zeros((len(numbers), room, stream.shape[1] + 2 * self.tef), np.float32)
+                for row, (number, count) in enumerate(zip(numbers.tolist(), all_counts.tolist(), strict=True)):
+                    begin = int(videos.offsets[number])
+                    found = self.prepared(stream[begin : begin + count], unit)
+                    features[row, : len(found)] = found
+                streams.append(torch.from_numpy(features))
+        return streams, torch.from_numpy(np.arange(room) < np.maximum(lengths, 1)[:, None])
+
+    def prepared(self, rows: Rows, unit: bool) -> Rows:
+        """Return a video's features as the network reads them."""
+        found = self.clips(rows)
+        if unit:
+            found = found / (np.linalg.norm(found, axis=1, keepdims=True) + 1e-5)
+        if self.tef:
+            found = np.concatenate([found, ends_of(len(found))], axis=1)
+        return found
 
 
-def unit(features: Any) -> Any:
-    """Return features of length 1, as XML's are; zeros, such as of a clip without subtitles, stay zeros."""
-    return features / np.maximum(np.linalg.norm(features, axis=-1, keepdims=True), 1e-6)
+def means(rows: Rows, parts: int) -> Rows:
+    """Return the means of so many parts of a video, which has more clips; the parts' edges are whole clips, as in
+    ReLoCLNet's code, whose last part ends before the last clip.
+    """
+    edges = np.minimum(np.round(np.arange(parts + 1) / parts * len(rows)).astype(np.int64), len(rows) - 1)
+    firsts, stops = edges[:-1], np.maximum(edges[1:], edges[:-1] + 1)
+    return np.stack([rows[first:stop].mean(0) for first, stop in zip(firsts, stops, strict=True)])
+
+
+def ends_of(count: int) -> Rows:
+    """Return where each clip of a video starts and ends, as shares of it: shape (count, 2)."""
+    edges = np.arange(count + 1, dtype=np.float32) / np.float32(max(1, count))
+    return np.stack([edges[:-1], edges[1:]], axis=1)
 
 
 class Batch(NamedTuple):
     """The pairs of a step.
 
     query: numbers of the pairs' queries: shape (B,).
-    video, first, last: the moments: the video's number, and the moment's first and last clip: shape (B,).
+    video, first, last: the moments: the video's number, the moment's first clip, and the one that is learned as its
+    end: shape (B,).
     positives: the mask of positive pairs, shape (B, B); see `systems.streams.losses`.
     weights: sim(q, m.c): shape (B,).
     """
@@ -103,28 +159,40 @@ class Batch(NamedTuple):
 class Pairs:
     """All pairs of a training set, whose queries are numbered in the order of their first examples."""
 
-    def __init__(self, data: Data, options: Streams) -> None:
-        self.videos, self.options = data.videos, options
-        self.counts = counts_in(data.videos)
-        self.moments = answers(data)
+    def __init__(self, data: Data, options: Streams, reading: Reading) -> None:
+        self.videos, self.options, self.reading = data.videos, options, reading
+        self.video = answers(data).video
         numbers: dict[str, int] = {}
         rows = [numbers.setdefault(example.query.id, len(numbers)) for example in data.examples]
         self.query = np.array(rows, np.int64)
         by_id = {example.query.id: example.query for example in data.examples}
         self.queries: Sequence[Query] = list(by_id.values())
         self.weights = np.array([example.weight for example in data.examples], np.float32)
-        self._known = np.unique(self.query * len(data.videos) + self.moments.video)
+        self._known = np.unique(self.query * len(data.videos) + self.video)
+        self.first, self.last = self._edges(data)
+
+    def _edges(self, data: Data) -> tuple[Ints, Ints]:
+        """Return the clips that are learned as start and end of each moment."""
+        seconds = self.reading.seconds(data.videos)[self.video]
+        highest = np.maximum(self.reading.counts(data.videos)[self.video] - 1, 0)
+        starts = np.array([example.start for example in data.examples]) / seconds
+        ends = np.array([example.end for example in data.examples]) / seconds
+        first = np.minimum(np.floor(starts + 1e-9).astype(np.int64), highest)
+        last = np.ceil(ends - 1e-9).astype(np.int64) - self.options.closed
+        return first, np.clip(last, first, highest)
 
     def batch(self, step: int) -> Batch:
         """Return the pairs of the step of this number, which follow from it and the seed alone."""
         rows = rows_of_step(step, self.options.batch_size, len(self.query), self.options.seed)
-        moments = self.moments.take(rows)
+        query, video = self.query[rows], self.video[rows]
+        own = np.eye(len(rows), dtype=np.bool_)
+        positives = self.answer(query[:, None], video[None]) if self.options.several else own
         return Batch(
-            self.query[rows],
-            moments.video,
-            torch.from_numpy(moments.first),
-            torch.from_numpy(moments.stop - 1),
-            torch.from_numpy(self.answer(self.query[rows][:, None], moments.video[None])),
+            query,
+            video,
+            torch.from_numpy(self.first[rows]),
+            torch.from_numpy(self.last[rows]),
+            torch.from_numpy(positives),
             torch.from_numpy(self.weights[rows]),
         )
 

@@ -1,8 +1,7 @@
-"""The network of XML and of ReLoCLNet, and the attention that its parts and CONQUER's are made of."""
+"""The network of XML and of ReLoCLNet as their public code has it, and the parts that CONQUER's is made of too."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,73 +10,68 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..data import Query
-from .inputs import Words
+from ..options import Streams
+from .inputs import Padded, Words
 from .losses import NEVER
-from .options import Streams
+
+HIDDEN_FROM = -10_000.0  # is added where attention may not look: finite, so that a row that may look nowhere has a mean
+SPREAD = 0.02  # standard deviation of weights before training
 
 
 class Entry(nn.Module):
-    """Maps features to vectors of the hidden size, and adds to each its place in the sequence."""
+    """Maps features to vectors of the hidden size."""
 
     def __init__(self, features: int, hidden: int, dropout: float) -> None:
         super().__init__()
-        self.before = nn.LayerNorm(features)
-        self.linear = nn.Linear(features, hidden)
-        self.after = nn.LayerNorm(hidden)
-        self.drop = nn.Dropout(dropout)
+        self.norm, self.drop, self.linear = nn.LayerNorm(features), nn.Dropout(dropout), nn.Linear(features, hidden)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return vectors: shape (sequences, length, hidden)."""
-        vectors = torch.relu(self.linear(self.drop(self.before(features))))
-        return self.drop(self.after(vectors + places(*vectors.shape[1:])))
+        """Return vectors: shape (..., hidden)."""
+        return torch.relu(self.linear(self.drop(self.norm(features))))
 
 
-def places(length: int, hidden: int) -> Tensor:
-    """Return sines and cosines of the places of a sequence: shape (length, hidden). They are fixed and not learned, so
-    that a video longer than those of the training has places too.
-    """
-    steps = torch.exp(torch.arange(0, hidden, 2) * (-math.log(10_000) / hidden))
-    angles = torch.arange(length)[:, None] * steps
-    return torch.stack([angles.sin(), angles.cos()], 2).flatten(1)
+class Places(nn.Module):
+    """Adds to each vector of a sequence a learned one of its place."""
+
+    def __init__(self, count: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.table, self.norm, self.drop = nn.Embedding(count, hidden), nn.LayerNorm(hidden), nn.Dropout(dropout)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Return the vectors anew, of which a sequence has as many as there are places at most."""
+        placed: Tensor = self.drop(self.norm(vectors + self.table.weight[: vectors.shape[1]]))
+        return placed
 
 
 class Attention(nn.Module):
-    """Each vector of a sequence takes up what it finds in a sequence: in its own, or in another one."""
+    """Each vector of a sequence takes up what it finds in a sequence: in its own, or in another one.
 
-    def __init__(self, hidden: int, heads: int, dropout: float) -> None:
+    is_mapped: whether a linear map follows, as in an encoder; it does not where one stream looks at the other.
+    """
+
+    def __init__(self, hidden: int, heads: int, dropout: float, is_mapped: bool = True) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads, self.dropout = heads, dropout
         self.query, self.key = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
-        self.value, self.out = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
-        self.norm, self.drop = nn.LayerNorm(hidden), nn.Dropout(dropout)
+        self.value = nn.Linear(hidden, hidden)
+        self.out = nn.Sequential(nn.Linear(hidden, hidden), nn.Dropout(dropout)) if is_mapped else nn.Identity()
+        self.norm = nn.LayerNorm(hidden)
 
-    def forward(self, vectors: Tensor, others: Tensor, are_there: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor, others: Tensor, sees: Tensor) -> Tensor:
         """Return the vectors anew.
 
         vectors, others: shapes (sequences, length, hidden) and (sequences, other length, hidden).
-        are_there: true where `others` holds something, at least once in each sequence: shape (sequences, other length).
+        sees: true where a vector may look at one of the others: shape (sequences, length or 1, other length).
         """
         query, key, value = (
             linear(each).unflatten(2, (self.heads, -1)).transpose(1, 2)
             for linear, each in ((self.query, vectors), (self.key, others), (self.value, others))
         )
-        found = functional.scaled_dot_product_attention(query, key, value, are_there[:, None, None])
-        return self.norm(vectors + self.drop(self.out(found.transpose(1, 2).flatten(2))))
-
-
-class Block(nn.Module):
-    """A transformer's block: attention, then a small network for each vector."""
-
-    def __init__(self, hidden: int, heads: int, dropout: float) -> None:
-        super().__init__()
-        self.attention = Attention(hidden, heads, dropout)
-        self.wide, self.narrow = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
-        self.norm, self.drop = nn.LayerNorm(hidden), nn.Dropout(dropout)
-
-    def forward(self, vectors: Tensor, are_there: Tensor) -> Tensor:
-        """Return the vectors anew; see `Attention`."""
-        seen = self.attention(vectors, vectors, are_there)
-        return self.norm(seen + self.drop(self.narrow(functional.gelu(self.wide(seen)))))
+        bias = torch.zeros_like(sees, dtype=vectors.dtype).masked_fill(~sees, HIDDEN_FROM)[:, None]
+        dropped = self.dropout if self.training else 0.0
+        found = functional.scaled_dot_product_attention(query, key, value, bias, dropped)
+        renewed: Tensor = self.norm(self.out(found.transpose(1, 2).flatten(2)) + vectors)
+        return renewed
 
 
 class Pooling(nn.Module):
@@ -89,7 +83,7 @@ class Pooling(nn.Module):
 
     def forward(self, vectors: Tensor, are_there: Tensor) -> Tensor:
         """Return the means: shape (sequences, means, hidden)."""
-        weights = self.weigh(vectors).masked_fill(~are_there[:, :, None], float("-inf")).softmax(1)
+        weights = self.weigh(vectors).masked_fill(~are_there[:, :, None], NEVER).softmax(1)
         return weights.transpose(1, 2) @ vectors
 
 
@@ -103,12 +97,14 @@ class QueryVectors(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The vectors of videos' clips in each stream: for finding a video, and for finding a moment in it. Their shapes
-    are (videos, streams, clips, hidden); `are_there` has shape (videos, clips).
+    """The vectors of videos' clips in each stream: for finding a video, for finding a moment in it, and for the losses
+    that contrast them with queries. Their shapes are (videos, streams, clips, hidden); `are_there` has shape (videos,
+    clips).
     """
 
     for_videos: Tensor
     for_moments: Tensor
+    for_contrast: Tensor
     are_there: Tensor
 
 
@@ -117,7 +113,8 @@ class Network(nn.Module):
 
     features: number of features of each stream.
     words, width: as in `Words`.
-    two_levels: whether videos are found by clips that have not looked at the other stream yet, as in XML.
+    two_levels: whether it is XML, which finds videos by clips that have not looked at the other stream yet. ReLoCLNet
+    has one encoder more of queries, and one of clips.
     """
 
     def __init__(
@@ -125,21 +122,36 @@ class Network(nn.Module):
     ) -> None:
         super().__init__()
         hidden, heads, dropout = options.hidden, options.heads, options.dropout
+        crosses = options.cross and len(features) > 1
         self.features, self.two_levels = list(features), two_levels
-        self.words = Words(words, width)
-        self.entry, self.block = Entry(width, hidden, dropout), Block(hidden, heads, dropout)
+        self.words, self.tokens = Words(words, width), options.tokens
+        self.entry, self.places = Entry(width, hidden, dropout), Places(options.tokens, hidden, dropout)
+        self.readers = nn.ModuleList(Attention(hidden, heads, dropout) for _ in range(1 if two_levels else 2))
         self.pooling = Pooling(hidden, len(features))
         self.asks = nn.ModuleList(nn.Linear(hidden, hidden) for _ in features)
-        self.entries = nn.ModuleList(Entry(each, hidden, dropout) for each in features)
-        self.firsts = nn.ModuleList(Block(hidden, heads, dropout) for _ in features)
-        self.crosses = nn.ModuleList(Attention(hidden, heads, dropout) for _ in features[1:] for _ in "ab")
-        self.seconds = nn.ModuleList(Block(hidden, heads, dropout) for _ in features)
-        self.boundaries = ConvSE(options.kernel)
+        wide = 2 * options.tef
+        self.entries = nn.ModuleList(Entry(each + wide, hidden, dropout) for each in features)
+        self.clip_places = Places(options.places, hidden, dropout)
+        levels = 2 if two_levels and crosses else 3
+        self.encoders = nn.ModuleList(
+            nn.ModuleList(Attention(hidden, heads, dropout) for _ in range(levels)) for _ in features
+        )
+        self.crosses = nn.ModuleList(Attention(hidden, heads, dropout, False) for _ in features if crosses)
+        self.boundaries = nn.ModuleList(ConvSE(options.kernel) for _ in (features[:1] if options.merge else features))
+        self.apply(begin)
 
     def ask(self, queries: Sequence[Query]) -> QueryVectors:
-        """Read queries (XML, Section 4.1: modular vectors)."""
-        words, are_there = self.words(queries)
-        pooled = self.pooling(self.block(self.entry(words), are_there), are_there)
+        """Read queries (XML, Section 4.1: modular vectors), of which the first `tokens` words count."""
+        words = self.words(queries)
+        return self.ask_words(words._replace(vectors=shortened(words.vectors)))
+
+    def ask_words(self, words: Padded) -> QueryVectors:
+        """Read queries from the vectors of their words, whose lengths do not matter."""
+        vectors, are_there = words.vectors[:, : self.tokens], words.are_there[:, : self.tokens]
+        vectors = self.places(self.entry(vectors))
+        for reader in self.readers:
+            vectors = reader(vectors, vectors, are_there[:, None])
+        pooled = self.pooling(vectors, are_there)
         return QueryVectors(pooled, torch.stack([ask(pooled[:, place]) for place, ask in enumerate(self.asks)], 1))
 
     def look(self, streams: Sequence[Tensor], are_there: Tensor) -> Seen:
@@ -147,60 +159,71 @@ class Network(nn.Module):
 
         streams, are_there: what `read` returns.
         """
+        sees, both = are_there[:, None], are_there[:, :, None] & are_there[:, None]
         firsts = [
-            block(entry(stream), are_there)
-            for stream, entry, block in zip(streams, self.entries, self.firsts, strict=True)
+            levels[0](each := self.clip_places(entry(stream)), each, sees)
+            for stream, entry, levels in zip(streams, self.entries, self._levels(), strict=True)
         ]
         crossed = [
-            cross(own, other, are_there)
-            for own, other, cross in zip(firsts, reversed(firsts), self.crosses, strict=False)
+            cross(own, other, both) for own, other, cross in zip(firsts, reversed(firsts), self.crosses, strict=False)
+        ] or firsts
+        seconds = [levels[1](each, each, sees) for each, levels in zip(crossed, self._levels(), strict=True)]
+        lasts = [
+            levels[2](each, each, sees) if len(levels) > 2 else each
+            for each, levels in zip(seconds, self._levels(), strict=True)
         ]
-        seconds = [block(each, are_there) for each, block in zip(crossed or firsts, self.seconds, strict=True)]
-        for_moments = torch.stack(seconds, 1)
+        for_moments = torch.stack(lasts, 1)
         for_videos = torch.stack(firsts, 1) if self.two_levels else for_moments
-        return Seen(for_videos, for_moments, are_there)
+        return Seen(for_videos, for_moments, torch.stack(seconds, 1), are_there)
 
-    def find(self, of_moments: Tensor, for_moments: Tensor, are_there: Tensor) -> Boundaries:
+    def _levels(self) -> list[nn.ModuleList]:
+        return [each for each in self.encoders if isinstance(each, nn.ModuleList)]
+
+    def find(self, of_moments: Tensor, for_moments: Tensor, are_there: Tensor, is_padded: bool) -> Boundaries:
         """Return the logits of the starts and the ends of moments, each query beside a video of its own.
 
         of_moments, for_moments, are_there: shapes (pairs, streams, hidden), (pairs, streams, clips, hidden) and (pairs,
         clips).
+        is_padded: whether a query's similarity to what is only padding counts in the clips before it, as in the
+        authors' code; it depends on how much padding there is.
         """
-        similar = (for_moments @ of_moments[:, :, :, None]).squeeze(3).mean(1)
-        return self.boundaries(similar / math.sqrt(of_moments.shape[2]), are_there)
+        similar = (for_moments @ of_moments[:, :, :, None]).squeeze(3)
+        similar = similar if is_padded else similar * are_there[:, None]
+        if len(self.boundaries) == 1:
+            return Boundaries(*self.boundaries[0](similar.mean(1), are_there))
+        each = [find(similar[:, stream], are_there) for stream, find in enumerate(self.boundaries)]
+        return Boundaries(*(torch.stack(logits).mean(0) for logits in zip(*each, strict=True)))
 
 
-class Compared(NamedTuple):
-    """Queries beside the videos of a batch.
+def begin(module: nn.Module) -> None:
+    """Draw the weights of a module before training."""
+    if isinstance(module, nn.Linear | nn.Embedding):
+        nn.init.normal_(module.weight, std=SPREAD)
+    if isinstance(module, nn.Linear) and module.bias is not None:
+        nn.init.zeros_(module.bias)
 
-    cosines, products: a query's highest cosine, or scaled product, with a clip of the video, mean of the streams: shape
-    (queries, videos).
-    by_clip: scaled products of the query of each row and the clips of the video of the same row: shape (queries,
-    streams, clips).
+
+def shortened(vectors: Tensor) -> Tensor:
+    """Return vectors of length 1, nearly; zeros stay zeros."""
+    return vectors / (vectors.norm(dim=-1, keepdim=True) + 1e-5)
+
+
+def cosines(query: Tensor, seen: Tensor, are_there: Tensor) -> Tensor:
+    """Return the highest cosine of each query with a clip of each video, mean of the streams: shape (queries, videos).
+
+    query, seen, are_there: shapes as in `QueryVectors` and `Seen`.
     """
-
-    cosines: Tensor
-    products: Tensor
-    by_clip: Tensor
+    return products(functional.normalize(query, dim=2), functional.normalize(seen, dim=3), are_there)
 
 
-def compare(query: Tensor, seen: Tensor, are_there: Tensor) -> Compared:
-    """Compare as many queries with as many videos; shapes as in `QueryVectors` and `Seen`. Products are divided by the
-    square root of the vectors' size, so that the losses do not grow with it.
-    """
-    products = torch.einsum("qsh,vsch->qvsc", query, seen) / math.sqrt(query.shape[2])
-    lengths = query.norm(dim=2)[:, None, :, None] * seen.norm(dim=3)[None] / math.sqrt(query.shape[2])
-    is_none = ~are_there[None, :, None]
-    rows = torch.arange(len(query))
-    return Compared(
-        (products / lengths.clamp(min=1e-6)).masked_fill(is_none, NEVER).amax(3).mean(2),
-        products.masked_fill(is_none, NEVER).amax(3).mean(2),
-        products[rows, rows],
-    )
+def products(query: Tensor, seen: Tensor, are_there: Tensor) -> Tensor:
+    """Return the highest dot product of each query with a clip of each video, as `cosines` does."""
+    found = torch.einsum("qsh,vsch->qvsc", query, seen)
+    return found.masked_fill(~are_there[None, :, None], NEVER).amax(3).mean(2)
 
 
 class Boundaries(NamedTuple):
-    """Logits of each clip as the first and as the last one of the moment: shape (videos, clips) each."""
+    """Logits of each clip as the first one of the moment, and as its end: shape (videos, clips) each."""
 
     starts: Tensor
     ends: Tensor
@@ -214,32 +237,37 @@ class ConvSE(nn.Module):
 
     def __init__(self, kernel: int) -> None:
         super().__init__()
-        self.filters = nn.Conv1d(1, 2, kernel, padding=kernel // 2, bias=False)
+        self.start, self.end = (nn.Conv1d(1, 1, kernel, padding=kernel // 2, bias=False) for _ in range(2))
 
     def forward(self, similarities: Tensor, are_there: Tensor) -> Boundaries:
         """Return the logits; they are `NEVER` where there is no clip.
 
         similarities, are_there: shape (videos, clips).
         """
-        seen = self.filters((similarities * are_there)[:, None]).masked_fill(~are_there[:, None], NEVER)
-        return Boundaries(seen[:, 0], seen[:, 1])
+        seen = (side(similarities[:, None]).squeeze(1) for side in (self.start, self.end))
+        return Boundaries(*(each.masked_fill(~are_there, NEVER) for each in seen))
 
 
-def spans(starts: Tensor, ends: Tensor, counts: Tensor, shortest: int, longest: int) -> tuple[Tensor, Tensor]:
+def spans(
+    starts: Tensor, ends: Tensor, counts: Tensor, shortest: int, longest: int, after: int = 0
+) -> tuple[Tensor, Tensor]:
     """Return the score of each moment, the sum of its start's and its end's, and which moments there are.
 
-    A video with fewer clips than `shortest` has one moment: all of it.
+    A video with no more clips than `shortest` has one moment: all of it.
 
     starts, ends: scores of clips: shape (videos, clips).
     counts: clips of each video: shape (videos,).
     shortest, longest: lengths of moments, in clips.
+    after: 1 if the end is the score of the clip after the moment's last one, as in ReLoCLNet; 0 if it is of this one.
     Returns tensors of shape (videos, clips, lengths). Lengths are 1 to `longest`; a moment is at the row of its first
     clip.
     """
     clips = starts.shape[1]
-    lengths = torch.arange(1, min(longest, clips) + 1)
-    last = torch.arange(clips)[:, None] + lengths - 1
-    fits = last < counts[:, None, None]
-    enough = lengths >= counts.clamp(max=shortest)[:, None, None]
-    scores = starts[:, :, None] + ends[:, last.clamp(max=clips - 1)]
-    return scores, fits & enough
+    lengths, counts = torch.arange(1, min(longest, clips) + 1), counts[:, None, None]
+    first = torch.arange(clips)[:, None]
+    last = (first + lengths - 1 + after).expand(len(starts), -1, -1)
+    is_whole = (first == 0) & (lengths == counts) & (counts <= shortest)
+    fits = (last < counts) & (lengths >= counts.clamp(max=shortest))
+    last = torch.minimum(last, (counts - 1).clamp(min=0))
+    scores = starts[:, :, None] + ends.gather(1, last.flatten(1)).view_as(last)
+    return scores, fits | is_whole

@@ -15,14 +15,13 @@ from ..interface import Progress, Report, silent
 from ..library import Run
 from ..neural.layers import as_rows
 from ..neural.training import Learned, Lesson
-from ..options import Options
+from ..options import Options, Streams
 from ..ranking import Ranked, best, rank, run_of
-from ..windows import Windows, counts_in
-from .index import Index, in_memory, store, stored, video_blocks
-from .inputs import Batch, Pairs, check_streams, check_validation, facts_of, read
+from ..windows import Windows
+from .index import Index, in_memory, room_for, store, stored, video_blocks
+from .inputs import Batch, Pairs, Reading, check_streams, check_validation, facts_of
 from .losses import boundary_losses, clip_losses, ranking_losses, video_losses, weighted
-from .network import Boundaries, Network, QueryVectors, compare, spans
-from .options import Streams
+from .network import Boundaries, Network, QueryVectors, Seen, cosines, products, spans
 
 CLIPS_AT_A_TIME = 8192  # that the network looks at together
 ROWS_AT_A_TIME = 65_536  # of an index, that queries are compared with together
@@ -39,6 +38,13 @@ class TwoStreams(Learned):
     network_class = Network
     options: Streams
     two_levels: ClassVar[bool]
+    after: ClassVar[int]  # clips from a moment's last one to its end, in the authors' code
+
+    @property
+    def reading(self) -> Reading:
+        """How the features of videos are read."""
+        options = self.options
+        return Reading(options.places, not self.two_levels, (options.unit, True), options.tef, options.padded)
 
     def facts(self, data: Data) -> dict[str, Any]:
         queries = [example.query for example in data.examples]
@@ -46,13 +52,13 @@ class TwoStreams(Learned):
 
     def lesson(self, data: Data) -> Lesson:
         check_validation(data)
-        pairs, options = Pairs(data, self.options), self.options
-        return lambda network, step: loss_of(network, pairs, step, options)
+        pairs = Pairs(data, self.options, self.reading)
+        return lambda network, step: loss_of(network, pairs, step)
 
     def index(self, videos: Videos, report: Report = silent) -> None:
         self.keep_card()
         width = 2 * len(self.network.features) * self.options.hidden
-        store(self.folder, videos, self.rows(videos, report), width)
+        store(self.folder, videos, self.reading, self.rows(videos, report), width)
         report(Progress(1, 1, f"{len(videos):,} videos are indexed"))
 
     def rows(self, videos: Videos, report: Report = silent) -> Iterator[Rows]:
@@ -62,7 +68,7 @@ class TwoStreams(Learned):
             seen = self.network.look(streams, are_there)
             return torch.cat([functional.normalize(seen.for_videos, dim=3), seen.for_moments], 1)
 
-        return rows_of(videos, self.network.features, look, report)
+        return rows_of(videos, self.reading, self.network.features, look, report)
 
     def check_index(self) -> None:
         stored(self.folder)
@@ -71,7 +77,7 @@ class TwoStreams(Learned):
         return self.search_in(stored(self.folder), queries, depth, report)
 
     def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
-        index = in_memory(validation.videos, self.rows(validation.videos, report))
+        index = in_memory(validation.videos, self.reading, self.rows(validation.videos, report))
         return self.search_in(index, validation.queries, depth, report)
 
     def search_in(self, index: Index, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
@@ -85,7 +91,9 @@ class TwoStreams(Learned):
                 numbers = best_videos(scores, self.options.candidates)
                 found = self.moments(index, of_moments, numbers)
                 closeness = self.options.closeness * scores[numbers]
-                yield best_moments(index, numbers, found, closeness, self.options, depth)
+                yield best_moments(
+                    index, numbers, found, closeness, self.options, depth, 0 if self.options.closed else self.after
+                )
 
     def ask(self, queries: Sequence[Query]) -> QueryVectors:
         """Return the vectors of queries."""
@@ -100,15 +108,17 @@ class TwoStreams(Learned):
         vectors = as_rows(functional.normalize(query_vectors.of_videos, dim=2))
         offsets = index.offsets
         scores = np.full((len(vectors), len(index.names)), -np.inf, np.float32)
-        for numbers in video_blocks(index.counts, ROWS_AT_A_TIME):
+        for numbers in video_blocks(index.room, ROWS_AT_A_TIME):
             here = numbers[index.counts[numbers] > 0]
             rows = index.rows[offsets[numbers[0]] : offsets[numbers[-1] + 1]]
+            begins = offsets[here] - offsets[numbers[0]]
+            edges = np.stack([begins, begins + index.counts[here]], 1).ravel()
             total = np.zeros((len(vectors), len(here)), np.float32)
             for stream in range(streams):
                 part = rows[:, stream * hidden : (stream + 1) * hidden]
-                cosines = vectors[:, stream] @ part.T
+                cosines = np.pad(vectors[:, stream] @ part.T, ((0, 0), (0, 1)))  # the last edge may be behind the end
                 if len(here):
-                    total += np.maximum.reduceat(cosines, offsets[here] - offsets[numbers[0]], axis=1)
+                    total += np.maximum.reduceat(cosines, edges, axis=1)[:, ::2]
             scores[:, here] = total / streams
         return scores
 
@@ -119,24 +129,28 @@ class TwoStreams(Learned):
         own = torch.from_numpy(rows).unflatten(2, (streams, hidden)).transpose(1, 2)
         with torch.inference_mode():
             query_vectors = of_moments.expand(len(numbers), -1, -1)
-            found = self.network.find(query_vectors, own, torch.from_numpy(are_there))
+            found = self.network.find(query_vectors, own, torch.from_numpy(are_there), self.options.padded)
             return Boundaries(found.starts.log_softmax(1), found.ends.log_softmax(1))
 
 
 def rows_of(
-    videos: Videos, features: Sequence[int], look: Callable[[Sequence[Tensor], Tensor], Tensor], report: Report
+    videos: Videos,
+    reading: Reading,
+    features: Sequence[int],
+    look: Callable[[Sequence[Tensor], Tensor], Tensor],
+    report: Report,
 ) -> Iterator[Rows]:
     """Yield the rows of an index, some videos at a time.
 
     features: of each stream, as in training.
-    look: returns the vectors of videos' clips, shape (videos, streams, clips, hidden), for what `read` returns.
+    look: returns the vectors of videos' clips, shape (videos, streams, clips, hidden), for what `Reading.read` returns.
     """
     check_streams(videos, features)
-    counts = counts_in(videos)
-    for numbers in video_blocks(counts, CLIPS_AT_A_TIME):
+    room = room_for(reading, reading.counts(videos))
+    for numbers in video_blocks(room, CLIPS_AT_A_TIME):
         with torch.inference_mode():
-            each = as_rows(look(*read(videos, numbers, counts)).transpose(1, 2).flatten(2))
-        yield each[np.arange(each.shape[1]) < counts[numbers][:, None]]
+            each = as_rows(look(*reading.read(videos, numbers)).transpose(1, 2).flatten(2))
+        yield each[np.arange(each.shape[1]) < room[numbers][:, None]]
         report(Progress(int(numbers[-1]) + 1, len(videos), "indexing videos"))
 
 
@@ -147,7 +161,13 @@ def best_videos(scores: Rows, count: int) -> Ints:
 
 
 def best_moments(
-    index: Index, numbers: Ints, found: Boundaries, of_videos: Rows | Floats, options: Options, depth: int
+    index: Index,
+    numbers: Ints,
+    found: Boundaries,
+    of_videos: Rows | Floats,
+    options: Options,
+    depth: int,
+    after: int = 0,
 ) -> Ranked:
     """Return the best moments of some videos.
 
@@ -155,34 +175,46 @@ def best_moments(
     papers' product, which has the same order and does not overflow.
 
     numbers, of_videos: of the videos, and their scores: shape (videos,).
+    after: as in `spans`.
     """
     counts = torch.from_numpy(index.counts[numbers])
-    scores, is_one = spans(found.starts, found.ends, counts, options.shortest, options.longest)
+    scores, is_one = spans(found.starts, found.ends, counts, options.shortest, options.longest, after)
     place, first, length = (each.numpy() for each in is_one.nonzero(as_tuple=True))
     video, stop = numbers[place], first + length + 1
-    ends = np.minimum(stop * index.clip_seconds, index.duration[video])
-    windows = Windows(video, first, stop, first * index.clip_seconds, ends)
-    return rank(windows, as_rows(scores[is_one]) + of_videos[place], depth, options.nms)
+    seconds = index.seconds[video]
+    ends = np.minimum(stop * seconds, index.duration[video])
+    windows = Windows(video, first, stop, first * seconds, ends)
+    return rank(windows, scores[is_one].numpy() + of_videos[place], depth, options.nms)
 
 
-def loss_of(network: Network, pairs: Pairs, step: int, options: Streams) -> Tensor:
-    """Return the loss of a step; dropout and the negatives of the hinge are drawn from torch's random numbers."""
-    batch = pairs.batch(step)
+def loss_of(network: Network, pairs: Pairs, step: int) -> Tensor:
+    """Return the loss of a step; dropout and the negatives of the ranking are drawn from torch's random numbers."""
+    batch, options = pairs.batch(step), pairs.options
+    seen = network.look(*pairs.reading.read(pairs.videos, batch.video))
     query_vectors = network.ask(pairs.queries_of(batch))
-    seen = network.look(*read(pairs.videos, batch.video, pairs.counts))
-    compared = compare(query_vectors.of_videos, seen.for_videos, seen.are_there)
-    found = network.find(query_vectors.of_moments, seen.for_moments, seen.are_there)
-    losses = options.span * boundary_losses(found.starts, found.ends, batch.first, batch.last)
+    losses = losses_of(network, query_vectors, seen, batch, options)
+    loss = weighted(losses, batch.weights)
     if options.ranking:
         hardest = options.hardest if step >= options.hard_after else None
-        draws = torch.rand(2, *compared.cosines.shape)
-        hinge = ranking_losses(compared.cosines, batch.positives, draws, margin=options.margin, hardest=hardest)
-        losses = losses + options.ranking * hinge
+        scores = cosines(query_vectors.of_videos, seen.for_videos, seen.are_there)
+        draws = torch.rand(2, *scores.shape)
+        kind = options.ranking_loss
+        both = ranking_losses(scores, batch.positives, draws, margin=options.margin, hardest=hardest, loss=kind)
+        loss = loss + options.ranking * (both[0] + both[1]).mean()
+    return loss
+
+
+def losses_of(network: Network, query_vectors: QueryVectors, seen: Seen, batch: Batch, options: Streams) -> Tensor:
+    """Return the losses of a step's pairs that are weighted by their similarities."""
+    found = network.find(query_vectors.of_moments, seen.for_moments, seen.are_there, options.padded)
+    losses = options.span * boundary_losses(found.starts, found.ends, batch.first, batch.last)
     if options.video:
-        losses = losses + options.video * video_losses(compared.products, batch.positives)
+        scores = products(query_vectors.of_videos, seen.for_contrast, seen.are_there)
+        losses = losses + options.video * video_losses(scores, batch.positives)
     if options.frame:
-        losses = losses + options.frame * _of_clips(compared.by_clip, batch, seen.are_there)
-    return weighted(losses, batch.weights)
+        by_clip = torch.einsum("qsh,qsch->qsc", query_vectors.of_videos, seen.for_contrast)
+        losses = losses + options.frame * _of_clips(by_clip, batch, seen.are_there)
+    return losses
 
 
 def _of_clips(by_clip: Tensor, batch: Batch, are_there: Tensor) -> Tensor:
@@ -195,14 +227,16 @@ def _of_clips(by_clip: Tensor, batch: Batch, are_there: Tensor) -> Tensor:
 
 
 class Xml(TwoStreams):
-    """Cross-modal moment localisation, with TVR-Ranking's losses (appendix C.1)."""
+    """Cross-modal moment localisation. In its code a moment goes to the end of the clip that is its end."""
 
     name = "xml"
     two_levels = True
+    after = 0
 
 
 class Reloclnet(TwoStreams):
-    """Retrieval and localisation by contrastive learning, with TVR-Ranking's losses (appendix C.1)."""
+    """Retrieval and localisation by contrastive learning. In its code a moment goes to the start of its end's clip."""
 
     name = "reloclnet"
     two_levels = False
+    after = 1

@@ -58,7 +58,11 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "unknown query without predictions": ('{"1": [], "77": []}', "query '77': the query is unknown"),
     "unknown video": (one(video="film"), "query '1', prediction 2: video 'film' is unknown"),
     "no video": (one(video=""), "prediction 2: video name '' must be a text"),
-    "begins before 0": (one(start=-0.5), "timestamp [-0.5, 4] begins before 0"),
+    "begins long before 0": (
+        one(start=-2.5),
+        "timestamp [-2.5, 4] begins before 0; times are seconds, at most 2 s below",
+    ),
+    "lies before 0": (one(start=-1.5, end=-0.5), "timestamp [-1.5, -0.5] begins before 0"),
     "ends before it starts": (one(start=5.0), "timestamp [5, 4] ends before it starts"),
     "ends after the video": (one(end=103.0), "lies outside video 'secret-video-0', which is 100 s long"),
     "begins after the video": (one(start=100.5, end=101.0), "lies outside video"),
@@ -96,8 +100,18 @@ def test_a_broken_file_gets_a_clear_answer_and_nothing_is_stored(kind: str, rio:
     assert not (Path(default_storage.location) / "runs").exists()  # type: ignore[attr-defined]
 
 
+def test_what_lies_a_little_outside_its_video_is_cut_and_counted(rio: Membership) -> None:
+    moments = [(VIDEO, 50.0, 101.5, 3.0), (VIDEO, -0.5, 4.0, 2.0), (VIDEO, 0.0, 4.0, 1.0), (VIDEO, 1.0, 4.0, 0.5)]
+    run = uploaded(rio, {"1": moments})
+    table = read_table(Predictions, run.table)
+    assert list(zip(table.start.tolist(), table.end.tolist(), strict=True)) == [(50.0, 100.0), (0.0, 4.0), (1.0, 4.0)]
+    [note] = [each for each in run.notes if "are cut" in each]
+    assert "2 predictions that lie a little outside their video are cut (the first: query '1', prediction 1)" in note
+    assert "1 then stand in their list before, and are left out" in note
+
+
 def test_the_first_hundred_faults_are_told_in_the_order_of_the_file_and_all_are_counted(rio: Membership) -> None:
-    bad = [("film", -1.0, 4.0 + n, 9.0 - n) for n in range(130)]
+    bad = [("film", -3.0, 4.0 + n, 9.0 - n) for n in range(130)]
     found = submitted(rio, ranking({"1": [(VIDEO, 1.0, 2.0, 10.0), *bad], "2": []})).findings
     assert found["count"] == 1 + 2 * 130
     assert len(found["told"]) == 100
@@ -163,7 +177,8 @@ def test_every_format_is_read(format: str, pack: Callable[[str], bytes], rio: Me
     assert run
     table = read_table(Predictions, run.table)
     rows = zip(table.videos, table.start.tolist(), table.end.tolist(), table.scores.tolist(), strict=True)
-    assert {table.queries[0]: list(rows)} == GOOD
+    cut = [(video, start, min(end, 100.0), score) for video, start, end, score in GOOD["1"]]  # to their videos
+    assert {table.queries[0]: list(rows)} == {"1": cut}
 
 
 def test_ids_of_merged_queries_are_those_of_the_qrels(campaign: Campaign, rio: Membership) -> None:

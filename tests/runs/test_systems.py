@@ -334,13 +334,30 @@ def test_a_page_asks_for_a_system_and_says_what_is_wrong(researcher: Membership)
     assert rio.get(new, {"system": "magic"}).status_code == 400
 
 
-@pytest.mark.parametrize("system", ["xml", "reloclnet"])
+@pytest.mark.parametrize("system", ["xml", "reloclnet", "conquer"])
 def test_the_page_says_in_what_a_system_differs_from_its_authors_code(researcher: Membership, system: str) -> None:
     page = browser(researcher).get(reverse("system-new", args=["films"]), {"system": system}).content.decode()
-    assert "each block has a feed-forward network, which theirs has not" in page
-    assert ("batches of 512 pairs" in page) == (system == "reloclnet")
+    assert "It is that of its authors’ code, with one difference: they pad videos" in page
+    assert ("Its first stage is a ReLoCLNet" in page) == (system == "conquer")
     other = browser(researcher).get(reverse("system-new", args=["films"]), {"system": "stal"}).content.decode()
-    assert "It differs from" not in other
+    assert "its authors’ code" not in other
+
+
+def test_all_faults_of_the_form_stand_beside_their_fields(researcher: Membership) -> None:
+    rio, new = browser(researcher), reverse("system-new", args=["films"]) + "?system=mcn"
+    form = OPTIONS_FORM | {"name": "mcn", "features": "i3d", "clip_seconds": 0, "depth": 0, "seeds": "one"}
+    refused = rio.post(new, form | {"dropout": 2, "iterations": 0, "learning_rate": 20})
+    page = refused.content.decode()
+    assert refused.status_code == 400
+    for right in ("0 to 0.95", "1 to 10,000,000", "1e-09 to 10"):
+        assert f"expected {right}" in page
+    for words in (
+        "greater than or equal to 0.1",
+        "greater than or equal to 1.",
+        "Whole numbers with spaces between them",
+    ):
+        assert words in page
+    assert not TrainedSystem.objects.exists()
 
 
 @pytest.mark.parametrize("system", REGISTERED)

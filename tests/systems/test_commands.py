@@ -11,7 +11,7 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -233,3 +233,122 @@ def test_shards_are_indexed_one_by_one(files: Path, tmp_path: Path) -> None:
     assert "shard 1 is written" in command("index", tmp_path / "both", *videos_in(files), "--shard", "1").out
     assert command(*search).code == 0
     assert len(read_run(tmp_path / "run.json").start)
+
+
+@pytest.fixture(scope="module")
+def pairs(files: Path) -> list[dict[str, Any]]:
+    """The pairs of a first stage: the moment prior's five first videos of each query."""
+    folder = files / "first"
+    assert command("train", folder, *videos_in(files), "--system", "prior", "--annotations", moments(files)).code == 0
+    assert command("index", folder, *videos_in(files)).code == 0
+    done = command(
+        *("candidates", folder, "--queries", moments(files), "--durations", files / "durations.json"),
+        *("--videos", "5", "--out", files / "pairs.jsonl"),
+    )
+    assert (done.code, done.err) == (0, "")
+    return [json.loads(line) for line in (files / "pairs.jsonl").read_text().splitlines()]
+
+
+def moments(files: Path) -> Path:
+    return files / "moments.jsonl"
+
+
+def test_candidates_are_the_first_videos_of_a_systems_moments_or_of_a_runs(
+    files: Path, pairs: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    out = tmp_path / "run.json"
+    assert command("search", files / "first", "--queries", moments(files), "--out", out, "--depth", "500").code == 0
+    run = read_run(tmp_path / "run.json")
+    durations = json.loads((files / "durations.json").read_text())
+    first = run.queries[0]
+    rows = range(int(run.offsets[0]), int(run.offsets[1]))
+    videos = list(dict.fromkeys(run.names[run.video[row]] for row in rows))[:5]
+    assert [each["vid"] for each in pairs if each["qid"] == first] == videos
+    assert all(each["duration"] == durations[each["vid"]][0] and each["query"] for each in pairs)
+    of_run = command(
+        *("candidates", tmp_path / "run.json", "--queries", moments(files), "--durations", files / "durations.json"),
+        *("--videos", "5", "--out", tmp_path / "pairs.jsonl"),
+    )
+    assert of_run.out == f"{len(pairs):,} pairs of {len(run.queries):,} queries are in {tmp_path / 'pairs.jsonl'}\n"
+    assert (tmp_path / "pairs.jsonl").read_text() == (files / "pairs.jsonl").read_text()
+
+
+def predicted(file: Path, pairs: list[dict[str, Any]], windows: list[list[list[float]]]) -> Path:
+    """What a system of single videos predicts for some pairs, as Moment-DETR and those after it write it."""
+    file.write_text(
+        "".join(
+            json.dumps({"qid": pair["qid"], "query": pair["query"], "vid": pair["vid"], "pred_relevant_windows": each})
+            + "\n"
+            for pair, each in zip(pairs, windows, strict=True)
+        )
+    )
+    return file
+
+
+def rerank(files: Path, predictions: Path, out: Path, *more: str) -> Done:
+    return command("rerank", "--pairs", files / "pairs.jsonl", "--predictions", predictions, "--out", out, *more)
+
+
+def test_windows_are_ranked_by_both_stages_and_cut_to_their_videos(
+    files: Path, pairs: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    query = pairs[0]["qid"]
+    own = [each for each in pairs if each["qid"] == query][:2]
+    assert own[0]["score"] >= own[1]["score"]
+    end = own[1]["duration"]
+    windows = [
+        [[-0.4, 4.0, 0.2], [0.0, 4.0, 0.1], [2.0, 9.0, 0.0]],
+        [[3.0, end + 0.7, 1.0], [1.0, 2.0, 0.4], [end + 1, end + 2, 0.9]],
+    ]
+    out, file = tmp_path / "run.json", predicted(tmp_path / "predicted.jsonl", own, windows)
+    done = rerank(files, file, out, "--weight", "0")
+    assert (done.code, done.err) == (0, "")
+    assert "2 windows were cut to their videos; 1 lay outside of them or were empty" in done.out
+    assert f"{len(pairs) - 2:,} pairs have no predictions" in done.out
+    found = json.loads(out.read_text())[query]
+    one, other = own[0]["vid"], own[1]["vid"]
+    assert [(each["video_name"], *each["timestamp"], each["model_scores"]) for each in found] == [
+        (other, 3.0, end, 1.0),
+        (other, 1.0, 2.0, 0.4),
+        (one, 0.0, 4.0, 0.2),  # once, by its better window
+        (one, 2.0, 9.0, 0.0),
+    ]
+    assert rerank(files, file, out, "--weight", "1").code == 0
+    assert [each["video_name"] for each in json.loads(out.read_text())[query]] == [one, one, other, other]
+    assert rerank(files, file, out, "--fusion", "rrf", "--depth", "1").code == 0
+    [best] = json.loads(out.read_text())[query]
+    assert best["model_scores"] == pytest.approx(max(0.5 / 62 + 0.5 / 61, 0.5 / 61 + 0.5 / 63))
+
+
+@pytest.mark.parametrize(
+    ("windows", "message"),
+    [
+        ([[1.0, 2.0]], "pred_relevant_windows has [1.0, 2.0]; it must be [start, end, score]"),
+        ([[1.0, "2", 0.5]], "it must be [start, end, score]"),
+        ([[1.0, True, 0.5]], "it must be [start, end, score]"),
+        ("x", "pred_relevant_windows"),
+    ],
+)
+def test_windows_that_are_none_are_named(
+    windows: Any, message: str, files: Path, pairs: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    done = rerank(files, predicted(tmp_path / "bad.jsonl", pairs[:1], [windows]), tmp_path / "run.json")
+    assert done.code == 2
+    assert message in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_second_stage_answers_for_the_pairs_that_it_was_given(
+    files: Path, pairs: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    strange = predicted(tmp_path / "strange.jsonl", [pairs[0] | {"vid": "film"}], [[[1.0, 2.0, 0.5]]])
+    assert "with video 'film' is not among the pairs" in rerank(files, strange, tmp_path / "run.json").err
+    twice = predicted(tmp_path / "twice.jsonl", [pairs[0]] * 2, [[[1.0, 2.0, 0.5]]] * 2)
+    assert "line 2: query" in rerank(files, twice, tmp_path / "run.json").err
+    for option, value in (("--weight", "2"), ("--nms", "-1"), ("--depth", "0")):
+        assert rerank(files, strange, tmp_path / "run.json", option, value).code == 2
+    few = command(
+        *("candidates", files / "first", "--queries", moments(files), "--durations", files / "durations.json"),
+        *("--videos", "0", "--out", tmp_path / "none.jsonl"),
+    )
+    assert "--videos: 0; expected 1 to 1000" in few.err

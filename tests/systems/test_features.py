@@ -69,6 +69,10 @@ BAD = {
     "too long": (changed("a", np.zeros((6, 4))), r"video 'a': 6 clips of 3 s: too long for 7.5 s; expected 3"),
     "too short": (changed("b", np.zeros((1, 4))), r"video 'b': 1 clips of 3 s: too short for 9 s; expected 3"),
     "empty": (changed("b", np.zeros((0, 4))), r"video 'b': 0 clips of 3 s: too short"),
+    "too large": (
+        changed("b", [[0.0] * 4, [1e38] * 4, [0.0] * 4]),
+        r"video 'b': clip 1 holds a value of 1e\+38; expected at most 1e\+09",
+    ),
     "not a number": (changed("b", [[0.0] * 4, [np.nan] * 4, [0.0] * 4]), r"video 'b': clip 1 holds a value"),
     "infinite": (changed("a", [[np.inf] * 4] * 3), r"video 'a': clip 0 holds a value that is not"),
     "another width": (changed("a", np.zeros((3, 5))), r"video 'a': 5 features a clip; expected 4"),

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from systems.clips.chamfer import Sets, chamfer_to_words
 from systems.data import Rows
 from systems.neural.contrast import chamfer, contrast
+from systems.neural.stal import Sets, chamfer_to_words
 
 
 def distance(one: Rows, other: Rows) -> float:

@@ -17,7 +17,7 @@ from systems.data import Data
 from systems.errors import SystemsError
 from systems.interface import Progress, Report, system
 from systems.neural import training
-from systems.neural.training import CHECKPOINT, CURVE, MODEL, load
+from systems.neural.training import CHECKPOINT, CURVE, MODEL, BertAdam, load
 from tests.systems.small import SMALL, collection, small
 
 TRAINED = ["tef_only", "mcn", "stal_clips", "stal"]
@@ -194,3 +194,30 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "mcn" / MODEL).write_bytes(b"PK\x03\x04 nothing")
     with pytest.raises(SystemsError, match=r"model\.npz: cannot be read"):
         small("mcn", tmp_path / "mcn").index(collection().test)
+
+
+def test_bertadam_is_a_loop_over_its_formula() -> None:
+    network = torch.nn.Linear(3, 2)
+    optimiser = BertAdam(network, 0.1)
+    values = [each.detach().numpy().copy() for each in network.parameters()]
+    means, squares = ([np.zeros_like(each) for each in values] for _ in range(2))
+    generator = np.random.default_rng(3)
+    for _ in range(4):
+        for place, each in enumerate(network.parameters()):
+            gradient = generator.normal(0, 2, each.shape).astype(np.float32)
+            each.grad = torch.from_numpy(gradient.copy())
+            gradient = gradient * min(1.0, 1.0 / (np.linalg.norm(gradient) + 1e-6))
+            means[place] = 0.9 * means[place] + 0.1 * gradient
+            squares[place] = 0.999 * squares[place] + 0.001 * gradient**2
+            decay = 0.01 * values[place] if each.ndim > 1 else 0.0
+            values[place] = values[place] - 0.1 * (means[place] / (np.sqrt(squares[place]) + 1e-6) + decay)
+        optimiser.step()
+    for found, expected in zip(network.parameters(), values, strict=True):
+        assert found.detach().numpy() == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+def test_features_that_are_too_large_are_to_blame_before_anything_was_learned(tmp_path: Path) -> None:
+    data = collection().training
+    large = replace(data.videos, clips=np.full_like(data.videos.clips, 1e25))
+    with pytest.raises(SystemsError, match=r"step 1: the loss is .*; expected a number\. Try smaller features"):
+        small("mcn", tmp_path / "mcn").train(Data(large, data.examples))

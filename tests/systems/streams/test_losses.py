@@ -22,31 +22,32 @@ LAST = [5, 3, 1, 5, 1, 2, 1]  # the first moment is as long as its video
 
 
 def slow_video_loss(scores: np.ndarray, positives: np.ndarray, pair: int) -> float:
-    positive = negative = 0.0
+    positive = total = 0.0
     for other in range(len(scores)):
+        total += math.exp(scores[pair, other])
         if positives[pair, other]:
             positive += math.exp(scores[pair, other])
-        else:
-            negative += math.exp(scores[pair, other])
-        if not positives[other, pair]:
-            negative += math.exp(scores[other, pair])
-    return -math.log(positive / (positive + negative))
+        if other == pair or not positives[other, pair]:
+            total += math.exp(scores[other, pair])
+    return -math.log(positive / total)
 
 
-def slow_hinge(scores: np.ndarray, positives: np.ndarray, draws: np.ndarray, pair: int, hardest: int) -> float:
-    found = 0.0
+def slow_ranking(
+    scores: np.ndarray, positives: np.ndarray, draws: np.ndarray, pair: int, hardest: int, loss: str
+) -> list[float]:
+    found = []
     for beside, allowed, drawn in ((scores, ~positives, draws[0]), (scores.T, ~positives.T, draws[1])):
         pool = [other for other in range(len(scores)) if allowed[pair, other]]
         pool = sorted(pool, key=lambda other: -beside[pair, other])[:hardest]
-        if pool:
-            chosen = max(pool, key=lambda other: drawn[pair, other])
-            found += max(0.0, 0.1 + beside[pair, chosen] - scores[pair, pair])
+        chosen = max(pool, key=lambda other: drawn[pair, other])
+        above = beside[pair, chosen] - scores[pair, pair]
+        found.append(max(0.0, 0.1 + above) if loss == "hinge" else math.log(1 + math.exp(above)))
     return found
 
 
 def slow_clip_loss(scores: np.ndarray, first: int, last: int, length: int) -> float:
-    near = [math.log1p(math.exp(-scores[clip])) for clip in range(first, last + 1)]
-    far = [math.log1p(math.exp(scores[clip])) for clip in range(length) if not first <= clip <= last]
+    near = [math.log1p(math.exp(-scores[clip])) - math.log(2) for clip in range(first, last + 1)]
+    far = [math.log1p(math.exp(scores[clip])) - math.log(2) for clip in range(length) if not first <= clip <= last]
     return sum(near) / len(near) + (sum(far) / len(far) if far else 0.0)
 
 
@@ -71,26 +72,32 @@ def test_another_positive_video_lowers_the_loss_instead_of_raising_it() -> None:
     alone = torch.eye(3, dtype=torch.bool)
     both = alone.clone()
     both[0, 1] = True
-    positive, rest = 2 * math.exp(2), 1 + 2  # the third video, and two queries beside the first video
+    positive, rest = 2 * math.exp(2), 1 + 2 + math.exp(2)  # the third video, and all queries beside the first one
     assert losses.video_losses(scores, both)[0].item() == pytest.approx(-math.log(positive / (positive + rest)))
     assert losses.video_losses(scores, both)[0] < losses.video_losses(scores, alone)[0]
 
 
+@pytest.mark.parametrize("loss", ["hinge", "lse"])
 @pytest.mark.parametrize("hardest", [2, 100])
 @pytest.mark.parametrize("positives", [ALONE, SEVERAL], ids=["one positive", "several"])
-def test_the_hinge_is_that_of_a_loop(positives: np.ndarray, hardest: int) -> None:
+def test_the_ranking_is_that_of_a_loop(positives: np.ndarray, hardest: int, loss: str) -> None:
     draws = GENERATOR.random((2, PAIRS, PAIRS))
-    found = losses.ranking_losses(torch.tensor(SCORES), torch.tensor(positives), torch.tensor(draws), hardest=hardest)
-    expected = [slow_hinge(SCORES, positives, draws, pair, hardest) for pair in range(PAIRS)]
-    assert found.tolist() == pytest.approx(expected)
-    assert max(expected) > 0
+    found = losses.ranking_losses(
+        torch.tensor(SCORES), torch.tensor(positives), torch.tensor(draws), hardest=hardest, loss=loss
+    )
+    expected = [slow_ranking(SCORES, positives, draws, pair, hardest, loss) for pair in range(PAIRS)]
+    for side in (0, 1):
+        assert found[side].tolist() == pytest.approx([each[side] for each in expected])
+    assert max(map(max, expected)) > 0
 
 
 def test_where_all_are_positive_there_is_nothing_to_be_ranked_below() -> None:
     every = torch.ones(PAIRS, PAIRS, dtype=torch.bool)
     scores = torch.tensor(SCORES)
-    assert losses.ranking_losses(scores, every, torch.rand(2, PAIRS, PAIRS)).tolist() == [0.0] * PAIRS
-    assert losses.video_losses(scores, every).tolist() == pytest.approx([0.0] * PAIRS)
+    for side in losses.ranking_losses(scores, every, torch.rand(2, PAIRS, PAIRS)):
+        assert side.tolist() == [0.0] * PAIRS
+    own = torch.tensor(SCORES).diagonal() - torch.logsumexp(scores, 1)
+    assert losses.video_losses(scores, every).tolist() == pytest.approx(torch.log1p(own.exp()).tolist())
 
 
 def test_the_clip_loss_is_that_of_a_loop() -> None:

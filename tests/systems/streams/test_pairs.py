@@ -6,14 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from systems.data import Data, Example
+from systems.options import Conquer, Streams
 from systems.streams.conquer import NOBODY, Others
-from systems.streams.inputs import Pairs
-from systems.streams.options import Conquer, Streams
+from systems.streams.inputs import Pairs, Reading
 from tests.systems.streams.noise import CLIP_SECONDS, noise
 
 SEVERAL = 3  # moments of each query
+READING = Reading(128, False, (True, True), False, False)
 
 
 def pseudo() -> Data:
@@ -32,7 +34,7 @@ def answers_of(examples: list[Example], query: str) -> set[str]:
 
 def test_the_mask_has_all_videos_of_a_query_in_the_step() -> None:
     data = pseudo()
-    pairs = Pairs(data, Streams(batch_size=20))
+    pairs = Pairs(data, Streams(batch_size=20, several=True), READING)
     several = 0
     for step in range(4):
         batch = pairs.batch(step)
@@ -47,7 +49,7 @@ def test_the_mask_has_all_videos_of_a_query_in_the_step() -> None:
 
 def test_a_pairs_clips_are_those_that_its_moment_touches() -> None:
     data = pseudo()
-    pairs = Pairs(data, Streams(batch_size=36))
+    pairs = Pairs(data, Streams(batch_size=36, closed=True), READING)
     batch = pairs.batch(0)
     seen = zip(
         pairs.queries_of(batch), batch.video, batch.first.tolist(), batch.last.tolist(), batch.weights, strict=True
@@ -62,14 +64,38 @@ def test_a_pairs_clips_are_those_that_its_moment_touches() -> None:
     assert found == expected
 
 
+def test_in_the_authors_code_an_end_is_the_clip_after_it_and_each_pair_has_one_video() -> None:
+    data = pseudo()
+    closed, theirs = (Pairs(data, Streams(batch_size=36, closed=each), READING).batch(0) for each in (True, False))
+    highest = torch.from_numpy(READING.counts(data.videos)[theirs.video] - 1)
+    assert torch.equal(theirs.last, (closed.last + 1).minimum(highest))
+    assert torch.equal(theirs.first, closed.first)
+    assert torch.equal(theirs.positives, torch.eye(36) > 0)
+
+
+def test_of_a_long_video_the_first_clips_are_read_or_means_of_equal_parts() -> None:
+    data = pseudo()
+    assert data.videos.counts.max() > 6
+    cut, pooled = (READING._replace(places=6, is_pooled=each) for each in (False, True))
+    number = int(data.videos.counts.argmax())
+    clips, count = data.videos[number].clips, int(data.videos.counts[number])
+    assert cut.clips(clips).tolist() == clips[:6].tolist()
+    assert pooled.clips(clips).shape == (6, clips.shape[1])
+    assert pooled.seconds(data.videos)[number] == pytest.approx(CLIP_SECONDS * count / 6)
+    assert cut.seconds(data.videos)[number] == CLIP_SECONDS
+    pairs = Pairs(data, Streams(batch_size=36), pooled)
+    assert (pairs.last < 6).all()
+    assert (pairs.first <= pairs.last).all()
+
+
 def test_each_pair_is_seen_once_before_one_is_seen_again() -> None:
-    pairs = Pairs(pseudo(), Streams(batch_size=9))
+    pairs = Pairs(pseudo(), Streams(batch_size=9), READING)
     seen = [(query, video) for step in range(4) for query, video in zip(*pairs.batch(step)[:2], strict=True)]
     assert len(set(seen)) == 36
 
 
 def test_others_are_of_the_pool_once_each_and_no_answers() -> None:
-    pairs = Pairs(pseudo(), Streams(batch_size=20))
+    pairs = Pairs(pseudo(), Streams(batch_size=20), READING)
     pool = np.arange(24).reshape(12, 2)
     pool[3] = NOBODY
     others = Others(pool, Conquer(others=3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +15,7 @@ import torch
 
 from systems.data import Data, Query, Video, Videos
 from systems.errors import BadOption, SystemsError
-from systems.interface import Progress, Report, system
+from systems.interface import CARD, SYSTEMS, Progress, Report, system, system_in
 from systems.neural import training
 from systems.neural.training import CHECKPOINT, MODEL, load
 from tests.systems.streams.noise import CLIP_SECONDS, noise
@@ -171,7 +172,7 @@ def test_conquer_refuses_another_training_set_than_it_began_with(tmp_path: Path)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"hidden": 30, "heads": 4}, "hidden: 30; expected an even multiple of the 4 heads"),
+        ({"hidden": 30, "heads": 4}, "hidden: 30; expected a multiple of the 4 heads"),
         ({"kernel": 4}, "kernel: 4; expected an odd number of clips"),
         ({"video": -1.0}, "video: -1; expected 0 to 1,000"),
     ],
@@ -180,3 +181,21 @@ def test_wrong_options_are_named(options: dict[str, Any], message: str, tmp_path
     with pytest.raises(BadOption) as refused:
         system("xml", tmp_path / "xml", **options)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["xml", "reloclnet", "conquer"])
+def test_a_system_of_an_earlier_version_says_that_it_must_be_trained_again(name: str, tmp_path: Path) -> None:
+    """Options of later networks are missing in what it stored."""
+    made(name, tmp_path).keep_card()
+    card = tmp_path / name / CARD
+    stored = json.loads(card.read_text())
+    for option in ("places", "tokens", "tef", "closed"):
+        del stored["options"][option]
+    card.write_text(json.dumps(stored))
+    title = SYSTEMS[name].title
+    expected = f"{title} of an earlier version, whose network was another; train it again, in a folder of its own"
+    with pytest.raises(SystemsError) as refused:
+        made(name, tmp_path)
+    assert str(refused.value) == f"{tmp_path / name}: holds a {expected}"
+    with pytest.raises(SystemsError, match="train it again, in a folder of its own"):
+        system_in(tmp_path / name)
