@@ -248,6 +248,20 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
 }
 
 
+@register.filter
+def of_total(rows: str, total: int) -> str:
+    """What the rows of a list are called, in the plural unless there is one.
+
+    >>> of_total("queries", 1), of_total("runs", 1), of_total("people", 2)
+    ('query', 'run', 'people')
+    """
+    return SINGULAR.get(rows, rows.removesuffix("s")) if total == 1 else rows
+
+
+SINGULAR = {"queries": "query", "entries": "entry", "batches": "batch", "people": "person"}
+SINGULAR |= {"judgements that count": "judgement that counts"}
+
+
 def cell(row: Any, column: Column) -> object:
     """What a row has in a column."""
     if own := CELLS.get(type(row), {}).get(column.key):
