@@ -1279,7 +1279,7 @@ def door_to(name: str, held: Assignment, bob: Membership, zoe: Membership) -> Do
     if name in releases or re.search("leaderboard|believe|measures|signature", name):
         freeze(held.annotator.campaign, zoe, "CC0-1.0")
         clip = Clip.objects.exclude(file="")[0].file
-        Release.objects.update(state=Release.State.READY, file=clip.name, counts={"signature": "a signature"})
+        Release.objects.update(state=Release.State.READY, file=clip.name, signature="a signature")
         Yardstick.objects.create(release=Release.objects.get(), queries=[["1", "", 4, 20]])
         nothing = {"measures": [HEADLINE], "rows": {"scores": [], "orders": []}}
         Inquiry.objects.create(release=Release.objects.get(), convention="paper", findings=nothing)

@@ -195,7 +195,8 @@ def test_a_release_from_the_request_to_its_verification(settled: Batch, leo: Mem
     assert len(checks) == 10
     assert all(check["faults"] == [] for check in checks)
     same = lead.get("campaigns/films/releases/difference", **{"from": 1, "to": 1}).json()
-    assert same == {"counts": {}, "first": []}
+    words = ["The qrels of release 1 and release 1 are the same."]
+    assert same == {"counts": {}, "first": [], "words": words}
     damaged = file.replace(b"PK\x01\x02", b"PK\x01\x03", 1)
     stored = Release.objects.get().file
     with stored.storage.open(str(stored.name), "wb") as out:

@@ -51,6 +51,7 @@ from systems.data import Video, Videos
 from systems.errors import SystemsError
 from systems.examples import queries_in
 from systems.features.reader import read_objects
+from systems.streams.published import read_checkpoint
 from tests.hostile.texts import FILES
 from tests.installation import ROOT
 from tests.metrics.shared import run_cli
@@ -93,6 +94,8 @@ READERS: dict[str, Reader] = {
     "read_objects": lambda file: read_objects(file, collection()),
     "read_json": storing.read_json,
     "read_arrays": storing.read_arrays,
+    "read_pair_windows": json_runs.read_pair_windows,
+    "read_checkpoint": read_checkpoint,
     "read_tree": lambda file: storing.read_tree(file, lambda array: array),
     "queries_in": queries_in,
     "a release": lambda file: all_of(ReleaseArchive(file)),

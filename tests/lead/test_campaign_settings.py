@@ -153,7 +153,7 @@ def test_the_list_of_groups_leads_to_each_of_them(batch: Batch, leo: Membership)
     page = browser(leo).get(reverse("campaign-settings", args=["films"])).content.decode()
     groups = re.findall(r'<a href="#([\w-]+)"', page.split('class="groups"')[1].split("</nav>")[0])
     assert groups == re.findall(r'<legend id="([\w-]+)"', page)
-    assert len(groups) == 7
+    assert len(groups) == 8
     assert page.split("<main")[1].count("<form ") == 1
 
 
@@ -166,7 +166,7 @@ def test_a_campaign_without_candidates_may_choose_its_batches(campaign: Campaign
 def test_a_researcher_reads_and_does_not_write(batch: Batch, member: Callable[..., Membership]) -> None:
     rio = member("rio", "researcher")
     page = browser(rio).get(reverse("campaign-settings", args=["films"])).content.decode()
-    assert page.count("<fieldset disabled>") == 7
+    assert page.count("<fieldset disabled>") == 8
     assert "Save</button>" not in page
     assert send(rio).status_code == 404
 

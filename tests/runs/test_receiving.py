@@ -53,7 +53,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "a key twice": ('{"1": [], "1": []}', "key '1' stands twice"),
     "no object": ("[[[[]]]]", "must be [[video, sentence]"),
     "empty object": ("{}", "needs at least one query"),
-    "a list for no list": ('{"1": {"a": 1}}', "query '1': the value is {'a': 1}; it must be a list"),
+    "a list for no list": ('{"1": "a"}', "query '1': the value is 'a'; it must be a list"),
     "unknown query": (one(query="77"), "query '77', prediction 1: the query is unknown"),
     "unknown query without predictions": ('{"1": [], "77": []}', "query '77': the query is unknown"),
     "unknown video": (one(video="film"), "query '1', prediction 2: video 'film' is unknown"),
