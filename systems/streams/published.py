@@ -156,6 +156,13 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
+# What reading a damaged or hostile file can raise: torch runs the opcodes of its pickle as they come.
+UNREADABLE = (
+    *(OSError, RuntimeError, ValueError, EOFError, LookupError),
+    *(TypeError, AttributeError, ArithmeticError, UnpicklingError),
+)
+
+
 def read_checkpoint(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Return the weights of a checkpoint by name, and its configuration, empty if it has none. No code of the file is
     run: the class in which the authors keep their configuration, EasyDict, is read as a dictionary. Raises SystemsError
@@ -164,7 +171,7 @@ def read_checkpoint(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with torch.serialization.safe_globals([(OrderedDict, "easydict.EasyDict")]):
             stored = torch.load(file, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, ValueError, EOFError, KeyError, AttributeError, UnpicklingError) as fault:
+    except UNREADABLE as fault:
         reason = fault.strerror if isinstance(fault, OSError) else "it is not of torch.save, or holds other objects"
         raise SystemsError(
             f"{file}: cannot be read ({reason}); expected a state dict that torch.save stored"
