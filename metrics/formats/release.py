@@ -67,16 +67,16 @@ class LoadedRelease:
         What the release says of itself: campaign, version, rule, counts, agreement, checksums.
     qrels : Qrels
         The final grades of all settled pairs.
-    queries : dict of str to str
+    queries : dict
         The text of each query, by its id.
-    moments : dict of str to ReleasedMoment
+    moments : dict
         The moments of the pairs, by their ids.
-    splits : dict of str to tuple of str
+    splits : dict
         The ids of each split's queries: `validation` and `test`, as hubs have them. Empty if version 0.1.0 wrote the
         release and the campaign had no splits.
     pool : Pool or None
         The ranked candidates of every query, for `estimate`; None if the release holds none.
-    judgements : tuple of ReleasedJudgement
+    judgements : tuple
         Every judgement, also those that do not count.
 
     See Also
