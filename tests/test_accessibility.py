@@ -62,7 +62,16 @@ NO_PAGES |= {"mfa_reauthenticate", "mfa_reauthenticate_webauthn", "mfa_deactivat
 NO_PAGES |= {"mfa_view_recovery_codes", "account_reset_password_from_key", "account_confirm_email"}
 NO_PAGES |= {"first-link", "first-account", "draft-progress", "draft-reading", "draft-problems", "upload"}
 NO_PAGES |= {name for name in MATRIX if name.startswith("api-")}
-NO_PAGES |= {"run-file", "run-progress", "run-piece", "run-scatter", "leaderboard-file", "believe-file"}
+NO_PAGES |= {
+    "public-run-file",
+    "release-signature",
+    "run-file",
+    "run-progress",
+    "run-piece",
+    "run-scatter",
+    "leaderboard-file",
+    "believe-file",
+}
 NO_PAGES |= {"manifest", "service-worker", "system-curves", "predictor-progress", "predictor-grades", "predictor-piece"}
 PAGES = {name for name, (method, *_) in MATRIX.items() if method == "GET"} - NO_PAGES
 STRANGERS = {
@@ -75,6 +84,7 @@ OWN = ["/account/confirm", "/account/second-factor/codes/new"]
 LEADS = ["/campaigns/films/examples/", "/campaigns/films/", "/campaigns/early/exam/"]
 LEADS += ["/campaigns/early/exam/people/1/", "/campaigns/early/queue/", "/campaigns/films/actions/1/"]
 LEADS += ["/campaigns/films/search/?q=Somebody+waves.", "/campaigns/films/systems/1/search?q=Somebody+waves."]
+LEADS += ["/campaigns/films/leaderboard/public/"]
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +163,7 @@ from tests.runs.conftest import best
 from tests.runs.uploading import ranking, send
 from tests.waiting import wait_until
 films = Campaign.objects.get(name="films")
+Campaign.objects.filter(pk=films.pk).update(public_board=True)
 mina = films.memberships.get(user__username="mina")
 run, late, broken = (describe(mina, {"name": name, "visibility": "public"}) for name in ("bert", "late", "broken"))
 send(run, "run", "run.json", ranking(best(films)).encode())

@@ -71,7 +71,7 @@ def test_the_authors_runs_are_checked_scored_and_ranked(
             upload(page, address, name, data, data / "runs" / f"{name}.json")
             expect(page.get_by_role("heading", level=1)).to_have_text(name)
         page.goto(f"{address}/runs/")
-        expect(page.get_by_text("release 1", exact=True)).to_have_count(4)
+        expect(page.locator("[data-label='Scored on release']")).to_have_text(["1"] * 4)
         pictures(page, "runs")
         page.get_by_role("link", name="XML_top40").click()
         expect(page.get_by_role("cell", name="nDCG_IoU(iou=0.5)@20", exact=True).first).to_be_visible()
