@@ -218,10 +218,10 @@ def run(address: str, timeout: float = TIMEOUT) -> Run:
 
     Parameters
     ----------
-    address
+    address : str
         Of the page, such as ``https://judge.example.org/campaigns/films/runs/public/…``, for which nobody needs an
         account; or ``https://judge.example.org/campaigns/films/runs/7/``, for which `REELJUDGE_TOKEN` holds a token.
-    timeout
+    timeout : float, default 60
         Seconds to wait for an answer.
 
     Returns
@@ -236,12 +236,23 @@ def run(address: str, timeout: float = TIMEOUT) -> Run:
     MeasureError
         If the address is that of no run, the file cannot be read, or httpx is not installed.
 
+    See Also
+    --------
+    read_run : reads a file.
+
     Examples
     --------
-    ::
+    A run of somebody else beside one's own::
 
         theirs = reeljudge.run("https://judge.example.org/campaigns/films/runs/public/…")
         reeljudge.compare(["nDCG_IoU(iou=0.5)@20"], "qrels.jsonl", {"theirs": theirs, "mine": "run.json"})
+
+    Another page:
+
+    >>> run("https://judge.example.org/campaigns/films/")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    metrics.formats.errors.MeasureError: the address is that of no run; expected ...
     """
     found = PAGE_OF_RUN.fullmatch(address.strip())
     if not found:
