@@ -319,10 +319,10 @@ def test_an_hour_a_day_counts(taught: Campaign, ada: Membership) -> None:
     before = answer(given(ada), 2, 10)
     Practice.objects.filter(pk=before.pk).update(seconds=MOST_A_DAY - 4)
     Practice.objects.filter(pk=before.pk).update(at=max(today()[0], timezone.now() - timedelta(hours=2)))
-    assert answer(given(ada), 2, 10).seconds == pytest.approx(4)
-    assert answer(given(ada), 2, 10).seconds == 0
+    assert answer(given(ada, 11), 2, 10).seconds == pytest.approx(4)
+    assert answer(given(ada, 11), 2, 10).seconds == 0
     Practice.objects.update(at=F("at") - timedelta(days=1))
-    assert answer(given(ada), 2, 10).seconds == 10
+    assert answer(given(ada, 11), 2, 10).seconds == 10
 
 
 def test_nothing_of_it_is_a_judgement_or_leaves_the_campaign(taught: Campaign, batch: Batch, ada: Membership) -> None:
