@@ -217,7 +217,7 @@ def grades_by_rank(candidates: list[Candidate]) -> SafeString:
         tinted,
         HIGH + 8,
         joined_markup(line, ((width, f"{_height(grade):.1f}", grade) for grade in GRADES)),
-        joined_markup("{}", ((_rank(place, each, width - tinted),) for place, each in enumerate(candidates))),
+        SafeString("".join(_rank(place, each, width - tinted) for place, each in enumerate(candidates))),
         _joined(points),
     )
 

@@ -6,6 +6,16 @@ from django.db import models
 from django.db.models.functions import Now
 
 
+def title_of(campaign: str, version: int) -> str:
+    """Return what a release is called, given the campaign's title."""
+    return f"{campaign}, release {version}"
+
+
+def creator_of(campaign: str) -> str:
+    """Return who is cited as a release's author, given the campaign's title."""
+    return f"The annotators and leads of {campaign}"
+
+
 class Release(models.Model):
     """A numbered release of a campaign. A job writes its file; after that nothing changes it."""
 
@@ -51,7 +61,7 @@ class Release(models.Model):
     def citation(self) -> str:
         """How to cite it, in a line. The authors are the campaign's people, whose names no release holds."""
         title = str(self.campaign)
-        by, what = f"The annotators and leads of {title} ({self.at.year})", f"{title}, release {self.version}"
+        by, what = f"{creator_of(title)} ({self.at.year})", title_of(title, self.version)
         return f"{by}. {what}. Data set, {self.licence}. SHA-256 {self.sha256}."
 
     @property

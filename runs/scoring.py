@@ -9,7 +9,6 @@ two and of four grades this is the campaign's rule. A pair whose annotators were
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -238,13 +237,8 @@ def numbers_of(scores: Scores) -> Iterator[Numbers]:
 
 def usual_scores(run: Run, ground: Ground) -> Iterator[Scores]:
     """Yield the scores of a run by the usual measures under each convention that can score it."""
-    try:
-        scene = Scene(ground, [read_table(Ranking, run.table, name=run.name)], "skip")
-    except MeasureError:  # The run answers no query of these.
-        return
-    for convention in NAMES:
-        with suppress(MeasureError):
-            yield Evaluator(measures_of(convention), ground, convention).scores_on(scene)[0]
+    ranking = read_table(Ranking, run.table, name=run.name)
+    return _scores(ranking, ground, [], set(), Scoring(run=run))  # of which nothing is stored
 
 
 class GradesByPair(NamedTuple):

@@ -24,7 +24,7 @@ from base.text import joined_markup, markup
 from campaigns.models import Campaign, LogEntry, Membership
 from corpus.models import Clip, Moment
 from judging.models import Judgement
-from reports.tables.batch import CandidateRow, GradeRow, named
+from reports.tables.batch import CandidateRow, GradeRow, named, time_of
 from reports.tables.batches import BatchLine
 from reports.tables.examinees import Pair
 from reports.tables.judgements import Line
@@ -126,8 +126,11 @@ def _grade(judgement: Judgement | None) -> object:
     return markup('<span class="dot g{0}">{0}</span>', judgement.grade) if judgement else ""
 
 
-def _day(at: datetime | None, words: str = "j M Y, H:i") -> str:
-    return date_format(localtime(at), words) if at else UNKNOWN
+def _day(at: datetime | None, words: str = "") -> str:
+    """Write a time, in the format that is named or as `time_of` does."""
+    if at is None:
+        return UNKNOWN
+    return date_format(localtime(at), words) if words else time_of(at)
 
 
 def _lines(*lines: object) -> SafeString:
@@ -162,7 +165,7 @@ def _who(row: PersonRow) -> object:
 def _stage(row: PersonRow) -> object:
     """How far somebody has come, and what a lead can do about it: buttons of the page's form `decide`."""
     since = markup('<span class="quiet">, {}</span>', _day(row.since, "j M Y")) if row.since else ""
-    stage = markup("{}{}", row.stage.label[:1].upper() + row.stage.label[1:], since)
+    stage = markup("{}{}", capfirst(row.stage.label), since)
     stage = markup('<span class="wrong">{}<br>{}</span>', stage, row.failed) if row.failed else stage
     holds = f"holds a batch since {_day(row.holds_since, 'j M, H:i')}" if row.holds_since else ""
     until = f"open until {_day(row.invitation.expires, 'j M, H:i')}" if row.is_open and row.invitation else ""
@@ -210,7 +213,7 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
     BatchLine: {
         "query": _query_of_batch,
         "mean": lambda line: decimals(line.batch.last_mean, 1),
-        "advice": lambda line: line.advice[:1].upper() + line.advice[1:],
+        "advice": lambda line: capfirst(line.advice),
     },
     FlagLine: {
         "at": lambda line: _day(line.flag.at),
@@ -384,7 +387,7 @@ def exam_pairs(pairs: list[Pair], campaign: Campaign) -> SafeString:
         rows = list(of_query)
         found.append(markup(heading, address_of("exam-batch", campaign.name, batch), rows[0].candidate.query))
         found += [markup(row, each.candidate.rank, exam_truth(each), exam_grades(each), each.missed) for each in rows]
-    return joined_markup("{}", ((each,) for each in found))
+    return SafeString("".join(found))
 
 
 @register.simple_tag(takes_context=True)
@@ -404,4 +407,4 @@ def matrix_cells(context: Mapping[str, Any], row: dict[str, Any]) -> SafeString:
         link = markup(again, context["reopen"], params, words) if may_reopen else ""
         few = SafeString(' class="few"' if numbers[0] < context["few"] else "")
         found.append(markup(cell, few, context["list"], params, decimals(numbers[1], 2), plain(numbers[0]), link))
-    return joined_markup("{}", ((each,) for each in found))
+    return SafeString("".join(found))

@@ -61,7 +61,7 @@ def can_explain(measure: Measure) -> bool:
         measure.name in EXPLAINED
         and len(measure.thresholds) <= 1
         and measure.param("type") is None
-        and (measure.param("above") is None)
+        and measure.param("above") is None
     )
 
 

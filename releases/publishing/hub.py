@@ -31,6 +31,7 @@ from releases.exports import (
     pair_id,
     round_of,
 )
+from releases.models import creator_of, title_of
 from releases.publishing.parquet import NUMBER, TEXT, TRUTH, WHOLE, Column, Columns, parquet
 
 VALIDATION, TEST, TRAIN, NO_SPLIT = "validation", "test", "train", "unsplit"
@@ -204,11 +205,11 @@ def citation(about: dict[str, Any]) -> Lines:
     yield f"""cff-version: 1.2.0
 message: Please cite the release whose grades you use.
 type: dataset
-title: {json.dumps(title_of(about), ensure_ascii=False)}
+title: {json.dumps(title_of(about["title"], about["version"]), ensure_ascii=False)}
 version: "{about["version"]}"
 license: {about["licence"]}
 authors:
-- name: {json.dumps(creator_of(about), ensure_ascii=False)}
+- name: {json.dumps(creator_of(about["title"]), ensure_ascii=False)}
 keywords:
 - video moment retrieval
 - graded relevance
@@ -216,20 +217,12 @@ keywords:
 """
 
 
-def title_of(about: dict[str, Any]) -> str:
-    return f"{about['title']}, release {about['version']}"
-
-
-def creator_of(about: dict[str, Any]) -> str:
-    return f"The annotators and leads of {about['title']}"
-
-
 def datacite(about: dict[str, Any]) -> Lines:
     """Yield what a DOI is registered with. The year of publication is not there yet: publishing is to come."""
     attributes = {
-        "titles": [{"title": title_of(about)}],
-        "creators": [{"name": creator_of(about), "nameType": "Organizational"}],
-        "publisher": {"name": creator_of(about)},
+        "titles": [{"title": title_of(about["title"], about["version"])}],
+        "creators": [{"name": creator_of(about["title"]), "nameType": "Organizational"}],
+        "publisher": {"name": creator_of(about["title"])},
         "types": {"resourceTypeGeneral": "Dataset", "resourceType": "test collection"},
         "subjects": [{"subject": "video moment retrieval"}, {"subject": "graded relevance"}],
         "version": str(about["version"]),
@@ -301,8 +294,8 @@ def croissant(about: dict[str, Any], responsible: dict[str, Any], written: Files
         "description": description_of(about),
         "license": about["licence_url"],
         "version": f"{about['version']}.0.0",
-        "creator": {"@type": "sc:Organization", "name": creator_of(about)},
-        "citeAs": f"{creator_of(about)}. {title_of(about)}.",
+        "creator": {"@type": "sc:Organization", "name": creator_of(about["title"])},
+        "citeAs": f"{creator_of(about['title'])}. {title_of(about['title'], about['version'])}.",
         "keywords": ["video moment retrieval", "graded relevance", "test collection"],
         "isLiveDataset": False,
         **{f"rai:{name}": value for name, value in responsible.items() if value},

@@ -144,7 +144,7 @@ SECTIONS: dict[str, list[Sentence]] = {
             "Pairs that a lead alone graded, and that are in no qrels: {counts.pairs.adjudicated}.",
             lambda about: about["counts"]["pairs"]["adjudicated"],
         ),
-        Sentence("Annotators are numbers; who they are was not recorded."),
+        Sentence("Annotators are numbers; the release does not say who they are."),
     ],
 }
 
@@ -283,7 +283,7 @@ def responsible(about: About) -> dict[str, Any]:
         "dataAnnotationPlatform": None if imported else "Reeljudge",
         "dataAnnotationAnalysis": texts.get("Agreement"),
         "annotationsPerItem": "2; 4 where the first two differ by more than the tolerance",
-        "annotatorDemographics": f"{about['counts']['annotators']:,} annotators, of whom only numbers are recorded."
+        "annotatorDemographics": f"{about['counts']['annotators']:,} annotators, of whom the release has numbers only."
         + (f" {texts['Cost']}" if "Cost" in texts else ""),
         "machineAnnotationTools": f"No grade is a machine's. The moments were ranked by {ranked}.",
         "dataLimitations": texts.get("Limits"),

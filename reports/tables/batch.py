@@ -205,7 +205,7 @@ def named(annotator: Membership, reader: Membership) -> str:
 
 
 def time_of(at: datetime) -> str:
-    """Return a time as "5 Nov 2026, 14:03"; Django's function takes ten times as long, and a batch has a hundred."""
+    """Return a time as "5 Nov 2026, 14:03"; Django's function takes five times as long, and a batch has a hundred."""
     at = localtime(at)
     return f"{at.day} {at:%b %Y, %H:%M}"
 
