@@ -366,7 +366,7 @@ def test_named_people_get_links_that_stay_until_they_are_used(leo: Membership) -
     page = browser(leo).get(reverse("people-links", args=["films"]))
     assert [each.invitation.name for each in page.context["links"]] == ["Emil"]
     people = browser(leo).get(reverse("people", args=["films"]))
-    states = {row.name: (row.stage, row.group) for row in people.context["people"]}
+    states = {row.name: (row.stage, row.group) for row in people.context["listed"].lines}
     assert states == {"leo": ("joined", ""), "nora": ("joined", "east"), "Emil": ("made", "west")}
 
 

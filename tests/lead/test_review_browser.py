@@ -376,6 +376,6 @@ def to_the_end(cockpit: Cockpit) -> None:
         cockpit.done(number)
     cockpit.page.keyboard.press("c")
     expect(cockpit.page.locator("main")).to_contain_text("No batch waits for your review")
-    cockpit.page.keyboard.press("u")
+    key(cockpit.page, "u")
     expect(cockpit.page.locator("h1")).to_have_text(cockpit.batches[6][1])
     assert len(cockpit.reviews()) == QUERIES - 1

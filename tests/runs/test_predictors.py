@@ -128,7 +128,7 @@ def test_a_file_becomes_grades_and_comes_back_the_same(form: str, lead: Membersh
         (HEADER + "q0,elsewhere,1.25,4.5,1\n", 'query "q0", video "elsewhere" from 1.25 to 4.5 s'),
         ("{" * 100_000, "guess.csv: "),
         (b"\x1f\x8b" + b"\x00" * 50, "guess.csv: "),
-        (b"PK\x03\x04\x00\x00", "is it a binary file?"),
+        (b"PK\x03\x04\x00\x00", "is a zip archive, a binary file"),
     ],
 )
 def test_a_wrong_file_is_told_and_nothing_of_it_stored(content: str | bytes, says: str, lead: Membership) -> None:

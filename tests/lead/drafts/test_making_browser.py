@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browsing import Person, signed_in
+from tests.browsing import Person, signed_in, wait_until_open
 from tests.installation import Installation, installation
 from tests.making import PASSWORD, draft_campaign, make_first_account, own_films, upload
 
@@ -43,6 +43,7 @@ def test_from_nothing_to_the_first_judged_batch(
     expect(page.get_by_text("Before the first batch is judged")).to_be_visible()
     for name in ("ada", "bob"):
         join(chromium, invited(place, page), name)
+    wait_until_open(place, "mine", 2)  # else each may get another batch
     for name in ("ada", "bob"):
         with signed_in(place, chromium, name, PASSWORD) as person:
             judge_one(person)
