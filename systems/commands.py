@@ -13,10 +13,11 @@ from typing import Any
 from .data import Data, Query, Validation, Videos
 from .encoders import by_encoder, data_with_tokens, videos_with_names, with_tokens
 from .errors import BadOption, SystemsError
-from .examples import examples_from, examples_of, queries_in
+from .examples import examples_from, examples_of, notice_of, queries_in, read_objects
 from .features.media import compute, extractor, films_in
-from .features.reader import notice_of, read_objects, read_videos
-from .interface import SYSTEMS, Progress, System, entry, system, system_in
+from .features.reader import FITS, STRICT, FeatureSet, read_videos
+from .features.sources import EXPECTED
+from .interface import SYSTEMS, Progress, System, entry, keep_features, system, system_in
 from .library import (
     MeasureError,
     Parser,
@@ -118,6 +119,7 @@ def train(args: argparse.Namespace) -> None:
         examples = examples_of(qrels, videos.number, str(args.annotations))
     validation = _validation(args, videos) if args.validation else None
     data = Data(videos, examples, validation)
+    keep_features(args.folder, "train", videos)
     made.train(data_with_tokens(data, by_encoder(args.encoder)) if args.encoder else data, Printer())
 
 
@@ -164,6 +166,7 @@ def index(args: argparse.Namespace) -> None:
     videos = videos_with_names(videos, by_encoder(args.encoder)) if args.encoder else videos
     if args.shard is None:
         made.index(videos, Printer())
+        keep_features(args.folder, "index", videos)
     else:
         _index_shard(made, videos, args.shard)
 
@@ -302,8 +305,22 @@ def _add_videos(command: argparse.ArgumentParser) -> None:
     command.add_argument("folder", type=Path, help="of the system")
     _add_collection(command)
     _add_encoder(command)
-    command.add_argument("--clips", type=Path, required=True, help="features: .h5, .npz, or a folder of .npy files")
-    command.add_argument("--subtitles", type=Path, help="features of subtitles, in the same shapes")
+    command.add_argument(
+        "--clips",
+        action="append",
+        required=True,
+        metavar="PATH",
+        help=f"features: {EXPECTED}; PATH@1.5s or PATH@100clips if their clips have another length; several times for "
+        "sets that are joined",
+    )
+    command.add_argument("--subtitles", metavar="PATH", help="features of subtitles, in the same forms")
+    command.add_argument(
+        "--fit",
+        choices=FITS,
+        default=STRICT,
+        help="refuse what does not fit its videos (strict), leave out and cut (cut), or take zeros for it (pad)",
+    )
+    command.add_argument("--unit", action="store_true", help="bring each row of each set to length 1")
     command.add_argument("--objects", type=Path, help="detections as JSON Lines")
 
 
@@ -313,11 +330,13 @@ def _add_encoder(command: argparse.ArgumentParser) -> None:
 
 def videos_of(args: argparse.Namespace) -> Videos:
     """Return the videos that a command's options name."""
-    videos = read_videos(read_durations(args.durations), args.clip_seconds, args.clips, args.subtitles)
-    if not args.objects:
-        return videos
-    videos = replace(videos, objects=read_objects(args.objects, videos))
-    if notice := notice_of(videos):
+    sets = [FeatureSet.of(words) for words in args.clips]
+    subtitles = FeatureSet.of(args.subtitles) if args.subtitles else None
+    durations = read_durations(args.durations)
+    videos = read_videos(durations, args.clip_seconds, sets, subtitles, fit=args.fit, unit=args.unit)
+    if args.objects:
+        videos = replace(videos, objects=read_objects(args.objects, videos))
+    for notice in filter(None, (*videos.notices, notice_of(videos))):
         print(notice, flush=True)
     return videos
 

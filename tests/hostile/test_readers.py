@@ -49,8 +49,7 @@ from retrieval.rewriting.cast_file import read_cast
 from systems import storage as storing
 from systems.data import Video, Videos
 from systems.errors import SystemsError
-from systems.examples import queries_in
-from systems.features.reader import read_objects
+from systems.examples import queries_in, read_objects
 from systems.streams.published import read_checkpoint
 from tests.hostile.texts import FILES
 from tests.installation import ROOT

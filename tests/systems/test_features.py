@@ -14,8 +14,9 @@ import pytest
 
 from systems.data import Video, Videos
 from systems.errors import SystemsError
+from systems.examples import read_objects
 from systems.features.media import SIDE, WIDTH, Extractor, compute, describe, of_picture
-from systems.features.reader import read_objects, read_videos
+from systems.features.reader import read_videos
 from tests.films import write_film
 
 DURATIONS = {"b": 9.0, "a": 7.5}
