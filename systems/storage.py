@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
@@ -153,8 +153,12 @@ class Spool:
     Raises Unavailable if there is no room for them.
     """
 
-    def __init__(self) -> None:
-        self.file = TemporaryFile()  # noqa: SIM115 - as long as its rows are needed
+    def __enter__(self) -> Self:
+        self.file = TemporaryFile()
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        self.file.close()
 
     def add(self, rows: NDArray[Any]) -> None:
         """Keep some more rows."""

@@ -106,7 +106,7 @@ def read_videos(
         if subtitles:
             named = FeatureSet(subtitles) if isinstance(subtitles, Path) else subtitles
             words = _open(named, corpus, open_files)
-        return _read(corpus, sets, words)
+        return _read(corpus, sets, words, open_files.enter_context(Spool()), open_files.enter_context(Spool()))
 
 
 class Corpus(NamedTuple):
@@ -123,7 +123,7 @@ class Corpus(NamedTuple):
         return int(clips_in(np.array(self.durations[name]), self.clip_seconds))
 
 
-def _read(corpus: Corpus, sets: Sequence[Opened], words: Opened | None) -> Videos:
+def _read(corpus: Corpus, sets: Sequence[Opened], words: Opened | None, clips: Spool, subtitles: Spool) -> Videos:
     """Return the videos, whose rows are read some thousand at a time."""
     counts = {name: min(each.covers(name) for each in sets) for name in corpus.durations}
     if corpus.fit == PAD:
@@ -132,7 +132,6 @@ def _read(corpus: Corpus, sets: Sequence[Opened], words: Opened | None) -> Video
         counts = {name: count for name, count in counts.items() if count}
         if not counts:
             raise SystemsError(f"{sets[0].path.name}: no video is in every set; expected one at least")
-    clips, subtitles = Spool(), Spool()
     types = [np.result_type(*(each.type for each in some)) for some in (sets, [words] if words else sets)]
     for names in _parts(counts, max(sets, key=lambda each: each.total)):
         parts = [each.read(names, counts) for each in sets]

@@ -228,8 +228,11 @@ class _Torch(Source):
 
         if isinstance(value, dict):
             value = value[_one_of([key for key in value if isinstance(value[key], torch.Tensor)])]
-        if not isinstance(value, torch.Tensor) or value.layout != torch.strided or value.device.type != "cpu":
-            raise SystemsError(f"a {type(value).__name__} of another kind; expected a tensor of numbers")
+        if not isinstance(value, torch.Tensor):
+            raise SystemsError(f"a {type(value).__name__}; expected a tensor of numbers")
+        if value.layout != torch.strided or value.device.type != "cpu":
+            kind = "sparse" if value.is_sparse else f"{value.device.type} {value.layout}"
+            raise SystemsError(f"a {kind} tensor; expected a tensor of numbers")
         if value.dtype == torch.bfloat16:
             return Found(tuple(value.shape), np.dtype(np.float32), lambda: value.float().numpy())
         if not value.is_floating_point() or value.element_size() < 2:

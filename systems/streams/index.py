@@ -56,11 +56,13 @@ class Index:
 
 def temporary(videos: Videos, reading: Reading, blocks: Iterable[Rows]) -> Index:
     """Return an index of which nothing stays, such as of a validation set; its rows are in a temporary file."""
-    spool, width = Spool(), 1
-    for block in blocks:
-        spool.add(block)
-        width = block.shape[1]
-    rows, counts, seconds = spool.rows(width, np.dtype(np.float32)), reading.counts(videos), reading.seconds(videos)
+    width = 1
+    with Spool() as spool:
+        for block in blocks:
+            spool.add(block)
+            width = block.shape[1]
+        rows = spool.rows(width, np.dtype(np.float32))
+    counts, seconds = reading.counts(videos), reading.seconds(videos)
     return Index(videos.names, videos.duration, counts, seconds, rows, room_for(reading, counts))
 
 

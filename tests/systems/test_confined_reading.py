@@ -14,7 +14,7 @@ from systems.errors import SystemsError, Unavailable
 from systems.features import reader as reading
 from systems.features.confinement import ROOT
 from systems.features.reader import Reader, read_videos
-from tests.hostile.features import CLIP_SECONDS, DURATIONS, FILES, Build, rows
+from tests.hostile.features import CLIP_SECONDS, DURATIONS, FILES, Build, huge_data_set, rows, tensor_without_end
 from tests.systems.test_features import as_npz
 
 
@@ -33,6 +33,12 @@ def test_hostile_features_are_refused_in_one_line(build: Build, folder: Path, mo
         read_videos(DURATIONS, CLIP_SECONDS, build(folder))
     assert FILES[build] in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("build", [huge_data_set, tensor_without_end], ids=lambda build: build.__name__)
+def test_what_is_cut_is_not_read_without_limit_before(build: Build, folder: Path) -> None:
+    with pytest.raises(SystemsError, match=r"video 'a': 17,592,186,044,416 bytes; expected at most 1,073,741,824$"):
+        read_videos(DURATIONS, CLIP_SECONDS, build(folder), fit="cut")
 
 
 def test_the_process_that_reads_knows_no_secrets_and_has_no_network(
@@ -72,8 +78,8 @@ def test_it_reads_in_the_folder_of_the_features_only(folder: Path, tmp_path: Pat
     command = [sys.executable, "-c", ELSEWHERE, str(path), str(tmp_path / "elsewhere")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     one, other = done.stdout.splitlines()
-    assert one == "None"
-    if other == "None":
+    assert one == "[[3, 4, 4]]"
+    if other == one:
         pytest.skip("the kernel has no Landlock")
     assert other.startswith("features.npz: cannot be read ([Errno 13] Permission denied")
 
