@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .data import Data, Query, Validation, Videos
-from .encoders import by_encoder, data_with_tokens, videos_with_names, with_tokens
+from .encoders import by_encoder, data_with_stored_tokens, data_with_tokens, read_tokens, videos_with_names, with_tokens
 from .errors import BadOption, SystemsError
 from .examples import examples_from, examples_of, notice_of, queries_in, read_objects
 from .features.media import compute, extractor, films_in
@@ -106,6 +106,7 @@ def _add_train(commands: Any) -> None:
     command.add_argument("--validation", type=Path, help="qrels that tell the queries' words, over the same videos")
     command.add_argument("--measure", help="of the validation; nDCG_IoU(iou=0.5)@20 by default")
     command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="see the command list")
+    _add_query_features(command)
     command.set_defaults(run=train)
 
 
@@ -120,7 +121,21 @@ def train(args: argparse.Namespace) -> None:
     validation = _validation(args, videos) if args.validation else None
     data = Data(videos, examples, validation)
     keep_features(args.folder, "train", videos)
-    made.train(data_with_tokens(data, by_encoder(args.encoder)) if args.encoder else data, Printer())
+    made.train(_with_tokens(args, data), Printer())
+
+
+def _with_tokens(args: argparse.Namespace, data: Data) -> Data:
+    if args.query_features:
+        return data_with_stored_tokens(data, args.query_features)
+    return data_with_tokens(data, by_encoder(args.encoder)) if args.encoder else data
+
+
+def _queries(args: argparse.Namespace) -> list[Query]:
+    """Return the queries of a command, with token vectors if it says where they come from."""
+    queries = queries_in(args.queries)
+    if args.query_features:
+        return read_tokens(args.query_features, queries)
+    return with_tokens(queries, by_encoder(args.encoder)) if args.encoder else queries
 
 
 def _validation(args: argparse.Namespace, videos: Videos) -> Validation:
@@ -204,13 +219,13 @@ def _add_search(commands: Any) -> None:
     command.add_argument("--out", type=Path, required=True, help="the run, in TVR-Ranking's format")
     command.add_argument("--depth", type=int, default=100, help="moments of a query; 100 by default")
     _add_encoder(command)
+    _add_query_features(command)
     command.set_defaults(run=search)
 
 
 def search(args: argparse.Namespace) -> None:
     _check_depth(args.depth)
-    queries = queries_in(args.queries)
-    queries = with_tokens(queries, by_encoder(args.encoder)) if args.encoder else queries
+    queries = _queries(args)
     run = system_in(args.folder).search(queries, args.depth)
     write(args.out, lambda out: out.write(run_as_ranking(run).encode()))
     print(f"{len(run.start):,} moments for {len(queries):,} queries are in {args.out}")
@@ -242,6 +257,7 @@ def _add_candidates(commands: Any) -> None:
     command.add_argument("--videos", type=int, default=10, help="of a query at most; 10 by default")
     command.add_argument("--out", type=Path, required=True, help="QVHighlights' JSON Lines, one for each pair")
     _add_encoder(command)
+    _add_query_features(command)
     command.set_defaults(run=candidates)
 
 
@@ -250,8 +266,7 @@ def candidates(args: argparse.Namespace) -> None:
         raise BadOption("--videos", str(args.videos), f"1 to {MOST_VIDEOS}")
     queries, durations = queries_in(args.queries), read_durations(args.durations)
     if args.first.is_dir():
-        read = with_tokens(queries, by_encoder(args.encoder)) if args.encoder else queries
-        run = system_in(args.first).search(read, MOMENTS_OF_VIDEOS * args.videos)
+        run = system_in(args.first).search(_queries(args), MOMENTS_OF_VIDEOS * args.videos)
     else:
         run = as_run(str(args.first))
     pairs = list(pairs_of(run, {query.id: query.text for query in queries}, durations, args.videos))
@@ -325,7 +340,16 @@ def _add_videos(command: argparse.ArgumentParser) -> None:
 
 
 def _add_encoder(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--encoder", help="whose token vectors stand for words, as 'bundled'; else they are learned")
+    command.add_argument(
+        "--encoder",
+        help="whose token vectors stand for words, as 'bundled', or a text file of word vectors; else they are learned",
+    )
+
+
+def _add_query_features(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--query-features", type=Path, help="token vectors of queries by their ids, in the forms of features"
+    )
 
 
 def videos_of(args: argparse.Namespace) -> Videos:

@@ -165,20 +165,34 @@ def _parts(counts: Mapping[str, int], largest: Opened) -> Iterator[list[str]]:
         yield part
 
 
-def _open(named: FeatureSet, corpus: Corpus, open_files: ExitStack) -> Opened:
-    path = named.path
+def readable_folder(path: Path) -> Path:
+    """Return the folder that a process may read to read this file or folder. Raises SystemsError if it is neither."""
     if not path.exists():
         raise SystemsError(f"{path}: there is no such file or folder")
     if not (path.is_file() or path.is_dir()):
         raise SystemsError(f"{path.name}: is no regular file; expected {sources.EXPECTED}")
-    return Opened(named, corpus, open_files.enter_context(Reader(SECONDS, MEMORY)))
+    return path.resolve() if path.is_dir() else path.resolve().parent
+
+
+def lacking(path: Path, what: str, missing: Sequence[str], of: int, contents: tuple[int, list[str]]) -> SystemsError:
+    """Return the error that names what a file lacks, and what lies there instead."""
+    count, some = contents
+    return SystemsError(
+        f"{path.name}: {len(missing):,} of {of:,} {what} have no features: {named_of(missing)}; expected one array for "
+        f"each of them (it holds {count:,}: {', '.join(map(repr, some))}{', …' if count > len(some) else ''})"
+    )
+
+
+def _open(named: FeatureSet, corpus: Corpus, open_files: ExitStack) -> Opened:
+    readable = readable_folder(named.path)
+    return Opened(named, corpus, open_files.enter_context(Reader(SECONDS, MEMORY)), readable)
 
 
 class Opened:
     """A set of features that is open: every video was looked at, and its rows can be read."""
 
-    def __init__(self, named: FeatureSet, corpus: Corpus, reader: Reader) -> None:
-        self.path, self.named, self.corpus, self.reader = named.path, named, corpus, reader
+    def __init__(self, named: FeatureSet, corpus: Corpus, reader: Reader, readable: Path) -> None:
+        self.path, self.named, self.corpus, self.reader, self.readable = named.path, named, corpus, reader, readable
         self.shapes: dict[str, tuple[int, int]] = {}
         sizes = set()
         names = list(corpus.durations)
@@ -196,18 +210,12 @@ class Opened:
         self.tally = Tally(self.width)
 
     def _ask(self, order: dict[str, Any]) -> Any:
-        path = self.path.resolve()
-        return self.reader.ask(self.path, path if path.is_dir() else path.parent, order, self.corpus.sign)
+        return self.reader.ask(self.path, self.readable, order, self.corpus.sign)
 
     def _check(self) -> None:
         """Raise SystemsError if the videos that are there do not fit the corpus."""
         if self.missing and (self.corpus.fit == STRICT or not self.shapes):
-            count, some = self._ask({"contents": True})
-            raise SystemsError(
-                f"{self.path.name}: {len(self.missing):,} of {len(self.corpus.durations):,} videos have no features: "
-                f"{named_of(self.missing)}; expected one array for each video of the corpus "
-                f"(it holds {count:,}: {', '.join(map(repr, some))}{', …' if count > len(some) else ''})"
-            )
+            raise lacking(self.path, "videos", self.missing, len(self.corpus.durations), self._ask({"contents": True}))
         width = None
         for name, (rows, columns) in self.shapes.items():
             width = width or columns

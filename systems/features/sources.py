@@ -33,6 +33,7 @@ HDF5 = (".h5", ".hdf5", ".hdf")
 TORCH = (".pt", ".pth")
 OF_A_VIDEO = (".npy", ".npz", *TORCH)  # files of a folder, the first of which is read
 EXPECTED = ".h5, .npz, .pt, or a folder of .npy, .npz or .pt files"
+ROW_OF = {"video": "clip", "query": "token"}  # what a row of an array is
 KEYS = ("features", "last_hidden_state")  # of several arrays under one name, the first of these is read
 WIDEST = 2**15  # features of a clip
 MOST = 1e9  # of a feature; squares of larger ones, and what is learned from them, are no numbers any more
@@ -297,9 +298,9 @@ def _look(source: Source, path: Path, what: str, name: str) -> tuple[int, int, i
             return None
         shape, type_ = found.shape, found.dtype
         if type_.kind != "f" or type_.itemsize > 8 or len(shape) != 2 or not shape[1]:
-            raise SystemsError(f"an array of {type_} with shape {shape}; expected floats of shape (clips, d)")
+            raise SystemsError(f"an array of {type_} with shape {shape}; expected floats of shape ({ROW_OF[what]}s, d)")
         if shape[1] > WIDEST:
-            raise SystemsError(f"{shape[1]:,} features a clip; expected at most {WIDEST:,}")
+            raise SystemsError(f"{shape[1]:,} features a {ROW_OF[what]}; expected at most {WIDEST:,}")
         return *shape, type_.itemsize
 
 
@@ -314,10 +315,10 @@ def _array(source: Source, path: Path, what: str, name: str, shape: tuple[int, i
         with np.errstate(over="ignore"):
             array = found.read().astype(np.float16 if found.dtype.itemsize == 2 else np.float32)
         if len(wrong := np.flatnonzero(~np.isfinite(array).all(1))):
-            raise SystemsError(f"clip {wrong[0]} holds a value that is not a number; expected finite numbers")
+            raise SystemsError(f"{ROW_OF[what]} {wrong[0]} holds a value that is not a number; expected finite numbers")
         if len(wrong := np.flatnonzero((np.abs(array) > np.float32(MOST)).any(1))):
             highest = float(np.abs(array[wrong[0]]).max())
-            raise SystemsError(f"clip {wrong[0]} holds a value of {highest:.3g}; expected at most {MOST:g}")
+            raise SystemsError(f"{ROW_OF[what]} {wrong[0]} holds a value of {highest:.3g}; expected at most {MOST:g}")
         return array
 
 

@@ -244,4 +244,5 @@ def padded_tokens(queries: Sequence[Query], width: int) -> tuple[Rows, Ints]:
     table = np.zeros((len(tokens), int(lengths.max(initial=1)), width), np.float32)
     for row, each in enumerate(tokens):
         table[row, : len(each)] = each
+    let_go(tokens[0] if tokens else None)
     return table, lengths

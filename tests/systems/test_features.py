@@ -79,7 +79,7 @@ BAD = {
     "another width": (changed("a", np.zeros((3, 5))), r"video 'a': 5 features a clip; expected 4"),
     "whole numbers": (changed("b", np.zeros((3, 4), np.int64)), r"video 'b': an array of int64 with shape \(3, 4\)"),
     "one dimension": (changed("b", np.zeros(3)), r"video 'b': an array of float64 with shape \(3,\)"),
-    "missing": ({"a": arrays()["a"]}, r"1 of 2 videos have no features: 'b'; expected one array for each video"),
+    "missing": ({"a": arrays()["a"]}, r"1 of 2 videos have no features: 'b'; expected one array for each of them"),
 }  # fmt: skip
 
 
