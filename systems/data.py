@@ -10,7 +10,7 @@ import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,11 @@ MOST_NAMED = 5  # in a message
 
 def let_go(rows: Rows | None) -> None:
     """Give back the memory that what was read of a memory map takes; it is read again where it is needed."""
-    if isinstance(rows, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
-        rows._mmap.madvise(mmap.MADV_DONTNEED)
+    owner: Any = rows
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        owner.madvise(mmap.MADV_DONTNEED)
 
 
 class Video(NamedTuple):

@@ -110,7 +110,7 @@ def _parts(names: Sequence[str], shapes: Mapping[str, Any]) -> Iterator[list[str
     """Yield the names, as many together as have some thousand tokens."""
     starts = np.cumsum([shapes[name][0] for name in names]) // ROWS_AT_A_TIME
     for start in np.unique(starts):
-        yield [names[number] for number in np.flatnonzero(starts == start)]
+        yield [names[number] for number in np.flatnonzero(starts == start).tolist()]
 
 
 def encode_by_words(file: Path, texts: Sequence[str]) -> list[Rows]:

@@ -163,7 +163,7 @@ class Spool:
     def add(self, rows: NDArray[Any]) -> None:
         """Keep some more rows."""
         try:
-            self.file.write(memoryview(np.ascontiguousarray(rows)).cast("B") if rows.size else b"")
+            self.file.write(np.ascontiguousarray(rows).data.cast("B") if rows.size else b"")
         except OSError as fault:
             raise self._fault(fault) from fault
 

@@ -47,12 +47,12 @@ class FeatureSet(NamedTuple):
 
     path: HDF5, .npz, .pt, or a folder.
     seconds: how long a clip is; None: as long as those of the collection.
-    count: clips of every video, evenly over it, whatever its duration; None: as many as its duration has.
+    clips: of every video, evenly over it, whatever its duration; None: as many as its duration has.
     """
 
     path: Path
     seconds: float | None = None
-    count: int | None = None
+    clips: int | None = None
 
     @classmethod
     def of(cls, words: str) -> FeatureSet:
@@ -227,8 +227,8 @@ class Opened:
 
     def _misfit(self, name: str, rows: int) -> str:
         """Return what is wrong with a number of rows beside the video's duration."""
-        if self.named.count is not None:
-            return "" if rows == self.named.count else f"{rows} clips; expected {self.named.count}, as every video has"
+        if self.named.clips is not None:
+            return "" if rows == self.named.clips else f"{rows} clips; expected {self.named.clips}, as every video has"
         seconds, duration = self.named.seconds or self.corpus.clip_seconds, self.corpus.durations[name]
         right = int(clips_in(np.array(duration), seconds))
         if self.corpus.fit != STRICT or (abs(rows - right) <= SLACK and rows):
@@ -243,7 +243,7 @@ class Opened:
     def covers(self, name: str) -> int:
         """Return how many clips of the collection have features of a video, which end where the video ends."""
         rows, right = self.rows_of(name), self.corpus.clips(name)
-        if not rows or self.named.count is not None:
+        if not rows or self.named.clips is not None:
             return right if rows else 0
         seconds = self.named.seconds
         if seconds is None:
@@ -267,7 +267,7 @@ class Opened:
         fitted = np.zeros((count, self.width), self.type)
         if rows is None or not len(rows):
             return fitted
-        if self.named.seconds or self.named.count:
+        if self.named.seconds or self.named.clips:
             duration = self.corpus.durations[name]
             seconds = self.named.seconds or duration / len(rows)
             shares = overlaps(len(rows), seconds, self.corpus.clips(name), self.corpus.clip_seconds, duration)

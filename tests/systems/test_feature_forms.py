@@ -4,6 +4,8 @@ learned from.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,10 +16,11 @@ import pytest
 import torch
 
 from metrics import Evaluator
-from systems.data import Data, Example, Query, Rows, Validation, Video, Videos
+from systems.data import Data, Example, Query, Rows, Validation, Video, Videos, let_go
 from systems.errors import BadOption, SystemsError
 from systems.features.reader import FeatureSet, read_videos
 from systems.interface import system
+from systems.storage import Spool
 
 Arrays = dict[str, Rows]
 Write = Callable[[Path, Arrays], list[FeatureSet]]
@@ -138,7 +141,7 @@ def test_a_form_of_the_field_is_read_and_learned_from(write: Write, tmp_path: Pa
         assert np.array_equal(before.videos.clips, after.videos.clips)
     prior = found_by("prior", training, test, tmp_path / "prior")
     for name, options in (("mcn", MCN), ("xml", XML)):
-        found = found_by(name, *read, tmp_path / name, **options)
+        found = found_by(name, read[0], read[1], tmp_path / name, **options)
         assert found >= prior + 0.3, (name, found, prior)
 
 
@@ -169,10 +172,10 @@ def test_clips_of_another_length_become_means_by_their_overlap(tmp_path: Path) -
     """Rows of 2 s in clips of 3 s: the first clip has two thirds of the first row and one of the second."""
     seconds = hdf5(tmp_path, {"a": [[3], [6], [12]]})._replace(seconds=2.0)
     assert read_videos({"a": 6.0}, 3.0, [seconds]).clips.ravel().tolist() == pytest.approx([4, 10])
-    evenly = hdf5(tmp_path, {"a": [[1], [3], [5], [7]]}, "evenly")._replace(count=4)
+    evenly = hdf5(tmp_path, {"a": [[1], [3], [5], [7]]}, "evenly")._replace(clips=4)
     assert read_videos({"a": 12.0}, 6.0, [evenly]).clips.ravel().tolist() == pytest.approx([2, 6])
     with pytest.raises(SystemsError, match=r"^evenly\.h5: video 'a': 4 clips; expected 5, as every video has$"):
-        read_videos({"a": 12.0}, 6.0, [evenly._replace(count=5)])
+        read_videos({"a": 12.0}, 6.0, [evenly._replace(clips=5)])
 
 
 def test_a_set_is_named_with_the_length_of_its_clips() -> None:
@@ -242,7 +245,27 @@ def test_a_folders_checksum_follows_its_names_and_its_bytes(tmp_path: Path) -> N
     assert checksum("a", counting(3) + 1) != first
 
 
+def resident() -> int:
+    """Return the bytes that this process has in memory now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel of Linux")
+def test_what_was_read_of_a_memory_map_is_given_back() -> None:
+    with Spool() as spool:
+        for _ in range(16):
+            spool.add(np.ones((1000, 1000), np.float32))
+        rows = spool.rows(1000, np.dtype(np.float32))
+    before = resident()
+    assert rows.sum() == 16e6
+    assert resident() >= before + 32e6
+    let_go(rows[8:])
+    assert resident() <= before + 16e6
+
+
 def test_rows_of_features_are_not_in_memory(tmp_path: Path) -> None:
     videos = read_videos({"a": 9.0}, 3.0, [hdf5(tmp_path, {"a": counting(3)})])
+    let_go(videos.clips[1:])
+    assert videos.clips.tolist() == counting(3).tolist()
     assert isinstance(videos.clips, np.memmap)
     assert not videos.clips.flags.writeable
