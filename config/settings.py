@@ -164,6 +164,10 @@ ENCODER = env.str("ENCODER", default="bundled")
 ENCODER_PRECISION = env.str("ENCODER_PRECISION", default="float32")
 if ENCODER_PRECISION not in ("float32", "bfloat16"):
     raise ImproperlyConfigured(f"ENCODER_PRECISION: {ENCODER_PRECISION!r}; expected float32 or bfloat16")
+# Where encoders, vision models and systems compute; `auto`: on a GPU if torch finds one.
+DEVICE = env.str("DEVICE", default="auto")
+if DEVICE not in ("auto", "cpu", "cuda", "mps"):
+    raise ImproperlyConfigured(f"DEVICE: {DEVICE!r}; expected auto, cpu, cuda or mps")
 # Imprecise queries: an OpenAI-compatible chat endpoint, its prices for a million tokens, and a model that finds names.
 CHAT_URL = env.str("CHAT_URL", default="")  # no user can give an address that the server asks
 CHAT_KEY = env.str("CHAT_KEY", default="").strip()

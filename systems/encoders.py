@@ -17,6 +17,7 @@ from .data import Data, Objects, Query, Rows, Videos, named_of
 from .errors import SystemsError
 from .features.reader import MEMORY, SECONDS, Reader, lacking, readable_folder
 from .features.sources import WIDEST
+from .neural.device import device
 from .storage import Spool
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def encode_tokens(model: SentenceTransformer, texts: Sequence[str]) -> list[Rows
 
 @cache
 def encoder(name: str) -> SentenceTransformer:
-    """Load a model once in a process: SimCSE checkpoints with [CLS] pooling, as in the paper, others as configured.
+    """Load a model once in a process, to its device: SimCSE checkpoints with [CLS] pooling, as in the paper, others as configured.
     Raises SystemsError if it cannot be loaded.
     """
     from safetensors import SafetensorError
@@ -202,12 +203,13 @@ def encoder(name: str) -> SentenceTransformer:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
+    where = str(device())
     try:
         if name == BUNDLED:
-            return SentenceTransformer(str(bundled_folder()), device="cpu")
+            return SentenceTransformer(str(bundled_folder()), device=where)
         if is_simcse(name):
             return cls_pooled(name)
-        return SentenceTransformer(name)
+        return SentenceTransformer(name, device=where)
     except (OSError, ValueError, SafetensorError) as fault:
         raise SystemsError(
             f"ENCODER {name}: cannot be loaded ({str(fault).partition(chr(10))[0]}); "
@@ -227,7 +229,7 @@ def cls_pooled(name: str) -> SentenceTransformer:
 
     transformer = Transformer(name)
     pooling = Pooling(transformer.get_embedding_dimension(), pooling_mode="cls")
-    return SentenceTransformer(modules=[transformer, pooling])
+    return SentenceTransformer(modules=[transformer, pooling], device=str(device()))
 
 
 def bundled_folder() -> Path:

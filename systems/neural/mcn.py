@@ -69,7 +69,7 @@ class Mcn(Contrasted):
         for start in range(0, len(queries), QUERIES_AT_A_TIME):
             with torch.inference_mode():
                 sentences, _, _ = self.network.language(queries[start : start + QUERIES_AT_A_TIME])
-                yield from as_rows(-squared_distances(sentences, moments))
+                yield from as_rows(-squared_distances(sentences.cpu(), moments))
 
 
 class TefOnly(Mcn):

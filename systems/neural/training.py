@@ -21,6 +21,7 @@ from ..interface import Progress, Report, System, silent
 from ..library import Evaluator, Run, parse_measure
 from ..options import Training
 from ..storage import read_tree, write_json, write_tree
+from .device import device, mixed, own_draws
 
 MODEL, CHECKPOINT, CURVE = "model.npz", "checkpoint.npz", "curve.json"
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
@@ -77,7 +78,7 @@ class Trainer:
         """Train to the end, or until the validations get no better, and store the model and its curves."""
         self._resume()
         saved, every = time.monotonic(), max(1, self.options.iterations // REPORTS)
-        with torch.random.fork_rng(devices=[]):
+        with own_draws():
             for step in range(len(self.state.losses), self.options.iterations):
                 if 0 < self.options.patience <= self.state.worse_since():
                     break
@@ -98,7 +99,8 @@ class Trainer:
         torch.manual_seed(int(seed))
         for group in self.optimiser.param_groups:
             group["lr"] = self.options.rate(number)
-        loss = self.loss_of(number)
+        with mixed():
+            loss = self.loss_of(number)
         value = float(loss.item())
         if not math.isfinite(value):
             right = "a lower learning_rate" if number else "smaller features, because nothing was learned yet"
@@ -231,9 +233,9 @@ class Learned(System):
         if (self.folder / MODEL).exists():
             return report(Progress(1, 1, "the training was done before"))
         lesson, facts = self.lesson(data), self.facts(data)
-        with torch.random.fork_rng(devices=[]):
+        with own_draws():
             torch.manual_seed(self.options.seed)
-            network = self.network_class(self.options, **facts)
+            network = self.network_class(self.options, **facts).to(device())  # drawn on the processor, so the same
         self._network = network
         valid = data.validation
         validate = None if valid is None else partial(self.validated, valid)
@@ -248,6 +250,7 @@ class Learned(System):
             try:
                 made: nn.Module = self.network_class(self.options, **stored["facts"])
                 made.load_state_dict(stored["network"])
+                made.to(device())
             except (KeyError, TypeError, RuntimeError) as fault:
                 raise SystemsError(f"{self.folder / MODEL}: is not of this system; train it again") from fault
             made.eval()
