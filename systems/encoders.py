@@ -195,8 +195,8 @@ def encode_tokens(model: SentenceTransformer, texts: Sequence[str]) -> list[Rows
 
 @cache
 def encoder(name: str) -> SentenceTransformer:
-    """Load a model once in a process, to its device: SimCSE checkpoints with [CLS] pooling, as in the paper, others as configured.
-    Raises SystemsError if it cannot be loaded.
+    """Load a model once in a process, to its device: SimCSE checkpoints with [CLS] pooling, as in the paper, others as
+    configured. Raises SystemsError if it cannot be loaded.
     """
     from safetensors import SafetensorError
     from sentence_transformers import SentenceTransformer

@@ -72,9 +72,14 @@ class TrainedSystem(models.Model):
         """The folder of what it learned, on every machine that has `MODELS_ROOT`."""
         return Path(settings.MODELS_ROOT) / "systems" / self.token
 
+    @property
+    def stored(self) -> Path:
+        """The folder of the system itself, in which what it learned and its index are stored."""
+        return self.folder / "stored"
+
     def made(self) -> System:
         """Return the system itself. Only workers and commands call this, because it may load torch."""
-        return system(self.system, self.folder / "stored", **self.options)
+        return system(self.system, self.stored, **self.options)
 
     def note(self, progress: Progress) -> bool:
         """Add the progress of a training to the curves, without storing it. Return whether they have changed.

@@ -6,6 +6,7 @@ it learns itself or has from an encoder.
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -38,6 +39,8 @@ from systems.encoders import Encode, by_encoder, data_with_tokens, videos_with_n
 from systems.errors import SystemsError
 from systems.examples import examples_from, notice_of
 from systems.interface import Progress, System, features_in, in_words, keep_features
+from systems.neural.description import description_of, write_model_card
+from systems.neural.device import device
 
 DEPTH = 100  # predictions of a query
 PIECE = 1 << 20  # bytes
@@ -80,7 +83,7 @@ def train(row: TrainedSystem, say: Say) -> None:
         _notice(row, videos)
         if row.entry.learns:
             data = data_of(row.campaign, videos, row.depth, row.folder, say)
-        keep_features(row.folder, "train", videos)
+        keep_features(row.stored, "train", videos)
         data = data_as_read(row, data or Data(videos, []), say)
         _learn(row, made, data, say)
         made.index(data.videos, lambda progress: say(progress.done, progress.total, progress.text))
@@ -113,6 +116,7 @@ def _learn(row: TrainedSystem, made: System, data: Data, say: Say) -> None:
 
     try:
         made.train(data, note)
+        write_model_card(row.stored)
     finally:
         _store_curves(row)
 
@@ -127,7 +131,7 @@ def index(row: TrainedSystem, say: Say) -> None:
     videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
     _notice(row, videos)
     videos = videos_with_names(videos, _encoding(row, say)) if row.encoder else videos
-    keep_features(row.folder, "index", videos)
+    keep_features(row.stored, "index", videos)
     row.made().index(videos, lambda progress: say(progress.done, progress.total, progress.text))
     TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())
 
@@ -176,10 +180,11 @@ def _description(row: TrainedSystem) -> str:
     options = ", ".join(f"{name} {value}" for name, value in sorted(row.options.items()))
     learned = f", N = {row.depth}" if row.entry.learns else ""
     learned += f", token vectors of {row.encoder}" if row.encoder else ""
-    files = "".join(f" {in_words(each)}." for each in features_in(row.folder).get("train", []))
+    files = "".join(f" {in_words(each)}." for each in features_in(row.stored).get("train", []))
+    about = json.dumps(description_of(row.stored) | {"searched_on": device().type}, ensure_ascii=False)
     return (
         f"Trained here as system {row.number}: features {row.features}, clips of {row.clip_seconds:g} s{learned}; "
-        f"{options}.{files}"
+        f"{options}.{files}\n{about}"
     )
 
 

@@ -37,8 +37,8 @@ def device() -> torch.device:
         return torch.device(CUDA if torch.cuda.is_available() else CPU)
     there = {CPU: True, CUDA: torch.cuda.is_available(), MPS: torch.backends.mps.is_available()}
     if not there[_chosen]:
-        right = ", ".join(name for name, is_there in there.items() if is_there)
-        raise BadOption("device", f"{_chosen!r}, of which torch {torch.__version__} finds none here", f"{right} or auto")
+        right = ", ".join([AUTO, *(name for name, is_there in there.items() if is_there)])
+        raise BadOption("device", f"{_chosen!r}, which torch {torch.__version__} does not find here", right)
     return torch.device(_chosen)
 
 

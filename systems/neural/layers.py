@@ -138,8 +138,8 @@ def ragged(first: Ints, count: Ints) -> tuple[Ints, torch.Tensor, torch.Tensor]:
 
 
 class Clips:
-    """The clips of a collection as tensors, and the mean of each video's as context (STAL, Section 3). Only what windows
-    need is moved to the device.
+    """The clips of a collection as tensors, and the mean of each video's as context (STAL, Section 3). Those of the
+    windows that are wanted are moved to the device, and no others.
     """
 
     def __init__(self, videos: Videos, has_context: bool) -> None:

@@ -20,8 +20,9 @@ from ..data import Data, Floats, Ints, Query, Rows, Validation, Videos
 from ..errors import SystemsError
 from ..interface import Progress, Report, silent
 from ..library import Run
+from ..neural.description import MODEL
 from ..neural.device import placed
-from ..neural.training import MODEL, Learned, Lesson
+from ..neural.training import Learned, Lesson
 from ..options import Options
 from ..ranking import Ranked, best, run_of
 from ..storage import read_arrays, write_arrays
