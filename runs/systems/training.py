@@ -6,7 +6,6 @@ it learns itself or has from an encoder.
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -39,7 +38,7 @@ from systems.encoders import Encode, by_encoder, data_with_tokens, videos_with_n
 from systems.errors import SystemsError
 from systems.examples import examples_from, notice_of
 from systems.interface import Progress, System, features_in, in_words, keep_features
-from systems.neural.description import description_of, write_model_card
+from systems.neural.description import in_a_line, write_model_card
 from systems.neural.device import device
 
 DEPTH = 100  # predictions of a query
@@ -181,10 +180,9 @@ def _description(row: TrainedSystem) -> str:
     learned = f", N = {row.depth}" if row.entry.learns else ""
     learned += f", token vectors of {row.encoder}" if row.encoder else ""
     files = "".join(f" {in_words(each)}." for each in features_in(row.stored).get("train", []))
-    about = json.dumps(description_of(row.stored) | {"searched_on": device().type}, ensure_ascii=False)
     return (
         f"Trained here as system {row.number}: features {row.features}, clips of {row.clip_seconds:g} s{learned}; "
-        f"{options}.{files}\n{about}"
+        f"{options}.{files}\n{in_a_line(row.stored, device().type)}"
     )
 
 

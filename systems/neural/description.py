@@ -4,6 +4,7 @@ away. Importing this loads no torch.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -38,6 +39,18 @@ def description_of(folder: Path) -> dict[str, Any]:
         "measure": curves[0]["measure"] if curves else None,
         "validation": max(validations, default=None),
     }
+
+
+def in_a_line(folder: Path, device: str) -> str:
+    """Return a system's description as one line of JSON, with the SHA-256 alone of each file of features.
+
+    device: on which its run was made.
+    """
+    about = description_of(folder)
+    about["features"] = {
+        use: {each["file"]: each["sha256"] for each in files} for use, files in about["features"].items()
+    }
+    return json.dumps(about | {"searched_on": device}, ensure_ascii=False)
 
 
 def _files(folder: Path, names: Iterable[str]) -> list[Path]:
@@ -146,11 +159,12 @@ def read_description(file: Path) -> dict[str, Any]:
         texts = [about["run"], *(each["sha256"] for features in about["features"].values() for each in features)]
         if not {"index", "search"} <= about["commands"].keys() or not all(isinstance(each, str) for each in texts):
             raise KeyError
+        if about["weights"] and not {"train", "load"} & about["commands"].keys():
+            raise SystemsError(f"{file}: does not say how the system was trained; the system came without")
     except SystemsError as fault:
         raise SystemsError(str(fault).replace("; train or index the system again", "")) from fault
     except (KeyError, TypeError, AttributeError) as fault:
         raise SystemsError(
-            f"{file}: does not say by which commands the run was made; expected what a search wrote beside its run, "
-            "with a system that was made on that machine"
+            f"{file}: does not say by which commands the run was made; expected what a search wrote beside its run"
         ) from fault
     return dict(about)
