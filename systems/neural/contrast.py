@@ -17,6 +17,7 @@ from ..interface import Report, silent
 from ..library import Run
 from ..options import Contrastive
 from ..windows import Windows, counts_in, windows_of
+from .device import placed
 from .layers import words_and_width
 from .training import Learned, Lesson
 
@@ -55,7 +56,7 @@ class Contrasted(Learned, Exhaustive):
         def loss_of(network: Network, step: int) -> torch.Tensor:
             examples, windows = sampler.step(step)
             costs = network.costs([example.query for example in examples], data.videos, windows)
-            weights = torch.tensor([example.weight for example in examples], device=costs.device)
+            weights = placed(np.array([example.weight for example in examples], np.float32))
             return contrast(costs, weights, options.loss, options.margin)
 
         return loss_of

@@ -160,7 +160,7 @@ def read_description(file: Path) -> dict[str, Any]:
         if not {"index", "search"} <= about["commands"].keys() or not all(isinstance(each, str) for each in texts):
             raise KeyError
         if about["weights"] and not {"train", "load"} & about["commands"].keys():
-            raise SystemsError(f"{file}: does not say how the system was trained; the system came without")
+            raise SystemsError(f"{file}: does not say how the system was trained, because it came from elsewhere")
     except SystemsError as fault:
         raise SystemsError(str(fault).replace("; train or index the system again", "")) from fault
     except (KeyError, TypeError, AttributeError) as fault:

@@ -56,8 +56,7 @@ def test_a_run_is_made_again_from_its_description_alone(name: str, files: Path, 
     assert (done.code, done.err) == (0, "")
     assert "is the run of the description" in done.out
     assert (tmp_path / "again.json").read_bytes() == run
-    twice = command("again", beside(tmp_path / "again.json"), tmp_path / "three", "--out", tmp_path / "third.json")
-    assert (twice.code, (tmp_path / "third.json").read_bytes()) == (0, run), twice.err
+    assert {**json.loads(beside(tmp_path / "again.json").read_text()), "commands": 0} == about | {"commands": 0}
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +143,7 @@ def test_a_system_that_is_given_away_searches_as_it_did(name: str, files: Path, 
     searched(files, tmp_path / "theirs", tmp_path / "their.json")
     assert (tmp_path / "their.json").read_bytes() == (tmp_path / "run.json").read_bytes()
     refused = command("again", beside(tmp_path / "their.json"), tmp_path / "x", "--out", tmp_path / "y.json")
-    assert (refused.code, "the system came without" in refused.err) == (2, True), refused.err
+    assert (refused.code, "because it came from elsewhere" in refused.err) == (2, True), refused.err
 
 
 def test_equal_systems_are_equal_files(files: Path, tmp_path: Path) -> None:
