@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from systems.data import Data
+from systems.data import Data, Videos
 from systems.encoders import by_encoder
 from systems.errors import BadOption
 from systems.interface import System, system
@@ -64,18 +64,27 @@ def data_for(name: str) -> Data:
     return replace(data, videos=replace(data.videos, subtitles=rows))
 
 
+def quick(name: str) -> dict[str, Any]:
+    """Return options with which a step takes little time, also where every operation is looked at."""
+    return {"dropout": 0.0, "iterations": 5} | ({"batch_size": 4, "hardest": 2} if SYSTEMS[name] is not ONE else {})
+
+
 def made(name: str, folder: Path, **more: Any) -> System:
     return system(name, folder, **SYSTEMS[name] | more)
 
 
-def ranking(name: str, folder: Path, **more: Any) -> Run:
-    """Train a system, which is broken off and goes on, index the videos, and search them with what was stored."""
-    data, options = data_for(name), {"dropout": 0.0} | more
+def ranking(name: str, folder: Path) -> Run:
+    """Train a system, which is broken off and goes on, index a few videos, and search them with what was stored."""
+    data, options = data_for(name), quick(name)
     with pytest.raises(Broken):
         made(name, folder, **options).train(data, breaking_after(3))
     made(name, folder, **options).train(data)
-    made(name, folder, **options).index(data.videos)
-    return made(name, folder, **options).search([each.query for each in data.examples[:5]], 10)
+    made(name, folder, **options).index(few(data.videos))
+    return made(name, folder, **options).search([each.query for each in data.examples[:2]], 10)
+
+
+def few(videos: Videos) -> Videos:
+    return Videos.of([videos[number] for number in range(6)], videos.clip_seconds)
 
 
 def losses(folder: Path) -> list[float]:
@@ -102,17 +111,16 @@ def test_the_processor_learns_what_it_did(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*copying from a non-meta parameter")  # such a tensor is copied to
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", ["mcn", "two_stage", "xml", "conquer"])  # which hold the others
 def test_nothing_on_a_device_meets_what_is_on_the_processor(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a device that computes as the processor does, so that the rankings are equal."""
+    """By a device that computes as the processor does, but for rounding."""
     here = ranking(name, tmp_path / "here")
     with monkeypatch.context() as patched, far_device(patched):
         there = ranking(name, tmp_path / "there")
-    assert there.scores.tolist() == here.scores.tolist()
-    assert there.start.tolist() == here.start.tolist()
-    assert losses(tmp_path / "there") == losses(tmp_path / "here")
+    assert there.scores == pytest.approx(here.scores, rel=1e-3, abs=1e-4)
+    assert losses(tmp_path / "there") == pytest.approx(losses(tmp_path / "here"), rel=1e-4)
 
 
 def test_the_device_of_these_tests_refuses_what_a_gpu_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,13 +133,13 @@ def test_the_device_of_these_tests_refuses_what_a_gpu_refuses(monkeypatch: pytes
             far.numpy()
 
 
-@pytest.mark.parametrize("name", ["mcn", "stal_clips", "stal", "reloclnet", "conquer"])
+@pytest.mark.parametrize("name", ["mcn", "two_stage", "conquer"])
 def test_steps_in_bfloat16_lose_about_as_much(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As autocast has it on a GPU; here by that of the processor."""
-    made(name, tmp_path / "full", dropout=0.0).train(data_for(name))
+    made(name, tmp_path / "full", **quick(name)).train(data_for(name))
     mixed: Callable[[], AbstractContextManager[None]] = partial(torch.autocast, "cpu", torch.bfloat16)
     monkeypatch.setattr(training, "mixed", mixed)
-    made(name, tmp_path / "mixed", dropout=0.0).train(data_for(name))
+    made(name, tmp_path / "mixed", **quick(name)).train(data_for(name))
     assert losses(tmp_path / "mixed") != losses(tmp_path / "full")
     assert losses(tmp_path / "mixed") == pytest.approx(losses(tmp_path / "full"), rel=0.05)
 
@@ -146,7 +154,7 @@ def test_a_gpu_learns_about_what_the_processor_learns(where: str, name: str, tmp
     assert len(there.start) == len(here.start)
     assert losses(tmp_path / where) == pytest.approx(losses(tmp_path / "cpu"), rel=0.05)
     choose("cpu")  # what was learned there searches here
-    again = made(name, tmp_path / where, dropout=0.0).search([each.query for each in data_for(name).examples[:5]], 10)
+    again = made(name, tmp_path / where, **quick(name)).search([each.query for each in data_for(name).examples[:2]], 10)
     assert again.scores == pytest.approx(there.scores, rel=1e-2, abs=1e-3)
 
 
