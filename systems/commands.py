@@ -57,8 +57,10 @@ from .storage import digest, write, write_json
 SECONDS_BETWEEN_LINES = 5.0
 MOST_VIDEOS = 1000  # of a query, as candidates of a second stage
 # The files that commands name, besides features.
-INPUTS = ("durations", "objects", "examples", "annotations", "validation", "checkpoint", "queries")
-INPUTS += ("query_features", "encoder")
+INPUTS = (
+    *("durations", "objects", "examples", "annotations", "validation", "checkpoint", "queries"),
+    *("query_features", "encoder"),
+)
 MOMENTS_OF_VIDEOS = 100  # that are looked at for each of them
 
 

@@ -23,14 +23,14 @@ WITH_INDEXES = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe
 WITH_LENGTHS = {"_pack_padded_sequence", "_pad_packed_sequence", "_pack_padded_sequence_backward"}
 
 
-class Far(torch.Tensor):
+class Far(torch.Tensor):  # type: ignore[misc]
     """A tensor that says that it is elsewhere."""
 
     near: torch.Tensor
 
     @staticmethod
     def __new__(cls, near: torch.Tensor) -> Far:
-        made: Far = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+        made: Far = torch.Tensor._make_wrapper_subclass(
             cls,
             near.size(),
             strides=near.stride(),
@@ -48,11 +48,11 @@ class Far(torch.Tensor):
     def numpy(self, *, force: bool = False) -> Any:
         raise TypeError("a tensor elsewhere has no array; expected .cpu() before")
 
-    def __repr__(self) -> str:  # type: ignore[override]
+    def __repr__(self) -> str:
         return f"Far({self.near!r})"
 
 
-class Mode(TorchDispatchMode):
+class Mode(TorchDispatchMode):  # type: ignore[misc]
     """Sees the functions that make tensors, too."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

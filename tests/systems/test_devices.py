@@ -194,8 +194,8 @@ def test_auto_is_a_gpu_if_there_is_one() -> None:
     [(absent(), f"error: device: '{absent()}', which torch "), ("gpu", "argument --device: invalid choice: 'gpu'")],
 )
 def test_a_device_that_is_not_there_is_one_line(word: str, message: str, files: Path, tmp_path: Path) -> None:
-    known = ["--system", "mcn", "--annotations", moments(files), "--device", word]
-    queries = ["--queries", moments(files), "--out", tmp_path / "run.json", "--device", word]
+    known: list[str | Path] = ["--system", "mcn", "--annotations", moments(files), "--device", word]
+    queries: list[str | Path] = ["--queries", moments(files), "--out", tmp_path / "run.json", "--device", word]
     for words in (
         ("train", tmp_path / "mcn", *videos_in(files), *known),
         ("index", tmp_path / "mcn", *videos_in(files), "--device", word),
