@@ -15,7 +15,18 @@ from campaigns.models import Membership
 from campaigns.models.campaign import LAST
 from corpus.models import Clip
 from jobs.models import Job
-from judging.models import Adjudication, Batch, Candidate, Flag, Judgement, Kind, Reopening, Review, Revision
+from judging.models import (
+    Adjudication,
+    Batch,
+    Candidate,
+    Flag,
+    Judgement,
+    Kind,
+    Reopening,
+    ReusedGrade,
+    Review,
+    Revision,
+)
 from judging.pool.clips import cut_clips
 from judging.review.reviewing import Recommendation
 
@@ -74,6 +85,7 @@ class CandidateRow:
     flags: list[FlagRow]
     adjudication: Adjudication | None
     last: bool  # among those that tell whether there is more to find
+    reuse: ReusedGrade | None = None  # if its grade is that of an earlier campaign
 
     @property
     def clip_label(self) -> str:
@@ -155,7 +167,7 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
     candidates = list(
         Candidate.objects.filter(batch__in=editions.all)
         .order_by("rank")
-        .select_related("moment__video", "clip")
+        .select_related("moment__video", "clip", "reuse__source__query__campaign", "reuse__source__moment")
         .prefetch_related(
             Prefetch("judgements", Judgement.objects.annotate(round=F("assignment__round"))),
             Prefetch("flags", Flag.objects.select_related("assignment__annotator__user").order_by("pk")),
@@ -195,7 +207,8 @@ def _revised(judgements: list[Judgement]) -> dict[int, Revised]:
 
 def _row(candidate: Candidate, grades: list[GradeRow], reader: Membership, last: bool) -> CandidateRow:
     flags = [FlagRow(each, named(each.assignment.annotator, reader)) for each in candidate.flags.all()]
-    return CandidateRow(candidate, grades, flags, next(iter(candidate.adjudications.all()), None), last)
+    reuse = candidate.reuse if candidate.outcome == Candidate.Outcome.REUSED else None
+    return CandidateRow(candidate, grades, flags, next(iter(candidate.adjudications.all()), None), last, reuse)
 
 
 def named(annotator: Membership, reader: Membership) -> str:
