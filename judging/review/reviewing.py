@@ -137,7 +137,7 @@ def undo(review: Review, lead: Membership) -> None:
         seconds = query.batches.filter(number=2)
         if seconds.with_work().exists():
             raise WrongState(
-                "Somebody has begun or reviewed the second batch, so opening it can no longer be undone. What is "
+                "Somebody has begun the second batch, or reviewed it, so opening it can no longer be undone. What is "
                 "judged there stays."
             )
         seconds.delete()  # its candidates are then in no batch, as before

@@ -1,4 +1,4 @@
-"""Grades of an earlier campaign are reused by text and moment: nobody judges these pairs, and they are no judgements."""
+"""Grades of an earlier campaign are reused by text and moment: nobody judges these pairs, and no number counts them."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def test_a_second_batch_of_reused_grades_is_undone_until_it_is_reviewed(
     assert outcomes(query) == {"reused": 20}
     review(query.batches.get(number=2), lead, CLOSE)
     assert Review.objects.with_begun().get(pk=given.pk).is_begun
-    with pytest.raises(WrongState, match="begun or reviewed the second batch"):
+    with pytest.raises(WrongState, match="begun the second batch, or reviewed it"):
         undo(given, lead)
     assert faults(again) == []
 

@@ -1,4 +1,4 @@
-"""A release marks reused grades, says where each is from, and counts them as nobody's judgements; forgeries are found."""
+"""A release marks reused grades, says where each is from, and counts none of them as a judgement."""
 
 from __future__ import annotations
 
@@ -84,10 +84,8 @@ def test_its_texts_say_so(release: Release) -> None:
     card, methods, rule = (archive.read(name).decode() for name in ("README.md", "methods.md", "rules/consensus.md"))
     sha256 = Release.objects.get(campaign__name="films").sha256
     assert "| pairs with a reused grade | 19 |" in card
-    assert (
-        f"19 of the grades are **reused** from the campaign `films`, whose newest release is number 1 (SHA-256 `{sha256}`)"
-        in card
-    )
+    newest = f"from the campaign `films`, whose newest release is number 1 (SHA-256 `{sha256}`)."
+    assert f"19 of the grades are **reused** {newest}" in card
     assert "Nobody judged these pairs here" in card
     assert "19 pairs have the grade that the campaign films gave a pair of the same text" in methods
     assert "2 annotators gave 2 judgements that count" in methods
