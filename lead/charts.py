@@ -22,6 +22,7 @@ from reports.hours import Rates
 from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
 
 DAYS_SHOWN = 28
+HOW = {Candidate.Outcome.ADJUDICATED.value: " by the lead", Candidate.Outcome.REUSED.value: ", reused"}  # grades came
 WIDTH, HEIGHT = 240.0, 64.0  # of a drawing, in its own units
 GAP = 0.25  # of a bar's step
 STEPS = 5  # at least, so that few bars are no wide ones
@@ -226,8 +227,7 @@ def grades_by_rank(candidates: list[Candidate]) -> SafeString:
 def _rank(place: int, candidate: Candidate, last_from: int) -> SafeString:
     """Return what the chart shows at a rank: a bar, × where there is no grade, or a dot while it is still open."""
     by_lead = candidate.outcome == Candidate.Outcome.ADJUDICATED
-    how = {Candidate.Outcome.ADJUDICATED.value: " by the lead", Candidate.Outcome.REUSED.value: ", reused"}
-    what = candidate.outcome if candidate.grade is None else f"{candidate.grade}{how.get(candidate.outcome, '')}"
+    what = candidate.outcome if candidate.grade is None else f"{candidate.grade}{HOW.get(candidate.outcome, '')}"
     looks = ["bar", *(["last"] if place * RANK >= last_from else []), *(["adjudicated"] if by_lead else [])]
     return markup(
         '<g><title>Rank {0}: {1}, similarity {2}</title>{3}<text class="axis" x="{4}" y="{5}" dy="20">{0}</text></g>',

@@ -167,7 +167,7 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
     candidates = list(
         Candidate.objects.filter(batch__in=editions.all)
         .order_by("rank")
-        .select_related("moment__video", "clip", "reuse__source__query__campaign", "reuse__source__moment")
+        .select_related("moment__video", "clip")
         .prefetch_related(
             Prefetch("judgements", Judgement.objects.annotate(round=F("assignment__round"))),
             Prefetch("flags", Flag.objects.select_related("assignment__annotator__user").order_by("pk")),
@@ -192,7 +192,14 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
     for candidate in candidates:
         candidate.batch = batches[candidate.batch_id or 0]
     last = {candidate.pk for candidate in candidates[-LAST:]}
-    return [_row(candidate, grades[candidate.pk], reader, candidate.pk in last) for candidate in candidates]
+    reuses = _reuses([each.pk for each in candidates if each.outcome == Candidate.Outcome.REUSED])
+    return [_row(each, grades[each.pk], reader, each.pk in last, reuses.get(each.pk)) for each in candidates]
+
+
+def _reuses(candidates: list[int]) -> dict[int, ReusedGrade]:
+    """Return the rows of the candidates whose grades are reused, with their sources."""
+    rows = ReusedGrade.objects.filter(candidate__in=candidates) if candidates else ReusedGrade.objects.none()
+    return {row.candidate_id: row for row in rows.select_related("source__query__campaign", "source__moment")}
 
 
 def _revised(judgements: list[Judgement]) -> dict[int, Revised]:
@@ -205,9 +212,10 @@ def _revised(judgements: list[Judgement]) -> dict[int, Revised]:
     return found
 
 
-def _row(candidate: Candidate, grades: list[GradeRow], reader: Membership, last: bool) -> CandidateRow:
+def _row(
+    candidate: Candidate, grades: list[GradeRow], reader: Membership, last: bool, reuse: ReusedGrade | None
+) -> CandidateRow:
     flags = [FlagRow(each, named(each.assignment.annotator, reader)) for each in candidate.flags.all()]
-    reuse = candidate.reuse if candidate.outcome == Candidate.Outcome.REUSED else None
     return CandidateRow(candidate, grades, flags, next(iter(candidate.adjudications.all()), None), last, reuse)
 
 
