@@ -198,7 +198,9 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
 
 def _reuses(candidates: list[int]) -> dict[int, ReusedGrade]:
     """Return the rows of the candidates whose grades are reused, with their sources."""
-    rows = ReusedGrade.objects.filter(candidate__in=candidates) if candidates else ReusedGrade.objects.none()
+    if not candidates:
+        return {}
+    rows = ReusedGrade.objects.filter(candidate__in=candidates)
     return {row.candidate_id: row for row in rows.select_related("source__query__campaign", "source__moment")}
 
 
