@@ -200,7 +200,7 @@ def _build(draft: Draft, found: Findings, corpus: Corpus | None, selection: Sele
         corpus = Corpus.objects.create(name=token())
     elif draft.corpus_id and not corpora_open_to(owner).filter(pk=draft.corpus_id).exists():
         found.add("corpus", "The corpus: you annotate a campaign over it, and must not see what its leads see")
-    if draft.reuses and not campaigns_to_reuse(owner, corpus).filter(pk=draft.reuses_id).exists():
+    if draft.reuses and not campaigns_to_reuse(owner, corpus).filter(pk=draft.reuses.pk).exists():
         found.add(
             "queries", f"The queries: you do not lead {draft.reuses.name}, whose grades are reused, over this corpus"
         )

@@ -231,7 +231,7 @@ def test_a_reused_grade_is_kept_for_good(again: Campaign) -> None:
     assert row
     for verb in (row.save, row.delete, lambda: ReusedGrade.objects.update(grade=0), row.source.delete):
         with pytest.raises(IntegrityError), transaction.atomic():
-            verb()  # type: ignore[operator]
+            verb()
     assert ReusedGrade.objects.get(pk=row.pk).grade == row.grade
 
 
@@ -332,7 +332,8 @@ def judge_the_source_otherwise(pair: Candidate, own: Assignment) -> None:
     pair.reuse.source.judgements.update(grade=0)
 
 
-FAULTS = {
+Tamper = Callable[[Candidate, Assignment], None]
+FAULTS: dict[Tamper, str] = {
     change_the_grade: "is reused with 3, against the grade that it reuses",
     judge_it_too: "has a reused grade, and somebody judged or flagged it",
     settle_it: "is settled with 1, against the grade that it reuses",
@@ -344,9 +345,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("tamper", FAULTS, ids=lambda tamper: tamper.__name__)
-def test_the_audit_names_what_is_broken(
-    again: Campaign, people: list[Membership], tamper: Callable[[Candidate, Assignment], None]
-) -> None:
+def test_the_audit_names_what_is_broken(again: Campaign, people: list[Membership], tamper: Tamper) -> None:
     query = query_of(again, moments_of(again.corpus, 10, 30))
     own = claim(people[0])
     judge_all(own, lambda candidate: 3)

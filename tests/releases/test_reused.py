@@ -152,10 +152,16 @@ def _judged_here_too(files: dict[str, bytes]) -> None:
 
 
 REUSED = "Reused grades follow"
-FORGERIES: dict[Callable[[dict[str, bytes]], None], str] = dict.fromkeys(
-    [_another_grade, _other_grades, _a_moment_far_off, _a_better_overlap, _one_less, _none_at_all, _judged_here_too],
-    REUSED,
-) | {_settled_here: "The judgements give the stored outcomes"}
+FORGERIES: dict[Callable[[dict[str, bytes]], None], str] = {  # and the check that finds each
+    _another_grade: REUSED,
+    _other_grades: REUSED,
+    _a_moment_far_off: REUSED,
+    _a_better_overlap: REUSED,
+    _one_less: REUSED,
+    _none_at_all: REUSED,
+    _judged_here_too: REUSED,
+    _settled_here: "The judgements give the stored outcomes",
+}
 
 
 def test_forgeries_are_found(release: Release, tmp_path: Path, subtests: pytest.Subtests) -> None:
