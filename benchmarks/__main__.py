@@ -14,6 +14,7 @@ MODULES = [
     "searching",
     "approximate",
     "clips",
+    "features",
     "encoding",
     "simcse",
     "cutting",

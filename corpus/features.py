@@ -25,13 +25,15 @@ from jobs.registry import Report, kind
 from systems.data import Rows, Videos
 from systems.errors import FULL, SystemsError
 from systems.errors import Unavailable as OutOfRoom
-from systems.features.reader import read_objects, read_videos
-from systems.features.sources import HDF5
+from systems.examples import read_objects
+from systems.features.reader import FeatureSet, read_videos
+from systems.features.sources import HDF5, TORCH
 
 DESCRIPTOR = "descriptor"  # of the films themselves, computed here
 VISION = "vision"  # the same by the vision model of the settings
 COMPUTED = "computed"  # the folder of what is computed
-KINDS = (*HDF5, ".npz")
+KINDS = (*HDF5, ".npz", *TORCH)
+JOIN = "+"  # between the names of sets whose features are joined
 LEAST_SPREAD = 0.05  # of a descriptor’s numbers, which are from 0 to 1
 SUBTITLES, OBJECTS = ".subtitles", ".objects.jsonl"  # what stands after a set's name
 
@@ -48,11 +50,18 @@ def sets_of(corpus: Corpus) -> list[str]:
 
 
 def must_be_a_set(corpus: Corpus, name: str) -> None:
-    """Refuse a name that no set of features of the corpus has."""
-    if name not in (known := sets_of(corpus)):
-        raise BadValue(
-            "features", abbreviated(name), f"one of {', '.join(known)}; other sets are files in {_folder(corpus)}"
-        )
+    """Refuse a name that no set of features of the corpus has, nor several sets of files with `+` between them."""
+    known = sets_of(corpus)
+    parts = _parts(name, known)
+    wrong = [each for each in parts if each not in known or (len(parts) > 1 and each in (DESCRIPTOR, VISION))]
+    if wrong or len(set(parts)) < len(parts):
+        right = f"one of {', '.join(known)}, or several of files with {JOIN} between them"
+        raise BadValue("features", abbreviated(name), f"{right}; other sets are files in {_folder(corpus)}")
+
+
+def _parts(name: str, known: list[str]) -> list[str]:
+    """Return the names of the sets that one name means."""
+    return [name] if name in known else name.split(JOIN)
 
 
 def videos_of(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Videos:
@@ -70,15 +79,23 @@ def videos_of(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Video
         videos = read_videos(durations, clip_seconds, _computed(corpus, name, clip_seconds, say), sign=sign)
         return replace(videos, clips=_standardised(videos.clips)) if name == DESCRIPTOR else videos
     sign()
-    subtitles, objects = _file(corpus, f"{name}{SUBTITLES}"), _folder(corpus) / f"{name}{OBJECTS}"
-    clips = _file(corpus, name)
-    if clips is None:
-        raise SystemsError(f"{_folder(corpus) / name}: there are no such features on {socket.gethostname()}")
-    for file in filter(None, (clips, subtitles, objects)):  # no link, by which others' files would be read
+    parts = _parts(name, sets_of(corpus))
+    clips = [_clips_of(corpus, each) for each in parts]
+    subtitles = next(filter(None, (_file(corpus, f"{each}{SUBTITLES}") for each in parts)), None)
+    named = (_folder(corpus) / f"{each}{OBJECTS}" for each in parts)
+    objects = next((file for file in named if file.exists()), None)
+    for file in filter(None, (*clips, subtitles, objects)):  # no link, by which others' files would be read
         if not file.resolve().is_relative_to(_folder(corpus).resolve()):
             raise SystemsError(f"{file.name}: a link that leads out of {_folder(corpus)}; expected the file itself")
-    videos = read_videos(durations, clip_seconds, clips, subtitles, sign=sign)
-    return replace(videos, objects=read_objects(objects, videos)) if objects.exists() else videos
+    videos = read_videos(durations, clip_seconds, [FeatureSet(each) for each in clips], subtitles, sign=sign)
+    return replace(videos, objects=read_objects(objects, videos)) if objects else videos
+
+
+def _clips_of(corpus: Corpus, name: str) -> Path:
+    file = _file(corpus, name)
+    if file is None:
+        raise SystemsError(f"{_folder(corpus) / name}: there are no such features on {socket.gethostname()}")
+    return file
 
 
 def _standardised(clips: Rows) -> Rows:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
@@ -51,6 +51,7 @@ from judging.models import (
     Reopening,
     Review,
 )
+from judging.models.review import ReviewQuerySet
 from judging.models.sitting import exam_batches
 from judging.pool.clips import SEARCH
 from judging.quality.exam import pairs_that_came_back
@@ -122,16 +123,14 @@ def letter(member: Membership, key: str) -> Message | None:
     return get_object_or_404(member.messages, pk=int(key) if is_whole(key, KEY) else 0) if key else None
 
 
-def named_reviews(member: Membership, keys: list[str]) -> Q:
-    """Return the condition for the campaign's reviews with these keys that are not undone. A text that is no key is
-    ignored.
-    """
-    numbers = [key for key in keys if is_whole(key, KEY)]
-    return Q(pk__in=numbers, undone__isnull=True, batch__campaign=member.campaign)
+def named_reviews(member: Membership, keys: list[str]) -> ReviewQuerySet:
+    """Return the campaign's reviews with these keys that are not undone. A text that is no key is ignored."""
+    numbers = [int(key) for key in keys if is_whole(key, KEY)]
+    return Review.objects.in_force().filter(pk__in=numbers, batch__campaign=member.campaign)
 
 
 def reviews(member: Membership, keys: list[str]) -> list[Review]:
-    found = Review.objects.with_begun().filter(named_reviews(member, keys))
+    found = named_reviews(member, keys).with_begun()
     return list(found.select_related("batch__query__campaign").order_by("pk"))
 
 

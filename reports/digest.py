@@ -25,7 +25,7 @@ from jobs.registry import Report, each_hour, kind
 from judging.models import Assignment, Batch, Flag, Kind, Question, Review, Revision, Sitting
 from judging.work.claiming import STUCK_AFTER, stuck_batches, without_annotators
 from reports.tables.people import idle_annotators
-from reports.tables.queries import number_of, numbers_in_states, numbers_of_states
+from reports.tables.queries import number_of, numbers_in_states, numbers_of_states, with_new
 
 SENT_FROM = 6  # o'clock, in the time zone of the pages
 DONE = (Batch.State.SETTLED, Batch.State.REVIEWED)
@@ -128,7 +128,7 @@ def counts_on_the_desk(campaign: Campaign) -> tuple[dict[str, int], dict[str, in
     counts = _on_the_desk(campaign.pk)
     states = {name.removeprefix("queries "): n for name, n in counts.items() if name.startswith("queries ")}
     waiting = numbers_in_states(campaign.pk)["waiting"] if counts["waiting"] else 0
-    return counts, states | {"waiting": waiting}
+    return counts, with_new(states) | {"waiting": waiting}
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from .data import Data, Query, Validation, Videos
-from .encoders import by_encoder, data_with_tokens, videos_with_names, with_tokens
+from .encoders import by_encoder, data_with_stored_tokens, data_with_tokens, read_tokens, videos_with_names, with_tokens
 from .errors import BadOption, SystemsError
-from .examples import examples_from, examples_of, queries_in
+from .examples import examples_from, examples_of, notice_of, queries_in, read_objects
 from .features.media import compute, extractor, films_in
-from .features.reader import notice_of, read_objects, read_videos
-from .interface import SYSTEMS, Progress, System, entry, system, system_in
+from .features.reader import FITS, STRICT, FeatureSet, read_videos
+from .features.sources import EXPECTED
+from .interface import SYSTEMS, Progress, System, entry, keep_features, system, system_in
 from .library import (
     MeasureError,
     Parser,
@@ -105,6 +106,7 @@ def _add_train(commands: Any) -> None:
     command.add_argument("--validation", type=Path, help="qrels that tell the queries' words, over the same videos")
     command.add_argument("--measure", help="of the validation; nDCG_IoU(iou=0.5)@20 by default")
     command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="see the command list")
+    _add_query_features(command)
     command.set_defaults(run=train)
 
 
@@ -118,7 +120,22 @@ def train(args: argparse.Namespace) -> None:
         examples = examples_of(qrels, videos.number, str(args.annotations))
     validation = _validation(args, videos) if args.validation else None
     data = Data(videos, examples, validation)
-    made.train(data_with_tokens(data, by_encoder(args.encoder)) if args.encoder else data, Printer())
+    keep_features(args.folder, "train", videos)
+    made.train(_with_tokens(args, data), Printer())
+
+
+def _with_tokens(args: argparse.Namespace, data: Data) -> Data:
+    if args.query_features:
+        return data_with_stored_tokens(data, args.query_features)
+    return data_with_tokens(data, by_encoder(args.encoder)) if args.encoder else data
+
+
+def _queries(args: argparse.Namespace) -> list[Query]:
+    """Return the queries of a command, with token vectors if it says where they come from."""
+    queries = queries_in(args.queries)
+    if args.query_features:
+        return read_tokens(args.query_features, queries)
+    return with_tokens(queries, by_encoder(args.encoder)) if args.encoder else queries
 
 
 def _validation(args: argparse.Namespace, videos: Videos) -> Validation:
@@ -164,6 +181,7 @@ def index(args: argparse.Namespace) -> None:
     videos = videos_with_names(videos, by_encoder(args.encoder)) if args.encoder else videos
     if args.shard is None:
         made.index(videos, Printer())
+        keep_features(args.folder, "index", videos)
     else:
         _index_shard(made, videos, args.shard)
 
@@ -201,13 +219,13 @@ def _add_search(commands: Any) -> None:
     command.add_argument("--out", type=Path, required=True, help="the run, in TVR-Ranking's format")
     command.add_argument("--depth", type=int, default=100, help="moments of a query; 100 by default")
     _add_encoder(command)
+    _add_query_features(command)
     command.set_defaults(run=search)
 
 
 def search(args: argparse.Namespace) -> None:
     _check_depth(args.depth)
-    queries = queries_in(args.queries)
-    queries = with_tokens(queries, by_encoder(args.encoder)) if args.encoder else queries
+    queries = _queries(args)
     run = system_in(args.folder).search(queries, args.depth)
     write(args.out, lambda out: out.write(run_as_ranking(run).encode()))
     print(f"{len(run.start):,} moments for {len(queries):,} queries are in {args.out}")
@@ -239,6 +257,7 @@ def _add_candidates(commands: Any) -> None:
     command.add_argument("--videos", type=int, default=10, help="of a query at most; 10 by default")
     command.add_argument("--out", type=Path, required=True, help="QVHighlights' JSON Lines, one for each pair")
     _add_encoder(command)
+    _add_query_features(command)
     command.set_defaults(run=candidates)
 
 
@@ -247,8 +266,7 @@ def candidates(args: argparse.Namespace) -> None:
         raise BadOption("--videos", str(args.videos), f"1 to {MOST_VIDEOS}")
     queries, durations = queries_in(args.queries), read_durations(args.durations)
     if args.first.is_dir():
-        read = with_tokens(queries, by_encoder(args.encoder)) if args.encoder else queries
-        run = system_in(args.first).search(read, MOMENTS_OF_VIDEOS * args.videos)
+        run = system_in(args.first).search(_queries(args), MOMENTS_OF_VIDEOS * args.videos)
     else:
         run = as_run(str(args.first))
     pairs = list(pairs_of(run, {query.id: query.text for query in queries}, durations, args.videos))
@@ -302,22 +320,47 @@ def _add_videos(command: argparse.ArgumentParser) -> None:
     command.add_argument("folder", type=Path, help="of the system")
     _add_collection(command)
     _add_encoder(command)
-    command.add_argument("--clips", type=Path, required=True, help="features: .h5, .npz, or a folder of .npy files")
-    command.add_argument("--subtitles", type=Path, help="features of subtitles, in the same shapes")
+    command.add_argument(
+        "--clips",
+        action="append",
+        required=True,
+        metavar="PATH",
+        help=f"features: {EXPECTED}; PATH@1.5s or PATH@100clips if their clips have another length; several times for "
+        "sets that are joined",
+    )
+    command.add_argument("--subtitles", metavar="PATH", help="features of subtitles, in the same forms")
+    command.add_argument(
+        "--fit",
+        choices=FITS,
+        default=STRICT,
+        help="refuse what does not fit its videos (strict), leave out and cut (cut), or take zeros for it (pad)",
+    )
+    command.add_argument("--unit", action="store_true", help="bring each row of each set to length 1")
     command.add_argument("--objects", type=Path, help="detections as JSON Lines")
 
 
 def _add_encoder(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--encoder", help="whose token vectors stand for words, as 'bundled'; else they are learned")
+    command.add_argument(
+        "--encoder",
+        help="whose token vectors stand for words, as 'bundled', or a text file of word vectors; else they are learned",
+    )
+
+
+def _add_query_features(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--query-features", type=Path, help="token vectors of queries by their ids, in the forms of features"
+    )
 
 
 def videos_of(args: argparse.Namespace) -> Videos:
     """Return the videos that a command's options name."""
-    videos = read_videos(read_durations(args.durations), args.clip_seconds, args.clips, args.subtitles)
-    if not args.objects:
-        return videos
-    videos = replace(videos, objects=read_objects(args.objects, videos))
-    if notice := notice_of(videos):
+    sets = [FeatureSet.of(words) for words in args.clips]
+    subtitles = FeatureSet.of(args.subtitles) if args.subtitles else None
+    durations = read_durations(args.durations)
+    videos = read_videos(durations, args.clip_seconds, sets, subtitles, fit=args.fit, unit=args.unit)
+    if args.objects:
+        videos = replace(videos, objects=read_objects(args.objects, videos))
+    for notice in filter(None, (*videos.notices, notice_of(videos))):
         print(notice, flush=True)
     return videos
 

@@ -6,10 +6,11 @@ memory map, so that a collection of millions of clips is read only where it is u
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,16 @@ from .library import Qrels, qrels_from_dict
 Rows = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+MOST_NAMED = 5  # in a message
+
+
+def let_go(rows: Rows | None) -> None:
+    """Give back the memory that what was read of a memory map takes; it is read again where it is needed."""
+    owner: Any = rows
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        owner.madvise(mmap.MADV_DONTNEED)
 
 
 class Video(NamedTuple):
@@ -54,6 +65,63 @@ class Objects:
     vectors: Rows | None = None
 
 
+class Features(NamedTuple):
+    """What is known of a file of features, as it was read.
+
+    sha256: of the file; of a folder that of its videos' names and files.
+    videos, clips, width: how many there are of the collection, and how many values a clip has.
+    mean, deviation: of all values.
+    constant_columns, constant_rows: how many have one value in all clips, and how many clips the same value everywhere.
+    missing: names of the collection's videos that are not in the file.
+    """
+
+    file: str
+    sha256: str
+    videos: int
+    clips: int
+    width: int
+    mean: float
+    deviation: float
+    constant_columns: int
+    constant_rows: int
+    missing: tuple[str, ...] = ()
+
+
+class Tally:
+    """Figures of rows that come some at a time."""
+
+    def __init__(self, width: int) -> None:
+        self.count = self.constant_rows = 0
+        self.sums, self.squares = np.zeros(width), np.zeros(width)
+        self.least, self.largest = np.full(width, np.inf), np.full(width, -np.inf)
+
+    def add(self, rows: Rows) -> None:
+        """Count some more rows."""
+        if not len(rows):
+            return
+        self.count += len(rows)
+        self.sums += rows.sum(0, dtype=np.float64)
+        self.squares += np.einsum("rc,rc->c", rows, rows, dtype=np.float64)
+        self.least = np.minimum(self.least, rows.min(0))
+        self.largest = np.maximum(self.largest, rows.max(0))
+        self.constant_rows += int((rows.min(1) == rows.max(1)).sum())
+
+    def figures(self) -> tuple[float, float, int]:
+        """Return the mean and the deviation of all values, and how many columns are constant."""
+        if not self.count:
+            return 0.0, 0.0, 0
+        values = self.count * len(self.sums)
+        mean = float(self.sums.sum()) / values
+        variance = max(0.0, float(self.squares.sum()) / values - mean * mean)
+        return mean, float(np.sqrt(variance)), int((self.least == self.largest).sum())
+
+
+def named_of(names: Sequence[str]) -> str:
+    """Return the first few names in words, and how many more there are."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(map(repr, names[:MOST_NAMED])) + (f" and {more:,} more" if more > 0 else "")
+
+
 @dataclass(frozen=True, eq=False)
 class Videos:
     """The videos of a collection; clips offsets[i] to offsets[i + 1] are those of video i.
@@ -63,6 +131,7 @@ class Videos:
     clips: features: shape (clips of all videos, d), float16 or float32.
     clip_seconds: length of a clip; the last one of a video may be cut short by the video's end.
     subtitles: features of what is said in each clip: shape (clips of all videos, e).
+    features: what is known of the files that the features came from.
     """
 
     names: tuple[str, ...]
@@ -72,6 +141,7 @@ class Videos:
     clip_seconds: float
     objects: Objects | None = None
     subtitles: Rows | None = None
+    features: tuple[Features, ...] = ()
 
     @classmethod
     def of(cls, videos: Sequence[Video], clip_seconds: float, objects: Objects | None = None) -> Videos:
@@ -103,6 +173,21 @@ class Videos:
         return {name: number for number, name in enumerate(self.names)}
 
     @property
+    def notices(self) -> list[str]:
+        """What is missing from the files of features, or is the same everywhere, in whole sentences."""
+        found = []
+        for each in self.features:
+            if each.missing:
+                found.append(f"{each.file}: {len(each.missing):,} videos have no features: {named_of(each.missing)}.")
+            if each.constant_columns:
+                same = f"{each.constant_columns:,} of {each.width:,} columns have one value in all clips"
+                found.append(f"{each.file}: {same}.")
+            if each.constant_rows:
+                same = f"{each.constant_rows:,} of {each.clips:,} clips have the same value in all columns"
+                found.append(f"{each.file}: {same}.")
+        return found
+
+    @property
     def lacking_objects(self) -> tuple[int, int]:
         """How many clips, and how many videos, have no detected object."""
         found = np.zeros(len(self.clips), np.bool_)
@@ -123,6 +208,7 @@ class Videos:
         for number in range(len(self)):
             if self.counts[number]:
                 means[number] = self[number].clips.mean(0, dtype=np.float32)
+                let_go(self.clips)
         return means
 
 

@@ -1,9 +1,11 @@
-"""Sentence encoders, and the token vectors that they give queries, examples and objects' names for systems to read."""
+"""Token vectors of queries, examples and objects' names for systems to read: by a sentence encoder, by word vectors in
+a text file, or from a file that has them for each query.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -11,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .data import Data, Objects, Query, Rows, Videos
+from .data import Data, Objects, Query, Rows, Videos, named_of
 from .errors import SystemsError
+from .features.reader import MEMORY, SECONDS, Reader, lacking, readable_folder
+from .features.sources import WIDEST
+from .storage import Spool
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -21,12 +26,18 @@ BUNDLED = "bundled"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 Encode = Callable[[Sequence[str]], Sequence[Rows]]  # from texts to arrays of shape (tokens, w)
+LONGEST_LINE = 2**17  # characters of a file of word vectors
+LARGEST = 1e9  # of a number in it
+ROWS_AT_A_TIME = 16_384  # tokens of queries
+QVHIGHLIGHTS = "qid"  # what stands before a query's id in names of files there
 
 
 def by_encoder(name: str) -> Encode:
-    """Return what encodes texts by a sentence encoder, which is loaded now: `bundled`, a folder, or a name at a hub.
-    Raises SystemsError if it cannot be loaded.
+    """Return what encodes texts by a sentence encoder, which is loaded now: `bundled`, a folder, or a name at a hub; or
+    by a text file of word vectors, such as GloVe's or fastText's. Raises SystemsError if it cannot be loaded.
     """
+    if name != BUNDLED and Path(name).exists() and not Path(name).is_dir():
+        return partial(encode_by_words, Path(name))
     return partial(encode_tokens, encoder(name))
 
 
@@ -46,6 +57,119 @@ def data_with_tokens(data: Data, encode: Encode) -> Data:
         valid = replace(valid, queries=with_tokens(valid.queries, encode), videos=videos)
     examples = [replace(example, query=known[example.query.id]) for example in data.examples]
     return Data(videos_with_names(data.videos, encode), examples, valid)
+
+
+def data_with_stored_tokens(data: Data, file: Path) -> Data:
+    """Return training data whose queries have the token vectors of a file; see `read_tokens`."""
+    valid = data.validation
+    every = {example.query.id: example.query for example in data.examples}
+    every |= {query.id: query for query in (valid.queries if valid else ())}
+    known = {query.id: query for query in read_tokens(file, list(every.values()))}
+    if valid is not None:
+        valid = replace(valid, queries=[known[query.id] for query in valid.queries])
+    return Data(data.videos, [replace(each, query=known[each.query.id]) for each in data.examples], valid)
+
+
+def read_tokens(file: Path, queries: Sequence[Query]) -> list[Query]:
+    """Return queries with the token vectors that a file has under their ids, or under `qid` and their ids.
+
+    file: in the forms of features of videos: HDF5, .npz, .pt, or a folder of files, each array of shape (tokens, w). Of
+    several arrays `features` is read, else `last_hidden_state`.
+    Raises SystemsError naming the file and the first query that is missing, or of another width than the others.
+    """
+    own, theirs = [query.id for query in queries], [f"{QVHIGHLIGHTS}{query.id}" for query in queries]
+    with Reader(SECONDS, MEMORY) as reader, Spool() as spool:
+        readable = readable_folder(file)
+
+        def of(order: dict[str, Any]) -> Any:
+            return reader.ask(file, readable, order | {"what": "query"}, lambda: None)
+
+        shapes = {name: shape for name, shape in zip(own, of({"names": own}), strict=True) if shape}
+        if len(shapes) < len(own):
+            found = zip(theirs, of({"names": theirs}), strict=True)
+            shapes |= {name: shape for name, shape in found if shape}
+        names = [each if each in shapes else other for each, other in zip(own, theirs, strict=True)]
+        if missing := [query for query, name in zip(own, names, strict=True) if name not in shapes]:
+            raise lacking(file, "queries", missing, len(own), of({"contents": True}))
+        width = shapes[names[0]][1]
+        if wrong := [name for name in names if shapes[name][1] != width]:
+            found_width = shapes[wrong[0]][1]
+            raise SystemsError(f"{file.name}: query {wrong[0]!r}: {found_width} features a token; expected {width}")
+        for part in _parts(names, shapes):
+            of({"rows": [(name, shapes[name][:2]) for name in part], "type": "<f4"})
+            spool.add(reader.rows("<f4"))
+        rows = spool.rows(width, np.dtype(np.float32))
+    ends = np.cumsum([shapes[name][0] for name in names]).tolist()
+    return [
+        replace(query, tokens=rows[end - shapes[name][0] : end])
+        for query, name, end in zip(queries, names, ends, strict=True)
+    ]
+
+
+def _parts(names: Sequence[str], shapes: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Yield the names, as many together as have some thousand tokens."""
+    starts = np.cumsum([shapes[name][0] for name in names]) // ROWS_AT_A_TIME
+    for start in np.unique(starts):
+        yield [names[number] for number in np.flatnonzero(starts == start).tolist()]
+
+
+def encode_by_words(file: Path, texts: Sequence[str]) -> list[Rows]:
+    """Return the vectors of each text's words by a file of word vectors. Words that it lacks are left out; a text of
+    which it knows no word has one row of zeros.
+    """
+    from .neural.layers import words_in  # and torch with it
+
+    split = [words_in(text) for text in texts]
+    width, known = read_word_vectors(file, {word for words in split for word in words})
+    nothing = np.zeros((1, width), np.float32)
+    return [np.stack(found) if (found := [known[w] for w in words if w in known]) else nothing for words in split]
+
+
+def read_word_vectors(file: Path, words: Collection[str]) -> tuple[int, dict[str, Rows]]:
+    """Return the width of the vectors of a text file, and those of some words.
+
+    file: a line for each word, with its numbers behind it, as GloVe's; the first line may say how many lines there are
+    and how many numbers each has, as fastText's. A word that comes twice has its first vector.
+    Raises SystemsError naming the line that is none, or if none of the words is there.
+    """
+    if not file.is_file():
+        raise SystemsError(f"{file.name}: is no regular file; expected a text file of word vectors")
+    known: dict[str, Rows] = {}
+    width = 0
+    try:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), 1):
+                word, _, rest = line.rstrip("\n").partition(" ")
+                if number == 1:
+                    width = _width(f"{file.name}: line 1", word, rest.split())
+                if word in words and word not in known and not (number == 1 and _is_header(word, rest.split())):
+                    known[word] = _vector(f"{file.name}: line {number}", rest.split(), width)
+    except OSError as fault:
+        raise SystemsError(f"{file.name}: cannot be read ({fault})") from fault
+    if not known:
+        raise SystemsError(f"{file.name}: has none of {len(words):,} words, such as {named_of(sorted(words)[:2])}")
+    return width, known
+
+
+def _is_header(word: str, rest: Sequence[str]) -> bool:
+    return len(rest) == 1 and all(each.isascii() and each.isdecimal() and len(each) < 10 for each in (word, *rest))
+
+
+def _width(place: str, word: str, rest: Sequence[str]) -> int:
+    width = int(rest[0]) if _is_header(word, rest) else len(_vector(place, rest, len(rest)))
+    if not 1 <= width <= WIDEST:
+        raise SystemsError(f"{place}: vectors of {width:,} numbers; expected 1 to {WIDEST:,}")
+    return width
+
+
+def _vector(place: str, numbers: Sequence[str], width: int) -> Rows:
+    try:
+        vector = np.array([float(each) for each in numbers], np.float64)
+    except ValueError:
+        vector = np.array([])
+    if len(vector) != width or not width or not (np.abs(vector) <= LARGEST).all():
+        raise SystemsError(f"{place}: expected a word with {width or 'its'} numbers, of {LARGEST:g} at most")
+    return vector.astype(np.float32)
 
 
 def videos_with_names(videos: Videos, encode: Encode) -> Videos:

@@ -6,7 +6,7 @@ A system's module, and torch with it, is imported when the system is made.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +19,7 @@ from .options import Conquer, Contrastive, Mcn, Options, Prior, Reloclnet, Strea
 from .storage import read_json, write_json
 
 CARD = "system.json"  # what a folder says about the system that is stored in it
+FEATURES = "features.json"  # and about the files of features that it was trained on, and indexed
 
 
 @dataclass(frozen=True)
@@ -196,6 +197,27 @@ def system_in(folder: Path) -> System:
     card = read_json(folder / CARD)
     _refuse_earlier(folder, card, entry(card["system"]).options())
     return system(card["system"], folder, **card["options"])
+
+
+def keep_features(folder: Path, use: str, videos: Videos) -> None:
+    """Store in a system's folder what is known of files of features. `use` is `train` or `index`."""
+    known = features_in(folder)
+    write_json(folder / FEATURES, known | {use: [each._asdict() for each in videos.features]})
+
+
+def features_in(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return what is known of the files of features that a system was trained on, and indexed; empty if nothing is."""
+    return dict(read_json(folder / FEATURES)) if (folder / FEATURES).exists() else {}
+
+
+def in_words(features: Mapping[str, Any]) -> str:
+    """Return what is known of a file of features, as a run's description tells it."""
+    missing = f", {len(features['missing']):,} videos missing" if features["missing"] else ""
+    return (
+        f"{features['file']}: SHA-256 {features['sha256']}, {features['videos']:,} videos{missing}, "
+        f"{features['clips']:,} clips of {features['width']:,}, mean {features['mean']:.4g}, "
+        f"deviation {features['deviation']:.4g}"
+    )
 
 
 def _refuse_earlier(folder: Path, card: Any, options: Options) -> None:

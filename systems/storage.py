@@ -5,16 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, Self
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import SystemsError
-from .features.sources import find_npy
+from .errors import FULL, SystemsError, Unavailable
+from .features.confinement import SECONDS_BETWEEN_SIGNS
+from .features.sources import CHUNK, find_npy
 from .library import MeasureError
 from .library import read_json as parse_json
 
@@ -26,6 +30,26 @@ def digest(file: Path) -> str:
     """Return the SHA-256 of a file."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def digest_of(files: Mapping[str, Path], sign: Callable[[], None]) -> str:
+    """Return the SHA-256 of one file under no name, or of several with their names, in their order.
+
+    sign: is called every few seconds meanwhile.
+    Raises SystemsError if one of them is no regular file; a FIFO is not waited for.
+    """
+    found, signed = hashlib.sha256(), time.monotonic()
+    for name, file in files.items():
+        found.update(f"{name}\0".encode() if name else b"")
+        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as content:
+            if not stat.S_ISREG(os.fstat(content.fileno()).st_mode):
+                raise SystemsError(f"{file}: is no regular file any more")
+            while part := content.read(CHUNK):
+                found.update(part)
+                if time.monotonic() - signed >= SECONDS_BETWEEN_SIGNS:
+                    signed = time.monotonic()
+                    sign()
+    return found.hexdigest()
 
 
 def write(file: Path, fill: Callable[[BinaryIO], object]) -> None:
@@ -121,3 +145,40 @@ def read_tree(file: Path, tensor: Callable[[NDArray[Any]], Any]) -> Any:
         raise
     except UNREADABLE as fault:
         raise SystemsError(f"{file}: cannot be read ({fault}); delete it and train again") from fault
+
+
+class Spool:
+    """Rows that come some at a time and are kept in a temporary file without a name, so that memory does not hold them.
+
+    Raises Unavailable if there is no room for them.
+    """
+
+    def __enter__(self) -> Self:
+        self.file = TemporaryFile()
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        self.file.close()
+
+    def add(self, rows: NDArray[Any]) -> None:
+        """Keep some more rows."""
+        try:
+            self.file.write(np.ascontiguousarray(rows).data.cast("B") if rows.size else b"")
+        except OSError as fault:
+            raise self._fault(fault) from fault
+
+    def rows(self, width: int, type_: np.dtype[Any]) -> NDArray[Any]:
+        """Return all rows as a memory map, which keeps the file until nobody needs it any more."""
+        try:
+            self.file.flush()
+        except OSError as fault:
+            raise self._fault(fault) from fault
+        count = self.file.tell() // (width * type_.itemsize)
+        if not count:
+            return np.zeros((0, width), type_)
+        found: NDArray[Any] = np.memmap(self.file, type_, "r", shape=(count, width))
+        return found
+
+    def _fault(self, fault: OSError) -> SystemsError:
+        kind = Unavailable if fault.errno in FULL else SystemsError
+        return kind(f"the folder for temporary files (TMPDIR): rows of features cannot be written ({fault})")

@@ -98,3 +98,14 @@ def slide(duration: Floats, clip_seconds: float, scales: Scales, counts: Ints | 
 def endpoints(start: Floats, end: Floats, duration: Floats) -> Rows:
     """Return temporal endpoint features: start and end as shares of the video's duration: shape (moments, 2)."""
     return np.stack([start / duration, end / duration], axis=1).astype(np.float32)
+
+
+def overlaps(rows: int, seconds: float, clips: int, clip_seconds: float, duration: float) -> Rows:
+    """Return by which shares rows of so many seconds make up the clips of a video: shape (clips, rows). The shares of a
+    clip that no row overlaps are 0.
+    """
+    begins, own = np.arange(clips)[:, None] * clip_seconds, np.arange(rows)[None] * seconds
+    ends = np.minimum(begins + clip_seconds, duration)
+    common = np.clip(np.minimum(ends, own + seconds) - np.maximum(begins, own), 0, None)
+    sums = common.sum(1, keepdims=True)
+    return np.asarray(common / np.where(sums > 0, sums, 1), np.float32)

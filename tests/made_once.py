@@ -41,7 +41,7 @@ def _clear(made: Path) -> None:
 def once(name: str, make: Callable[[Path], None]) -> Path:
     """The file or folder of that name in the run's folder; `make` writes it unless another process has."""
     place = folder() / name
-    with (folder() / "lock").open("w") as lock:
+    with place.with_name(f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not place.exists():
             make(unfinished := place.with_name(f"{name}.unfinished"))

@@ -124,7 +124,7 @@ class NewSystem(Body):
 
     system = Choice(choices=list(SYSTEMS))
     name = Text(max_length=90, help_text="of its run; no other run of the campaign has it")
-    features = Text(max_length=100, help_text="the name of a set of features")
+    features = Text(max_length=100, help_text="the name of a set of features, or several of files with + between them")
     clip_seconds = Number(
         required=False,
         min_value=orders.SHORTEST,

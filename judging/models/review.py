@@ -35,6 +35,11 @@ class UndoableQuerySet(models.QuerySet[Any]):
 
 
 class ReviewQuerySet(UndoableQuerySet):
+    def or_in(self, *others: Self) -> Self:
+        """Return these reviews and the others, each of which is few. Of an OR, PostgreSQL would read every review."""
+        keys = self.order_by().values("pk").union(*(each.order_by().values("pk") for each in others))
+        return type(self)(self.model).filter(pk__in=keys)
+
     def with_begun(self) -> Self:
         """Return the reviews, each with `is_begun` set."""
         begun = Batch.objects.filter(query=OuterRef("batch__query"), number=2).with_work()

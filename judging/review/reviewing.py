@@ -18,6 +18,7 @@ from campaigns.models import Campaign, LogEntry, Membership, log
 from jobs.registry import each_hour
 from judging.models import Batch, Candidate, Flag, Query, Review
 from judging.models.pool import BatchQuerySet
+from judging.models.review import ReviewQuerySet
 from judging.pool import opening
 from judging.pool.opening import REUSED
 from judging.summaries import Part, summarize
@@ -93,14 +94,14 @@ def place_in_line(batch: Batch) -> InLine:
     return InLine(number, found["of"], found["before"] or found["last"], found["after"] or found["first"])
 
 
-def last_reviews(lead: Membership) -> Q:
-    """Return the condition for the last review of the lead that holds, and for the last that can be undone.
+def last_reviews(lead: Membership) -> list[ReviewQuerySet]:
+    """Return the last review of the lead that holds, and the last that can be undone.
 
     Undone one after the other, all come that can be undone.
     """
     given = Review.objects.in_force().filter(lead=lead).order_by("-pk")
     undoable = given.with_begun().filter(is_begun=False)
-    return Q(pk__in=given.values("pk")[:1]) | Q(pk__in=undoable.values("pk")[:1])
+    return [Review.objects.filter(pk__in=each.values("pk")[:1]) for each in (given, undoable)]
 
 
 def to_undo(just_done: list[Review], last: list[Review]) -> tuple[list[Review], bool]:

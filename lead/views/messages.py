@@ -25,7 +25,7 @@ from reports.lists import list_page
 from reports.tables.queue import WAITING, flags_listing, flags_of, questions_with_pairs, threads, waiting_subjects
 
 MESSAGES_SHOWN = 100
-THREADS_ON_A_PAGE, HANDLED_SHOWN = 25, 25
+THREADS_ON_A_PAGE, HANDLED_SHOWN = 10, 10
 
 
 @require_safe

@@ -83,7 +83,7 @@ def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 def _reviews(member: Membership, editions: Editions, just_done: list[str]) -> dict[str, Any]:
     """Return the review in force, those that were undone, and what the lead can undo."""
-    found = list(editions.reviews_and(last_reviews(member) | access.named_reviews(member, just_done)))
+    found = list(editions.reviews_and(*last_reviews(member), access.named_reviews(member, just_done)))
     reviews = [each for each in found if each.batch in editions.all]
     held = [each for each in found if not each.undone]
     own = next((each for each in held if each.batch_id == editions.batch.pk), None)
@@ -150,7 +150,8 @@ def index(request: HttpRequest, name: str) -> HttpResponseBase:
     member = access.membership(request, name)
     choices = BATCHES.choices(request.GET)
     state = choices.filters.get("show", REVIEW)
-    held = Review.objects.filter(last_reviews(member)).with_begun().select_related("batch__query__campaign")
+    last, undoable = last_reviews(member)
+    held = last.or_in(undoable).with_begun().select_related("batch__query__campaign")
     done, skipped = to_undo(access.reviews(member, request.GET.getlist("done")), list(held))
     rows, states = batches_of(member.campaign, state), states_of_batches(choices)
     context = {"state": STATES_OF_BATCHES[state][0], "is_review": state == REVIEW, "states": states}

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from django.db.models import F, Prefetch, Q, QuerySet
+from django.db.models import F, Prefetch
 from django.utils.timezone import localtime
 
 from campaigns.models import Membership
@@ -27,6 +27,7 @@ from judging.models import (
     Review,
     Revision,
 )
+from judging.models.review import ReviewQuerySet
 from judging.pool.clips import cut_clips
 from judging.review.reviewing import Recommendation
 
@@ -156,9 +157,9 @@ class Editions:
         wanted = batch.state == Batch.State.SETTLED and batch.kind == Kind.POOL
         return wanted and not batch.query.withdrawn and self.at_work is None
 
-    def reviews_and(self, others: Q) -> QuerySet[Review]:
-        """Return the reviews of all its editions, also those that were undone, and others by a condition."""
-        rows = Review.objects.filter(Q(batch__in=self.all) | others).with_begun()
+    def reviews_and(self, *others: ReviewQuerySet) -> ReviewQuerySet:
+        """Return the reviews of all its editions, also those that were undone, and others."""
+        rows = Review.objects.filter(batch__in=self.all).or_in(*others).with_begun()
         return rows.select_related("lead__user", "undone_by__user", "batch__query").order_by("pk")
 
 

@@ -181,16 +181,26 @@ def states_of_queries(numbers: dict[str, int], choices: Choices) -> list[tuple[s
 
 
 def numbers_of_states(*but: str) -> dict[str, Any]:
-    """Return how many queries of a campaign, the outer row, are in each state, as subqueries."""
+    """Return how many queries of a campaign, the outer row, are in each state but `new`, as subqueries."""
     own = Query.objects.filter(campaign=OuterRef("pk"), kind=Kind.POOL)
     numbers = {key: number_of(own.filter(which)) for key, (_, which) in STATES_OF_QUERIES.items()}
     for state, batches in BATCHES_IN_STATES.items():
         of_campaign = batches.filter(campaign=OuterRef("pk"), kind=Kind.POOL, query__withdrawn=None)
         numbers[state] = number_of(of_campaign, Count("query", distinct=True))
-    return {key: number for key, number in numbers.items() if key not in but}
+    return {key: number for key, number in numbers.items() if key not in {*but, "new"}}
 
 
-numbers_in_states = counts_for(Campaign, numbers_of_states)
+def with_new(numbers: dict[str, int]) -> dict[str, int]:
+    """Add those not begun, which are what is left: to ask for them again would take as long as for all others."""
+    return numbers | {"new": numbers[""] - numbers["begun"] - numbers["closed"]}
+
+
+_counted_in_states = counts_for(Campaign, numbers_of_states)
+
+
+def numbers_in_states(campaign: int) -> dict[str, int]:
+    """Return how many of the campaign's queries are in each state."""
+    return with_new(_counted_in_states(campaign))
 
 
 ADVICE = {Review.Verdict.SECOND: "second batch", Review.Verdict.CLOSE: "close"}

@@ -11,7 +11,7 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 
 from base.errors import BadValue
-from corpus.features import DESCRIPTOR, VISION, sets_of
+from corpus.features import DESCRIPTOR, JOIN, VISION, sets_of
 from corpus.models import Corpus
 from jobs.models import Job
 from metrics import parse_measure
@@ -119,6 +119,11 @@ class WantedForm(forms.Form):
 
     name = forms.CharField(max_length=90, label="Name", help_text="Of its run; no other run has it.")
     features = forms.ChoiceField(label="Features")
+    joined = forms.ChoiceField(
+        label="Joined with",
+        required=False,
+        help_text="A second set of files, whose features stand behind those of the first in each clip.",
+    )
     clip_seconds = forms.FloatField(
         label="Length of a clip",
         initial=Wanted.clip_seconds,
@@ -150,9 +155,14 @@ class WantedForm(forms.Form):
         super().__init__(data)
         if not entry.reads:
             del self.fields["word_vectors"]
-        choices = self.fields["features"]
-        assert isinstance(choices, forms.ChoiceField)
-        choices.choices = [(name, TITLES.get(name, name)) for name in sets_of(corpus)]
+        sets = [(name, TITLES.get(name, name)) for name in sets_of(corpus)]
+        files = [each for each in sets if each[0] not in TITLES]
+        for name, choices in (("features", sets), ("joined", [("", "No other set"), *files])):
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = choices
+        if len(files) < 2:
+            del self.fields["joined"]
 
     def clean_seeds(self) -> list[int]:
         words = self.cleaned_data["seeds"].replace(",", " ").split()
@@ -192,7 +202,9 @@ def _field(kind: type[Options], name: str, initial: Any, meaning: str) -> forms.
 
 def wanted(system: str, form: WantedForm, options: OptionsForm) -> Wanted:
     """Return what two valid forms ask for."""
-    return Wanted(system=system, options=options.cleaned_data, **form.cleaned_data)
+    values = dict(form.cleaned_data)
+    values["features"] = JOIN.join(filter(None, (values["features"], values.pop("joined", ""))))
+    return Wanted(system=system, options=options.cleaned_data, **values)
 
 
 def show_fault(fault: BadValue, form: WantedForm, options: OptionsForm) -> None:

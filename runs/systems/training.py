@@ -36,9 +36,8 @@ from runs.yardsticks import yardstick_of
 from systems.data import Data, Example, Query, Rows, Validation, Videos
 from systems.encoders import Encode, by_encoder, data_with_tokens, videos_with_names, with_tokens
 from systems.errors import SystemsError
-from systems.examples import examples_from
-from systems.features.reader import notice_of
-from systems.interface import Progress, System
+from systems.examples import examples_from, notice_of
+from systems.interface import Progress, System, features_in, in_words, keep_features
 
 DEPTH = 100  # predictions of a query
 PIECE = 1 << 20  # bytes
@@ -81,6 +80,7 @@ def train(row: TrainedSystem, say: Say) -> None:
         _notice(row, videos)
         if row.entry.learns:
             data = data_of(row.campaign, videos, row.depth, row.folder, say)
+        keep_features(row.folder, "train", videos)
         data = data_as_read(row, data or Data(videos, []), say)
         _learn(row, made, data, say)
         made.index(data.videos, lambda progress: say(progress.done, progress.total, progress.text))
@@ -94,7 +94,8 @@ def train(row: TrainedSystem, say: Say) -> None:
 
 def _notice(row: TrainedSystem, videos: Videos) -> None:
     """Keep in the row what the features lack that the system would use."""
-    row.notice = notice_of(videos) if row.entry.sees_objects else ""
+    objects = notice_of(videos) if row.entry.sees_objects else ""
+    row.notice = " ".join(filter(None, (*videos.notices, objects)))
     TrainedSystem.objects.filter(pk=row.pk).update(notice=row.notice)
 
 
@@ -126,6 +127,7 @@ def index(row: TrainedSystem, say: Say) -> None:
     videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
     _notice(row, videos)
     videos = videos_with_names(videos, _encoding(row, say)) if row.encoder else videos
+    keep_features(row.folder, "index", videos)
     row.made().index(videos, lambda progress: say(progress.done, progress.total, progress.text))
     TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())
 
@@ -174,9 +176,10 @@ def _description(row: TrainedSystem) -> str:
     options = ", ".join(f"{name} {value}" for name, value in sorted(row.options.items()))
     learned = f", N = {row.depth}" if row.entry.learns else ""
     learned += f", token vectors of {row.encoder}" if row.encoder else ""
+    files = "".join(f" {in_words(each)}." for each in features_in(row.folder).get("train", []))
     return (
         f"Trained here as system {row.number}: features {row.features}, clips of {row.clip_seconds:g} s{learned}; "
-        f"{options}."
+        f"{options}.{files}"
     )
 
 

@@ -40,7 +40,11 @@ VERSION_ONLY, PATH_BENEATH = 1, 1
 NO_NEW_PRIVILEGES = 38
 # Landlock's rights to files: how many there are since each version, and those of reading (files and folders).
 RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
-READ = 1 << 2 | 1 << 3
+READ_FILE = 1 << 2
+READ = READ_FILE | 1 << 3
+WRITE_FILE = 1 << 1
+# Files of the kernel that torch opens; none tells or keeps anything of this machine's users.
+OF_KERNEL = {"/dev/urandom": READ_FILE, "/dev/null": READ_FILE | WRITE_FILE, "/proc/cpuinfo": READ_FILE}
 
 
 @dataclass
@@ -114,7 +118,13 @@ class Confined:
             stdout=subprocess.PIPE,
             cwd=self._root(),
             # An arena or a buffer for each thread would use up the address space.
-            env={"PYTHONPATH": str(ROOT), "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"},
+            env={
+                "PYTHONPATH": str(ROOT),
+                "MALLOC_ARENA_MAX": "2",
+                "OPENBLAS_NUM_THREADS": "1",
+                "OMP_NUM_THREADS": "1",
+                "TMPDIR": self.writable.name,
+            },
             process_group=0,  # Ctrl-C reaches the parent only, which then ends this process
         )
 
@@ -214,7 +224,11 @@ def _close_files(kernel: ctypes.CDLL, readable: list[Path], writable: Path) -> b
     rules = kernel.syscall(CREATE_RULESET, handled, len(handled), 0)
     try:
         for folder in readable:
-            _allow(kernel, rules, folder, READ)
+            if folder.is_dir():
+                _allow(kernel, rules, folder, READ)
+        for name, rights in OF_KERNEL.items():
+            if (file := Path(name)).exists():
+                _allow(kernel, rules, file, rights)
         _allow(kernel, rules, writable, every)
         kernel.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         return bool(kernel.syscall(RESTRICT_SELF, rules, 0) == 0)
@@ -222,14 +236,12 @@ def _close_files(kernel: ctypes.CDLL, readable: list[Path], writable: Path) -> b
         os.close(rules)
 
 
-def _allow(kernel: ctypes.CDLL, rules: int, folder: Path, rights: int) -> None:
-    if not folder.is_dir():
-        return
-    place = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+def _allow(kernel: ctypes.CDLL, rules: int, path: Path, rights: int) -> None:
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         rule = struct.pack("=Qi", rights, place)
         if kernel.syscall(ADD_RULE, rules, PATH_BENEATH, rule, 0):
-            raise OSError(ctypes.get_errno(), f"{folder}: cannot be allowed")
+            raise OSError(ctypes.get_errno(), f"{path}: cannot be allowed")
     finally:
         os.close(place)
 

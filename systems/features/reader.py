@@ -1,27 +1,31 @@
-"""Reading features of clips and of subtitles in a confined process, and detections, checked against their corpus."""
+"""Reading features of clips and of subtitles in confined processes, fitted to their corpus and joined."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import Objects, Rows, Video, Videos
-from ..errors import SystemsError, Unavailable
-from ..library import MeasureError, read_json
-from ..windows import clips_in
+from ..data import Features, Rows, Tally, Videos, named_of
+from ..errors import BadOption, SystemsError, Unavailable
+from ..storage import Spool, digest_of
+from ..windows import clips_in, overlaps
 from . import sources
 from .confinement import Confined
 
 SECONDS, MEMORY = 300.0, 4096  # the limits of a part, of which MEMORY are MiB
 CLIPS_AT_A_TIME = 4096  # of a part
-Wanted = tuple[str, int, float]
-LONGEST_LINE = 2**16  # characters; the rest of a longer one is no JSON
-MOST_OF_A_CLIP = 10  # objects, those with the highest scores (STAL, Section 4.1)
+NAMES_AT_A_TIME = 4096
+SLACK = 1  # clips by which features may differ from a video's duration: extractors drop or fill the last one
+# What becomes of features that do not fit their videos.
+STRICT, CUT, PAD = FITS = ("strict", "cut", "pad")
+LENGTH = re.compile(r"(?P<path>.+)@(?P<number>\d{1,6}(\.\d{1,6})?)(?P<kind>s|clips)")
+EPSILON = 1e-5  # of a norm
+Sign = Callable[[], None]
 
 
 class Reader(Confined):
@@ -38,182 +42,261 @@ class Reader(Confined):
         return np.fromfile(Path(self.writable.name) / sources.ROWS, type_)
 
 
+class FeatureSet(NamedTuple):
+    """Features of one kind.
+
+    path: HDF5, .npz, .pt, or a folder.
+    seconds: how long a clip is; None: as long as those of the collection.
+    clips: of every video, evenly over it, whatever its duration; None: as many as its duration has.
+    """
+
+    path: Path
+    seconds: float | None = None
+    clips: int | None = None
+
+    @classmethod
+    def of(cls, words: str) -> FeatureSet:
+        """Return the set that is called PATH, PATH@1.5s or PATH@100clips.
+
+        >>> FeatureSet.of("c3d.h5@1.5s")[1:]
+        (1.5, None)
+        """
+        found = LENGTH.fullmatch(words)
+        if not found:
+            return cls(Path(words))
+        path, number = Path(found["path"]), float(found["number"])
+        if not number or (found["kind"] == "clips" and number % 1):
+            raise BadOption("--clips", repr(words), "PATH, PATH@1.5s or PATH@100clips")
+        return cls(path, number) if found["kind"] == "s" else cls(path, None, int(number))
+
+
 def read_videos(
     durations: Mapping[str, float],
     clip_seconds: float,
-    clips: Path,
-    subtitles: Path | None = None,
-    sign: Callable[[], None] = lambda: None,
+    clips: Path | Sequence[FeatureSet],
+    subtitles: Path | FeatureSet | None = None,
+    sign: Sign = lambda: None,
+    fit: str = STRICT,
+    unit: bool = False,
 ) -> Videos:
     """Read the features of a corpus's videos; what the files hold of others is not looked at.
 
+    The rows are in a file without a name, which is read where they are used.
+
     durations: of the corpus's videos, in seconds, by name. The videos keep this order.
-    clips, subtitles: HDF5 with a data set a video, .npz with an array a video, or a folder with NAME.npy: each array
-    float16, float32 or float64, of shape (clips, d).
+    clips: one or more sets, each an array a video, float16, float32 or float64, of shape (clips, d). Clips of several
+    are joined, after those of another length were brought to `clip_seconds` by means weighted by how long they overlap.
+    subtitles: one more such set, whose lacking rows are zeros.
     sign: is called every few seconds meanwhile.
-    Raises SystemsError naming the file and the first video that is missing, too long, too short, of another width than
-    the others, or has values that are not numbers; also if reading exceeds the limits. `Unavailable` if there is no
-    room for temporary files, or somebody ended the process that reads.
+    fit: `strict` refuses a video that is missing, or too long or too short by more than a clip; `cut` leaves out what
+    is missing from any set and ends where the shortest ends; `pad` takes zeros for what is missing.
+    unit: whether each row of each set gets length 1 before it is joined.
+    Raises SystemsError naming the file and the first video that does not fit, is of another width than the others, or
+    has values that are not numbers; also if reading exceeds the limits. `Unavailable` if there is no room for temporary
+    files, or somebody ended the process that reads.
     """
     if not clip_seconds > 0:
         raise SystemsError(f"clip length: {clip_seconds:g} s; expected more than 0")
-    rows = _read(clips, durations, clip_seconds, sign)
-    words = _read(subtitles, durations, clip_seconds, sign) if subtitles else None
-    videos = [Video(name, duration, *_as_long(name, rows, words)) for name, duration in durations.items()]
-    return Videos.of(videos, clip_seconds)
+    if fit not in FITS:
+        raise BadOption("fit", repr(fit), f"one of {', '.join(FITS)}")
+    corpus = Corpus(durations, clip_seconds, fit, unit, sign)
+    with ExitStack() as open_files:
+        sets = [_open(each, corpus, open_files) for each in ([FeatureSet(clips)] if isinstance(clips, Path) else clips)]
+        words = None
+        if subtitles:
+            named = FeatureSet(subtitles) if isinstance(subtitles, Path) else subtitles
+            words = _open(named, corpus, open_files)
+        return _read(corpus, sets, words, open_files.enter_context(Spool()), open_files.enter_context(Spool()))
 
 
-def _as_long(name: str, rows: dict[str, Rows], words: dict[str, Rows] | None) -> tuple[Rows, Rows | None]:
-    """Return a video's clips and subtitles, with as many rows in both."""
-    clips = rows[name]
-    if words is None:
-        return clips, None
-    subtitles = words[name][: len(clips)]
-    lacking = np.zeros((len(clips) - len(subtitles), subtitles.shape[1]), subtitles.dtype)
-    return clips, np.concatenate([subtitles, lacking])
+class Corpus(NamedTuple):
+    """The videos whose features are read, and how; see `read_videos`."""
+
+    durations: Mapping[str, float]
+    clip_seconds: float
+    fit: str
+    unit: bool
+    sign: Sign
+
+    def clips(self, name: str) -> int:
+        """Return how many clips a video has by its duration."""
+        return int(clips_in(np.array(self.durations[name]), self.clip_seconds))
 
 
-def _read(path: Path, durations: Mapping[str, float], clip_seconds: float, sign: Callable[[], None]) -> dict[str, Rows]:
-    """Return each video's array, cut to the clips that begin before its end."""
-    if not path.exists():
-        raise SystemsError(f"{path}: there is no such file or folder")
-    if not (path.is_file() or path.is_dir()):
-        raise SystemsError(f"{path.name}: is no regular file; expected .h5, .npz, or a folder of .npy")
-    readable = path.resolve() if path.is_dir() else path.resolve().parent
-    arrays: dict[str, Rows] = {}
-    with Reader(SECONDS, MEMORY) as reader:
-        reader.ask(path, readable, {"names": list(durations)}, sign)
-        order: dict[str, Any] = {"clip_seconds": clip_seconds, "width": None}
-        for videos in _parts(durations, clip_seconds):
-            part = reader.ask(path, readable, order | {"videos": videos}, sign)
-            order["width"] = part["width"]
-            rows = reader.rows(part["type"]).reshape(-1, part["width"])
-            each = np.split(rows, np.cumsum(part["counts"])[:-1])
-            arrays |= zip((name for name, _, _ in videos), each, strict=True)
-    return arrays
+def _read(corpus: Corpus, sets: Sequence[Opened], words: Opened | None, clips: Spool, subtitles: Spool) -> Videos:
+    """Return the videos, whose rows are read some thousand at a time."""
+    counts = {name: min(each.covers(name) for each in sets) for name in corpus.durations}
+    if corpus.fit == PAD:
+        counts = {name: corpus.clips(name) for name in counts}
+    elif corpus.fit == CUT:
+        counts = {name: count for name, count in counts.items() if count}
+        if not counts:
+            raise SystemsError(f"{sets[0].path.name}: no video is in every set; expected one at least")
+    types = [np.result_type(*(each.type for each in some)) for some in (sets, [words] if words else sets)]
+    for names in _parts(counts, max(sets, key=lambda each: each.total)):
+        parts = [each.read(names, counts) for each in sets]
+        for place in range(len(names)):
+            clips.add(np.concatenate([part[place] for part in parts], axis=1, dtype=types[0]))
+        for rows in words.read(names, counts) if words else ():
+            subtitles.add(rows.astype(types[1]))
+    every = [*sets, words] if words else sets
+    return Videos(
+        names=tuple(counts),
+        duration=np.array([corpus.durations[name] for name in counts], np.float64),
+        offsets=np.concatenate([[0], np.cumsum(list(counts.values()))]).astype(np.int64),
+        clips=clips.rows(sum(each.width for each in sets), types[0]),
+        clip_seconds=corpus.clip_seconds,
+        subtitles=subtitles.rows(words.width, types[1]) if words else None,
+        features=tuple(each.described() for each in every),
+    )
 
 
-def _parts(durations: Mapping[str, float], clip_seconds: float) -> Iterator[list[Wanted]]:
-    """Yield each video with its number of clips and its duration, as many together as have some thousand clips."""
-    part: list[Wanted] = []
-    for name, duration in durations.items():
-        part.append((name, int(clips_in(np.array(duration), clip_seconds)), duration))
-        if sum(clips for _, clips, _ in part) >= CLIPS_AT_A_TIME:
+def _parts(counts: Mapping[str, int], largest: Opened) -> Iterator[list[str]]:
+    """Yield the videos' names, as many together as have some thousand clips."""
+    part: list[str] = []
+    clips = 0
+    for name, count in counts.items():
+        part.append(name)
+        clips += max(count, largest.rows_of(name))
+        if clips >= CLIPS_AT_A_TIME:
             yield part
-            part = []
+            part, clips = [], 0
     if part:
         yield part
 
 
-class Found(NamedTuple):
-    """An object: the number of its clip among all clips, less its score, and the rest; sorted by these."""
-
-    clip: int
-    less_score: float
-    line: int
-    name: str
-    box: tuple[float, float, float, float]
-
-
-def read_objects(file: Path, videos: Videos, most: int = MOST_OF_A_CLIP) -> Objects:
-    """Read objects of a collection's clips, the best of each clip; lines of other videos are not looked at.
-
-    A line is ``{"video": "film", "clip": 3, "name": "cup", "box": [left, top, right, bottom], "score": 0.9}``. Clips
-    count from 0, the box is in shares of the picture's width and height, and the score may be left out. Raises
-    SystemsError naming the line and the field that is wrong.
-    """
-    if file.exists() and not file.is_file():
-        raise SystemsError(f"{file.name}: is no regular file; expected JSON Lines")
-    found: list[Found] = []
-    try:
-        with file.open(encoding="utf-8") as lines:
-            for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), 1):
-                if line.strip() and (each := _object(f"{file.name}: line {number}", number, line, videos)):
-                    found.append(each)
-    except (OSError, UnicodeDecodeError) as fault:
-        raise SystemsError(f"{file.name}: cannot be read ({fault})") from fault
-    return _as_columns(_best(sorted(found), most))
+def readable_folder(path: Path) -> Path:
+    """Return the folder that a process may read to read this file or folder. Raises SystemsError if it is neither."""
+    if not path.exists():
+        raise SystemsError(f"{path}: there is no such file or folder")
+    if not (path.is_file() or path.is_dir()):
+        raise SystemsError(f"{path.name}: is no regular file; expected {sources.EXPECTED}")
+    return path.resolve() if path.is_dir() else path.resolve().parent
 
 
-def notice_of(videos: Videos) -> str:
-    """Return in words how many clips and videos lack objects; empty if none does, or none was detected for."""
-    clips, whole = videos.lacking_objects
-    if videos.objects is None or not clips:
-        return ""
-    return (
-        f"No objects are detected in {clips:,} of {len(videos.clips):,} clips, and in no clip of {whole:,} of "
-        f"{len(videos):,} videos. The objects of a moment without any cost what those of others cost on average."
+def lacking(path: Path, what: str, missing: Sequence[str], of: int, contents: tuple[int, list[str]]) -> SystemsError:
+    """Return the error that names what a file lacks, and what lies there instead."""
+    count, some = contents
+    return SystemsError(
+        f"{path.name}: {len(missing):,} of {of:,} {what} have no features: {named_of(missing)}; expected one array for "
+        f"each of them (it holds {count:,}: {', '.join(map(repr, some))}{', …' if count > len(some) else ''})"
     )
 
 
-def _best(found: list[Found], most: int) -> list[Found]:
-    kept: list[Found] = []
-    for each in found:
-        if len(kept) < most or kept[-most].clip != each.clip:
-            kept.append(each)
-    return kept
+def _open(named: FeatureSet, corpus: Corpus, open_files: ExitStack) -> Opened:
+    readable = readable_folder(named.path)
+    return Opened(named, corpus, open_files.enter_context(Reader(SECONDS, MEMORY)), readable)
 
 
-def _as_columns(found: list[Found]) -> Objects:
-    names = sorted({each.name for each in found})
-    number = {name: place for place, name in enumerate(names)}
-    corners = np.array([each.box for each in found], np.float32).reshape(-1, 4)
-    centres, sizes = (corners[:, :2] + corners[:, 2:]) / 2, corners[:, 2:] - corners[:, :2]
-    return Objects(
-        clip=np.array([each.clip for each in found], np.int64),
-        name=np.array([number[each.name] for each in found], np.int64),
-        box=np.concatenate([centres, sizes], axis=1),
-        names=tuple(names),
-    )
+class Opened:
+    """A set of features that is open: every video was looked at, and its rows can be read."""
 
+    def __init__(self, named: FeatureSet, corpus: Corpus, reader: Reader, readable: Path) -> None:
+        self.path, self.named, self.corpus, self.reader, self.readable = named.path, named, corpus, reader, readable
+        self.shapes: dict[str, tuple[int, int]] = {}
+        sizes = set()
+        names = list(corpus.durations)
+        for start in range(0, len(names), NAMES_AT_A_TIME):
+            some = names[start : start + NAMES_AT_A_TIME]
+            for name, found in zip(some, self._ask({"names": some}), strict=True):
+                if found is not None:
+                    self.shapes[name] = found[0], found[1]
+                    sizes.add(found[2])
+        self.missing = [name for name in names if name not in self.shapes]
+        self._check()
+        self.width = next(width for _, width in self.shapes.values())
+        self.type = np.dtype(np.float16 if sizes == {2} else np.float32)
+        self.total = sum(rows for rows, _ in self.shapes.values())
+        self.tally = Tally(self.width)
 
-def _object(place: str, number: int, line: str, videos: Videos) -> Found | None:
-    """Return a line's object; None if its video is not of the collection."""
-    record = _record(place, line)
-    video = _field(place, record, "video", str)
-    if video not in videos.number:
-        return None
-    clip, name = _field(place, record, "clip", int), _field(place, record, "name", str).strip()
-    count = int(videos.counts[videos.number[video]])
-    if not 0 <= clip < count:
-        raise SystemsError(f"{place}: clip is {clip}; expected 0 to {count - 1}, the clips of video {video!r}")
-    if not name:
-        raise SystemsError(f"{place}: name is empty; expected what the object is")
-    score = record.get("score", 0.0)
-    if not _is_number(score):
-        raise SystemsError(f"{place}: score is {json.dumps(score)[:40]}; expected a number")
-    clip_number = int(videos.offsets[videos.number[video]]) + clip
-    return Found(clip_number, -float(score), number, name, _box(place, record))
+    def _ask(self, order: dict[str, Any]) -> Any:
+        return self.reader.ask(self.path, self.readable, order, self.corpus.sign)
 
+    def _check(self) -> None:
+        """Raise SystemsError if the videos that are there do not fit the corpus."""
+        if self.missing and (self.corpus.fit == STRICT or not self.shapes):
+            raise lacking(self.path, "videos", self.missing, len(self.corpus.durations), self._ask({"contents": True}))
+        width = None
+        for name, (rows, columns) in self.shapes.items():
+            width = width or columns
+            fault = self._misfit(name, rows)
+            if columns != width:
+                fault = f"{columns} features a clip; expected {width}, as in the videos before"
+            if fault:
+                raise SystemsError(f"{self.path.name}: video {name!r}: {fault}")
 
-def _record(place: str, line: str) -> Mapping[str, Any]:
-    try:
-        record = read_json(line, line=0)
-    except MeasureError as fault:
-        raise SystemsError(f"{place}: is not JSON ({fault})") from None
-    if not isinstance(record, dict):
-        raise SystemsError(f"{place}: is not an object; expected video, clip, name and box")
-    return record
+    def _misfit(self, name: str, rows: int) -> str:
+        """Return what is wrong with a number of rows beside the video's duration."""
+        if self.named.clips is not None:
+            return "" if rows == self.named.clips else f"{rows} clips; expected {self.named.clips}, as every video has"
+        seconds, duration = self.named.seconds or self.corpus.clip_seconds, self.corpus.durations[name]
+        right = int(clips_in(np.array(duration), seconds))
+        if self.corpus.fit != STRICT or (abs(rows - right) <= SLACK and rows):
+            return ""
+        long = "too long" if rows > right else "too short"
+        return f"{rows} clips of {seconds:g} s: {long} for {duration:g} s; expected {right}, or another clip length"
 
+    def rows_of(self, name: str) -> int:
+        """Return how many rows the file has of a video."""
+        return self.shapes.get(name, (0, 0))[0]
 
-def _field(place: str, record: Mapping[str, Any], name: str, kind: type) -> Any:
-    value = record.get(name)
-    if type(value) is not kind:
-        right = "a text" if kind is str else "a whole number"
-        raise SystemsError(f"{place}: {name} is {json.dumps(value)[:40]}; expected {right}")
-    return value
+    def covers(self, name: str) -> int:
+        """Return how many clips of the collection have features of a video, which end where the video ends."""
+        rows, right = self.rows_of(name), self.corpus.clips(name)
+        if not rows or self.named.clips is not None:
+            return right if rows else 0
+        seconds = self.named.seconds
+        if seconds is None:
+            return min(rows, right)
+        return min(int(clips_in(np.array(rows * seconds), self.corpus.clip_seconds)), right)
 
+    def read(self, names: Sequence[str], counts: Mapping[str, int]) -> list[Rows]:
+        """Return so many rows of each video, with zeros for those that are lacking."""
+        there = [(name, self.shapes[name]) for name in names if name in self.shapes]
+        found: dict[str, Rows] = {}
+        if there:
+            self._ask({"rows": there, "type": self.type.str})
+            rows = self.reader.rows(self.type.str).reshape(-1, self.width)
+            self.tally.add(rows)
+            ends = np.cumsum([shape[0] for _, shape in there])
+            found = dict(zip((name for name, _ in there), np.split(rows, ends[:-1]), strict=True))
+        return [self._fitted(name, found.get(name), counts[name]) for name in names]
 
-def _box(place: str, record: Mapping[str, Any]) -> tuple[float, float, float, float]:
-    box = record.get("box")
-    right = isinstance(box, list) and len(box) == 4 and all(map(_is_number, box))
-    if not right or not (0 <= box[0] < box[2] <= 1 and 0 <= box[1] < box[3] <= 1):  # type: ignore[index]
-        raise SystemsError(
-            f"{place}: box is {json.dumps(box)[:60]}; expected [left, top, right, bottom], shares from 0 to 1"
+    def _fitted(self, name: str, rows: Rows | None, count: int) -> Rows:
+        """Return the rows of a video as rows of so many clips of the collection."""
+        fitted = np.zeros((count, self.width), self.type)
+        if rows is None or not len(rows):
+            return fitted
+        if self.named.seconds or self.named.clips:
+            duration = self.corpus.durations[name]
+            seconds = self.named.seconds or duration / len(rows)
+            shares = overlaps(len(rows), seconds, self.corpus.clips(name), self.corpus.clip_seconds, duration)
+            rows = np.asarray(shares @ rows.astype(np.float32), np.float32)
+        if self.corpus.unit:
+            rows = rows.astype(np.float32)
+            rows = rows / (np.linalg.norm(rows, axis=1, keepdims=True) + EPSILON)
+        fitted[: min(count, len(rows))] = rows[:count]
+        return fitted
+
+    def _files(self) -> dict[str, Path]:
+        """Return the files that were read, by the names of their videos; the one file under no name."""
+        if not self.path.is_dir():
+            return {"": self.path}
+        found = {name: sources.file_in(self.path.resolve(), name) for name in sorted(self.shapes)}
+        return {name: file for name, file in found.items() if file}
+
+    def described(self) -> Features:
+        """Return what is known of the file, once it was read."""
+        mean, deviation, columns = self.tally.figures()
+        return Features(
+            file=self.path.name,
+            sha256=digest_of(self._files(), self.corpus.sign),
+            videos=len(self.shapes),
+            clips=self.tally.count,
+            width=self.width,
+            mean=mean,
+            deviation=deviation,
+            constant_columns=columns,
+            constant_rows=self.tally.constant_rows,
+            missing=tuple(self.missing),
         )
-    left, top, far, low = map(float, box)  # type: ignore[arg-type]
-    return left, top, far, low
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

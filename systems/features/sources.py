@@ -1,7 +1,7 @@
-"""The three shapes of a feature file, each read as one array a video: HDF5, .npz, or a folder of .npy files.
+"""The forms of feature files, each read as one array a video: HDF5, .npz, .pt, or a folder with a file a video.
 
 They are read in a confined process, whose parent is `reader`. Nothing is read before its shape and its type are
-looked at. The module stands on NumPy alone.
+looked at. The module stands on NumPy alone; h5py and torch are loaded for the files that need them.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from itertools import islice
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import IO, Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 from zlib import error as ZlibError  # noqa: N812 - it is a class
@@ -27,12 +30,18 @@ HEADERS = {
     (2, 0): np.lib.format.read_array_header_2_0,
 }  # of .npy, by version; later ones are for fields with names
 HDF5 = (".h5", ".hdf5", ".hdf")
+TORCH = (".pt", ".pth")
+OF_A_VIDEO = (".npy", ".npz", *TORCH)  # files of a folder, the first of which is read
+EXPECTED = ".h5, .npz, .pt, or a folder of .npy, .npz or .pt files"
+ROW_OF = {"video": "clip", "query": "token"}  # what a row of an array is
+KEYS = ("features", "last_hidden_state")  # of several arrays under one name, the first of these is read
 WIDEST = 2**15  # features of a clip
-SLACK = 1  # clips by which features may differ from a video's duration: extractors drop or fill the last one
 MOST = 1e9  # of a feature; squares of larger ones, and what is learned from them, are no numbers any more
-MOST_NAMED = 5  # videos, in a message
+LARGEST = 2**30  # bytes of an array
+MOST_NAMED = 5  # entries, in a message
 FAULTS = (SystemsError,)
 UNREADABLE = (OSError, ValueError, EOFError, KeyError, RuntimeError, MemoryError, BadZipFile, ZlibError)
+NO_TENSORS = (*UNREADABLE, IndexError, TypeError, AttributeError, ArithmeticError, UnpicklingError)
 LINKS = {1: "a soft link", 64: "an external link"}  # the numbers that HDF5 gives kinds of links; 0 is none
 ROWS = "rows"  # the file that the process writes
 
@@ -81,40 +90,63 @@ def _filled(content: IO[bytes], size: int) -> bytearray:
 
 
 def work(source: Path, order: dict[str, Any], writable: Path) -> Any:
-    """Look whether all videos of an order are there, or write the rows of some of them, one after the other.
+    """Say what a feature file holds, or write the rows of some of its arrays, one after the other.
 
-    order: `names`, all that must be there; or `videos`, each with its name, its number of clips and its duration in
-    seconds, beside `clip_seconds` and the `width` of the videos before, if there were any.
-    Returns None, or the width, the type, and how many rows each video has.
+    order: `contents`, to be told how many entries there are, and the first few; or `names`, to be told of each None if
+    it is not there, else its rows, its columns and the bytes of a value; or `rows`, the names of arrays with their
+    shapes, which are written as `type`.
     """
-    try:
+    what = order.get("what", "video")
+    with _readable(source.name):
         found = opened(source)
-        if "names" in order:
-            return _check_all_there(found, source, order["names"])
-        arrays = [_array(found, source, order, each) for each in order["videos"]]
-    except SystemsError:
-        raise
+    if "contents" in order:
+        entries = list(found.contents())
+        return len(entries), entries[:MOST_NAMED]
+    if "names" in order:
+        return [_look(found, source, what, name) for name in order["names"]]
+    arrays = [_array(found, source, what, name, tuple(shape)) for name, shape in order["rows"]]
+    return _write(arrays, order["type"], writable / ROWS)
+
+
+@contextmanager
+def _readable(place: str) -> Iterator[None]:
+    """Say of what goes wrong where it was."""
+    try:
+        yield
+    except SystemsError as refused:
+        raise SystemsError(f"{place}: {refused}") from None
     except UNREADABLE as fault:
         reason = str(fault) or "it needs too much memory"
-        raise SystemsError(f"{source.name}: cannot be read ({reason})") from fault
-    return _written(arrays, writable / ROWS)
+        raise SystemsError(f"{place}: cannot be read ({reason})") from fault
 
 
 class Source(ABC):
-    """A feature file that is open: names of videos, and an array for each."""
+    """A feature file that is open: names of videos, or of queries, and an array for each."""
 
     @abstractmethod
-    def __contains__(self, name: str) -> bool: ...
-
-    @abstractmethod
-    def find(self, name: str) -> Found:
-        """Return the array of a video that is there, before its values are read. Raises SystemsError saying why it is
-        not read, such as a link that leads elsewhere.
+    def find(self, name: str) -> Found | None:
+        """Return the array of a video before its values are read; None if there is none. Raises SystemsError saying why
+        it is not read, such as a link that leads elsewhere.
         """
+
+    @abstractmethod
+    def contents(self) -> Iterator[str]:
+        """Yield the names of what lies there."""
+
+
+def _one_of(names: list[str]) -> str:
+    """Return which of several arrays is the video's."""
+    for key in KEYS:
+        if key in names:
+            return key
+    if len(names) != 1:
+        listed = ", ".join(map(repr, names[:MOST_NAMED])) + (", …" if len(names) > MOST_NAMED else "")
+        raise SystemsError(f"holds {listed or 'nothing'}; expected one array, or one that is called {KEYS[0]!r}")
+    return names[0]
 
 
 class _Hdf5(Source):
-    """One data set a video, under its name, which may have groups in front."""
+    """One data set a video, under its name, which may have groups in front; or a group with one."""
 
     def __init__(self, path: Path) -> None:
         import h5py
@@ -122,25 +154,28 @@ class _Hdf5(Source):
         self.file: Any = h5py.File(path, "r", locking="best-effort")
         self.group, self.data = h5py.Group, h5py.Dataset
 
-    def __contains__(self, name: str) -> bool:
-        try:
-            return isinstance(self._walk(name), self.data)
-        except KeyError:
-            return False
-
-    def find(self, name: str) -> Found:
-        data = self._walk(name)
+    def find(self, name: str) -> Found | None:
+        data = self._walk(self.file, name)
+        if isinstance(data, self.group):
+            known = [key for key in KEYS if data.id.links.exists(key.encode())]
+            data = self._walk(data, _one_of(known or list(islice(data, MOST_NAMED + 1))))
+        if data is None:
+            return None
+        if not isinstance(data, self.data):
+            raise SystemsError("a group of groups; expected a data set, or a group with one")
         if data.external or data.is_virtual:
             kind = "a virtual data set" if data.is_virtual else "a data set whose values are in another file"
             raise SystemsError(f"{kind}; expected a data set whose values are in this file")
         return Found(data.shape or (), data.dtype, lambda: data[()])
 
-    def _walk(self, name: str) -> Any:
-        """Return what has this name, without following links, which may lead to other files."""
-        place: Any = self.file
+    def contents(self) -> Iterator[str]:
+        yield from self.file
+
+    def _walk(self, place: Any, name: str) -> Any:
+        """Return what has this name, without following links, which may lead to other files; None if there is none."""
         for part in filter(None, name.split("/")):
             if not isinstance(place, self.group) or not place.id.links.exists(part.encode()):
-                raise KeyError(name)
+                return None
             if kind := place.id.links.get_info(part.encode()).type:
                 raise SystemsError(f"{LINKS.get(kind, 'a link')}; expected a data set that this file holds")
             place = place[part]
@@ -148,40 +183,96 @@ class _Hdf5(Source):
 
 
 class _Npz(Source):
+    """One array a video, under its name."""
+
     def __init__(self, path: Path) -> None:
         self.file = ZipFile(path)
-        self.names = set(self.file.namelist())
+        self.names = {name.removesuffix(".npy") for name in self.file.namelist() if name.endswith(".npy")}
 
-    def __contains__(self, name: str) -> bool:
-        return f"{name}.npy" in self.names
-
-    def find(self, name: str) -> Found:
+    def find(self, name: str) -> Found | None:
+        if name not in self.names:
+            return None
         member = self.file.getinfo(f"{name}.npy")
         if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             raise SystemsError("compressed in another way than NumPy compresses; expected np.savez")
         return find_npy(self.file.open(member), member.file_size)
 
+    def contents(self) -> Iterator[str]:
+        yield from sorted(self.names)
+
+
+class _Torch(Source):
+    """A dictionary of tensors, one a video, or of dictionaries with one; what else torch.save stores is not loaded."""
+
+    def __init__(self, path: Path) -> None:
+        import torch
+
+        try:
+            self.stored: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        except NO_TENSORS as fault:
+            reason = f"{fault.strerror}; " if isinstance(fault, OSError) and fault.strerror else ""
+            raise SystemsError(f"{reason}not tensors alone; expected tensors as torch.save stores them") from fault
+
+    def find(self, name: str) -> Found | None:
+        return self._tensor(self.stored[name]) if isinstance(self.stored, dict) and name in self.stored else None
+
+    def only(self) -> Found:
+        """Return the array of a file that is of one video."""
+        return self._tensor(self.stored)
+
+    def contents(self) -> Iterator[str]:
+        if isinstance(self.stored, dict):
+            yield from map(str, self.stored)
+
+    def _tensor(self, value: Any) -> Found:
+        import torch
+
+        if isinstance(value, dict):
+            value = value[_one_of([key for key in value if isinstance(value[key], torch.Tensor)])]
+        if not isinstance(value, torch.Tensor):
+            raise SystemsError(f"a {type(value).__name__}; expected a tensor of numbers")
+        if value.layout != torch.strided or value.device.type != "cpu":
+            kind = "sparse" if value.is_sparse else f"{value.device.type} {value.layout}"
+            raise SystemsError(f"a {kind} tensor; expected a tensor of numbers")
+        if value.dtype == torch.bfloat16:
+            return Found(tuple(value.shape), np.dtype(np.float32), lambda: value.float().numpy())
+        if not value.is_floating_point() or value.element_size() < 2:
+            raise SystemsError(f"a tensor of {value.dtype}; expected floats")
+        return Found(tuple(value.shape), np.dtype(str(value.dtype).removeprefix("torch.")), lambda: value.numpy())
+
 
 class _Folder(Source):
-    """One file NAME.npy a video."""
+    """One file NAME.npy, NAME.npz or NAME.pt a video."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def __contains__(self, name: str) -> bool:
-        file = os.path.normpath(self._file(name))
-        return Path(file).is_relative_to(self.folder) and os.path.lexists(file)
-
-    def find(self, name: str) -> Found:
-        file = self._file(name)
+    def find(self, name: str) -> Found | None:
+        file = file_in(self.folder, name)
+        if file is None:
+            return None
         if not file.resolve().is_relative_to(self.folder):
             raise SystemsError("a link that leads out of the folder; expected the file itself")
         if not file.is_file():
-            raise SystemsError("no regular file; expected an array that NumPy has stored")
-        return find_npy(file.open("rb"), file.stat().st_size)
+            raise SystemsError("no regular file; expected an array that NumPy or torch has stored")
+        if file.suffix == ".npy":
+            return find_npy(file.open("rb"), file.stat().st_size)
+        if file.suffix in TORCH:
+            return _Torch(file).only()
+        stored = _Npz(file)
+        return stored.find(_one_of(sorted(stored.names)))
 
-    def _file(self, name: str) -> Path:
-        return self.folder / f"{name}.npy"
+    def contents(self) -> Iterator[str]:
+        yield from sorted(os.listdir(self.folder))
+
+
+def file_in(folder: Path, name: str) -> Path | None:
+    """Return the file of a video in a folder; None if there is none."""
+    for kind in OF_A_VIDEO:
+        file = Path(os.path.normpath(folder / f"{name}{kind}"))
+        if file.is_relative_to(folder) and os.path.lexists(file):
+            return file
+    return None
 
 
 @cache  # as long as the process, which reads one file or folder
@@ -194,73 +285,48 @@ def opened(path: Path) -> Source:
         return _Hdf5(path)
     if kind == ".npz":
         return _Npz(path)
-    raise SystemsError(f"{path.name}: is {kind or 'without an ending'}; expected .h5, .npz, or a folder of .npy")
+    if kind in TORCH:
+        return _Torch(path)
+    raise SystemsError(f"is {kind or 'without an ending'}; expected {EXPECTED}")
 
 
-def _check_all_there(source: Source, path: Path, names: list[str]) -> None:
-    missing = [name for name in names if not _is_there(source, name)]
-    if missing:
-        named = ", ".join(repr(name) for name in missing[:MOST_NAMED])
-        more = f" and {len(missing) - MOST_NAMED:,} more" if len(missing) > MOST_NAMED else ""
-        raise SystemsError(
-            f"{path.name}: {len(missing):,} of {len(names):,} videos have no features: {named}{more}; "
-            "expected one array for each video of the corpus"
-        )
-
-
-def _is_there(source: Source, name: str) -> bool:
-    try:
-        return name in source
-    except SystemsError:
-        return True  # but refused, which is told when it is read
-
-
-def _array(source: Source, path: Path, order: dict[str, Any], video: list[Any]) -> NDArray[Any]:
-    """Return a video's rows, cut to its clips, as float16 or float32."""
-    name, clips, duration = video
-    try:
+def _look(source: Source, path: Path, what: str, name: str) -> tuple[int, int, int] | None:
+    """Return the rows, the columns and the bytes of a value of an array, whose values are not read."""
+    with _readable(f"{path.name}: {what} {name!r}"):
         found = source.find(name)
-        fault = _fault(found, order["width"]) or _misfit(found.shape[0], clips, duration, order)
-        if fault:
-            raise SystemsError(fault)
+        if found is None:
+            return None
+        shape, type_ = found.shape, found.dtype
+        if type_.kind != "f" or type_.itemsize > 8 or len(shape) != 2 or not shape[1]:
+            raise SystemsError(f"an array of {type_} with shape {shape}; expected floats of shape ({ROW_OF[what]}s, d)")
+        if shape[1] > WIDEST:
+            raise SystemsError(f"{shape[1]:,} features a {ROW_OF[what]}; expected at most {WIDEST:,}")
+        return *shape, type_.itemsize
+
+
+def _array(source: Source, path: Path, what: str, name: str, shape: tuple[int, int]) -> NDArray[Any]:
+    """Return the values of an array that was looked at before."""
+    with _readable(f"{path.name}: {what} {name!r}"):
+        found = source.find(name)
+        if found is None or found.shape != shape:
+            raise SystemsError("has changed while it was read; expected the same array as before")
+        if math.prod(shape) * found.dtype.itemsize > LARGEST:
+            raise SystemsError(f"{math.prod(shape) * found.dtype.itemsize:,} bytes; expected at most {LARGEST:,}")
         with np.errstate(over="ignore"):
             array = found.read().astype(np.float16 if found.dtype.itemsize == 2 else np.float32)
         if len(wrong := np.flatnonzero(~np.isfinite(array).all(1))):
-            raise SystemsError(f"clip {wrong[0]} holds a value that is not a number; expected finite numbers")
-        if len(wrong := np.flatnonzero((np.abs(array) > MOST).any(1))):
+            raise SystemsError(f"{ROW_OF[what]} {wrong[0]} holds a value that is not a number; expected finite numbers")
+        if len(wrong := np.flatnonzero((np.abs(array) > np.float32(MOST)).any(1))):
             highest = float(np.abs(array[wrong[0]]).max())
-            raise SystemsError(f"clip {wrong[0]} holds a value of {highest:.3g}; expected at most {MOST:g}")
-    except SystemsError as refused:
-        raise SystemsError(f"{path.name}: video {name!r}: {refused}") from None
-    order["width"] = array.shape[1]
-    return array[:clips]
+            raise SystemsError(f"{ROW_OF[what]} {wrong[0]} holds a value of {highest:.3g}; expected at most {MOST:g}")
+        return array
 
 
-def _fault(found: Found, width: int | None) -> str:
-    """Return what is wrong with an array's shape and type by themselves, or beside those before it."""
-    shape, type_ = found.shape, found.dtype
-    if type_.kind != "f" or type_.itemsize > 8 or len(shape) != 2 or not shape[1]:
-        return f"an array of {type_} with shape {shape}; expected floats of shape (clips, d)"
-    if width is not None and shape[1] != width:
-        return f"{shape[1]} features a clip; expected {width}, as in the videos before"
-    if shape[1] > WIDEST:
-        return f"{shape[1]:,} features a clip; expected at most {WIDEST:,}"
-    return ""
-
-
-def _misfit(clips: int, right: int, duration: float, order: dict[str, Any]) -> str:
-    """Return what is wrong with a number of clips beside the video's duration."""
-    if abs(clips - right) <= SLACK and clips:
-        return ""
-    long, seconds = "too long" if clips > right else "too short", order["clip_seconds"]
-    return f"{clips} clips of {seconds:g} s: {long} for {duration:g} s; expected {right}, or another clip length"
-
-
-def _written(arrays: list[NDArray[Any]], file: Path) -> dict[str, Any]:
-    rows = np.concatenate(arrays)
+def _write(arrays: list[NDArray[Any]], type_: str, file: Path) -> None:
     try:
-        rows.tofile(file)
+        with file.open("wb") as out:
+            for array in arrays:
+                array.astype(type_).tofile(out)
     except OSError as fault:
         kind = Unavailable if fault.errno in FULL else SystemsError
         raise kind(f"{file}: rows of features cannot be written ({fault})") from fault
-    return {"width": rows.shape[1], "type": rows.dtype.str, "counts": [len(each) for each in arrays]}

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..data import Ints, Objects, Query, Rows, Videos
+from ..data import Ints, Objects, Query, Rows, Videos, let_go
 from ..errors import SystemsError
 from ..options import Contrastive
 from ..windows import Windows, endpoints
@@ -146,7 +146,9 @@ class Clips:
         """Return the clips of windows."""
         first = self.videos.offsets[windows.video] + windows.first
         rows, owner, sizes = ragged(first, windows.stop - windows.first)
-        return Ragged(torch.from_numpy(np.asarray(self.videos.clips[rows], np.float32)), owner, sizes)
+        clips = np.array(self.videos.clips[rows], np.float32)
+        let_go(self.videos.clips)
+        return Ragged(torch.from_numpy(clips), owner, sizes)
 
     def context_of(self, windows: Windows) -> torch.Tensor:
         return self.context[torch.from_numpy(windows.video)]
@@ -242,4 +244,5 @@ def padded_tokens(queries: Sequence[Query], width: int) -> tuple[Rows, Ints]:
     table = np.zeros((len(tokens), int(lengths.max(initial=1)), width), np.float32)
     for row, each in enumerate(tokens):
         table[row, : len(each)] = each
+    let_go(tokens[0] if tokens else None)
     return table, lengths

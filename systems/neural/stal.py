@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..data import Data, Floats, Ints, Query, Rows, Videos
+from ..data import Data, Floats, Ints, Query, Rows, Videos, let_go
 from ..errors import SystemsError
 from ..exhaustive import Arrays, Index
 from ..interface import Progress, Report, silent
@@ -132,7 +132,8 @@ class StalClips(Contrasted):
         video = np.repeat(np.arange(len(videos)), videos.counts)
         for start in range(0, len(video), WINDOWS_AT_A_TIME):
             rows = slice(start, start + WINDOWS_AT_A_TIME)
-            clips = torch.from_numpy(np.asarray(videos.clips[rows], np.float32))
+            clips = torch.from_numpy(np.array(videos.clips[rows], np.float32))
+            let_go(videos.clips)
             with torch.inference_mode():
                 yield as_rows(self.network.clip(clips, context, torch.from_numpy(video[rows])))
             report(Progress(min(rows.stop, len(video)), len(video), "indexing clips"))

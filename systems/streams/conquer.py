@@ -24,7 +24,7 @@ from ..neural.training import MODEL, Learned, Lesson
 from ..options import Options
 from ..ranking import Ranked, best, run_of
 from ..storage import read_arrays, write_arrays
-from .index import Index, in_memory, store, stored
+from .index import Index, store, stored, temporary
 from .inputs import Batch, Pairs, Reading, check_validation, facts_of
 from .judging import ConquerNetwork, Judged
 from .losses import boundary_losses, weighted
@@ -111,7 +111,7 @@ class Conquer(Learned):
 
     def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
         videos = validation.videos
-        first, own = (in_memory(videos, each.reading, each.rows(videos, report)) for each in (self.first, self))
+        first, own = (temporary(videos, each.reading, each.rows(videos, report)) for each in (self.first, self))
         return self.search_in(first, own, validation.queries, depth, report)
 
     def search_in(self, first: Index, own: Index, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:

@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..data import Floats, Ints, Rows, Videos
+from ..data import Floats, Ints, Rows, Videos, let_go
 from ..errors import SystemsError
-from ..storage import read_arrays, write, write_arrays
+from ..storage import Spool, read_arrays, write, write_arrays
 from .inputs import Reading
 
 INDEX, ROWS = "index.npz", "rows"
@@ -49,12 +49,19 @@ class Index:
         lengths, begins = self.room[numbers][:, None], self.offsets[numbers][:, None]
         places = np.arange(int(lengths.max(initial=1)))
         rows = np.where(places < lengths, begins + places, begins)
-        return np.asarray(self.rows[:, skipped:][rows], np.float32), places < self.counts[numbers][:, None]
+        found = np.array(self.rows[:, skipped:][rows], np.float32)
+        let_go(self.rows)
+        return found, places < self.counts[numbers][:, None]
 
 
-def in_memory(videos: Videos, reading: Reading, blocks: Iterable[Rows]) -> Index:
-    """Return an index that is not stored, such as of a validation set."""
-    rows = np.concatenate(list(blocks))
+def temporary(videos: Videos, reading: Reading, blocks: Iterable[Rows]) -> Index:
+    """Return an index of which nothing stays, such as of a validation set; its rows are in a temporary file."""
+    width = 1
+    with Spool() as spool:
+        for block in blocks:
+            spool.add(block)
+            width = block.shape[1]
+        rows = spool.rows(width, np.dtype(np.float32))
     counts, seconds = reading.counts(videos), reading.seconds(videos)
     return Index(videos.names, videos.duration, counts, seconds, rows, room_for(reading, counts))
 

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..data import Data, Floats, Ints, Query, Rows, Videos
+from ..data import Data, Floats, Ints, Query, Rows, Videos, let_go
 from ..errors import SystemsError
 from ..neural import layers
 from ..neural.contrast import answers, rows_of_step
@@ -110,6 +110,7 @@ class Reading(NamedTuple):
                     begin = int(videos.offsets[number])
                     found = self.prepared(stream[begin : begin + count], unit)
                     features[row, : len(found)] = found
+                let_go(stream)
                 streams.append(torch.from_numpy(features))
         return streams, torch.from_numpy(np.arange(room) < np.maximum(lengths, 1)[:, None])
 

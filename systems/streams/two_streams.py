@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ..data import Data, Floats, Ints, Query, Rows, Validation, Videos
+from ..data import Data, Floats, Ints, Query, Rows, Validation, Videos, let_go
 from ..interface import Progress, Report, silent
 from ..library import Run
 from ..neural.layers import as_rows
@@ -18,7 +18,7 @@ from ..neural.training import Learned, Lesson
 from ..options import Options, Streams
 from ..ranking import Ranked, best, rank, run_of
 from ..windows import Windows
-from .index import Index, in_memory, room_for, store, stored, video_blocks
+from .index import Index, room_for, store, stored, temporary, video_blocks
 from .inputs import Batch, Pairs, Reading, check_streams, check_validation, facts_of
 from .losses import boundary_losses, clip_losses, ranking_losses, video_losses, weighted
 from .network import Boundaries, Network, QueryVectors, Seen, cosines, products, spans
@@ -77,7 +77,7 @@ class TwoStreams(Learned):
         return self.search_in(stored(self.folder), queries, depth, report)
 
     def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
-        index = in_memory(validation.videos, self.reading, self.rows(validation.videos, report))
+        index = temporary(validation.videos, self.reading, self.rows(validation.videos, report))
         return self.search_in(index, validation.queries, depth, report)
 
     def search_in(self, index: Index, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
@@ -120,6 +120,7 @@ class TwoStreams(Learned):
                 if len(here):
                     total += np.maximum.reduceat(cosines, edges, axis=1)[:, ::2]
             scores[:, here] = total / streams
+            let_go(index.rows)
         return scores
 
     def moments(self, index: Index, of_moments: Tensor, numbers: Ints) -> Boundaries:

@@ -15,6 +15,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+import torch
 from numpy.lib import format as npy
 
 SHAPE = (3, 4)
@@ -140,6 +141,97 @@ def fifo(folder: Path) -> Path:
     return _folder(folder, os.mkfifo)
 
 
+def fifo_as_npz(folder: Path) -> Path:
+    return _folder(folder, lambda file: os.mkfifo(file.with_suffix(".npz")))
+
+
+def fifo_as_tensor(folder: Path) -> Path:
+    return _folder(folder, lambda file: os.mkfifo(file.with_suffix(".pt")))
+
+
+def npz_of_several_arrays(folder: Path) -> Path:
+    return _folder(folder, lambda file: np.savez(file.with_suffix(".npz"), rgb=rows(), flow=rows()))
+
+
+def npz_with_nothing(folder: Path) -> Path:
+    return _folder(folder, lambda file: np.savez(file.with_suffix(".npz")))
+
+
+class Opener:
+    """A pickle that would open a file when it is loaded."""
+
+    def __reduce__(self) -> Any:
+        return open, ("/etc/passwd",)
+
+
+def _tensor(folder: Path, content: Any) -> Path:
+    return _folder(folder, lambda file: torch.save(content, file.with_suffix(".pt")))
+
+
+def tensor_file_with_an_object(folder: Path) -> Path:
+    return _tensor(folder, {"features": Opener()})
+
+
+def tensor_without_end(folder: Path) -> Path:
+    """One row that is told to be 2⁴⁰ of them."""
+    return _tensor(folder, torch.zeros(1, 4).expand(2**40, 4))
+
+
+def tensor_of_whole_numbers(folder: Path) -> Path:
+    return _tensor(folder, torch.zeros(SHAPE, dtype=torch.int64))
+
+
+def sparse_tensor(folder: Path) -> Path:
+    return _tensor(folder, torch.zeros(SHAPE).to_sparse())
+
+
+def tensor_of_the_old_format(folder: Path) -> Path:
+    """A pickle by itself, whose parts cannot be looked at before they are read."""
+
+    def add(file: Path) -> None:
+        torch.save(torch.zeros(SHAPE), file.with_suffix(".pt"), _use_new_zipfile_serialization=False)
+
+    return _folder(folder, add)
+
+
+def tensor_that_is_cut_off(folder: Path) -> Path:
+    def add(file: Path) -> None:
+        torch.save(torch.zeros(SHAPE), file.with_suffix(".pt"))
+        os.truncate(file.with_suffix(".pt"), 700)
+
+    return _folder(folder, add)
+
+
+def tensors_that_are_none(folder: Path) -> Path:
+    torch.save({"a": "text", "b": torch.zeros(SHAPE)}, folder / "features.pt")
+    return folder / "features.pt"
+
+
+def device_as_tensors(folder: Path) -> Path:
+    (folder / "features.pt").symlink_to("/dev/zero")
+    return folder / "features.pt"
+
+
+def group_of_several(folder: Path) -> Path:
+    def add(file: h5py.File) -> None:
+        file["a/rgb"], file["a/flow"] = rows(), rows()
+
+    return _hdf5(folder, add)
+
+
+def group_of_groups(folder: Path) -> Path:
+    return _hdf5(folder, lambda file: file.create_group("a/features/more"))
+
+
+def external_link_in_a_group(folder: Path) -> Path:
+    other = str(_other(folder))
+    return _hdf5(folder, lambda file: file.__setitem__("a/features", h5py.ExternalLink(other, "/a")))
+
+
+def soft_link_in_a_group(folder: Path) -> Path:
+    return _hdf5(folder, lambda file: file.__setitem__("a/features", h5py.SoftLink("/b")))
+
+
 def device(folder: Path) -> Path:
     return _folder(folder, lambda file: file.symlink_to("/dev/zero"))
 
@@ -209,14 +301,30 @@ FILES: dict[Build, str] = {
     file_with_a_hole: "features: video 'a': 4294967296 clips of 3 s: too long for 9 s; expected 3",
     wide_file_with_a_hole: "features: video 'a': 4,294,967,296 features a clip; expected at most 32,768",
     pickled_file: "features: video 'a': pickled objects; expected numbers",
-    fifo: "features: video 'a': no regular file; expected an array that NumPy has stored",
+    fifo: "features: video 'a': no regular file; expected an array that NumPy or torch has stored",
+    fifo_as_npz: "features: video 'a': no regular file; expected an array that NumPy or torch has stored",
+    fifo_as_tensor: "features: video 'a': no regular file; expected an array that NumPy or torch has stored",
+    npz_of_several_arrays: "features: video 'a': holds 'flow', 'rgb'; expected one array, or one that is called",
+    npz_with_nothing: "features: video 'a': holds nothing; expected one array, or one that is called 'features'",
+    tensor_file_with_an_object: "features: video 'a': not tensors alone; expected tensors as torch.save stores them",
+    tensor_without_end: "features: video 'a': 1099511627776 clips of 3 s: too long for 9 s; expected 3",
+    tensor_of_whole_numbers: "features: video 'a': a tensor of torch.int64; expected floats",
+    sparse_tensor: "features: video 'a': a sparse tensor; expected a tensor of numbers",
+    tensor_of_the_old_format: "features: video 'a': not tensors alone; expected tensors as torch.save stores them",
+    tensor_that_is_cut_off: "features: video 'a': not tensors alone; expected tensors as torch.save stores them",
+    tensors_that_are_none: "features.pt: video 'a': a str; expected a tensor of numbers",
+    device_as_tensors: "features.pt: is no regular file; expected .h5, .npz, .pt, or a folder of",
+    group_of_several: "features.h5: video 'a': holds 'flow', 'rgb'; expected one array, or one that is called",
+    group_of_groups: "features.h5: video 'a': a group of groups; expected a data set, or a group with one",
+    external_link_in_a_group: "features.h5: video 'a': an external link; expected a data set that this file holds",
+    soft_link_in_a_group: "features.h5: video 'a': a soft link; expected a data set that this file holds",
     device: "features: video 'a': a link that leads out of the folder; expected the file itself",
     link_that_leads_out: "features: video 'a': a link that leads out of the folder; expected the file itself",
-    fifo_instead_of_a_file: "features.npz: is no regular file; expected .h5, .npz, or a folder of .npy",
-    device_instead_of_a_file: "features.h5: is no regular file; expected .h5, .npz, or a folder of .npy",
+    fifo_instead_of_a_file: "features.npz: is no regular file; expected .h5, .npz, .pt, or a folder of",
+    device_instead_of_a_file: "features.h5: is no regular file; expected .h5, .npz, .pt, or a folder of",
     zip_bomb: "features.npz: video 'a': 4194304 clips of 3 s: too long for 9 s; expected 3",
     zip_bomb_behind_a_right_header: "features.npz: video 'a': its header promises 48 bytes of float32",
-    zip_member_that_is_larger_than_it_says: "features.npz: cannot be read (Bad CRC-32 for file 'a.npy')",
+    zip_member_that_is_larger_than_it_says: "features.npz: video 'a': cannot be read (Bad CRC-32 for file 'a.npy')",
     member_packed_by_lzma: "features.npz: video 'a': compressed in another way than NumPy compresses",
     pickled_member: "features.npz: video 'a': pickled objects; expected numbers",
 }

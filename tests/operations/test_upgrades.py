@@ -154,8 +154,9 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize(
+    ("kind", "fault"), [("sqlite", "a migration"), ("postgres", "the audit"), ("postgres", "a migration")]
+)
 def test_an_upgrade_that_fails_in_a_pause_is_taken_back(kind: str, fault: str, tmp_path: Path) -> None:
     statement, words = FAULTS[fault]
     with restored(tmp_path / "home", kind) as place:

@@ -32,6 +32,7 @@ from runs.systems.pages import OptionsForm
 from runs.systems.training import train, train_system
 from systems.interface import SYSTEMS as REGISTERED
 from systems.interface import entry
+from systems.storage import digest
 from tests.cast import browser
 from tests.films import write_film
 
@@ -289,12 +290,31 @@ def test_a_full_disk_is_told_and_waited_for_and_nothing_is_lost(
     assert row.run is not None
 
 
+def test_two_sets_are_joined_and_the_run_says_which_files_they_were(researcher: Membership, features: Path) -> None:
+    more = {name: rows[:, :2] for name, rows in arrays().items()}
+    np.savez(features / "clip.npz", **more)
+    page = browser(researcher).get(reverse("system-new", args=["films"]), {"system": "mcn"}).content.decode()
+    assert "Joined with" in page
+    form = OPTIONS_FORM | {"name": "mcn", "features": "i3d", "joined": "clip", "clip_seconds": 1, "depth": 6}
+    form |= {"word_vectors": "learned", "seeds": "3"}
+    assert browser(researcher).post(f"{reverse('system-new', args=['films'])}?system=mcn", form).status_code == 302
+    done()
+    [row] = TrainedSystem.objects.all()
+    assert row.features == "i3d+clip"
+    assert row.run is not None
+    for file, width in (("i3d", PLACES + 1), ("clip", 2)):
+        checksum = digest(features / f"{file}.npz")
+        assert f"{file}.npz: SHA-256 {checksum}, 6 videos, 600 clips of {width}, mean " in row.run.description
+
+
 def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(researcher: Membership) -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"options": {"iterations": 0}}, "iterations: 0; expected 1 to"),
         ({"options": {"speed": 3}}, "speed: there is no such option"),
         ({"options": {"seed": 3}}, "seed: among the options; expected seeds beside them"),
         ({"features": "../secret"}, "expected one of descriptor, i3d"),
+        ({"features": "i3d+i3d"}, "expected one of descriptor, i3d, or several of files with"),
+        ({"features": "i3d+descriptor"}, "or several of files with"),
         ({"clip_seconds": 0.0}, "clip_seconds: 0"),
         ({"depth": 0}, "depth: 0"),
         ({"seeds": (1, 1)}, "none twice"),

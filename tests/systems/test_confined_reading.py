@@ -14,7 +14,24 @@ from systems.errors import SystemsError, Unavailable
 from systems.features import reader as reading
 from systems.features.confinement import ROOT
 from systems.features.reader import Reader, read_videos
-from tests.hostile.features import CLIP_SECONDS, DURATIONS, FILES, Build, rows
+from tests.hostile.features import (
+    CLIP_SECONDS,
+    DURATIONS,
+    FILES,
+    Build,
+    external_link_in_a_group,
+    external_storage_without_end,
+    fifo_as_npz,
+    fifo_instead_of_a_file,
+    group_of_several,
+    huge_data_set,
+    npz_of_several_arrays,
+    rows,
+    tensor_file_with_an_object,
+    tensor_without_end,
+    zip_bomb,
+)
+from tests.systems.test_commands import command
 from tests.systems.test_features import as_npz
 
 
@@ -33,6 +50,46 @@ def test_hostile_features_are_refused_in_one_line(build: Build, folder: Path, mo
         read_videos(DURATIONS, CLIP_SECONDS, build(folder))
     assert FILES[build] in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("build", [huge_data_set, tensor_without_end], ids=lambda build: build.__name__)
+def test_what_is_cut_is_not_read_without_limit_before(build: Build, folder: Path) -> None:
+    with pytest.raises(SystemsError, match=r"video 'a': 17,592,186,044,416 bytes; expected at most 1,073,741,824$"):
+        read_videos(DURATIONS, CLIP_SECONDS, build(folder), fit="cut")
+
+
+ON_THE_COMMAND_LINE = [
+    *(external_link_in_a_group, group_of_several, zip_bomb, fifo_as_npz, npz_of_several_arrays),
+    *(tensor_file_with_an_object, fifo_instead_of_a_file, external_storage_without_end),
+]
+
+
+@pytest.mark.parametrize("build", ON_THE_COMMAND_LINE, ids=lambda build: build.__name__)
+def test_the_command_line_says_it_in_one_line_and_leaves_nothing(build: Build, folder: Path, tmp_path: Path) -> None:
+    durations, moments = tmp_path / "durations.json", tmp_path / "moments.jsonl"
+    durations.write_text('{"a": [9.0, 0], "b": [9.0, 1]}')
+    moments.write_text('{"qid": 1, "query": "He sits.", "vid": "a", "duration": 9, "relevant_windows": [[0, 6]]}')
+    known: list[str | Path] = ["--durations", durations, "--annotations", moments, "--clip-seconds", "3"]
+    done = command("train", tmp_path / "mcn", "--system", "mcn", *known, "--clips", build(folder))
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"error: {FILES[build]}")
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "mcn").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--clips", "clip@0s"], "--clips: 'clip@0s'; expected PATH, PATH@1.5s or PATH@100clips"),
+        (["--clips", "nothing.h5"], "nothing.h5: there is no such file or folder"),
+        (["--clips", "features.h5", "--fit", "loosely"], "argument --fit: invalid choice: 'loosely'"),
+    ],
+)
+def test_wrong_words_of_the_command_line_are_named(words: list[str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "durations.json").write_text('{"a": [9.0, 0]}')
+    known: list[str | Path] = ["--durations", tmp_path / "durations.json", "--clip-seconds", "3"]
+    done = command("train", tmp_path / "mcn", "--system", "mcn", *known, "--annotations", "none", *words)
+    assert (done.code, message in done.err) == (2, True), done.err
 
 
 def test_the_process_that_reads_knows_no_secrets_and_has_no_network(
@@ -72,8 +129,8 @@ def test_it_reads_in_the_folder_of_the_features_only(folder: Path, tmp_path: Pat
     command = [sys.executable, "-c", ELSEWHERE, str(path), str(tmp_path / "elsewhere")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     one, other = done.stdout.splitlines()
-    assert one == "None"
-    if other == "None":
+    assert one == "[[3, 4, 4]]"
+    if other == one:
         pytest.skip("the kernel has no Landlock")
     assert other.startswith("features.npz: cannot be read ([Errno 13] Permission denied")
 

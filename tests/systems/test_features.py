@@ -14,8 +14,9 @@ import pytest
 
 from systems.data import Video, Videos
 from systems.errors import SystemsError
+from systems.examples import read_objects
 from systems.features.media import SIDE, WIDTH, Extractor, compute, describe, of_picture
-from systems.features.reader import read_objects, read_videos
+from systems.features.reader import read_videos
 from tests.films import write_film
 
 DURATIONS = {"b": 9.0, "a": 7.5}
@@ -78,7 +79,7 @@ BAD = {
     "another width": (changed("a", np.zeros((3, 5))), r"video 'a': 5 features a clip; expected 4"),
     "whole numbers": (changed("b", np.zeros((3, 4), np.int64)), r"video 'b': an array of int64 with shape \(3, 4\)"),
     "one dimension": (changed("b", np.zeros(3)), r"video 'b': an array of float64 with shape \(3,\)"),
-    "missing": ({"a": arrays()["a"]}, r"1 of 2 videos have no features: 'b'; expected one array for each video"),
+    "missing": ({"a": arrays()["a"]}, r"1 of 2 videos have no features: 'b'; expected one array for each of them"),
 }  # fmt: skip
 
 

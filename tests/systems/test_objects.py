@@ -13,8 +13,8 @@ import pytest
 from benchmarks.first_hits import first_hits, summary
 from systems.data import Data, Example, Objects, Query, Rows, Video, Videos
 from systems.errors import SystemsError
+from systems.examples import notice_of, read_objects
 from systems.exhaustive import Exhaustive
-from systems.features.reader import notice_of, read_objects
 from systems.interface import system
 
 NAMES = tuple(f"thing{number}" for number in range(20))

@@ -28,7 +28,9 @@ class Command(ReeljudgeCommand):
         parser.add_argument("--by", required=True, help="the lead or researcher whose run it becomes")
         parser.add_argument("--name", help="of the run; by default that of the system")
         parser.add_argument(
-            "--features", default=DESCRIPTOR, help=f"a set of features of the corpus ({DESCRIPTOR}: its films’ own)"
+            "--features",
+            default=DESCRIPTOR,
+            help=f"a set of features of the corpus ({DESCRIPTOR}: its films’ own), or some of files with +",
         )
         parser.add_argument("--clip-seconds", type=float, default=Wanted.clip_seconds, help="length of a clip (1)")
         parser.add_argument(
