@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from judging.consensus import GRADES, LEAST_OVERLAP
 from judging.models.pool import Batch
-from judging.models.states import WITHOUT_CONSENSUS
+from judging.models.states import WITHOUT_CONSENSUS, BatchState
 
 if TYPE_CHECKING:
     from campaigns.models.membership import Membership
@@ -42,7 +42,9 @@ class ReviewQuerySet(UndoableQuerySet):
 
     def with_begun(self) -> Self:
         """Return the reviews, each with `is_begun` set."""
-        begun = Batch.objects.filter(query=OuterRef("batch__query"), number=2).with_work()
+        # One that is reviewed has grades, even if all of them are reused.
+        done = Q(assignments__isnull=False) | Q(state=BatchState.REVIEWED)
+        begun = Batch.objects.filter(done, query=OuterRef("batch__query"), number=2)
         opened = Q(verdict=Review.Verdict.SECOND)
         return self.annotate(is_begun=Case(When(opened, then=Exists(begun)), default=Value(False)))
 
