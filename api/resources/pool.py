@@ -376,7 +376,7 @@ class PoolRow(Shape):
         "first": "the score with the first pool",
         "whole": "with the enlarged pool",
         "without": "without what only its system found",
-        "reused": "with reused grades too",
+        "reused": "with the grades of near moments too",
     }
 
 
