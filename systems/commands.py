@@ -208,9 +208,12 @@ def search(args: argparse.Namespace) -> None:
     _check_depth(args.depth)
     queries = queries_in(args.queries)
     queries = with_tokens(queries, by_encoder(args.encoder)) if args.encoder else queries
-    run = system_in(args.folder).search(queries, args.depth)
+    made = system_in(args.folder)
+    run = made.search(queries, args.depth)
     write(args.out, lambda out: out.write(run_as_ranking(run).encode()))
     print(f"{len(run.start):,} moments for {len(queries):,} queries are in {args.out}")
+    if finds := made.finds():
+        print(finds)
 
 
 def _add_load(commands: Any) -> None:

@@ -106,6 +106,10 @@ class System(ABC):
             If there is none, a file of it is missing or is not as it was written, or its files do not fit together.
         """
 
+    def finds(self) -> str:
+        """Return what a search of the stored index finds of what is nearest to a query; empty if it misses nothing."""
+        return ""
+
     @abstractmethod
     def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
         """Return the best moments of the indexed videos for each query, best first, `depth` of them at most.

@@ -175,10 +175,16 @@ class TwoStage(Contrastive):
 
     kind: str = option(
         "flat",
-        "Kind of the index: flat looks at all clips; ivf-pq and hnsw are for millions of them, and need faiss.",
-        choices=("flat", "ivf-pq", "hnsw"),
+        "Kind of the index: flat looks at all clips; ivf-pq is for hundreds of thousands of them, and needs faiss.",
+        choices=("flat", "ivf-pq"),
     )
     clips: int = option(200, "Clips that the first stage finds.", 1, 100_000)
+    recall: float = option(
+        0.95,
+        "Share of the nearest clips that an index of the kind ivf-pq is tuned to find; it says what it reaches.",
+        0,
+        1,
+    )
     shards: int = option(1, "Parts in which the index is built.", 1, 9999)
 
 

@@ -22,12 +22,13 @@ from ..ranking import Ranked, must_ask, rank, run_of
 from ..storage import read_arrays, write, write_arrays
 from ..windows import Scales, Windows, clips_in, slide
 from .building import plan_index, write_shard
-from .codes import wanted_sample
+from .codes import HELD_OUT, wanted_sample
 from .index import ClipIndex, Found, ranges
 from .layout import check
 
 CLIPS, FEATURES, OBJECTS = "clips", "features", "objects"  # folders
 VIDEOS_AT_A_TIME = 1000
+ASKED = "queries.npz"  # vectors of queries that training knew, by which the index measures its recall
 NAMES, COLUMNS = "names.npz", ("clip", "name", "box")
 Cost = Callable[[Windows], Floats]
 
@@ -160,6 +161,10 @@ class TwoStages(System):
         self.keep_card()
         self.first.train(data, _half(report, 0, "first stage"))
         self.second.train(data, _half(report, 1, "second stage"))
+        asked = data.validation.queries if data.validation else [example.query for example in data.examples]
+        drawn = np.random.default_rng(self.options.seed).permutation(len(asked))[:HELD_OUT].tolist()
+        vectors = self.first.query_vectors([asked[number] for number in sorted(drawn)])
+        write_arrays(self.folder / ASKED, {"vectors": vectors})
 
     def index(self, videos: Videos, report: Report = silent) -> None:
         self.plan(videos)
@@ -172,7 +177,17 @@ class TwoStages(System):
         """Begin an index, in place of the one that was there: learn its codes from some of the videos."""
         self.keep_card()
         clips, seconds, shards = len(videos.clips), videos.clip_seconds, self.options.shards
-        plan_index(self.folder / CLIPS, self.options.kind, seconds, self._sample(videos), clips, shards)
+        plan_index(
+            self.folder / CLIPS,
+            self.options.kind,
+            seconds,
+            self._sample(videos),
+            clips,
+            shards,
+            queries=read_arrays(self.folder / ASKED)["vectors"] if (self.folder / ASKED).exists() else None,
+            nearest=self.options.clips,
+            target=self.options.recall,
+        )
         plan_index(self.folder / FEATURES, "flat", seconds, videos.clips[:0], clips, shards)
         keep_objects(self.folder / OBJECTS, videos.objects)
 
@@ -193,6 +208,9 @@ class TwoStages(System):
         drawn = np.random.default_rng(self.options.seed).permutation(len(videos))
         enough = np.searchsorted(np.cumsum(videos.counts[drawn]), wanted_sample(len(videos.clips))) + 1
         return self._embedded(some(videos, np.sort(drawn[:enough]))).clips
+
+    def finds(self) -> str:
+        return ClipIndex(self.folder / CLIPS).finds
 
     def check_index(self) -> None:
         for part in (CLIPS, FEATURES):
