@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from .data import Data, Query, Videos
 from .errors import BadOption, SystemsError
 from .library import Run
-from .options import Conquer, Contrastive, Mcn, Options, Prior, Reloclnet, Streams, TefOnly, TwoStage
+from .options import Conquer, Contrastive, Mcn, Options, Prior, Reloclnet, Streams, TefOnly, TwoStage, ZeroShot
 from .storage import read_json, write_json
 
 CARD = "system.json"  # what a folder says about the system that is stored in it
@@ -131,6 +131,7 @@ class Entry:
     needs: what the videos must have besides durations: `clips`, `objects`, `subtitles`.
     learns: whether it must be trained.
     reads: whether it reads the words of queries.
+    compares: whether it compares queries with clips by vectors of one model, and so needs that model for queries.
     sees_objects: whether it uses detected objects, if the collection has them.
     differs: in what it differs from its authors' code, in whole sentences; empty if nothing is known.
     """
@@ -141,6 +142,7 @@ class Entry:
     needs: frozenset[str] = frozenset()
     learns: bool = True
     reads: bool = True
+    compares: bool = False
     sees_objects: bool = False
     differs: str = ""
 
@@ -161,6 +163,7 @@ CONQUERS_FIRST = "Its first stage is a ReLoCLNet; its authors took another syste
 SYSTEMS = {
     "chance": Entry("Chance", "exhaustive:Chance", Options, learns=False, reads=False),
     "prior": Entry("Moment prior", "exhaustive:Prior", Prior, reads=False),
+    "zero_shot": Entry("Zero-shot", "clips.zero_shot:ZeroShot", ZeroShot, CLIPS, learns=False, compares=True),
     "tef_only": Entry("TEF-only", "neural.mcn:TefOnly", TefOnly),
     "mcn": Entry("MCN", "neural.mcn:Mcn", Mcn, CLIPS),
     "stal_clips": Entry("STAL (clips)", "neural.stal:StalClips", Contrastive, CLIPS),

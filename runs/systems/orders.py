@@ -9,6 +9,7 @@ from datetime import timedelta
 from functools import lru_cache, partial
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
@@ -28,6 +29,7 @@ from releases.training import DEEPEST
 from runs.systems.models import SystemSearch, TrainedSystem
 from runs.systems.training import queries_as_read, train_system
 from systems.data import Query
+from systems.encoders import has_two_towers
 from systems.errors import BadOption, SystemsError
 from systems.interface import System, entry
 
@@ -74,6 +76,10 @@ class Wanted:
             found = f"{ENCODER}, but no encoder has ranked candidates of campaign {campaign.name} yet"
             raise BadValue("word_vectors", found, f"{LEARNED}, or a campaign that is ranked")
         must_be_a_set(campaign.corpus, self.features)
+        if entry(self.system).compares and not has_two_towers(settings.VISION_MODEL):
+            found = f"{self.features}, and VISION_MODEL is {abbreviated(settings.VISION_MODEL or 'empty')}"
+            right = "that setting to name a folder with the model that made them, and its text tower, such as CLIP’s"
+            raise BadValue("features", found, right)
 
     def stored_options(self, seed: int) -> dict[str, Any]:
         """Return the options that a row keeps: the seed, and those that are not the defaults."""
@@ -82,7 +88,11 @@ class Wanted:
         return named | {"seed": seed}
 
     def encoder(self, campaign: Campaign) -> str:
-        """Return the encoder whose token vectors the system has for words; empty if it has none."""
+        """Return the encoder whose token vectors the system has for words; empty if it has none. A system that compares
+        queries with clips has vectors by the text tower of the vision model.
+        """
+        if entry(self.system).compares:
+            return str(settings.VISION_MODEL)
         return campaign.encoder if self.word_vectors == ENCODER and entry(self.system).reads else ""
 
     def named(self, seed: int) -> str:

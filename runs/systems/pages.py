@@ -148,8 +148,10 @@ class WantedForm(forms.Form):
 
     def __init__(self, data: Any, corpus: Corpus, entry: Entry) -> None:
         super().__init__(data)
-        if not entry.reads:
+        if not entry.reads or entry.compares:
             del self.fields["word_vectors"]
+        if entry.compares:
+            self.fields["features"].initial = VISION
         choices = self.fields["features"]
         assert isinstance(choices, forms.ChoiceField)
         choices.choices = [(name, TITLES.get(name, name)) for name in sets_of(corpus)]

@@ -45,6 +45,13 @@ def some(videos: Videos, numbers: Ints) -> Videos:
     )
 
 
+def to_learn_from(videos: Videos, seed: int) -> Videos:
+    """Return videos that are drawn, with as many clips as codes should learn from."""
+    drawn = np.random.default_rng(seed).permutation(len(videos))
+    enough = np.searchsorted(np.cumsum(videos.counts[drawn]), wanted_sample(len(videos.clips))) + 1
+    return some(videos, np.sort(drawn[:enough]))
+
+
 def in_parts(videos: Videos, first: int, stop: int) -> Iterator[Videos]:
     """Yield the videos first to stop - 1, some at a time, without their objects."""
     for start in range(first, stop, VIDEOS_AT_A_TIME):
@@ -205,9 +212,7 @@ class TwoStages(System):
         """Return the vectors of the clips of videos that are drawn, for codes to learn from."""
         if self.options.kind == "flat":
             return np.empty((0, self.options.embedding), np.float32)
-        drawn = np.random.default_rng(self.options.seed).permutation(len(videos))
-        enough = np.searchsorted(np.cumsum(videos.counts[drawn]), wanted_sample(len(videos.clips))) + 1
-        return self._embedded(some(videos, np.sort(drawn[:enough]))).clips
+        return self._embedded(to_learn_from(videos, self.options.seed)).clips
 
     def finds(self) -> str:
         return ClipIndex(self.folder / CLIPS).finds
@@ -230,7 +235,7 @@ class TwoStages(System):
         for query, near in zip(queries, found, strict=True):
             ranked.append(self._ranked(index, features, query, near, depth))
             report(Progress(len(ranked), len(queries), "searching"))
-        return _run(self.name, queries, ranked, index)
+        return run_in(self.name, queries, ranked, index)
 
     def _ranked(self, index: ClipIndex, features: Kept, query: Query, near: Found, depth: int) -> Ranked:
         def cost(windows: Windows) -> Floats:
@@ -253,7 +258,7 @@ def _half(report: Report, half: int, stage: str) -> Report:
     return report_half
 
 
-def _run(name: str, queries: Sequence[Query], ranked: list[Ranked], index: ClipIndex) -> Run:
+def run_in(name: str, queries: Sequence[Query], ranked: list[Ranked], index: ClipIndex) -> Run:
     """Make a run that names only the videos that are in it."""
     videos = np.unique(np.concatenate([np.empty(0, np.int64), *(each.video for each in ranked)]))
     renamed = (each._replace(video=np.searchsorted(videos, each.video)) for each in ranked)
