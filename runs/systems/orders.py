@@ -31,7 +31,7 @@ from runs.systems.training import queries_as_read, train_system
 from systems.data import Query
 from systems.encoders import has_two_towers
 from systems.errors import BadOption, SystemsError
-from systems.interface import System, entry
+from systems.interface import SYSTEMS, System, entry
 
 MOST_SEEDS = 20
 SHORTEST, LONGEST = 0.1, 600.0  # seconds of a clip
@@ -77,7 +77,8 @@ class Wanted:
             raise BadValue("word_vectors", found, f"{LEARNED}, or a campaign that is ranked")
         must_be_a_set(campaign.corpus, self.features)
         if entry(self.system).compares and not has_two_towers(settings.VISION_MODEL):
-            found = f"{self.features}, and VISION_MODEL is {abbreviated(settings.VISION_MODEL or 'empty')}"
+            named = abbreviated(settings.VISION_MODEL) if settings.VISION_MODEL else "no model"
+            found = f"{self.features}, and VISION_MODEL names {named}"
             right = "that setting to name a folder with the model that made them, and its text tower, such as CLIP’s"
             raise BadValue("features", found, right)
 
@@ -143,6 +144,15 @@ def ask_again(row: TrainedSystem) -> Job:
     if row.is_submitted:
         raise WrongState("This system is trained, and its run is submitted.")
     return train_system.ask(row)
+
+
+def system_for_typed_words(campaign: Campaign) -> TrainedSystem | None:
+    """Return the system that a typed search uses unless another is chosen: the newest that compares queries with clips,
+    else the newest; None if none can be searched with yet.
+    """
+    rows = campaign.systems.exclude(trained=None).order_by("-number")
+    comparing = [name for name, each in SYSTEMS.items() if each.compares]
+    return rows.filter(system__in=comparing).first() or rows.first()
 
 
 @all_or_nothing

@@ -77,6 +77,8 @@ def train(row: TrainedSystem, say: Say) -> None:
     if row.is_submitted:
         return
     made, data = row.made(), None
+    if row.entry.compares:
+        _encoding(row, say)  # before features are computed that it would not fit
     if row.trained is None:
         videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
         _notice(row, videos)
