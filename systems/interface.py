@@ -126,7 +126,7 @@ class Entry:
     """A system, as far as it can be told without loading it.
 
     title: what people call it.
-    at: its module and class, as `neural.mcn:Mcn`.
+    at: its module and class, as `neural.stal:Mcn`.
     options: the class of its options; the fields' defaults are those that a form shows.
     needs: what the videos must have besides durations: `clips`, `objects`, `subtitles`.
     learns: whether it must be trained.
@@ -164,8 +164,8 @@ SYSTEMS = {
     "chance": Entry("Chance", "exhaustive:Chance", Options, learns=False, reads=False),
     "prior": Entry("Moment prior", "exhaustive:Prior", Prior, reads=False),
     "zero_shot": Entry("Zero-shot", "clips.zero_shot:ZeroShot", ZeroShot, CLIPS, learns=False, compares=True),
-    "tef_only": Entry("TEF-only", "neural.mcn:TefOnly", TefOnly),
-    "mcn": Entry("MCN", "neural.mcn:Mcn", Mcn, CLIPS),
+    "tef_only": Entry("TEF-only", "neural.stal:TefOnly", TefOnly),
+    "mcn": Entry("MCN", "neural.stal:Mcn", Mcn, CLIPS),
     "stal_clips": Entry("STAL (clips)", "neural.stal:StalClips", Contrastive, CLIPS),
     "stal": Entry("STAL (TEF)", "neural.stal:Stal", Contrastive, CLIPS, sees_objects=True),
     "two_stage": Entry("STAL in two stages", "clips.two_stage:TwoStages", TwoStage, CLIPS, sees_objects=True),

@@ -58,9 +58,9 @@ def plan_index(
     if kind != "flat":
         folder.mkdir(parents=True, exist_ok=True)
         held = codes.learn(sample, clips, folder / layout.LEARNED)
-        asked = held if queries is None else _some(queries)
+        measured_by = held if queries is None else _some(queries)
         plan = replace(plan, learned=digest(folder / layout.LEARNED), given=queries is not None)
-        write(folder / layout.QUERIES, partial(np.save, arr=np.asarray(asked, np.float32)))
+        write(folder / layout.QUERIES, partial(np.save, arr=np.asarray(measured_by, np.float32)))
     layout.store_plan(folder, plan)
     return plan
 

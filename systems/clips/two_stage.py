@@ -28,7 +28,7 @@ from .layout import check
 
 CLIPS, FEATURES, OBJECTS = "clips", "features", "objects"  # folders
 VIDEOS_AT_A_TIME = 1000
-ASKED = "queries.npz"  # vectors of queries that training knew, by which the index measures its recall
+KNOWN = "queries.npz"  # vectors of queries that training knew, by which the index measures its recall
 NAMES, COLUMNS = "names.npz", ("clip", "name", "box")
 Cost = Callable[[Windows], Floats]
 
@@ -168,10 +168,10 @@ class TwoStages(System):
         self.keep_card()
         self.first.train(data, _half(report, 0, "first stage"))
         self.second.train(data, _half(report, 1, "second stage"))
-        asked = data.validation.queries if data.validation else [example.query for example in data.examples]
-        drawn = np.random.default_rng(self.options.seed).permutation(len(asked))[:HELD_OUT].tolist()
-        vectors = self.first.query_vectors([asked[number] for number in sorted(drawn)])
-        write_arrays(self.folder / ASKED, {"vectors": vectors})
+        known = data.validation.queries if data.validation else [example.query for example in data.examples]
+        drawn = np.random.default_rng(self.options.seed).permutation(len(known))[:HELD_OUT].tolist()
+        vectors = self.first.query_vectors([known[number] for number in sorted(drawn)])
+        write_arrays(self.folder / KNOWN, {"vectors": vectors})
 
     def index(self, videos: Videos, report: Report = silent) -> None:
         self.plan(videos)
@@ -191,7 +191,7 @@ class TwoStages(System):
             self._sample(videos),
             clips,
             shards,
-            queries=read_arrays(self.folder / ASKED)["vectors"] if (self.folder / ASKED).exists() else None,
+            queries=read_arrays(self.folder / KNOWN)["vectors"] if (self.folder / KNOWN).exists() else None,
             nearest=self.options.clips,
             target=self.options.recall,
         )

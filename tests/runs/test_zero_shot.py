@@ -119,8 +119,8 @@ def test_the_page_asks_for_no_words(researcher: Membership) -> None:
     assert '<option value="vision" selected>' in answer
     form = {"name": "from the page", "features": "vision", "clip_seconds": 3, "depth": 1, "seeds": 1, "kind": "flat"}
     form |= {"shortest": 2, "longest": 5, "stride": 0.3, "nms": 1, "clips": 50, "recall": 0.9, "length_power": 0.5}
-    asked = browser(researcher).post(f"{page}?system=zero_shot", form)
-    assert asked.status_code == 302, asked.content.decode()
+    answer = browser(researcher).post(f"{page}?system=zero_shot", form)
+    assert answer.status_code == 302, answer.content.decode()
     row = TrainedSystem.objects.get()
     assert (row.system, row.options["clips"], row.encoder) == ("zero_shot", 50, str(Path(row.encoder)))
     assert Campaign.objects.get(pk=researcher.campaign_id).systems.count() == 1

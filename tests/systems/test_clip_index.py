@@ -323,11 +323,11 @@ def of_rows(folder: Path, rows: Rows, queries: Rows | None = None) -> ClipIndex:
     return ClipIndex(folder)
 
 
-def recall_of(index: ClipIndex, rows: Rows, asked: Rows) -> float:
+def recall_of(index: ClipIndex, rows: Rows, vectors: Rows) -> float:
     half = len(rows) // 2
-    exact = (asked**2).sum(1)[:, None] + (rows**2).sum(1) - 2 * asked @ rows.T
+    exact = (vectors**2).sum(1)[:, None] + (rows**2).sum(1) - 2 * vectors @ rows.T
     wanted = np.argsort(exact, axis=1)[:, :200]
-    found = [each.video * half + each.clip for each in index.search(asked, 200)]
+    found = [each.video * half + each.clip for each in index.search(vectors, 200)]
     return float(np.mean([np.isin(one, other).mean() for one, other in zip(wanted, found, strict=True)]))
 
 
@@ -338,14 +338,14 @@ needs_faiss = pytest.mark.skipif(not codes.is_installed(), reason="faiss-cpu is 
 @pytest.mark.parametrize("kind", ["centres", "spectrum", "gap", "gap, with queries"])
 def test_an_index_looks_at_as_many_groups_as_its_target_takes(tmp_path: Path, kind: str) -> None:
     rows = spread(kind if kind == "spectrum" else "centres", 30_000, 1)
-    asked = with_a_gap(60, 2) if kind.startswith("gap") else spread(kind, 60, 2)
+    vectors = with_a_gap(60, 2) if kind.startswith("gap") else spread(kind, 60, 2)
     index = of_rows(tmp_path, rows, with_a_gap(100, 3) if kind.endswith("queries") else None)
     assert all(setting.recall >= 0.95 for setting in index.settings)
-    assert recall_of(index, rows, asked) >= 0.95
+    assert recall_of(index, rows, vectors) >= 0.95
     assert len(index.settings) == (1 if kind.endswith("queries") else 2)
     few = [setting._replace(groups=8) for setting in index.settings]
     index.settings = few
-    assert recall_of(index, rows, asked) < 0.95  # else this shows nothing
+    assert recall_of(index, rows, vectors) < 0.95  # else this shows nothing
 
 
 @needs_faiss

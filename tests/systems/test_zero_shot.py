@@ -79,7 +79,7 @@ def test_a_window_stands_out_by_the_difference_of_two_means() -> None:
         assert found[number] == pytest.approx(np.mean(own[first:stop]) - outside)
 
 
-def asked(*vectors: list[float]) -> list[Query]:
+def queries_of(*vectors: list[float]) -> list[Query]:
     return [Query(f"q{n}", "words", np.array([each], np.float32)) for n, each in enumerate(vectors)]
 
 
@@ -99,7 +99,7 @@ def three(tmp_path: Path, **options: Any) -> System:
 
 
 def test_the_best_moment_is_the_window_that_matches(tmp_path: Path) -> None:
-    run = three(tmp_path).search(asked([1, 0, 0, 0], [0, 0.01, 0, 0]), 5)
+    run = three(tmp_path).search(queries_of([1, 0, 0, 0], [0, 0.01, 0, 0]), 5)
     for query, video in ((0, "a"), (1, "b")):
         row = int(run.offsets[query])
         assert (run.names[int(run.video[row])], run.start[row], run.end[row]) == (video, 6.0, 15.0)
@@ -120,7 +120,7 @@ def test_queries_need_vectors_of_the_clips_model(query: Query, message: str, tmp
 
 def test_what_is_not_indexed_or_not_whole_is_told(tmp_path: Path) -> None:
     with pytest.raises(SystemsError, match="there is no index of clips"):
-        system("zero_shot", tmp_path / "none").search(asked([1, 0, 0, 0]))
+        system("zero_shot", tmp_path / "none").search(queries_of([1, 0, 0, 0]))
     made = three(tmp_path)
     made.check_index()
     (made.folder / "mean.npz").unlink()
