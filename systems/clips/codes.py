@@ -134,12 +134,12 @@ class Groups:
 
     @property
     def levels(self) -> list[int]:
-        """How many groups a search may look at, from the fewest to the most, each time half as many again."""
+        """How many groups a search may look at, from the fewest to the most, each time a sixth more."""
         most, level = max(FEWEST_LOOKED_AT, self._index.nlist // MOST_LOOKED_AT), FEWEST_LOOKED_AT
         levels = []
         while level < min(most, self._index.nlist):
             levels.append(level)
-            level += level // 2
+            level += level // 6
         return [*levels, min(most, self._index.nlist)]
 
     def away(self, queries: Rows) -> Floats:

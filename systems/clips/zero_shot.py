@@ -61,8 +61,15 @@ class ZeroShot(System):
         sample = np.empty((0, len(sums)), np.float32)
         if options.kind != "flat":
             sample = unit(to_learn_from(videos, options.seed).clips)
-        of = {"nearest": options.clips, "target": options.recall}
-        plan_index(self.folder / CLIPS, options.kind, seconds, sample, len(videos.clips), **of)
+        plan_index(
+            self.folder / CLIPS,
+            options.kind,
+            seconds,
+            sample,
+            len(videos.clips),
+            nearest=options.clips,
+            target=options.recall,
+        )
 
         def parts() -> Iterator[Videos]:
             for part in in_parts(videos, 0, len(videos)):

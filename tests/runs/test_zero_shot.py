@@ -49,12 +49,9 @@ def researcher(rio: Membership, model: Path, settings: Any, tmp_path: Path) -> M
 
 
 def order(member: Membership, **more: Any) -> TrainedSystem:
-    [row] = ask_to_train(
-        member,
-        wanted(
-            **{"system": "zero_shot", "name": "zero", "features": "vision", "clip_seconds": 4.0, "options": {}} | more
-        ),
-    )
+    usual: dict[str, Any] = {"name": "zero", "features": "vision", "clip_seconds": 4.0, "options": {}}
+    system = more.pop("system", "zero_shot")
+    [row] = ask_to_train(member, wanted(system, **usual | more))
     return row
 
 
@@ -111,7 +108,7 @@ def test_another_model_than_that_of_the_clips_is_refused(researcher: Membership,
         order(researcher, name="other", features="i3d")
 
 
-def test_the_page_asks_for_no_words(researcher: Membership) -> None:
+def test_the_page_asks_for_no_words(researcher: Membership, model: Path) -> None:
     page = reverse("system-new", args=["films"])
     answer = browser(researcher).get(page, {"system": "zero_shot"}).content.decode()
     assert "It is not trained: it compares queries with clips" in answer
@@ -119,8 +116,8 @@ def test_the_page_asks_for_no_words(researcher: Membership) -> None:
     assert '<option value="vision" selected>' in answer
     form = {"name": "from the page", "features": "vision", "clip_seconds": 3, "depth": 1, "seeds": 1, "kind": "flat"}
     form |= {"shortest": 2, "longest": 5, "stride": 0.3, "nms": 1, "clips": 50, "recall": 0.9, "length_power": 0.5}
-    answer = browser(researcher).post(f"{page}?system=zero_shot", form)
-    assert answer.status_code == 302, answer.content.decode()
+    posted = browser(researcher).post(f"{page}?system=zero_shot", form)
+    assert posted.status_code == 302, posted.content.decode()
     row = TrainedSystem.objects.get()
-    assert (row.system, row.options["clips"], row.encoder) == ("zero_shot", 50, str(Path(row.encoder)))
+    assert (row.system, row.options["clips"], row.encoder) == ("zero_shot", 50, str(model))
     assert Campaign.objects.get(pk=researcher.campaign_id).systems.count() == 1
