@@ -172,7 +172,7 @@ def test_an_index_that_was_broken_off_is_not_searched(tmp_path: Path) -> None:
 
 
 def test_options_of_two_stages_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match="kind: 'tree'; expected one of flat, ivf-pq, hnsw"):
+    with pytest.raises(BadOption, match="kind: 'tree'; expected one of flat, ivf-pq"):
         made(tmp_path, kind="tree")
     with pytest.raises(BadOption, match="clips: 0; expected 1 to"):
         made(tmp_path, clips=0)
