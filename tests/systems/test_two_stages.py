@@ -150,6 +150,7 @@ def test_an_index_of_codes_serves_two_stages(tmp_path: Path) -> None:
         both.train(planted.training)
         both.index(videos)
         runs.append(set(rows(both.search(queries, 20))))
+    assert "of the 5 nearest clips, by 20 queries" in both.finds()  # the queries that it was validated with
     flat, other = runs
     assert len(flat & other) >= 0.9 * len(flat)
 
