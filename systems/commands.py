@@ -354,8 +354,8 @@ def _add_videos(command: argparse.ArgumentParser) -> None:
 def _add_encoder(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--encoder",
-        help="whose token vectors stand for words, as 'bundled', or a text file of word vectors; else they are learned. "
-        "For zero_shot, the folder of the model that made the clips' features",
+        help="whose token vectors stand for words, as 'bundled', or a text file of word vectors; else they are "
+        "learned. For zero_shot, the folder of the model that made the clips' features",
     )
 
 
