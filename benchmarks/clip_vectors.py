@@ -12,6 +12,7 @@ from systems.data import Rows, Videos
 CLIPS, SECONDS, DIMENSIONS = 20, 3.0, 100  # of a video, as in STAL's Section 4.3
 VIDEOS_AT_A_TIME = 5_000
 VIDEOS_OF_A_SCENE, SCENES_OF_A_TOPIC = 11, 100
+CENTRES, STEEPNESS = 3_000, 0.75  # the n-th number of a spectrum has a deviation of n to the power of -STEEPNESS
 
 
 @dataclass(frozen=True)
@@ -20,13 +21,16 @@ class Drawn:
 
     Attributes
     ----------
-    clustered
-        Clips lie around videos (standard deviation 0.6), these around scenes (0.4), these around topics (0.4), whose
-        numbers are standard normal. Otherwise all numbers are uniform in [0, 1), as in the paper.
+    kind
+        ``clustered``: clips lie around videos (standard deviation 0.6), these around scenes (0.4), these around topics
+        (0.4), whose numbers are standard normal. ``uniform``: all numbers are uniform in [0, 1), as in the paper.
+        ``spectrum``: clips lie around 3,000 centres (half a standard deviation), and the numbers of both get smaller.
+        ``gap``: clips lie around 3,000 centres (0.6); queries are moved by one vector of standard normal numbers, and
+        each by noise (0.5).
     """
 
     videos: int
-    clustered: bool
+    kind: str = "clustered"
 
     def blocks(self, first: int = 0, stop: int | None = None) -> Iterator[Videos]:
         """Yield the videos first to stop - 1, some at a time; both are multiples of VIDEOS_AT_A_TIME."""
@@ -44,13 +48,29 @@ class Drawn:
         return self._clips(count, 1, -1)
 
     def queries(self, count: int) -> Rows:
-        """Return queries, which lie where clips do."""
-        return self._clips(count, 1, -2)
+        """Return queries, which lie where clips do, but for those with a gap to them."""
+        return self._queries(count, -2)
+
+    def others(self, count: int) -> Rows:
+        """Return other queries of the same kind."""
+        return self._queries(count, -3)
+
+    def _queries(self, count: int, seed: int) -> Rows:
+        found = self._clips(count, 1, seed)
+        if self.kind == "gap":
+            draw = np.random.default_rng([4, seed % 2**32])
+            found += _normal(np.random.default_rng(4), 1, 1) + _normal(draw, count, 0.5)
+        return found
 
     def _clips(self, videos: int, each: int, seed: int) -> Rows:
         draw = np.random.default_rng([3, seed % 2**32])
-        if not self.clustered:
+        if self.kind == "uniform":
             return draw.random((videos * each, DIMENSIONS), np.float32)
+        if self.kind != "clustered":
+            sizes = np.arange(1, DIMENSIONS + 1, dtype=np.float32) ** -STEEPNESS if self.kind == "spectrum" else 1
+            centres = _normal(np.random.default_rng(2), CENTRES, 1)
+            around = _normal(draw, videos * each, 0.5 if self.kind == "spectrum" else 0.6)
+            return np.asarray((centres[draw.integers(CENTRES, size=videos * each)] + around) * sizes, np.float32)
         scenes = self._scenes()
         here = scenes[draw.integers(len(scenes), size=videos)] + _normal(draw, videos, 0.4)
         clips = np.repeat(here, each, axis=0)

@@ -1,6 +1,7 @@
 """The index of 2,000,000 clips of 100 numbers: the nearest 200 beside faiss flat and one NumPy product, and two stages.
 
-`CLIPS_VIDEOS` says how many videos of 20 clips there are.
+`CLIPS_VIDEOS` says how many videos of 20 clips there are, and `CLIPS_KINDS` of which kinds; of 400,000 clips each kind
+is measured.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from systems.data import Ints, Rows
 from systems.windows import Scales
 
 VIDEOS = int(os.environ.get("CLIPS_VIDEOS", 100_000))
+KINDS = os.environ.get("CLIPS_KINDS", "clustered uniform").split()
+FEWER, EVERY_KIND = 20_000, ("clustered", "spectrum", "gap", "uniform")
 SHARDS, K, QUERIES, BESIDE, WORDS = 4, 200, 100, 15, 10
 ALL = Scales(1, 14, 0.05)  # every moment of up to 14 clips, as in STAL's Section 4.3
 Step = Callable[[Rows], object]
@@ -35,13 +38,30 @@ def figures() -> Iterator[str]:
     if find_spec("faiss") is None:
         yield "skipped: faiss-cpu is not here"
         return
-    for clustered in (True, False):
+    for kind in EVERY_KIND:
         with tempfile.TemporaryDirectory() as place:
-            yield from _measured(Drawn(VIDEOS, clustered), Path(place))
+            yield from _of_a_kind(Drawn(FEWER, kind), Path(place))
+    for kind in KINDS:
+        with tempfile.TemporaryDirectory() as place:
+            yield from _measured(Drawn(VIDEOS, kind), Path(place))
+
+
+def _of_a_kind(drawn: Drawn, folder: Path) -> Iterator[str]:
+    """Measure recall and speed of an index of one kind of clips; with a gap, also where it knew some queries."""
+    for known in (None, drawn.others(QUERIES)) if drawn.kind == "gap" else (None,):
+        what = f"{drawn.videos * CLIPS:,} clips, {drawn.kind}{'' if known is None else ', queries known'}"
+        began = time.perf_counter()
+        build(drawn, folder, 2, known)
+        index, queries = ClipIndex(folder), drawn.queries(QUERIES)
+        rows = np.concatenate([rows_of(folder, number) for number in (1, 2)])
+        yield f"{what}: indexed and measured in {time.perf_counter() - began:.0f} s. {index.finds}"
+        yield f"{what}: groups looked at: {', '.join(str(setting.groups) for setting in index.settings)}"
+        yield f"{what}: recall of the nearest {K}: {recall(index, queries, exact(rows, queries)):.3f}"
+        yield from _beside(what, index, rows, queries)
 
 
 def _measured(drawn: Drawn, folder: Path) -> Iterator[str]:
-    what = "clustered" if drawn.clustered else "uniform"
+    what = drawn.kind
     began = time.perf_counter()
     build(drawn, folder, SHARDS)
     yield f"{what}: {drawn.videos * CLIPS:,} clips indexed in {time.perf_counter() - began:.0f} s, {sizes(folder)}"
@@ -52,17 +72,18 @@ def _measured(drawn: Drawn, folder: Path) -> Iterator[str]:
     index.search(queries[:1], K)
     yield f"{what}: loaded in {loaded:.3f} s, and searched {time.perf_counter() - began:.3f} s after the start"
     rows = np.concatenate([rows_of(folder, number) for number in range(1, SHARDS + 1)])
+    yield f"{what}: {index.finds} Groups looked at: {', '.join(str(setting.groups) for setting in index.settings)}"
     yield f"{what}: recall of the nearest {K}: {recall(index, queries, exact(rows, queries)):.3f}"
     yield from _beside(what, index, rows, queries)
     yield from stages(what, index, queries)
 
 
-def build(drawn: Drawn, folder: Path, shards: int) -> None:
+def build(drawn: Drawn, folder: Path, shards: int, queries: Rows | None = None) -> None:
     """Write an index; what is drawn does not count for much, beside learning and adding."""
     clips, each = drawn.videos * CLIPS, drawn.videos // shards
     if each % VIDEOS_AT_A_TIME:
         raise SystemExit(f"CLIPS_VIDEOS: a multiple of {shards * VIDEOS_AT_A_TIME:,} is expected")
-    plan_index(folder, "ivf-pq", SECONDS, drawn.sample(wanted_sample(clips)), clips, shards)
+    plan_index(folder, "ivf-pq", SECONDS, drawn.sample(wanted_sample(clips)), clips, shards, queries=queries)
     for number in range(1, shards + 1):
         write_shard(folder, number, drawn.blocks(each * (number - 1), each * number))
 

@@ -29,7 +29,7 @@ EXACT = "exact.npy"  # the nearest clips, once they are known
 
 
 def figures() -> Iterator[str]:
-    drawn = Drawn(VIDEOS, clustered=True)
+    drawn = Drawn(VIDEOS)
     yield from _build(drawn)
     queries = drawn.queries(QUERIES)
     before = resident()

@@ -6,7 +6,8 @@ clips before they compare. Queries begin early in their videos, which a prior ca
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def planted(
     empty
         Share of clips in which nothing is detected; None for a collection without objects.
     """
-    random = np.random.default_rng([seed, 90])
+    random = np.random.default_rng([seed, 90])  # whose first numbers are the prototypes, see `with_vectors`
     detector = None if empty is None else Detector(np.random.default_rng([seed, 91]), concepts, empty)
     prototypes = random.normal(size=(concepts, FEATURES))
     videos, examples = _videos("training", training, prototypes, random, detector)
@@ -49,6 +50,18 @@ def planted(
     searched, queries = _videos("test", test, prototypes, random, detector)
     data = Data(videos, examples, Validation.of(valid_examples, valid))
     return Planted(data, searched, queries)
+
+
+def with_vectors(queries: Sequence[Query], seed: int, concepts: int = 80) -> list[Query]:
+    """Return queries of a collection with the vectors that a model without faults would give: the mean of the
+    prototypes that they name.
+    """
+    prototypes = np.random.default_rng([seed, 90]).normal(size=(concepts, FEATURES))
+    named = [[int(word[4:].split("x")[0]) for word in query.text.split() if word[:4] == "word"] for query in queries]
+    return [
+        replace(query, tokens=prototypes[each].mean(0)[None].astype(np.float32))
+        for query, each in zip(queries, named, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

@@ -218,6 +218,12 @@ def corpora_open_to(user: User) -> QuerySet[Corpus]:
     return Corpus.objects.exclude(campaigns__in=blind.values("campaign")).order_by("name")
 
 
+def campaigns_to_reuse(user: User, corpus: Corpus) -> QuerySet[Campaign]:
+    """Return the campaigns over a corpus whose grades the person may reuse in a new one: those that they lead."""
+    led = Membership.objects.leads().filter(user=user)
+    return Campaign.objects.filter(pk__in=led.values("campaign"), corpus=corpus).order_by("name")
+
+
 @all_or_nothing
 def let_create(user: User, by: Membership | None = None) -> None:
     """Give somebody the permission. Doing it twice is harmless."""

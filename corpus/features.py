@@ -32,6 +32,7 @@ from systems.features.sources import HDF5, TORCH
 DESCRIPTOR = "descriptor"  # of the films themselves, computed here
 VISION = "vision"  # the same by the vision model of the settings
 COMPUTED = "computed"  # the folder of what is computed
+WAY = 2  # in which a vision model's vectors of pictures become those of clips; it changes when that does
 KINDS = (*HDF5, ".npz", *TORCH)
 JOIN = "+"  # between the names of sets whose features are joined
 LEAST_SPREAD = 0.05  # of a descriptor’s numbers, which are from 0 to 1
@@ -138,7 +139,7 @@ def _computed(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Path:
 
 def _folder_of_computed(corpus: Corpus, name: str, clip_seconds: float) -> Path:
     model = _model(name)
-    made_by = f"{name}-{hashlib.sha256(model.encode()).hexdigest()[:8]}" if model else name
+    made_by = f"{name}-{hashlib.sha256(f'{WAY} {model}'.encode()).hexdigest()[:8]}" if model else name
     return Path(settings.FEATURES_ROOT) / COMPUTED / f"{corpus.pk}-{made_by}-{clip_seconds:g}s"
 
 

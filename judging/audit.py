@@ -13,11 +13,24 @@ from django.db.models import Count, Exists, F, Max, OuterRef, Q, Subquery
 from base.transactions import snapshot
 from campaigns.models import Applicant, Campaign
 from judging import order
-from judging.consensus import RULE
-from judging.models import Adjudication, Assignment, Batch, Candidate, Judgement, Kind, Query, Review, Revision
+from judging.consensus import RULE, consensus, overlap
+from judging.models import (
+    Adjudication,
+    Assignment,
+    Batch,
+    Candidate,
+    Flag,
+    Judgement,
+    Kind,
+    Query,
+    ReusedGrade,
+    Review,
+    Revision,
+)
 from judging.models.pool import ANNOTATORS
 from judging.models.states import CLAIMED, AssignmentState
 from judging.pool.clips import cut_clips
+from judging.pool.opening import REUSED
 from judging.pool.queries import stratum_name, wording
 from judging.pool.selection import caption_id
 from judging.review.decisions import ADJUDICATED
@@ -209,7 +222,8 @@ def append_only(campaign: Campaign) -> Findings:
 def same_consensus(campaign: Campaign) -> Findings:
     candidates = Candidate.objects.in_campaign(campaign).filter(batch__isnull=False)
     candidates = candidates.select_related("query__campaign", "batch").prefetch_related("judgements")
-    for candidate in candidates.exclude(outcome=Outcome.ADJUDICATED).iterator(chunk_size=2000):
+    apart = (Outcome.ADJUDICATED, Outcome.REUSED)  # other checks compare these
+    for candidate in candidates.exclude(outcome__in=apart).iterator(chunk_size=2000):
         if wrong := _compare(candidate, _recomputed(candidate)):
             yield wrong
         if candidate.rule not in ("", RULE):
@@ -314,6 +328,45 @@ def _adjudications(campaign: Campaign) -> Findings:
             yield f"candidate {candidate.pk} is adjudicated, but its annotators agree"
 
 
+def reused_grades(campaign: Campaign) -> Findings:
+    """Check that reused grades are what their source's judgements said, and that nobody has judged these pairs."""
+    rows = ReusedGrade.objects.filter(candidate__query__campaign=campaign)
+    candidates = Candidate.objects.in_campaign(campaign)
+    for pk in candidates.reused().filter(reuse=None).values_list("pk", flat=True):
+        yield f"candidate {pk} is said to have a reused grade, and has none"
+    first = Q(candidate__batch=None) | Q(candidate__batch__edition=1)
+    same = Q(candidate__outcome=Outcome.REUSED, candidate__grade=F("grade"), candidate__rule=REUSED)
+    stored = ("candidate", "candidate__outcome", "candidate__grade")
+    for pk, outcome, grade in rows.filter(first).exclude(same).values_list(*stored):
+        yield f"candidate {pk} is {outcome} with {grade}, against the grade that it reuses"
+    for pk in rows.exclude(first).filter(candidate__outcome=Outcome.REUSED).values_list("candidate", flat=True):
+        yield f"candidate {pk} was reopened, and is still said to have a reused grade"
+    judged, flagged = (each.filter(candidate=OuterRef("pk")) for each in (Judgement.objects, Flag.recorded))
+    for pk in candidates.reused().filter(Exists(judged) | Exists(flagged)).values_list("pk", flat=True):
+        yield f"candidate {pk} has a reused grade, and somebody judged or flagged it"
+    own, source = Q(candidate__query__text=F("source__query__text")), Q(source__query__campaign=campaign.reuses_id)
+    for pk in rows.exclude(own & source).values_list("pk", flat=True):
+        yield f"reused grade {pk} is of another text, or of a campaign that is not reused"
+    yield from _sources(campaign, rows)
+
+
+def _sources(campaign: Campaign, rows: models.QuerySet[ReusedGrade]) -> Findings:
+    """Compare reused grades with the judgements that were made. What was reopened there since holds on here."""
+    rows = rows.select_related("candidate__moment", "source__moment").prefetch_related("source__judgements")
+    for row in rows.iterator(chunk_size=2000):
+        moment, other = row.candidate.moment, row.source.moment
+        times = (moment.start, moment.end), (other.start, other.end)
+        if moment.video_id != other.video_id or overlap(*times) != row.overlap:
+            yield f"reused grade {row.pk} is of a moment that overlaps by {overlap(*times):.3f}, not {row.overlap:.3f}"
+        if row.rule == RULE and consensus(row.grades, campaign.tolerance).grade != row.grade:
+            yield f"reused grade {row.pk} is {row.grade}; the grades {row.grades} lead to another"
+        judgements = list(row.source.judgements.all())
+        if any(each.reopening_id for each in judgements):
+            continue
+        if (row.source.counted_grades(2), row.source.grade) != (row.grades, row.grade):
+            yield f"reused grade {row.pk} is not the consensus of candidate {row.source_id}, which nobody reopened"
+
+
 def own_caption_first(campaign: Campaign) -> Findings:
     first = Candidate.objects.in_campaign(campaign).filter(rank=1, query__kind=Kind.POOL)
     for each in first.select_related("query", "moment") if campaign.selection else ():
@@ -379,6 +432,7 @@ INVARIANTS = [
     Invariant(13, "Every drawn query has its own caption first, at similarity 1", own_caption_first),
     Invariant(17, "Hidden places hold copies of pairs of the same query, and never count", hidden_places),
     Invariant(19, "Who came by a link is a member, and no link let more people wait than it has places", came_by_links),
+    Invariant(20, "Reused grades are what was judged then, and nobody judges their pairs again", reused_grades),
     Invariant(18, "Queries and batches keep the numbers that their candidates make", kept_numbers),
     Invariant(14, "Queries have the places that were drawn, and the frontier is where it is said to be", drawn_order),
 ]

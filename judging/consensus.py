@@ -14,6 +14,7 @@ from enum import StrEnum
 
 RULE = "tvr-ranking/1"  # the version; it changes when any input gets another outcome, and exports print it
 GRADES = range(5)
+LEAST_OVERLAP = 0.9  # of two moments of a video, of which one has the grade that the other got in an earlier campaign
 
 
 class Status(StrEnum):
@@ -72,6 +73,27 @@ def consensus(grades: Sequence[int], tolerance: int = 1) -> Outcome:
     if high - low <= tolerance:
         return Outcome(Status.SETTLED, (low + high + 1) // 2)
     return Outcome(Status.CONTESTED if len(grades) == 2 else Status.DISCARDED)
+
+
+def overlap(moment: tuple[float, float], other: tuple[float, float]) -> float:
+    """Return the intersection over union of two moments of one video: 1 for equal times, also where both are empty.
+
+    Parameters
+    ----------
+    moment, other
+        Start and end in seconds.
+
+    Examples
+    --------
+    >>> overlap((0, 10), (1, 10)), overlap((0, 10), (10, 20)), overlap((3, 3), (3, 3))
+    (0.9, 0.0, 1.0)
+    """
+    if moment == other:
+        return 1.0
+    (start, end), (other_start, other_end) = moment, other
+    common = max(0.0, min(end, other_end) - max(start, other_start))
+    union = end - start + other_end - other_start - common
+    return common / union if union > 0 else 0.0
 
 
 def _check(grades: Sequence[int]) -> None:

@@ -16,7 +16,7 @@ from django.db.models import Max
 from base.transactions import all_or_nothing
 from campaigns.models.campaign import LAST
 from judging.models.pool import Batch, Candidate, Query
-from judging.models.states import CandidateOutcome
+from judging.models.states import WITH_CONSENSUS, CandidateOutcome
 
 QUERIES_AT_A_TIME = 500
 OF_BATCHES = ("pairs", "settled", "contested", "discarded", "flagged", "last_mean")
@@ -78,11 +78,10 @@ def summaries(queries: Sequence[int]) -> tuple[dict[int, Numbers], dict[Part, Nu
 
 def numbers(pairs: list[Pair]) -> Numbers:
     """Return the numbers of the candidates of a batch, in the order of their ranks."""
-    settled = CandidateOutcome.SETTLED
-    grades = [pair.grade for pair in pairs[-LAST:] if pair.outcome == settled and pair.grade is not None]
+    grades = [pair.grade for pair in pairs[-LAST:] if pair.outcome in WITH_CONSENSUS and pair.grade is not None]
     return {
         "pairs": len(pairs),
-        "settled": sum(pair.outcome == settled for pair in pairs),
+        "settled": sum(pair.outcome in WITH_CONSENSUS for pair in pairs),
         "contested": sum(pair.escalated for pair in pairs),
         "discarded": sum(pair.outcome == CandidateOutcome.DISCARDED for pair in pairs),
         "flagged": sum(pair.outcome == CandidateOutcome.FLAGGED for pair in pairs),

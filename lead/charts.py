@@ -22,6 +22,7 @@ from reports.hours import Rates
 from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
 
 DAYS_SHOWN = 28
+HOW = {Candidate.Outcome.ADJUDICATED.value: " by the lead", Candidate.Outcome.REUSED.value: ", reused"}  # grades came
 WIDTH, HEIGHT = 240.0, 64.0  # of a drawing, in its own units
 GAP = 0.25  # of a bar's step
 STEPS = 5  # at least, so that few bars are no wide ones
@@ -96,7 +97,8 @@ def _grades(campaign: Campaign, numbers: Numbers) -> Spark:
     labels = [f"grade {grade}: {number:,}" for grade, number in enumerate(grades)]
     value = f"{sum(grades):,} pairs settled"
     outcomes = numbers["outcomes"]
-    note = f"{outcomes['discarded']:,} discarded, {outcomes['contested']:,} contested"
+    reused = f"{outcomes['reused']:,} reused, " if outcomes.get("reused") else ""  # those of before had none
+    note = f"{reused}{outcomes['discarded']:,} discarded, {outcomes['contested']:,} contested"
     note = f"{numbers['judgements']:,} judgements; {note}"
     address = reverse("figures", args=[campaign.name]) + "#figure-5b"
     drawn = bars(grades, labels, [f"g{grade}" for grade in range(len(grades))])
@@ -225,7 +227,7 @@ def grades_by_rank(candidates: list[Candidate]) -> SafeString:
 def _rank(place: int, candidate: Candidate, last_from: int) -> SafeString:
     """Return what the chart shows at a rank: a bar, × where there is no grade, or a dot while it is still open."""
     by_lead = candidate.outcome == Candidate.Outcome.ADJUDICATED
-    what = candidate.outcome if candidate.grade is None else f"{candidate.grade}{' by the lead' if by_lead else ''}"
+    what = candidate.outcome if candidate.grade is None else f"{candidate.grade}{HOW.get(candidate.outcome, '')}"
     looks = ["bar", *(["last"] if place * RANK >= last_from else []), *(["adjudicated"] if by_lead else [])]
     return markup(
         '<g><title>Rank {0}: {1}, similarity {2}</title>{3}<text class="axis" x="{4}" y="{5}" dy="20">{0}</text></g>',

@@ -106,6 +106,11 @@ def _page(name: str, campaign: Campaign) -> str:
     return reverse(name, args=[campaign.name])
 
 
+def reused(campaign: Campaign) -> int:
+    """Return how many pairs have a grade of the campaign whose grades this one reuses."""
+    return Candidate.objects.in_pool(campaign).reused().count() if campaign.reuses_id else 0
+
+
 @dataclass(frozen=True)
 class Progress:
     """How many queries there are, are finished, and are begun without being finished."""

@@ -20,10 +20,11 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from judging.consensus import RULE, consensus
+from judging.consensus import LEAST_OVERLAP, RULE, consensus, overlap
 from releases.publishing.parquet import NUMBER, TEXT, TRUTH, WHOLE, Columns, parquet
 
 MANIFEST, QRELS, POOL = "MANIFEST.json", "qrels.txt", "pool.jsonl"
+REUSES = "reused.jsonl"
 LONGEST_LINE = 2**20
 AT_ONCE = 1 << 20  # bytes
 MOST_FAULTS = 1000  # of one check
@@ -34,7 +35,7 @@ UNREADABLE = (
     *(ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError),  # and RecursionError
 )
 SETTLED, DISCARDED, CONTESTED, OPEN = "settled", "discarded", "contested", "open"
-FLAGGED, ADJUDICATED = "flagged", "adjudicated"
+FLAGGED, ADJUDICATED, REUSED = "flagged", "adjudicated", "reused"
 # The file that repeats the grades of pairs with each outcome.
 WITH_GRADES = {SETTLED: "ratings.csv"} | dict.fromkeys((DISCARDED, FLAGGED, ADJUDICATED), "discarded.csv")
 # The columns of two tables for hubs, which are made again from the other files.
@@ -200,6 +201,8 @@ def same_consensus(release: Reader) -> Findings:
         if judgement["counts"]:
             rounds[str(judgement["pair_id"])][(judgement["round"] or 1) - 1].append(judgement["grade"])
     for row in release.rows("pairs.csv"):
+        if row["outcome"] == REUSED:
+            continue
         first, second = rounds[row["pair_id"]]
         begun, ended = (consensus(grades, tolerance) for grades in (first, first + second))
         right = (ended.status.value, "" if ended.grade is None else str(ended.grade))
@@ -230,11 +233,39 @@ def _holds(row: dict[str, str], begun: str, right: tuple[str, str], imported: bo
     return right[0] != SETTLED if outcome in (FLAGGED, ADJUDICATED) else outcome == OPEN
 
 
+def reused_grades(release: Reader) -> Findings:
+    """Check that reused grades follow from grades of nearly the same moments, and that nobody judged these pairs."""
+    rows = {row["pair_id"]: row for row in release.rows("pairs.csv") if row["outcome"] == REUSED}
+    # A release of before there were any has no such file.
+    found = {str(each["pair_id"]): each for each in (release.records(REUSES) if REUSES in release.names else ())}
+    for pair in sorted(rows.keys() ^ found.keys()):
+        yield f"{REUSES}: pair {pair} is {'missing' if pair in rows else 'not said to be reused'}"
+    for pair in rows.keys() & found.keys():
+        yield from (f"{REUSES}: pair {pair}: {fault}" for fault in _faults_of(found[pair], rows[pair], release))
+    for pair in sorted({str(each["pair_id"]) for each in release.records("judgements.jsonl")}.intersection(rows)):
+        yield f"pair {pair} has a reused grade, and a judgement"
+
+
+def _faults_of(reused: dict[str, Any], row: dict[str, str], release: Reader) -> Findings:
+    stored = (str(reused["query_id"]), reused["moment_id"], str(reused["grade"]), REUSED)
+    if stored != (row["query_id"], row["moment_id"], row["grade"], row["rule"]):
+        yield f"pairs.csv says {row['query_id']} {row['moment_id']} {row['grade']}"
+    (start, end), (other_start, other_end) = reused["timestamp"], reused["source_timestamp"]
+    common = overlap((start, end), (other_start, other_end))
+    if common != reused["overlap"] or common < LEAST_OVERLAP:
+        yield f"the moments overlap by {common}, not {reused['overlap']}"
+    if reused["rule"] != RULE:
+        yield f"made by rule {reused['rule']}; this program knows {RULE}"
+    elif consensus(reused["grades"], release.manifest["consensus"]["tolerance"]).grade != reused["grade"]:
+        yield f"the grades {reused['grades']} do not lead to {reused['grade']}"
+
+
 def same_qrels(release: Reader) -> Findings:
     ids: dict[str, Pair] = {}
     of_outcome: dict[str, dict[Pair, int]] = {outcome: {} for outcome in (SETTLED, ADJUDICATED)}
     for row in release.rows("pairs.csv"):
-        if (outcome := row["outcome"]) in of_outcome:
+        outcome = SETTLED if row["outcome"] == REUSED else row["outcome"]
+        if outcome in of_outcome:
             pair = ids[row["pair_id"]] = (row["query_id"], row["moment_id"])
             of_outcome[outcome][pair] = int(row["grade"])
     settled, by_lead = of_outcome.values()
@@ -286,7 +317,7 @@ def same_for_others(release: Reader) -> Findings:
 
 def _rows_of_qrels(pairs: list[dict[str, str]]) -> Iterator[tuple[Any, ...]]:
     for row in pairs:
-        if row["outcome"] == SETTLED:
+        if row["outcome"] in (SETTLED, REUSED):
             yield row["query_id"], row["moment_id"], int(row["grade"]), row["pair_id"]
 
 
@@ -410,7 +441,8 @@ CHECKS = [
     Check("At most four judgements of a pair count", four_at_most),
     Check("Those of a pair are by different workers, or imported and counted as by one", other_workers),
     Check("The judgements give the stored outcomes", same_consensus),
-    Check("All forms of the qrels hold the settled pairs, and only those", same_qrels),
+    Check("Reused grades follow from the grades that they rest on, and nobody judged these pairs", reused_grades),
+    Check("All forms of the qrels hold the pairs with a consensus, and only those", same_qrels),
     Check("The files of grades hold what was judged", same_grades),
     Check("The counts are right", same_counts),
     Check("Queries that are said to be left out are left out", left_out),

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Count, Q
 
 from campaigns.models import Campaign
-from judging.consensus import RULE
+from judging.consensus import LEAST_OVERLAP, RULE
 from judging.models import Candidate, Judgement
 from releases.exports import WORKER, Scope
 from releases.models import Release
@@ -70,6 +70,7 @@ def card(release: Release, files: list[tuple[str, str]], about: dict[str, Any]) 
     yield _loading(f"{about['campaign']}-v{about['version']}", next(reversed(about["splits"])))
     yield _sample(release)
     yield _unfinished(release)
+    yield _reused(release, about)
     yield _imported(release) if release.campaign.imported else _making(release.campaign)
     if release.notes:
         yield f"\n## Notes\n\n{release.notes}\n"
@@ -78,8 +79,8 @@ def card(release: Release, files: list[tuple[str, str]], about: dict[str, Any]) 
 
 
 def _header(release: Release, splits: dict[str, list[str]]) -> str:
-    settled = release.counts["pairs"]["settled"]
-    size = next((name for most, name in SIZES if settled < most), "n>1M")
+    pairs = sum(release.counts["grades"].values())
+    size = next((name for most, name in SIZES if pairs < most), "n>1M")
     return f"""---
 pretty_name: {_quoted(str(release.campaign))}
 license: {release.licence.lower()}
@@ -107,6 +108,7 @@ A test collection with graded relevance for video moment retrieval.
 | queries with judgements | {counts["judged_queries"]:,} |
 | queries without judgements | {counts["queries"] - counts["judged_queries"]:,} |
 | pairs settled | {pairs["settled"]:,} |
+| pairs with a reused grade | {pairs["reused"]:,} |
 | pairs discarded | {pairs["discarded"]:,} |
 | pairs contested, flagged or still open | {pairs["contested"] + pairs["flagged"] + pairs["open"]:,} |
 | pairs graded by the lead alone | {pairs["adjudicated"]:,} |
@@ -166,6 +168,21 @@ def _sample(release: Release) -> str:
     elif about["beyond"]:
         text += f"Finished queries that come after one that is not, and are left out: {about['beyond']:,}.\n"
     return text
+
+
+def _reused(release: Release, about: dict[str, Any]) -> str:
+    """Return how many grades are reused and from where, or nothing if none are."""
+    if not (source := about.get("reused")):
+        return ""
+    newest = f", whose newest release is number {source['release']} (SHA-256 `{source['sha256']}`)"
+    return f"""
+{release.counts["pairs"]["reused"]:,} of the grades are **reused** from the campaign `{source["campaign"]}`\
+{newest if source["release"] else ""}.
+It reached them on queries of the same text, and on moments of the same video that are the same or overlap by \
+{source["least_overlap"]:.0%} or
+more. Nobody judged these pairs here: they are in no number of judgements, annotators, agreement or cost. `pairs.csv`
+and `qrels.jsonl` mark them, and `reused.jsonl` has the source of each, with the grades that it rests on.
+"""
 
 
 def _unfinished(release: Release) -> str:
@@ -261,11 +278,17 @@ def rule_text(campaign: Campaign) -> Iterator[str]:
 
 """
     yield IMPORTED_RULE if campaign.imported else ""
+    yield REUSED_RULE if campaign.reuses_id else ""
     yield LEADS_RULE
 
 
 LEADS_RULE = """A pair that an annotator could not judge is flagged, and has no final grade. A grade by the lead
 alone is marked `adjudicated`, and is not a consensus.
+"""
+REUSED_RULE = f"""A pair is `reused` if an earlier campaign settled a pair of the same text whose moment is the same, or
+overlaps by {LEAST_OVERLAP:.0%} or more (intersection over union), and the steps above lead from its grades to the same
+final grade. Nobody judges it again.
+
 """
 IMPORTED_RULE = """These ratings were imported. Two ratings of a pair are taken as in step 1, four as in step 2.
 Nobody will rate the pairs any more, so a pair that is not settled is discarded, however many ratings it has.

@@ -75,6 +75,7 @@ COMPARED = {
     "Judgements that count": "counts.judgements",
     "Annotators": "counts.annotators",
     "Discarded pairs": "counts.pairs.discarded",
+    "Pairs with a reused grade": "counts.pairs.reused",
     "Queries up to the frontier": "estimates.sample",
     "Queries in the campaign": "estimates.queries",
     "Ordinal alpha": "agreement.alpha",

@@ -1,8 +1,9 @@
 """Exports: a campaign's qrels, its raw ratings, and what is needed to read them; and which part of it they hold.
 
-Qrels and ratings hold pairs on which annotators reached a consensus, and nothing else. Grades that a lead gave, and
-pairs without a final grade, have files of their own. All files are ordered by query and rank, and have no dates, names
-or keys of the database, so the same judgements give the same bytes.
+Qrels hold pairs on which annotators reached a consensus, in this campaign or in one whose grades it reuses, and nothing
+else; ratings are of this campaign alone. Grades that a lead gave, and pairs without a final grade, have files of their
+own. All files are ordered by query and rank, and have no dates, names or keys of the database, so the same judgements
+give the same bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -24,8 +25,9 @@ from django.shortcuts import get_object_or_404
 from base.text import csv_lines, harmless
 from campaigns.models import Campaign, LogEntry, Membership, log
 from judging.consensus import RULE
-from judging.models import Adjudication, Candidate, Judgement
+from judging.models import Adjudication, Candidate, Judgement, ReusedGrade
 from judging.models.pool import ANNOTATORS, CandidateQuerySet, QueryQuerySet
+from judging.models.states import WITH_CONSENSUS, WITH_GRADE
 from judging.review.frontier import Frontier, frontier, up_to
 from metrics.formats.moment_ids import as_word, moment_id
 from releases.models import Release
@@ -44,6 +46,7 @@ _ROUND = Case(
 )
 Outcome = Candidate.Outcome
 MOMENT = ("moment__video__name", "moment__start", "moment__end")
+REUSE = ("overlap", "grade", "grades", "rule")  # columns of a reused grade
 
 
 def pair_id(candidate: str = "") -> Coalesce:
@@ -88,15 +91,18 @@ class Export:
         return self.make(Scope(campaign))
 
 
-def trec_qrels(scope: Scope, outcome: str = Outcome.SETTLED, **only: str) -> Lines:
-    """Yield the pairs with an outcome as qrels in TREC format, `query_id 0 moment_id grade`."""
-    for query, *moment, grade in _of(scope, [outcome], "query__query_id", *MOMENT, "grade", **only):
+def trec_qrels(scope: Scope, outcomes: Iterable[str] = WITH_CONSENSUS, **only: str) -> Lines:
+    """Yield the pairs with some outcomes as qrels in TREC format, `query_id 0 moment_id grade`."""
+    for query, *moment, grade in _of(scope, outcomes, "query__query_id", *MOMENT, "grade", **only):
         yield f"{as_word(query)} 0 {moment_id(*moment)} {grade}\n"
 
 
 def tvr_ranking(scope: Scope) -> Lines:
-    """Yield a JSON object for each pair, with TVR-Ranking's fields and the version of the consensus."""
-    for row in _of(scope, [Outcome.SETTLED], *RECORD):
+    """Yield a JSON object for each pair, with TVR-Ranking's fields and the version of the consensus.
+
+    `consensus` is "reused" where the grade is that of an earlier campaign.
+    """
+    for row in _of(scope, WITH_CONSENSUS, *RECORD):
         yield json.dumps(_record(*row), ensure_ascii=False) + "\n"
 
 
@@ -110,6 +116,32 @@ def adjudicated(scope: Scope) -> Lines:
     for row in _of(scope, [Outcome.ADJUDICATED], *RECORD):
         record = _record(*row) | {"reason": reasons[row[0]]}
         yield json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def reused(scope: Scope) -> Lines:
+    """Yield a JSON object for each pair whose grade is reused, with where that is from.
+
+    `grades` are those of the judgements that it rests on, which are no judgements of this campaign. The ids are those
+    that the earlier campaign's releases have.
+    """
+    held = ReusedGrade.objects.filter(candidate__in=scope.candidates.reused()).order_by(*by_rank("candidate__"))
+    moments = [f"{side}__{field}" for side in ("candidate", "source") for field in MOMENT]
+    own = ("candidate__query__query_id", "source__query__campaign__name", "source__query__query_id")
+    rows = held.values_list(pair_id("candidate__"), pair_id("source__"), *own, *moments, *REUSE)
+    for pair, source_pair, query, campaign, source_query, *rest in rows.iterator(chunk_size=5000):
+        video, start, end, source_video, source_start, source_end, *values = rest
+        record = {
+            "pair_id": number_or_text(pair),
+            "query_id": number_or_text(query),
+            "moment_id": moment_id(video, start, end),
+            "timestamp": [start, end],
+            "campaign": campaign,
+            "source_pair_id": number_or_text(source_pair),
+            "source_query_id": number_or_text(source_query),
+            "source_moment_id": moment_id(source_video, source_start, source_end),
+            "source_timestamp": [source_start, source_end],
+        }
+        yield json.dumps(record | dict(zip(REUSE, values, strict=True)), ensure_ascii=False) + "\n"
 
 
 def _record(pair: str, query_id: str, query: str, video: str, start: float, end: float, *rest: Any) -> dict[str, Any]:
@@ -156,7 +188,7 @@ def discarded(scope: Scope) -> Lines:
 
 def moments(scope: Scope) -> Lines:
     """Yield the video and the times, in seconds, of each moment id in the TREC files."""
-    found = _of(scope, [Outcome.SETTLED, Outcome.ADJUDICATED], *MOMENT)
+    found = _of(scope, WITH_GRADE, *MOMENT)
     listed = {moment_id(*moment): moment for moment in found}
     rows = ((name, *moment) for name, moment in sorted(listed.items()))
     return csv_lines(["moment_id", "video", "start", "end"], rows)
@@ -195,7 +227,7 @@ def manifest(scope: Scope) -> Lines:
     yield json.dumps(record, ensure_ascii=False, indent=2) + "\n"
 
 
-ADJUDICATED_TREC = partial(trec_qrels, outcome=Outcome.ADJUDICATED)
+ADJUDICATED_TREC = partial(trec_qrels, outcomes=[Outcome.ADJUDICATED])
 FILES = [
     Export("qrels.txt", "TREC qrels: query, 0, moment, grade", "text/plain", trec_qrels),
     Export("moments.csv", "the moments of the TREC files, with video and seconds", "text/csv", moments),
@@ -208,6 +240,12 @@ FILES = [
         "application/jsonl",
         adjudicated,
     ),
+    Export(
+        "reused.jsonl",
+        "the pairs whose grades are reused from an earlier campaign, each with its source, one JSON object a pair",
+        "application/jsonl",
+        reused,
+    ),
     Export("discarded.csv", "every grade of pairs without a consensus", "text/csv", discarded),
     Export("queries.csv", "queries, the ids merged into each, and which are in the sample", "text/csv", queries),
     Export("manifest.json", "rule version, model, counts, checksums", "application/json", manifest),
@@ -215,7 +253,7 @@ FILES = [
 BY_NAME = {export.file: export for export in FILES}
 
 
-def _of(scope: Scope, outcomes: list[str], *fields: str | Combinable, **only: str) -> Iterator[tuple[Any, ...]]:
+def _of(scope: Scope, outcomes: Iterable[str], *fields: str | Combinable, **only: str) -> Iterator[tuple[Any, ...]]:
     """Yield fields of the pool's pairs with these outcomes. These are tuples: there may be hundreds of thousands."""
     candidates = scope.candidates.filter(outcome__in=outcomes, **only).order_by(*by_rank())
     return candidates.values_list(*fields).iterator(chunk_size=5000)

@@ -26,7 +26,7 @@ from campaigns.events import Happened, tell
 from campaigns.models import Campaign, LogEntry, Membership, log
 from corpus.stored_files import store
 from jobs.registry import Report, kind
-from judging.consensus import RULE
+from judging.consensus import LEAST_OVERLAP, RULE
 from releases.archive import FORMAT
 from releases.contents import parts, pool_of, scope_of
 from releases.data_card import LICENCES, counted
@@ -183,6 +183,13 @@ def _gathered(lines: Iterator[str | bytes]) -> Iterator[bytes]:
     yield bytes(piece)
 
 
+def _source(campaign: Campaign) -> dict[str, Any]:
+    """Return what the manifest says of the campaign whose grades are reused, with its newest release, if any."""
+    newest = campaign.releases.filter(state=Release.State.READY).order_by("version").last()
+    known = {"release": newest and newest.version, "sha256": newest and newest.sha256}
+    return {"campaign": campaign.name, "title": str(campaign), "least_overlap": LEAST_OVERLAP} | known
+
+
 def _manifest(release: Release, scope: Scope, pool: Read) -> dict[str, Any]:
     """Return the manifest without its list of files."""
     campaign = release.campaign
@@ -199,6 +206,7 @@ def _manifest(release: Release, scope: Scope, pool: Read) -> dict[str, Any]:
         "consensus": {"rule": RULE, "tolerance": campaign.tolerance},
         "guideline": None if campaign.imported else campaign.guideline.version,
         "imported": campaign.imported is not None,
+        **({"reused": _source(campaign.reuses)} if campaign.reuses and release.counts["pairs"]["reused"] else {}),
         "rounds_known": campaign.rounds_known,
         "estimates": release.estimates,
         "unfinished": {"held": release.with_unfinished, "queries": release.unfinished},

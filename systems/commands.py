@@ -209,6 +209,9 @@ def _with_words(qrels: Qrels, file: Path) -> Qrels:
 def _add_index(commands: Any) -> None:
     command = commands.add_parser("index", help="index the videos that are to be searched")
     _add_videos(command)
+    untrained = [name for name, each in SYSTEMS.items() if not each.learns]
+    command.add_argument("--system", choices=untrained, help="of a new folder, for a system that need not be trained")
+    command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="with --system")
     command.add_argument(
         "--shard", help="of two_stage: plan, then each number once, in any order and on several machines"
     )
@@ -216,7 +219,13 @@ def _add_index(commands: Any) -> None:
 
 
 def index(args: argparse.Namespace) -> None:
-    made, videos = system_in(args.folder), videos_of(args)
+    if args.system:
+        made = system(args.system, args.folder, **options_of(entry(args.system).options, args.option))
+    elif args.option:
+        raise BadOption("--option", repr(args.option[0]), "--system beside it; a trained system has its options")
+    else:
+        made = system_in(args.folder)
+    videos = videos_of(args)
     videos = videos_with_names(videos, by_encoder(args.encoder)) if args.encoder else videos
     if args.shard is None:
         made.index(videos, Printer())
@@ -268,12 +277,15 @@ def _add_search(commands: Any) -> None:
 def search(args: argparse.Namespace) -> None:
     _check_depth(args.depth)
     queries = _queries(args)
-    run = system_in(args.folder).search(queries, args.depth)
+    made = system_in(args.folder)
+    run = made.search(queries, args.depth)
     write(args.out, lambda out: out.write(run_as_ranking(run).encode()))
     own = {"search": {"words": args.words, "files": _checksums(args), "device": device().type}}
     about = description_of(args.folder) | {"commands": commands_in(args.folder) | own, "run": digest(args.out)}
     write_json(beside(args.out), about)
     print(f"{len(run.start):,} moments for {len(queries):,} queries are in {args.out}")
+    if finds := made.finds():
+        print(finds)
 
 
 def _keep_command(args: argparse.Namespace) -> None:
@@ -484,7 +496,8 @@ def _add_device(command: argparse.ArgumentParser) -> None:
 def _add_encoder(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--encoder",
-        help="whose token vectors stand for words, as 'bundled', or a text file of word vectors; else they are learned",
+        help="whose token vectors stand for words, as 'bundled', or a text file of word vectors; else they are "
+        "learned. For zero_shot, the folder of the model that made the clips' features",
     )
 
 

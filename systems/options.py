@@ -170,15 +170,40 @@ class TefOnly(Mcn):
 
 
 @dataclass(frozen=True)
-class TwoStage(Contrastive):
-    """What a search in two stages has: options of both networks, and those of the index of clips."""
+class Indexed(Options):
+    """What a search by the index of clips has."""
 
     kind: str = option(
         "flat",
-        "Kind of the index: flat looks at all clips; ivf-pq and hnsw are for millions of them, and need faiss.",
-        choices=("flat", "ivf-pq", "hnsw"),
+        "Kind of the index: flat looks at all clips; ivf-pq is for hundreds of thousands of them, and needs faiss.",
+        choices=("flat", "ivf-pq"),
     )
-    clips: int = option(200, "Clips that the first stage finds.", 1, 100_000)
+    clips: int = option(200, "Clips nearest to a query, around which moments are looked for.", 1, 100_000)
+    recall: float = option(
+        0.95,
+        "Share of the nearest clips that an index of the kind ivf-pq is tuned to find; it says what it reaches.",
+        0,
+        1,
+    )
+
+
+@dataclass(frozen=True)
+class ZeroShot(Indexed):
+    """What a search without training has besides."""
+
+    length_power: float = option(
+        0.5,
+        "Power of its length in clips by which a window's difference from its surround is multiplied, because means of "
+        "few clips vary more; 0 takes the plain difference.",
+        0,
+        1,
+    )
+
+
+@dataclass(frozen=True)
+class TwoStage(Indexed, Contrastive):
+    """What a search in two stages has: options of both networks, and those of the index of clips."""
+
     shards: int = option(1, "Parts in which the index is built.", 1, 9999)
 
 

@@ -9,13 +9,13 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Body, Page, Shape, Truth, request_field
-from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, changes, reads
+from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource, must_match, tag_of
 from campaigns.access import signed_in
 from campaigns.models import Campaign, Membership, Token
 from campaigns.settings import COLUMNS, LIMITS, SETTINGS
-from judging.models import Batch
+from judging.models import Batch, Candidate
 from judging.review.frontier import REACH
 from judging.settings import GroupForm, LimitsForm, PriorityForm, ShareForm, Steering, fixed, set_up, values_of
 from reports.frontier import AnnotatorRow, GroupRow, Outlook, Steered, StratumRow, outlook, steered
@@ -37,12 +37,14 @@ class OwnCampaign(Shape):
 
 
 class CampaignDetail(Shape):
-    of = Campaign, "name title encoder created corpus=corpus.name"
+    of = Campaign, "name title encoder created corpus=corpus.name reuses=reuses.name"
     helps = {"encoder": "the model that ranked its candidates; empty before"}
+    helps |= {"reuses": "the campaign whose grades it reuses; null: none"}
     queries = serializers.IntegerField(source="n_queries")
     closed = serializers.IntegerField(source="n_closed", help_text="queries that are closed")
     to_review = serializers.IntegerField(source="n_to_review", help_text="batches that wait for the lead")
     at_work = serializers.IntegerField(source="n_at_work", help_text="annotators with a batch in hand")
+    reused = serializers.IntegerField(help_text="pairs whose grade is reused; nobody judges them")
 
 
 class Root(Resource, at="", name="root"):
@@ -69,8 +71,9 @@ class OneCampaign(Resource, at=CAMPAIGN, name="campaign"):
     @reads(CampaignDetail)
     def get(self) -> Any:
         """A campaign, as its leads and researchers see it."""
-        campaigns = at_a_glance(Campaign.objects.select_related("corpus"))
-        return get_object_or_404(campaigns, pk=self.member.campaign_id)
+        campaigns = at_a_glance(Campaign.objects.select_related("corpus", "reuses"))
+        campaign = get_object_or_404(campaigns, pk=self.member.campaign_id)
+        return With(campaign, reused=Candidate.objects.in_pool(campaign).reused().count())
 
 
 class SettingsShape(Shape):

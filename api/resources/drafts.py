@@ -44,8 +44,13 @@ class DraftLine(Shape):
 
 
 class DraftShape(DraftLine):
-    of = Draft, "corpus_name format kind frame_rate split corpus=corpus.name columns films=media folder=media_folder"
+    of = (
+        Draft,
+        "corpus_name format kind frame_rate split corpus=corpus.name reuses=reuses.name columns films=media "
+        "folder=media_folder",
+    )
     helps = {"corpus_name": "of the new corpus", "kind": "of the descriptions to import", "corpus": "null: a new one"}
+    helps |= {"reuses": "the campaign whose grades are reused; null: none"}
     columns = serializers.DictField(child=serializers.CharField())
     selection = serializers.DictField(help_text="how many queries are drawn, and how; empty if none are")
     drawn = serializers.DictField(help_text="what was drawn to be looked at")
@@ -121,8 +126,9 @@ class FilmsStep(Body):
 class QueriesStep(Body):
     """Queries that are drawn, those of a text with one a line, or both."""
 
-    of = forms.QueriesForm, "draws validation test seed strata text split"
+    of = forms.QueriesForm, "draws validation test seed strata text split reuses"
     text = Text(required=False, max_length=forms.LONGEST_PASTE, trim_whitespace=False)
+    reuses = Text(required=False, allow_null=True, max_length=100, help_text="the name of a campaign; null: of none")
 
 
 class SettingsStep(SettingsChange):

@@ -12,7 +12,7 @@ from api.operations import ONCE, UNFIT, Rows, With, changes, fresh, reads, start
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from campaigns.models import Membership
 from judging import access
-from judging.models import Batch, Kind, Review
+from judging.models import Batch, Kind, ReusedGrade, Review
 from judging.models import Query as PoolQuery
 from judging.models.states import WithdrawnFor
 from judging.pool.opening import open_all_without_clips, open_without_clips
@@ -80,6 +80,18 @@ class Grade(Shape):
     counts = serializers.BooleanField(help_text="false once the candidate was reopened")
 
 
+class ReusedShape(Shape):
+    """Where a reused grade is from."""
+
+    of = (
+        ReusedGrade,
+        "campaign=source.query.campaign.name query=source.query.query_id rank=source.rank start=source.moment.start "
+        "end=source.moment.end overlap",
+    )
+    helps = {"query": "its id there", "rank": "there", "start": "seconds", "end": "seconds"}
+    grades = serializers.ListField(child=serializers.IntegerField(), help_text="of the judgements that it rests on")
+
+
 class CandidateShape(Shape):
     of = (
         CandidateRow,
@@ -92,6 +104,7 @@ class CandidateShape(Shape):
     clip = ClipAddress(source="candidate.clip")
     grades = Grade(many=True)
     flags = serializers.ListField(child=serializers.IntegerField(), help_text="ids of flags")
+    reused = ReusedShape(source="reuse", allow_null=True, help_text="null: its grade is not reused")
 
 
 class InLineShape(Shape):
@@ -363,7 +376,7 @@ class PoolRow(Shape):
         "first": "the score with the first pool",
         "whole": "with the enlarged pool",
         "without": "without what only its system found",
-        "reused": "with reused grades too",
+        "reused": "with the grades of near moments too",
     }
 
 

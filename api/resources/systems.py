@@ -87,7 +87,7 @@ class SystemShape(Shape):
         "group": "the same for systems that differ by their seed, else empty",
         "depth": "N, the moments of each query that it learns from",
         "encoder": "whose token vectors it has for words; empty: it learns vectors",
-        "notice": "what its features lack, in words; empty if nothing",
+        "notice": "what its features lack and what its index finds, in words; empty if nothing",
         "trained": "from when on one can search with it",
     }
     options = serializers.DictField(child=serializers.JSONField(), help_text="that are not the defaults")

@@ -175,6 +175,14 @@ class Campaign(models.Model):
         default=dict, blank=True, help_text="how queries were drawn from the corpus's captions; empty if none were"
     )
     encoder = models.CharField(max_length=200, blank=True, help_text="the model that ranked its candidates")
+    reuses = models.ForeignKey(
+        "self",
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="the earlier campaign over the corpus whose grades it reuses",
+    )
     imported = models.DateTimeField(null=True, blank=True, help_text="when its finished ratings were imported")
     rounds_known = models.BooleanField(
         default=True, help_text="False for imported ratings whose file does not say their rounds"

@@ -62,6 +62,9 @@ class Draft(models.Model):
     split = models.CharField(max_length=20, blank=True)
     selection = models.JSONField(default=dict, help_text="how many queries are drawn, and how; empty if none are")
     drawn = models.JSONField(default=dict, help_text="what was drawn to be looked at")
+    reuses = models.ForeignKey(
+        "campaigns.Campaign", models.SET_NULL, null=True, related_name="+", help_text="whose grades are reused"
+    )
     name = models.CharField(max_length=100, blank=True)
     settings = models.JSONField(default=dict, help_text="columns of the campaign")
     people = models.JSONField(default=list, help_text="names and roles of further members")

@@ -16,7 +16,7 @@ from django.db import transaction
 from base.errors import ReeljudgeError, WrongState
 from base.text import printable
 from base.transactions import locked
-from campaigns.access import corpora_open_to, may_create_campaigns
+from campaigns.access import campaigns_to_reuse, corpora_open_to, may_create_campaigns
 from campaigns.models import Campaign, Draft, Membership, Upload
 from campaigns.models.draft import token
 from campaigns.uploads import keep_films_only, read_whole
@@ -38,6 +38,7 @@ from judging.drafts.sources import (
     store_corpus,
     summary_of,
 )
+from judging.pool.opening import with_reusable
 from judging.pool.queries import load_queries
 from judging.pool.ranking import rank_candidates
 from judging.pool.selection import Selection, store
@@ -145,7 +146,7 @@ def marks(draft: Draft) -> list[Any]:
     """Return what changes with each change of a draft."""
     fields = Draft.objects.filter(pk=draft.pk).values(
         *("corpus", "corpus_name", "format", "kind", "columns", "media", "media_folder", "frame_rate"),
-        *("split", "selection", "name", "settings", "people"),
+        *("split", "selection", "reuses", "name", "settings", "people"),
     )
     return [fields.get(), *draft.uploads.order_by("pk").values_list("pk", "received")]
 
@@ -199,12 +200,19 @@ def _build(draft: Draft, found: Findings, corpus: Corpus | None, selection: Sele
         corpus = Corpus.objects.create(name=token())
     elif draft.corpus_id and not corpora_open_to(owner).filter(pk=draft.corpus_id).exists():
         found.add("corpus", "The corpus: you annotate a campaign over it, and must not see what its leads see")
+    if draft.reuses and not campaigns_to_reuse(owner, corpus).filter(pk=draft.reuses.pk).exists():
+        found.add(
+            "queries", f"The queries: you do not lead {draft.reuses.name}, whose grades are reused, over this corpus"
+        )
     built = build(
         _plan(draft, owner, selection), corpus, lambda what: _collecting(found, OF_PART.get(what, "queries"), what)
     )
     found.counts["queries"] = built.drawn + built.added
     if built.merged:
         found.notes.append(f"Queries with the text of another one, which become one with it: {built.merged:,}.")
+    if draft.reuses:
+        number = with_reusable(built.campaign).count()
+        found.notes.append(f"Queries of which {draft.reuses.name} has grades that may be reused: {number:,}.")
     return built.campaign
 
 
@@ -217,6 +225,7 @@ def _plan(draft: Draft, owner: User, selection: Selection | None) -> Plan:
         queries=_queries(draft) if upload or not draft.selection else None,
         queries_name=upload.name if upload else "The queries",
         split=draft.split,
+        reuses=draft.reuses,
         owner=owner,
         people=draft.people,
     )
@@ -273,6 +282,7 @@ class Plan:
     queries: AbstractContextManager[Path] | None = None  # gives the file that holds them
     queries_name: str = "The queries"
     split: str = ""  # of the queries of the file
+    reuses: Campaign | None = None  # the earlier campaign whose grades a new one reuses
     owner: User | None = None  # who leads it; nobody if it is made in the terminal
     people: Iterable[tuple[str, str]] = ()  # name and role
 
@@ -307,12 +317,12 @@ def build(plan: Plan, corpus: Corpus, step: Step = nullcontext) -> Built:
 
 def _campaign(plan: Plan, corpus: Corpus, step: Step) -> Campaign:
     """Store the campaign, or a stand-in if its settings are wrong, so that the rest can be checked too."""
-    campaign, is_right = Campaign(name=plan.name, corpus=corpus, **plan.settings), False
+    campaign, is_right = Campaign(name=plan.name, corpus=corpus, reuses=plan.reuses, **plan.settings), False
     with step("The settings"):
         campaign.full_clean()
         is_right = True
     if not is_right:
-        campaign = Campaign(name=token(), corpus=corpus)
+        campaign = Campaign(name=token(), corpus=corpus, reuses=plan.reuses)
     campaign.save()
     return campaign
 

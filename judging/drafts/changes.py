@@ -64,9 +64,10 @@ def root_and_below(draft: Draft) -> tuple[str, str]:
 
 
 def change_queries(draft: Draft, form: QueriesForm) -> None:
-    draft.change(split=form.cleaned_data["split"], selection=form.selection)
-    if form.cleaned_data["pasted"]:
-        store_text(draft, Upload.Purpose.QUERIES, PASTED, form.cleaned_data["pasted"])
+    data = form.cleaned_data
+    draft.change(split=data["split"], selection=form.selection, reuses=data.get("reuses"))
+    if data["pasted"]:
+        store_text(draft, Upload.Purpose.QUERIES, PASTED, data["pasted"])
     ask_to_read(draft)
 
 

@@ -15,13 +15,14 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 
 from base.text import abbreviated, storable
-from campaigns.access import corpora_open_to
+from campaigns.access import campaigns_to_reuse, corpora_open_to
 from campaigns.models import Campaign, Draft, Membership, Upload
 from campaigns.pages import Lines
 from campaigns.settings import COLUMNS, SECTIONS
 from corpus.importers.formats import FORMATS
 from corpus.importers.rows import FIELDS
 from corpus.models import Corpus
+from judging.consensus import LEAST_OVERLAP
 from judging.drafts.reading import Reading, proposed_corpus_name
 from judging.pool.queries import LONGEST_SPLIT
 from judging.pool.selection import LARGEST_SEED, Counts
@@ -31,6 +32,11 @@ LONGEST_PASTE = 900_000  # characters; a request may have 1 MiB
 MOST_PEOPLE = 500
 MOST_DRAWN = 1_000_000  # queries
 OF_A_SELECTION = ("draws", "validation", "test", "seed", "strata")  # fields
+REUSES_HELP = (
+    "An earlier campaign over this corpus that you lead. Where it has closed a query of the same text, its consensus on"
+    f" the same moment, or on one that overlaps it by {LEAST_OVERLAP:.0%}, holds here too, and nobody judges that pair"
+    " again. Such grades count as no judgement, and releases mark them."
+)
 
 
 class ReadingForm(forms.Form):
@@ -193,12 +199,24 @@ class QueriesForm(forms.Form):
         label="Split of these queries",
         help_text="Stored with them, for example val. It may stay empty.",
     )
+    reuses = forms.ModelChoiceField(
+        Campaign.objects.none(),
+        to_field_name="name",
+        required=False,
+        label="Reuse the grades of",
+        empty_label="No campaign: annotators judge everything",
+        help_text=REUSES_HELP,
+        error_messages={"invalid_choice": "%(value)s; expected a campaign over this corpus that you lead."},
+    )
 
     def __init__(self, draft: Draft, ready: int | None, *arguments: Any, **options: Any) -> None:
         """`ready` is the number of distinct captions that may become queries, if it is known."""
         options["initial"] = self._initial(draft, ready)
         super().__init__(*arguments, **options)
         self.ready = ready
+        fields: dict[str, Any] = self.fields
+        if draft.corpus:
+            fields["reuses"].queryset = campaigns_to_reuse(draft.owner, draft.corpus)
         if draft.corpus is None:
             for name in OF_A_SELECTION:
                 del self.fields[name]
@@ -210,7 +228,8 @@ class QueriesForm(forms.Form):
         if ready is not None and ready < sum(counts):
             counts = Counts(ready // 10, ready // 2)
         usual = counts._asdict() | {"seed": 1, "strata": []}
-        return {"split": draft.split, "draws": bool(draft.selection), **usual, **draft.selection}
+        about = {"split": draft.split, "reuses": draft.reuses and draft.reuses.name}
+        return about | {"draws": bool(draft.selection), **usual, **draft.selection}
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data

@@ -15,6 +15,7 @@ from judging.models.review import Adjudication as Adjudication
 from judging.models.review import Example as Example
 from judging.models.review import ReopenedQuery as ReopenedQuery
 from judging.models.review import Reopening as Reopening
+from judging.models.review import ReusedGrade as ReusedGrade
 from judging.models.review import Review as Review
 from judging.models.review import UndoneReopening as UndoneReopening
 from judging.models.sitting import Practice as Practice

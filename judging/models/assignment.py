@@ -258,8 +258,7 @@ class Assignment(models.Model):
         if self.is_again:
             returned = Judgement.objects.filter(assignment=self, returned__isnull=False)
             return Candidate.objects.filter(pk__in=returned.values("candidate"))
-        of_batch = Candidate.objects.filter(batch=self.batch_id)
-        return of_batch if self.round == 1 else of_batch.filter(escalated=True)
+        return Candidate.objects.filter(batch=self.batch_id).judged_in(self.round)
 
     def candidates_in_order(self) -> list[Candidate]:
         """Return the candidates in the order in which the annotator gets them."""

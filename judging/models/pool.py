@@ -15,7 +15,16 @@ from campaigns.models.membership import LONGEST_GROUP, Membership
 from corpus.models import Clip, Moment
 from judging import order
 from judging.consensus import RULE, consensus
-from judging.models.states import CLAIMED, WITH_GRADE, BatchState, CandidateOutcome, Kind, Priority, WithdrawnFor
+from judging.models.states import (
+    CLAIMED,
+    WITH_CONSENSUS,
+    WITH_GRADE,
+    BatchState,
+    CandidateOutcome,
+    Kind,
+    Priority,
+    WithdrawnFor,
+)
 
 if TYPE_CHECKING:
     from judging.models.assignment import Assignment
@@ -143,7 +152,15 @@ class CandidateQuerySet(models.QuerySet["Candidate"]):
         return pool.filter(batch__isnull=False)
 
     def settled(self) -> CandidateQuerySet:
-        return self.filter(outcome=Candidate.Outcome.SETTLED)
+        """Return the candidates that the qrels hold: those with a consensus, of this campaign or a reused one."""
+        return self.filter(outcome__in=WITH_CONSENSUS)
+
+    def reused(self) -> CandidateQuerySet:
+        return self.filter(outcome=Candidate.Outcome.REUSED)
+
+    def judged_in(self, round: int) -> CandidateQuerySet:
+        """Return the candidates of a batch that annotators judge in round one, or in a later one."""
+        return self.exclude(outcome=Candidate.Outcome.REUSED) if round == 1 else self.escalated()
 
     def ranked(self) -> CandidateQuerySet:
         """Return the candidates that the ranking by similarity found. The others were found by runs."""
@@ -251,6 +268,10 @@ class BatchQuerySet(models.QuerySet["Batch"]):
     def unfinished(self) -> BatchQuerySet:
         return self.filter(state__in=[Batch.State.PREPARING, Batch.State.OPEN])
 
+    def with_work(self) -> BatchQuerySet:
+        """Return the batches on which an annotator or, where all grades are reused, a lead has worked."""
+        return self.filter(Q(assignments__isnull=False) | Q(reviews__isnull=False) | Q(edition__gt=1))
+
     def unreviewed(self) -> BatchQuerySet:
         return self.exclude(state__in=[Batch.State.REVIEWED, Batch.State.REPLACED])
 
@@ -357,8 +378,7 @@ class Batch(models.Model):
     @property
     def in_round(self) -> CandidateQuerySet:
         """The candidates that are judged in the present round."""
-        candidates = Candidate.objects.filter(batch=self)
-        return candidates if self.round == 1 else candidates.escalated()
+        return Candidate.objects.filter(batch=self).judged_in(self.round)
 
     def open(self) -> bool:
         """Let annotators claim the batch, if its clips were being cut. Return whether this call has opened it."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from django.db import models
-from django.db.models import Case, Exists, OuterRef, Q, Value, When
+from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.db.models.functions import Now
 
-from judging.consensus import GRADES
+from judging.consensus import GRADES, LEAST_OVERLAP
 from judging.models.pool import Batch
-from judging.models.states import WITHOUT_CONSENSUS
+from judging.models.states import WITHOUT_CONSENSUS, BatchState
 
 if TYPE_CHECKING:
     from campaigns.models.membership import Membership
@@ -42,7 +42,9 @@ class ReviewQuerySet(UndoableQuerySet):
 
     def with_begun(self) -> Self:
         """Return the reviews, each with `is_begun` set."""
-        begun = Batch.objects.filter(query=OuterRef("batch__query"), number=2, assignments__isnull=False)
+        # One that is reviewed has grades, even if all of them are reused.
+        done = Q(assignments__isnull=False) | Q(state=BatchState.REVIEWED)
+        begun = Batch.objects.filter(done, query=OuterRef("batch__query"), number=2)
         opened = Q(verdict=Review.Verdict.SECOND)
         return self.annotate(is_begun=Case(When(opened, then=Exists(begun)), default=Value(False)))
 
@@ -183,6 +185,37 @@ class Adjudication(models.Model):
 
     def __str__(self) -> str:
         return f"{self.grade} by the lead"
+
+
+class ReusedGrade(models.Model):
+    """The consensus of an earlier campaign that a candidate has in place of judgements. It is kept as it was then.
+
+    The candidate of the earlier campaign tells its campaign, query and moment. The grade holds while the candidate is
+    in the batch in which it got it; once it is reopened, annotators judge it.
+    """
+
+    candidate = models.OneToOneField("judging.Candidate", models.PROTECT, related_name="reuse")
+    source = models.ForeignKey(
+        "judging.Candidate", models.PROTECT, related_name="reused_by", help_text="the candidate that was judged"
+    )
+    overlap = models.FloatField(help_text="intersection over union of the two moments")
+    grade = models.PositiveSmallIntegerField(help_text="the consensus")
+    grades = models.JSONField(help_text="of the judgements that it rests on")
+    rule = models.CharField(max_length=40, help_text="the version of the consensus")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["candidate"]
+        constraints = [
+            models.CheckConstraint(condition=Q(grade__in=list(GRADES)), name="reused_grade_from_0_to_4"),
+            models.CheckConstraint(
+                condition=Q(overlap__gte=LEAST_OVERLAP, overlap__lte=1), name="reused_of_nearly_the_same_moment"
+            ),
+            models.CheckConstraint(condition=~Q(candidate=F("source")), name="reused_of_another_candidate"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.grade}, reused"
 
 
 class Example(models.Model):

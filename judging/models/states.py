@@ -38,9 +38,11 @@ class CandidateOutcome(TextChoices):
     DISCARDED = "discarded"
     FLAGGED = "flagged"  # an annotator could not judge it, and a lead has to decide
     ADJUDICATED = "adjudicated"  # the lead graded it, which is never a consensus
+    REUSED = "reused"  # an earlier campaign reached a consensus on it, and nobody judges it in this one
 
 
-WITH_GRADE = (CandidateOutcome.SETTLED, CandidateOutcome.ADJUDICATED)
+WITH_CONSENSUS = (CandidateOutcome.SETTLED, CandidateOutcome.REUSED)
+WITH_GRADE = (*WITH_CONSENSUS, CandidateOutcome.ADJUDICATED)
 WITHOUT_CONSENSUS = (CandidateOutcome.DISCARDED, CandidateOutcome.FLAGGED)
 
 

@@ -1,18 +1,25 @@
-"""Opening batches of a query: those of its ranks, and further ones of moments that runs found."""
+"""Opening batches of a query: those of its ranks, and further ones of moments that runs found.
+
+What an earlier campaign has judged is not judged again if the campaign reuses its grades: a pair gets the consensus on
+the same text and the same moment, or on one that overlaps it nearly in full. Such a grade is nobody's judgement here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from django.db.models import Max, Q
+from django.db.models import Exists, Max, OuterRef, Q
 
 from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing
 from base.transactions import store as store_rows
+from campaigns.events import Happened, tell
 from campaigns.models import Campaign, Event, LogEntry, Membership, log
 from corpus.models import Moment, Video
-from judging.models.pool import Batch, Candidate, Query
+from judging.consensus import LEAST_OVERLAP, RULE, consensus, overlap
+from judging.models import Kind, ReusedGrade
+from judging.models.pool import Batch, Candidate, Query, QueryQuerySet
 from judging.order import place
 from judging.pool.clips import clips_for, cut_clips, open_when_cut, prepare
 from judging.summaries import summarize
@@ -20,6 +27,7 @@ from metrics.analysis.pooling import pooled
 from metrics.formats.tables import Qrels, Run
 
 LAST_OF_RANKS = 2  # the highest number of a batch that holds ranks
+REUSED = Candidate.Outcome.REUSED.value  # exports print it in place of the rule of the consensus
 
 
 @all_or_nothing
@@ -37,9 +45,68 @@ def open_batch(query: Query, number: int) -> Batch:
     batch, made = query.batches.get_or_create(number=number, edition=1, defaults=known)
     if made:
         of_ranks.update(batch=batch)
+        _reuse_grades(batch)
         summarize([query.pk])
         prepare(batch)
     return batch
+
+
+def with_reusable(campaign: Campaign) -> QueryQuerySet:
+    """Return the queries of a campaign whose text the campaign that it reuses has closed."""
+    closed = Query.objects.pool().filter(campaign=campaign.reuses_id, closed=True, text=OuterRef("text"))
+    return campaign.queries.pool().filter(Exists(closed))
+
+
+def _reuse_grades(batch: Batch) -> None:
+    """Give the pairs of a new batch the grades that its campaign reuses. If none is left to judge, it is settled.
+
+    Only a consensus of annotators is reused, and only if the campaign's own tolerance leads to the same one.
+    """
+    query = batch.query
+    if query.campaign.reuses_id is None:
+        return
+    known = _known(query)
+    pairs = list(batch.candidates.filter(outcome=Candidate.Outcome.OPEN).select_related("moment")) if known else []
+    reused = [found for pair in pairs if (found := _from_nearest(pair, known))]
+    for each in reused:
+        pair = each.candidate
+        pair.outcome, pair.grade, pair.rule = Candidate.Outcome.REUSED, each.grade, REUSED
+    ReusedGrade.objects.bulk_create(reused)
+    Candidate.objects.bulk_update([each.candidate for each in reused], ["outcome", "grade", "rule"])
+    if not batch.candidates.filter(outcome=Candidate.Outcome.OPEN).exists():
+        batch.state = Batch.State.SETTLED
+        batch.save(update_fields=["state"])
+        tell(batch.campaign_id, Happened.BATCH_SETTLED, batch=batch.pk, query=query.pk)
+
+
+def _known(query: Query) -> list[ReusedGrade]:
+    """Return what could be reused for a query: a row for each pair of its text, still without a candidate."""
+    campaign = query.campaign
+    closed = {"query__campaign": campaign.reuses_id, "query__text": query.text, "query__closed": True}
+    pairs = Candidate.objects.filter(**closed, query__kind=Kind.POOL, query__withdrawn=None, batch__isnull=False)
+    settled = pairs.filter(outcome=Candidate.Outcome.SETTLED).select_related("moment").order_by("rank")
+    found = []
+    for pair in settled.prefetch_related("judgements"):
+        assert pair.grade is not None
+        grades = pair.counted_grades(2)
+        if consensus(grades, campaign.tolerance).grade == pair.grade:
+            found.append(ReusedGrade(source=pair, grade=pair.grade, grades=grades, rule=RULE))
+    return found
+
+
+def _from_nearest(pair: Candidate, known: Iterable[ReusedGrade]) -> ReusedGrade | None:
+    """Return a row for the candidate, from the moment that overlaps its own most, if one does enough; else None.
+
+    Of moments that overlap it alike, that of the best rank is taken.
+    """
+    moment, times = pair.moment, (pair.moment.start, pair.moment.end)
+    of_video = [each for each in known if each.source.moment.video_id == moment.video_id]
+    near = [(overlap(times, (each.source.moment.start, each.source.moment.end)), each) for each in of_video]
+    most, nearest = max(near, key=lambda found: found[0], default=(0.0, None))
+    if nearest is None or most < LEAST_OVERLAP:
+        return None
+    rest = {name: getattr(nearest, name) for name in ("source", "grade", "grades", "rule")}
+    return ReusedGrade(candidate=pair, overlap=most, **rest)
 
 
 @all_or_nothing
@@ -142,13 +209,14 @@ def open_further(query: Query, moments: Sequence[Moment]) -> dict[int, Candidate
     if not query.closed or query.withdrawn:
         raise WrongState(f"“{query.text}” is not closed; judge and review its batches first.")
     candidates = _candidates(query, moments)
-    last = query.batches.aggregate(last=Max("number"))["last"]
+    last, begun = query.batches.aggregate(last=Max("number"))["last"], query.batches.filter(begun=True).exists()
     size = query.campaign.batch_size
     for number, first in enumerate(range(0, len(candidates), size), max(LAST_OF_RANKS, last) + 1):
-        batch = Batch.of(query, number, further=True, begun=True)
+        batch = Batch.of(query, number, further=True, begun=begun)
         batch.save()
         some = candidates[first : first + size]
         Candidate.objects.filter(pk__in=[each.pk for each in some]).update(batch=batch)
+        _reuse_grades(batch)
         prepare(batch)
     if candidates:
         Query.objects.filter(pk=query.pk).update(closed=False)

@@ -78,7 +78,7 @@ def set_exam(
 def _fresh(campaign: Campaign) -> list[Query]:
     """Return the pool's queries that nobody has begun to judge, and lock their batches."""
     begun = Assignment.objects.filter(batch__query=OuterRef("query"))
-    batches = Batch.objects.in_pool(campaign).filter(number=1, edition=1, query__closed=False)
+    batches = Batch.objects.in_pool(campaign).unfinished().filter(number=1, edition=1, query__closed=False)
     free = locked(batches.exclude(Exists(begun)), skip_locked=True)
     return [batch.query for batch in free.select_related("query").order_by("query")]
 

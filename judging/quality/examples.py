@@ -15,11 +15,12 @@ from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign, LogEntry, Membership, log
 from corpus.models import Moment
 from judging.models import Candidate, Example
+from judging.models.states import WITH_GRADE
 from judging.pool.clips import clips_of_moments, prepare_clip
 
 LONGEST_WHY = 1000  # characters of an explanation
 # Nobody judges a candidate with one of these outcomes any more. Pairs of exams and checks never have one.
-DONE = (Candidate.Outcome.SETTLED, Candidate.Outcome.ADJUDICATED, Candidate.Outcome.DISCARDED)
+DONE = (*WITH_GRADE, Candidate.Outcome.DISCARDED)
 PAIR = ("query__campaign", "query__text", "moment__video", "moment__start", "moment__end")
 MOST_MOMENTS_NAMED = 8
 NEAR = 0.005  # seconds: times are typed with two decimals

@@ -26,9 +26,10 @@ from jobs.registry import Report, kind
 from judging.models.assignment import Assignment, AssignmentQuerySet
 from judging.models.judgement import PARTNERS, Flag, Judgement
 from judging.models.pool import Batch, Candidate, CandidateQuerySet, Query
-from judging.models.review import Adjudication, ReopenedQuery, Reopening, Review, UndoneReopening
+from judging.models.review import Adjudication, ReopenedQuery, Reopening, ReusedGrade, Review, UndoneReopening
 from judging.models.states import CLAIMED
 from judging.pool.clips import prepare
+from judging.pool.opening import REUSED
 from judging.review.reviewing import note_closed
 from judging.summaries import summarize
 
@@ -280,7 +281,8 @@ def _move_into_new_edition(candidates: list[Candidate], record: Reopening) -> Ba
     Adjudication.objects.filter(candidate__in=rows).undo(record.lead, record)
     Review.objects.filter(batch__in=old.editions).undo(record.lead, record)
     edition = old.newest_edition.edition + 1
-    new = Batch.of(old.query, old.number, edition=edition, further=old.further, begun=True)
+    begun = old.query.batches.filter(begun=True).exists()  # unless all grades of the query are reused
+    new = Batch.of(old.query, old.number, edition=edition, further=old.further, begun=begun)
     new.save()
     rows.update(batch=new, outcome=Candidate.Outcome.OPEN, grade=None, escalated=False, rule="")
     old.editions.filter(state=Batch.State.REVIEWED).update(state=Batch.State.SETTLED)
@@ -375,6 +377,10 @@ def _undo_edition(reopened: ReopenedQuery, edition: int, rows: list[list[Any]]) 
         adjudicated = candidates[adjudication.candidate_id]
         adjudicated.outcome, adjudicated.grade = Candidate.Outcome.ADJUDICATED, adjudication.grade
         adjudicated.rule = Candidate.Outcome.ADJUDICATED
+    for reuse in ReusedGrade.objects.filter(candidate__in=keys):
+        reused = candidates[reuse.candidate_id]
+        if reused.batch and reused.batch.edition == 1:  # else annotators have judged it since
+            reused.outcome, reused.grade, reused.rule = Candidate.Outcome.REUSED, reuse.grade, REUSED
     Adjudication.objects.filter(candidate__in=keys, **back).restore()
     Candidate.objects.bulk_update(candidates.values(), ["batch", "outcome", "grade", "escalated", "rule"])
     Batch.objects.filter(pk__in=batches, state=Batch.State.REPLACED).update(state=Batch.State.SETTLED)

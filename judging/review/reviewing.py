@@ -8,16 +8,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Count, Max, Min, Q
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.events import Happened, tell
 from campaigns.models import Campaign, LogEntry, Membership, log
+from jobs.registry import each_hour
 from judging.models import Batch, Candidate, Flag, Query, Review
 from judging.models.pool import BatchQuerySet
 from judging.models.review import ReviewQuerySet
 from judging.pool import opening
+from judging.pool.opening import REUSED
 from judging.summaries import Part, summarize
 
 MOST_AT_ONCE = 100  # batches that are accepted: each is a transaction of its own
@@ -124,7 +127,7 @@ def note_closed(query: Query) -> bool:
 def undo(review: Review, lead: Membership) -> None:
     """Undo a review, so that the batch is to be reviewed again. Undoing it twice is harmless.
 
-    Raise WrongState if the review opened a second batch that somebody has begun.
+    Raise WrongState if the review opened a second batch that somebody has begun, or a lead has reviewed.
     """
     query = review.batch.query
     Query.objects.filter(pk=query.pk).lock_with_batches()
@@ -133,10 +136,10 @@ def undo(review: Review, lead: Membership) -> None:
         return
     if review.verdict == SECOND:
         seconds = query.batches.filter(number=2)
-        if seconds.filter(assignments__isnull=False).exists():
+        if seconds.with_work().exists():
             raise WrongState(
-                "Somebody has begun the second batch, so opening it can no longer be undone. What is judged there "
-                "stays."
+                "Somebody has begun the second batch, or reviewed it, so opening it can no longer be undone. What is "
+                "judged there stays."
             )
         seconds.delete()  # its candidates are then in no batch, as before
         summarize([query.pk])
@@ -200,6 +203,17 @@ def follow_policy(batch: Batch) -> None:
         verdict, comparison = automatic
         if verdict in recommended.possible:
             review(newest, None, verdict, f"policy: last five mean {comparison}")
+
+
+@each_hour
+def follow_policies_on_reused() -> None:
+    """Review the batches that settled without anybody's submission, because all their grades are reused."""
+    with_policy = ~Q(query__campaign__auto_second_from=None, query__campaign__auto_close_below=None)
+    unjudged = Batch.objects.to_review().filter(with_policy, assignments=None, candidates__outcome=REUSED).distinct()
+    for key in unjudged.order_by("pk").values_list("pk", flat=True):
+        with transaction.atomic():
+            batches = Batch.objects.select_related("query__campaign")
+            follow_policy(locked(batches.filter(pk=key)).get())
 
 
 def _stays_by_hand(batch: Batch) -> bool:

@@ -23,7 +23,7 @@ from base.templatetags.figures import UNKNOWN, decimals, plain
 from base.text import joined_markup, markup
 from campaigns.models import Campaign, LogEntry, Membership
 from corpus.models import Clip, Moment
-from judging.models import Judgement
+from judging.models import Judgement, ReusedGrade
 from reports.tables.batch import CandidateRow, GradeRow, named, time_of
 from reports.tables.batches import BatchLine
 from reports.tables.examinees import Pair
@@ -342,7 +342,9 @@ def _why(grade: GradeRow) -> str:
 
 @register.simple_tag
 def voices(row: CandidateRow) -> SafeString:
-    """List the grades of a candidate with who gave them."""
+    """List the grades of a candidate with who gave them, or where its grade is from if that is reused."""
+    if row.reuse:
+        return _reused(row.reuse)
     why = '<span class="quiet">{}</span>'
     return joined_markup(
         '<li><span class="dot g{0}{1}">{0}</span> {2} {3}</li>',
@@ -355,6 +357,15 @@ def voices(row: CandidateRow) -> SafeString:
             )
             for each in row.grades
         ),
+    )
+
+
+def _reused(reuse: ReusedGrade) -> SafeString:
+    words = "Reused: {} annotators of {} graded it for query {}, rank {}. The moments overlap by {}."
+    query = reuse.source.query
+    return markup(
+        f"<li>{words}</li>",
+        *(len(reuse.grades), query.campaign.name, query.query_id, reuse.source.rank, decimals(reuse.overlap, 3)),
     )
 
 

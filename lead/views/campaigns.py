@@ -20,7 +20,7 @@ from judging.review.frontier import frontier, reach
 from judging.review.verbs import VERBS
 from judging.settings import STEERING, SettingsForm, Steering, set_up
 from lead.charts import charts
-from lead.desk import Progress, checklist, jobs_of
+from lead.desk import Progress, checklist, jobs_of, reused
 from reports.digest import counts_on_the_desk, needs
 from reports.frontier import Outlook, held_rows, holding, outlook, steered
 from reports.lists import views_of
@@ -85,6 +85,7 @@ def _listed(member: Membership, choices: Choices, rows: Any, numbers: dict[str, 
     only_state = choices.form.is_valid() and choices.filters.keys() <= {"show"}
     return {
         "progress": Progress(numbers[""], numbers["closed"], numbers["begun"]),
+        "reused": reused(member.campaign),
         "states": states_of_queries(numbers, choices),
         "listed": choices.part(rows, numbers[choices.filters.get("show", "")] if only_state else None),
         "list_views": views_of(member).filter(listing=QUERIES.key),

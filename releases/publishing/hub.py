@@ -126,7 +126,7 @@ def _judgements(scope: Scope, splits: list[str]) -> Iterator[tuple[Any, ...]]:
 
 
 TABLES = [
-    Table("qrels", "the settled pairs with their grades", OF_QRELS, _qrels),
+    Table("qrels", "the pairs with a consensus, and their grades", OF_QRELS, _qrels),
     Table("queries", "the queries", OF_QUERIES, _queries),
     Table("moments", "the moments of all pairs, with seconds and captions", OF_MOMENTS, _moments),
     Table("judgements", "every judgement, by worker number", OF_JUDGEMENTS, _judgements),
@@ -239,7 +239,7 @@ def description_of(about: dict[str, Any]) -> str:
         f"A test collection with graded relevance for video moment retrieval: {counts['pairs']['settled']:,} pairs of"
         f" a query and a moment with a final grade from 0 to 4, for {counts['judged_queries']:,} queries, from"
         f" {counts['judgements']:,} judgements by {counts['annotators']:,} annotators."
-    )
+    ) + (f" {reused:,} more have the grade of an earlier campaign." if (reused := counts["pairs"]["reused"]) else "")
 
 
 # The context that the specification of Croissant 1.1 prescribes.

@@ -80,6 +80,21 @@ SECTIONS: dict[str, list[Sentence]] = {
             " consensus was reached."
         ),
     ],
+    "Reuse": [
+        Sentence(
+            "{counts.pairs.reused} pairs have the grade that the campaign {reused.campaign} gave a pair of the same"
+            " text and of a moment whose intersection over union with theirs is at least {reused.least_overlap}.",
+            lambda about: about["counts"]["pairs"]["reused"],
+        ),
+        Sentence(
+            "The newest release of that campaign is number {reused.release}, with the SHA-256 {reused.sha256}.",
+            lambda about: about["counts"]["pairs"]["reused"],
+        ),
+        Sentence(
+            "Nobody judged these pairs here, and they are in no number of judgements, annotators, agreement or cost.",
+            lambda about: about["counts"]["pairs"]["reused"],
+        ),
+    ],
     "Agreement": [
         Sentence(
             "Krippendorff’s ordinal alpha of all grades is {agreement.alpha} (95 % interval, drawn by batches:"
@@ -281,7 +296,7 @@ def responsible(about: About) -> dict[str, Any]:
         "dataCollectionType": "Manual Human Curator",
         "dataAnnotationProtocol": texts.get("Protocol"),
         "dataAnnotationPlatform": None if imported else "Reeljudge",
-        "dataAnnotationAnalysis": texts.get("Agreement"),
+        "dataAnnotationAnalysis": " ".join(texts[each] for each in ("Agreement", "Reuse") if each in texts) or None,
         "annotationsPerItem": "2; 4 where the first two differ by more than the tolerance",
         "annotatorDemographics": f"{about['counts']['annotators']:,} annotators, of whom the release has numbers only."
         + (f" {texts['Cost']}" if "Cost" in texts else ""),

@@ -196,7 +196,7 @@ TABLES = [
         "consensus",
         "Consensus",
         numbers.consensus,
-        "Candidates settled by two annotators, by four, discarded, left to the lead, or still being judged.",
+        "Candidates settled by two annotators, by four, discarded, reused, left to the lead, or still being judged.",
         tell_consensus,
         is_wide=True,
     ),

@@ -11,7 +11,7 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from campaigns.models import Campaign
-from judging.models import Adjudication, Assignment, Candidate, Judgement, Kind
+from judging.models import Adjudication, Assignment, Candidate, Judgement, Kind, states
 from judging.models.pool import ANNOTATORS
 
 Ints = NDArray[np.int64]
@@ -24,7 +24,9 @@ NOBODY = -1
 OPEN, CONTESTED, SETTLED = (
     outcome.value for outcome in (Candidate.Outcome.OPEN, Candidate.Outcome.CONTESTED, Candidate.Outcome.SETTLED)
 )
+WITH_CONSENSUS = [outcome.value for outcome in states.WITH_CONSENSUS]
 DISCARDED, FLAGGED = Candidate.Outcome.DISCARDED.value, Candidate.Outcome.FLAGGED.value
+REUSED = Candidate.Outcome.REUSED.value
 CHUNK = 5000  # rows that are in memory as Python objects at a time
 CANDIDATE = np.dtype(
     [

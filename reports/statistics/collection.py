@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from django.db.models import F
+from numpy.typing import NDArray
 
 from campaigns.models import Campaign
 from corpus.counting import count_verbs, words
@@ -20,7 +21,9 @@ from reports.statistics.arrays import (
     DISCARDED,
     FLAGGED,
     OPEN,
+    REUSED,
     SETTLED,
+    WITH_CONSENSUS,
     Floats,
     Ints,
     Read,
@@ -52,7 +55,7 @@ def collection(campaign: Campaign, pool: Read) -> Numbers:
     """Return the counts for every table and figure that does not depend on a chosen query."""
     moments, splits = _moments(campaign.corpus), _splits(campaign, pool.candidates)
     study = candidates_of(campaign, Kind.STUDY)
-    settled = study["outcome"] == SETTLED
+    settled = _settled(study)
     chosen, source = (study, "study") if settled.any() else (pool.candidates, "pool")
     return {
         "corpus": _size(moments[~moments["predicted"]], []) | dict.fromkeys(OF_QUERIES),
@@ -80,7 +83,7 @@ def by_similarity(candidates: Records) -> list[Numbers]:
     return [
         {"from": round(number * BINS_BY_SIMILARITY, 2), "to": round((number + 1) * BINS_BY_SIMILARITY, 2)}
         | {"grades": _grades(candidates[place == number])}
-        for number in np.unique(place[candidates["outcome"] == SETTLED]).tolist()
+        for number in np.unique(place[_settled(candidates)]).tolist()
     ]
 
 
@@ -88,7 +91,7 @@ def by_rank(candidates: Records) -> list[Numbers]:
     """Return the final grades of settled candidates in bins of rank, the best first. The last bin has no end."""
     candidates = _ranked(candidates)
     place = np.minimum((candidates["rank"] - 1) // BINS_BY_RANK, DEEPEST // BINS_BY_RANK)
-    bins = np.unique(place[candidates["outcome"] == SETTLED]).tolist()
+    bins = np.unique(place[_settled(candidates)]).tolist()
     return [
         {"from": number * BINS_BY_RANK + 1}
         | {"to": (number + 1) * BINS_BY_RANK if number < DEEPEST // BINS_BY_RANK else None}
@@ -100,7 +103,7 @@ def by_rank(candidates: Records) -> list[Numbers]:
 def points(candidates: Records, queries: list[int]) -> list[list[Any]]:
     """Return query, rank, similarity and final grade of the settled candidates of these queries, in their order."""
     settled = _ranked(candidates)
-    settled = settled[settled["outcome"] == SETTLED]
+    settled = settled[_settled(settled)]
     found = []
     for query in queries:
         mine = settled[settled["query"] == query]
@@ -112,7 +115,7 @@ def points(candidates: Records, queries: list[int]) -> list[list[Any]]:
 
 def _in_order(campaign: Campaign, candidates: Records, splits: Splits) -> list[int]:
     """Return the keys of the first queries with settled candidates in the random order, as in the paper a few."""
-    settled = np.unique(candidates["query"][candidates["outcome"] == SETTLED]).tolist()
+    settled = np.unique(candidates["query"][_settled(candidates)]).tolist()
     if not splits.places.keys() >= set(settled):  # those of the study are not in the pool
         queries = campaign.queries.filter(pk__in=settled).order_by("place", "query_id")
         return list(queries.values_list("pk", flat=True)[:SAMPLE])
@@ -145,9 +148,13 @@ def spread(pool: Read) -> list[list[int]]:
 
 
 def _grades(candidates: Records) -> list[int]:
-    settled = candidates["grade"][candidates["outcome"] == SETTLED]
-    counts: list[int] = np.bincount(settled, minlength=len(GRADES)).tolist()
+    counts: list[int] = np.bincount(candidates["grade"][_settled(candidates)], minlength=len(GRADES)).tolist()
     return counts
+
+
+def _settled(candidates: Records) -> NDArray[np.bool_]:
+    """Return which of the candidates the qrels hold: also those whose grade is reused."""
+    return np.isin(candidates["outcome"], WITH_CONSENSUS)
 
 
 def _splits(campaign: Campaign, candidates: Records) -> Splits:
@@ -194,7 +201,7 @@ def _size(moments: Records, texts: list[str]) -> Numbers:
 
 
 def _consensus(candidates: Records) -> Numbers:
-    """Count the candidates that two annotators settled, that four settled, and that have no consensus.
+    """Count the candidates that two annotators settled, that four settled, that are reused, and those left.
 
     Grades that a lead gave later do not matter.
     """
@@ -204,6 +211,7 @@ def _consensus(candidates: Records) -> Numbers:
         "two": int(((outcome == SETTLED) & ~escalated).sum()),
         "four": int(((outcome == SETTLED) & escalated).sum()),
         "discarded": int((outcome == DISCARDED).sum()),
+        "reused": int((outcome == REUSED).sum()),
         "by_lead": int((outcome == FLAGGED).sum()),
         "open": int(np.isin(outcome, [OPEN, CONTESTED]).sum()),
     }

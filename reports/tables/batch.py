@@ -15,7 +15,18 @@ from campaigns.models import Membership
 from campaigns.models.campaign import LAST
 from corpus.models import Clip
 from jobs.models import Job
-from judging.models import Adjudication, Batch, Candidate, Flag, Judgement, Kind, Reopening, Review, Revision
+from judging.models import (
+    Adjudication,
+    Batch,
+    Candidate,
+    Flag,
+    Judgement,
+    Kind,
+    Reopening,
+    ReusedGrade,
+    Review,
+    Revision,
+)
 from judging.models.review import ReviewQuerySet
 from judging.pool.clips import cut_clips
 from judging.review.reviewing import Recommendation
@@ -75,6 +86,7 @@ class CandidateRow:
     flags: list[FlagRow]
     adjudication: Adjudication | None
     last: bool  # among those that tell whether there is more to find
+    reuse: ReusedGrade | None = None  # if its grade is that of an earlier campaign
 
     @property
     def clip_label(self) -> str:
@@ -181,7 +193,16 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
     for candidate in candidates:
         candidate.batch = batches[candidate.batch_id or 0]
     last = {candidate.pk for candidate in candidates[-LAST:]}
-    return [_row(candidate, grades[candidate.pk], reader, candidate.pk in last) for candidate in candidates]
+    reuses = _reuses([each.pk for each in candidates if each.outcome == Candidate.Outcome.REUSED])
+    return [_row(each, grades[each.pk], reader, each.pk in last, reuses.get(each.pk)) for each in candidates]
+
+
+def _reuses(candidates: list[int]) -> dict[int, ReusedGrade]:
+    """Return the rows of the candidates whose grades are reused, with their sources."""
+    if not candidates:
+        return {}
+    rows = ReusedGrade.objects.filter(candidate__in=candidates)
+    return {row.candidate_id: row for row in rows.select_related("source__query__campaign", "source__moment")}
 
 
 def _revised(judgements: list[Judgement]) -> dict[int, Revised]:
@@ -194,9 +215,11 @@ def _revised(judgements: list[Judgement]) -> dict[int, Revised]:
     return found
 
 
-def _row(candidate: Candidate, grades: list[GradeRow], reader: Membership, last: bool) -> CandidateRow:
+def _row(
+    candidate: Candidate, grades: list[GradeRow], reader: Membership, last: bool, reuse: ReusedGrade | None
+) -> CandidateRow:
     flags = [FlagRow(each, named(each.assignment.annotator, reader)) for each in candidate.flags.all()]
-    return CandidateRow(candidate, grades, flags, next(iter(candidate.adjudications.all()), None), last)
+    return CandidateRow(candidate, grades, flags, next(iter(candidate.adjudications.all()), None), last, reuse)
 
 
 def named(annotator: Membership, reader: Membership) -> str:

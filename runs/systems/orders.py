@@ -9,6 +9,7 @@ from datetime import timedelta
 from functools import lru_cache, partial
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
@@ -28,8 +29,9 @@ from releases.training import DEEPEST
 from runs.systems.models import SystemSearch, TrainedSystem
 from runs.systems.training import queries_as_read, train_system
 from systems.data import Query
+from systems.encoders import has_two_towers
 from systems.errors import BadOption, SystemsError
-from systems.interface import System, entry
+from systems.interface import SYSTEMS, System, entry
 
 MOST_SEEDS = 20
 SHORTEST, LONGEST = 0.1, 600.0  # seconds of a clip
@@ -74,6 +76,11 @@ class Wanted:
             found = f"{ENCODER}, but no encoder has ranked candidates of campaign {campaign.name} yet"
             raise BadValue("word_vectors", found, f"{LEARNED}, or a campaign that is ranked")
         must_be_a_set(campaign.corpus, self.features)
+        if entry(self.system).compares and not has_two_towers(settings.VISION_MODEL):
+            named = abbreviated(settings.VISION_MODEL) if settings.VISION_MODEL else "no model"
+            found = f"{self.features}, and VISION_MODEL names {named}"
+            right = "that setting to name a folder with the model that made them, and its text tower, such as CLIP’s"
+            raise BadValue("features", found, right)
 
     def stored_options(self, seed: int) -> dict[str, Any]:
         """Return the options that a row keeps: the seed, and those that are not the defaults."""
@@ -82,7 +89,11 @@ class Wanted:
         return named | {"seed": seed}
 
     def encoder(self, campaign: Campaign) -> str:
-        """Return the encoder whose token vectors the system has for words; empty if it has none."""
+        """Return the encoder whose token vectors the system has for words; empty if it has none. A system that compares
+        queries with clips has vectors by the text tower of the vision model.
+        """
+        if entry(self.system).compares:
+            return str(settings.VISION_MODEL)
         return campaign.encoder if self.word_vectors == ENCODER and entry(self.system).reads else ""
 
     def named(self, seed: int) -> str:
@@ -133,6 +144,15 @@ def ask_again(row: TrainedSystem) -> Job:
     if row.is_submitted:
         raise WrongState("This system is trained, and its run is submitted.")
     return train_system.ask(row)
+
+
+def system_for_typed_words(campaign: Campaign) -> TrainedSystem | None:
+    """Return the system that a typed search uses unless another is chosen: the newest that compares queries with clips,
+    else the newest; None if none can be searched with yet.
+    """
+    rows = campaign.systems.exclude(trained=None).order_by("-number")
+    comparing = [name for name, each in SYSTEMS.items() if each.compares]
+    return rows.filter(system__in=comparing).first() or rows.first()
 
 
 @all_or_nothing

@@ -153,8 +153,10 @@ class WantedForm(forms.Form):
 
     def __init__(self, data: Any, corpus: Corpus, entry: Entry) -> None:
         super().__init__(data)
-        if not entry.reads:
+        if not entry.reads or entry.compares:
             del self.fields["word_vectors"]
+        if entry.compares:
+            self.fields["features"].initial = VISION
         sets = [(name, TITLES.get(name, name)) for name in sets_of(corpus)]
         files = [each for each in sets if each[0] not in TITLES]
         for name, choices in (("features", sets), ("joined", [("", "No other set"), *files])):

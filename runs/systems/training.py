@@ -21,6 +21,7 @@ from campaigns.models import Campaign
 from campaigns.uploads import NoRoom, append
 from corpus.errors import CorpusError
 from corpus.features import full_disks_pass, videos_of
+from corpus.models import Moment
 from jobs.registry import Report, each_hour, kind
 from metrics import Qrels, qrels_from_dict
 from metrics import Run as Predictions
@@ -34,7 +35,7 @@ from runs.systems.models import TrainedSystem
 from runs.tables import read_table
 from runs.yardsticks import yardstick_of
 from systems.data import Data, Example, Query, Rows, Validation, Videos
-from systems.encoders import Encode, by_encoder, data_with_tokens, videos_with_names, with_tokens
+from systems.encoders import Encode, by_encoder, data_with_tokens, text_tower, videos_with_names, with_tokens
 from systems.errors import SystemsError
 from systems.examples import examples_from, notice_of
 from systems.interface import Progress, System, features_in, in_words, keep_features
@@ -77,15 +78,19 @@ def train(row: TrainedSystem, say: Say) -> None:
     if row.is_submitted:
         return
     made, data = row.made(), None
+    if row.entry.compares:
+        _encoding(row, say)  # before features are computed that it would not fit
     if row.trained is None:
         videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
         _notice(row, videos)
         if row.entry.learns:
             data = data_of(row.campaign, videos, row.depth, row.folder, say)
+        elif row.entry.compares:
+            data = Data(videos, moments_of(row.campaign, videos))
         keep_features(row.stored, "train", videos)
         data = data_as_read(row, data or Data(videos, []), say)
         _learn(row, made, data, say)
-        made.index(data.videos, lambda progress: say(progress.done, progress.total, progress.text))
+        _index(row, made, data.videos, say)
         TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())
     searching = "searching the campaign’s queries"
     say(0, 1, searching)
@@ -98,6 +103,13 @@ def _notice(row: TrainedSystem, videos: Videos) -> None:
     """Keep in the row what the features lack that the system would use."""
     objects = notice_of(videos) if row.entry.sees_objects else ""
     row.notice = " ".join(filter(None, (*videos.notices, objects)))
+    TrainedSystem.objects.filter(pk=row.pk).update(notice=row.notice)
+
+
+def _index(row: TrainedSystem, made: System, videos: Videos, say: Say) -> None:
+    """Make the index, and keep in the row which share of what is near to a query it finds."""
+    made.index(videos, lambda progress: say(progress.done, progress.total, progress.text))
+    row.notice = " ".join(filter(None, (row.notice, made.finds())))
     TrainedSystem.objects.filter(pk=row.pk).update(notice=row.notice)
 
 
@@ -131,7 +143,7 @@ def index(row: TrainedSystem, say: Say) -> None:
     _notice(row, videos)
     videos = videos_with_names(videos, _encoding(row, say)) if row.encoder else videos
     keep_features(row.stored, "index", videos)
-    row.made().index(videos, lambda progress: say(progress.done, progress.total, progress.text))
+    _index(row, row.made(), videos, say)
     TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())
 
 
@@ -178,7 +190,8 @@ def as_ranking(run: Predictions) -> str:
 def _description(row: TrainedSystem) -> str:
     options = ", ".join(f"{name} {value}" for name, value in sorted(row.options.items()))
     learned = f", N = {row.depth}" if row.entry.learns else ""
-    learned += f", token vectors of {row.encoder}" if row.encoder else ""
+    kind = "text" if row.entry.compares else "token"
+    learned += f", {kind} vectors of {row.encoder}" if row.encoder else ""
     files = "".join(f" {in_words(each)}." for each in features_in(row.stored).get("train", []))
     return (
         f"Trained here as system {row.number}: features {row.features}, clips of {row.clip_seconds:g} s{learned}; "
@@ -206,6 +219,16 @@ def data_of(campaign: Campaign, videos: Videos, depth: int, folder: Path, say: S
         validation = Validation.of(list(own.values()), videos, OF_HELD_OUT)
         examples = [example for example in examples if example.query.id not in held]
     return Data(videos, examples, validation)
+
+
+def moments_of(campaign: Campaign, videos: Videos) -> list[Example]:
+    """Return the moments of the corpus, for what learns how long moments are; their captions are not looked at."""
+    rows = Moment.objects.filter(video__corpus=campaign.corpus).order_by("pk")
+    return [
+        Example(Query("", ""), video, start, end)
+        for video, start, end in rows.values_list("video__name", "start", "end")
+        if video in videos.number
+    ]
 
 
 def _held_out(examples: Sequence[Example]) -> set[str]:
@@ -244,12 +267,12 @@ def _graded(table: Qrels, number: int) -> list[tuple[str, float, float, int]]:
 
 
 def data_as_read(row: TrainedSystem, data: Data, say: Say) -> Data:
-    """Return training data as the system reads it.
+    """Return training data as the system reads it. What only measures moments reads no words.
 
     Raise SystemsError if the system has token vectors of another encoder than that of the settings, or this one cannot
     be loaded.
     """
-    return data_with_tokens(data, _encoding(row, say)) if row.encoder else data
+    return data_with_tokens(data, _encoding(row, say)) if row.encoder and row.entry.learns else data
 
 
 def queries_as_read(
@@ -260,7 +283,14 @@ def queries_as_read(
 
 
 def _encoding(row: TrainedSystem, say: Say) -> Encode:
-    """Load the encoder of the settings, and return what encodes texts by it, some hundred at a time."""
+    """Load the encoder of the settings, or the text tower of their vision model, and return what encodes texts by it,
+    some hundred at a time.
+    """
+    if row.entry.compares:
+        if row.encoder != settings.VISION_MODEL:
+            found = settings.VISION_MODEL or "no model"
+            raise SystemsError(f"VISION_MODEL: names {found}; expected {row.encoder}, to which {row} compares clips")
+        return text_tower(row.encoder)
     model = by_encoder(settings.ENCODER)  # its weights, by which it is known, are here then
     if not same_model(row.encoder, model_name()):
         raise SystemsError(

@@ -86,7 +86,7 @@ def _compared(request: HttpRequest, member: Membership) -> tuple[Release | None,
 def _headings(has_reused: bool) -> list[Heading]:
     """Return the columns of the scores by pools."""
     numbers = ["Before", "After", "First pool", "Enlarged pool", "Difference", "Without its own", "Bias"]
-    more = ["With reused"] if has_reused else []
+    more = ["With near grades"] if has_reused else []
     return [Heading("Run"), *(Heading(each, is_number=True) for each in [*numbers, *more])]
 
 

@@ -18,7 +18,15 @@ from judging.pool.clips import clips_found
 from retrieval.search.searching import Answer, search
 from runs import access
 from runs.systems.models import LONGEST_QUERY
-from runs.systems.orders import HITS, ask_to_search, ask_to_train, hits_of, remove, search_with_system
+from runs.systems.orders import (
+    HITS,
+    ask_to_search,
+    ask_to_train,
+    hits_of,
+    remove,
+    search_with_system,
+    system_for_typed_words,
+)
 from runs.systems.pages import (
     OptionsForm,
     State,
@@ -46,7 +54,8 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         state_of(row, job) == State.CHECKED for row, job, _ in systems
     )
     template = "runs/_systems.html" if request.headers.get("hx-request") else "runs/systems.html"
-    return campaign_page(request, member, template, rows=systems, going=going, kinds=SYSTEMS.items())
+    typed = system_for_typed_words(member.campaign)
+    return campaign_page(request, member, template, rows=systems, going=going, kinds=SYSTEMS.items(), typed=typed)
 
 
 @page_or_form

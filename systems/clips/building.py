@@ -1,12 +1,19 @@
-"""Building an index of clips: first its plan, then its shards, each in one go, by any job on any machine."""
+"""Building an index of clips: first its plan, then its shards, each in one go, by any job on any machine.
+
+Whichever shard is written last, the index then measures which share of the clips nearest to some queries it finds, and
+looks at as many groups of clips as it takes. A query that is farther from all groups than clips are, as those of
+another network can be, is searched by a setting of its own, unless queries of the right kind were given.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import shutil
 import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,29 +21,54 @@ import numpy as np
 
 from ..data import Rows, Videos
 from ..errors import SystemsError
-from ..storage import digest, write_json
+from ..storage import digest, write, write_json
 from ..windows import clips_in
 from . import codes, layout
+from .index import REFINED, ClipIndex
 
 
-def plan_index(folder: Path, kind: str, clip_seconds: float, sample: Rows, clips: int, shards: int = 1) -> layout.Plan:
+def plan_index(
+    folder: Path,
+    kind: str,
+    clip_seconds: float,
+    sample: Rows,
+    clips: int,
+    shards: int = 1,
+    *,
+    queries: Rows | None = None,
+    nearest: int = 200,
+    target: float = 0.95,
+) -> layout.Plan:
     """Begin an index in a folder: learn what its codes need, and store its plan. Shards that are there are void then.
 
-    kind: `flat`, `ivf-pq` or `hnsw`.
+    kind: `flat` or `ivf-pq`.
     clip_seconds: length of a clip.
     sample: vectors to learn from, drawn from all clips: shape (vectors, d). See `codes.wanted_sample`.
     clips: how many clips the index will have, roughly.
     shards: how many shards will be written.
+    queries: some, by which recall is measured: shape (queries, d). None: clips of the sample are held out for it.
+    nearest, target: how many clips a search will look for, and which share of them it is to find. Groups are few
+    enough that a search stays faster than one of all clips, so that it may find fewer; it says so.
     Raises SystemsError for a kind that there is not, a sample that is too small, or a full disk.
     """
-    plan = layout.Plan(kind, sample.shape[1], clip_seconds, shards)
+    plan = layout.Plan(kind, sample.shape[1], clip_seconds, shards, nearest=nearest, target=target)
     plan.check()
+    if queries is not None and (not len(queries) or queries.shape[1:] != sample.shape[1:]):
+        raise SystemsError(f"queries of shape {queries.shape}; expected some, of {plan.dimensions} dimensions")
     if kind != "flat":
         folder.mkdir(parents=True, exist_ok=True)
-        codes.learn(kind, sample, clips, folder / layout.LEARNED)
-        plan = replace(plan, learned=digest(folder / layout.LEARNED))
+        held = codes.learn(sample, clips, folder / layout.LEARNED)
+        measured_by = held if queries is None else _some(queries)
+        plan = replace(plan, learned=digest(folder / layout.LEARNED), given=queries is not None)
+        write(folder / layout.QUERIES, partial(np.save, arr=np.asarray(measured_by, np.float32)))
     layout.store_plan(folder, plan)
     return plan
+
+
+def _some(queries: Rows) -> Rows:
+    """Return as many queries as recall is measured by, drawn from these."""
+    drawn = np.random.default_rng(len(queries)).permutation(len(queries))
+    return queries[np.sort(drawn[: codes.HELD_OUT])]
 
 
 def write_shard(folder: Path, number: int, blocks: Iterable[Videos]) -> None:
@@ -60,6 +92,31 @@ def write_shard(folder: Path, number: int, blocks: Iterable[Videos]) -> None:
         raise SystemsError(f"{folder}: shard {number} cannot be stored ({fault})") from fault
     finally:
         shutil.rmtree(new, ignore_errors=True)
+    if plan.learned and layout.is_whole(folder, plan):
+        layout.store_settings(folder, plan, _measured(folder, plan))
+
+
+def _measured(folder: Path, plan: layout.Plan) -> list[layout.Setting]:
+    """Return how an index is to look for clips, and what it finds so."""
+    try:
+        queries: Rows = np.load(folder / layout.QUERIES)
+    except (OSError, ValueError, EOFError) as fault:
+        raise SystemsError(f"{folder / layout.QUERIES}: cannot be read ({fault}); plan the index again") from fault
+    index = ClipIndex(folder, is_measured=False)
+    if not index.clips:
+        return [layout.Setting(0.0, codes.FEWEST_LOOKED_AT, REFINED[0], 1.0, 0)]
+    if plan.given:
+        return [index.tuned(queries, 0.0)]
+    reach = float(index.away(queries).max())
+    return [index.tuned(queries, reach), index.tuned(_moved(queries), 0.0)]
+
+
+def _moved(clips: Rows) -> Rows:
+    """Return clips that are moved, each in a direction of its own, by as much as clips lie around their mean."""
+    away = np.random.default_rng(len(clips)).standard_normal(clips.shape)
+    away /= np.linalg.norm(away, axis=1, keepdims=True)
+    spread = math.sqrt(float(((clips - clips.mean(0)) ** 2).sum(1).mean()))
+    return np.asarray(clips + spread * away, np.float32)
 
 
 def _fill(new: Path, number: int, blocks: Iterable[Videos], plan: layout.Plan, learned: Path) -> None:

@@ -1,8 +1,8 @@
 """Codes of clips by faiss: short forms of the vectors, by which the likely neighbours of a query are found quickly.
 
 IVF-PQ puts clips into groups by k-means, and keeps a byte for every two numbers or more. What it learns is learned once
-for all shards, so that together they find what one index would find. HNSW keeps a byte a number, and a graph of each
-shard. Both only propose clips, whose distances are then computed from the vectors on disk.
+for all shards, so that together they find what one index would find. It only proposes clips, whose distances are then
+computed from the vectors on disk.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Ints, Rows
+from ..data import Floats, Ints, Rows
 from ..errors import SystemsError
 
 MOST_BYTES = 64  # of a clip's code
 LEAST_SAMPLE = 256  # clips, one for each value of a byte
+HELD_OUT, LEAST_HELD_OUT = 64, 16  # clips of a sample that are not learned from: by them an index measures its recall
 EACH_GROUP_LEARNS_FROM, ROUNDS = 40, 10  # clips, and rounds of k-means; faiss warns below 39 clips
 MOST_GROUPS = 4096  # more of them would take minutes to learn, and save a millisecond
-GROUPS_LOOKED_AT = 32
+FEWEST_LOOKED_AT = 32  # groups
+MOST_LOOKED_AT = 4  # one group in so many, at most: looking at all clips is then little slower
 CLIPS_OF_A_SHARD = 1 << 32  # at most, so that a clip's number and its shard's are one number
-NEIGHBOURS, BUILT_WITH = 32, 80  # of a clip in a graph, and clips that are looked at to choose them
 
 
 def is_installed() -> bool:
@@ -33,24 +34,28 @@ def is_installed() -> bool:
 
 def wanted_sample(clips: int) -> int:
     """Return from how many of its clips an index should learn."""
-    return min(clips, max(_groups(clips) * EACH_GROUP_LEARNS_FROM, EACH_GROUP_LEARNS_FROM * LEAST_SAMPLE))
+    return min(clips, max(_groups(clips), LEAST_SAMPLE) * EACH_GROUP_LEARNS_FROM + HELD_OUT)
 
 
-def learn(kind: str, sample: Rows, clips: int, file: Path) -> None:
-    """Learn what the codes of an index need, and store it as an empty index. Raises SystemsError if faiss is not
-    installed, the sample is too small or not finite, or the file cannot be stored.
+def learn(sample: Rows, clips: int, file: Path) -> Rows:
+    """Learn what the codes of an index need, and store it as an empty index. Return the clips of the sample that were
+    held out. Raises SystemsError if faiss is not installed, the sample is too small or not finite, or the file cannot
+    be stored.
     """
-    _demand(kind)
-    if len(sample) < LEAST_SAMPLE:
+    _demand()
+    if len(sample) < LEAST_SAMPLE + LEAST_HELD_OUT:
         raise SystemsError(
-            f"an index of kind {kind} learns from at least {LEAST_SAMPLE} clips, and there are {len(sample)}; "
-            "take the kind flat"
+            f"an index of kind ivf-pq learns from at least {LEAST_SAMPLE + LEAST_HELD_OUT} clips, and there are "
+            f"{len(sample)}; take the kind flat"
         )
     if not np.isfinite(sample).all():
         raise SystemsError("the vectors to learn from have values that are not finite numbers")
-    index = _ivf_pq(sample, clips) if kind == "ivf-pq" else _hnsw(sample.shape[1])
-    index.train(_padded(sample, index.d))
+    drawn = np.random.default_rng(len(sample)).permutation(len(sample))
+    held, learned = np.split(drawn, [min(HELD_OUT, len(sample) - LEAST_SAMPLE)])
+    index = _ivf_pq(sample[learned], clips)
+    index.train(_padded(sample[learned], index.d))
     _write(index, file)
+    return sample[held]
 
 
 def _groups(clips: int) -> int:
@@ -72,14 +77,6 @@ def _ivf_pq(sample: Rows, clips: int) -> Any:
     return index
 
 
-def _hnsw(dimensions: int) -> Any:
-    import faiss
-
-    index: Any = faiss.index_factory(dimensions, f"HNSW{NEIGHBOURS},SQ8")
-    index.hnsw.efConstruction = BUILT_WITH
-    return index
-
-
 def _padded(rows: Rows, dimensions: int) -> Rows:
     """Return rows with zeros behind them, because a whole number of them must share a byte."""
     missing = dimensions - rows.shape[1]
@@ -89,24 +86,19 @@ def _padded(rows: Rows, dimensions: int) -> Rows:
 class Adding:
     """The codes of a shard while they are made.
 
-    shard: its number, from 1 on. Clips of groups are called by it and by their number in the shard.
+    shard: its number, from 1 on. Clips are called by it and by their number in the shard.
     """
 
     def __init__(self, learned: Path, shard: int) -> None:
         import faiss
 
         self._index = _read(learned, faiss.IO_FLAG_SKIP_PRECOMPUTE_TABLE)
-        self._names = isinstance(self._index, faiss.IndexIVF)
         self._first = shard * CLIPS_OF_A_SHARD
 
     def add(self, rows: Rows) -> None:
         """Add the next clips."""
-        padded = _padded(rows, self._index.d)
-        if not self._names:
-            return self._index.add(padded)
         first = self._first + self._index.ntotal
-        self._index.add_with_ids(padded, np.arange(first, first + len(rows)))
-        return None
+        self._index.add_with_ids(_padded(rows, self._index.d), np.arange(first, first + len(rows)))
 
     def write(self, file: Path) -> None:
         """Store the codes, or raise SystemsError."""
@@ -123,7 +115,7 @@ class Groups:
     """
 
     def __init__(self, learned: Path, files: Sequence[Path | None], firsts: Ints) -> None:
-        _demand("ivf-pq")
+        _demand()
         import faiss
 
         # A table of distances between groups and codes would take gigabytes, and is of no use here.
@@ -139,43 +131,37 @@ class Groups:
             self._lists = faiss.HStackInvertedLists(lists.size(), lists.data())
             self._index.replace_invlists(self._lists, False)
             self._index.ntotal = sum(shard.ntotal for shard in self._shards)
-        self._index.nprobe = min(GROUPS_LOOKED_AT, self._index.nlist)
 
-    def propose(self, queries: Rows, depth: int) -> Ints:
-        """Return the numbers of clips that are likely to be near each query: shape (queries, depth). Where fewer are
-        found, there is -1 instead of a number.
+    @property
+    def levels(self) -> list[int]:
+        """How many groups a search may look at, from the fewest to the most, each time a sixth more."""
+        most, level = max(FEWEST_LOOKED_AT, self._index.nlist // MOST_LOOKED_AT), FEWEST_LOOKED_AT
+        levels = []
+        while level < min(most, self._index.nlist):
+            levels.append(level)
+            level += level // 6
+        return [*levels, min(most, self._index.nlist)]
+
+    def away(self, queries: Rows) -> Floats:
+        """Return the squared distance of each query from the nearest group's centre: shape (queries,)."""
+        distances: Rows = self._index.quantizer.search(_padded(queries, self._index.d), 1)[0]
+        return distances[:, 0].astype(np.float64)
+
+    def propose(self, queries: Rows, depth: int, groups: int) -> Ints:
+        """Return the numbers of clips that are likely to be near each query, the most likely first: shape (queries,
+        depth). Where fewer are found, there is -1 instead of a number.
+
+        groups: how many of them are looked at.
         """
+        self._index.nprobe = groups
         found: Ints = self._index.search(_padded(queries, self._index.d), depth)[1]
         shard, clip = np.divmod(found, CLIPS_OF_A_SHARD)
         return np.where(found < 0, -1, self._firsts[shard - 1] + clip)
 
 
-class Graphs:
-    """HNSW codes: a graph of each shard, mapped into memory. Parameters and errors are as for `Groups`."""
-
-    def __init__(self, files: Sequence[Path | None], firsts: Ints) -> None:
-        _demand("hnsw")
-        import faiss
-
-        pairs = zip(files, firsts.tolist(), strict=False)
-        self._shards = [(_read(file, faiss.IO_FLAG_MMAP_IFC), first) for file, first in pairs if file]
-
-    def propose(self, queries: Rows, depth: int) -> Ints:
-        """Return the numbers of clips that are likely to be near each query; see `Groups.propose`."""
-        distances = [np.empty((len(queries), 0), np.float32)]
-        numbers = [np.empty((len(queries), 0), np.int64)]
-        for index, first in self._shards:
-            index.hnsw.efSearch = depth
-            away, found = index.search(queries, depth)
-            distances.append(away)
-            numbers.append(np.where(found >= 0, found + first, -1))
-        nearest = np.argsort(np.concatenate(distances, axis=1), axis=1)[:, :depth]
-        return np.take_along_axis(np.concatenate(numbers, axis=1), nearest, 1)
-
-
-def _demand(kind: str) -> None:
+def _demand() -> None:
     if not is_installed():
-        raise SystemsError(f"an index of kind {kind} needs the package faiss-cpu; install it, or take the kind flat")
+        raise SystemsError("an index of kind ivf-pq needs the package faiss-cpu; install it, or take the kind flat")
 
 
 def _read(file: Path, flags: int) -> Any:

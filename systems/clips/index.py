@@ -10,10 +10,10 @@ import numpy as np
 
 from ..data import Floats, Ints, Rows
 from ..errors import SystemsError
-from .codes import Graphs, Groups
-from .layout import LEARNED, Plan, read_plan, read_shards
+from .codes import Groups
+from .layout import LEARNED, Plan, Setting, read_plan, read_settings, read_shards
 
-REFINED = 5  # times as many clips as are wanted have their distances computed exactly
+REFINED = (5, 10, 20)  # times as many clips as are wanted may have their distances computed exactly
 SPARE = 32  # more than are wanted are chosen by rounded distances, where all are looked at
 CLIPS_AT_A_TIME = 65_536
 
@@ -37,10 +37,12 @@ class ClipIndex:
     Clips have numbers in the order of shards, of videos and of clips in a video; so have videos.
 
     folder: where `plan_index` and `write_shard` made it.
-    Raises SystemsError if there is no index; or shards are missing or broken, all of which are named.
+    is_measured: whether its recall is known, as it is when its shards are written.
+    Raises SystemsError if there is no index; shards are missing or broken, all of which are named; or its recall was
+    not measured.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, is_measured: bool = True) -> None:
         self.plan: Plan = read_plan(folder)
         self._shards = read_shards(folder, self.plan)
         self._first_clip = _starts(len(shard.rows) for shard in self._shards)
@@ -49,11 +51,11 @@ class ClipIndex:
             [[0], *(shard.offsets[1:] + first for shard, first in zip(self._shards, self._first_clip, strict=False))]
         )
         files = [shard.codes for shard in self._shards]
-        self._codes: Groups | Graphs | None = None
+        self._codes: Groups | None = None
+        self.settings: list[Setting] = []
         if self.plan.kind == "ivf-pq":
+            self.settings = read_settings(folder, self.plan) if is_measured else []
             self._codes = Groups(folder / LEARNED, files, self._first_clip)
-        elif self.plan.kind == "hnsw":
-            self._codes = Graphs(files, self._first_clip)
 
     @property
     def clips(self) -> int:
@@ -95,8 +97,8 @@ class ClipIndex:
     def search(self, queries: Rows, k: int = 200) -> list[Found]:
         """Return the clips nearest to each query, `k` of them, or fewer where the index finds fewer.
 
-        Of clips with equal distances the one with the lower number stands first. A flat index finds the nearest; the
-        others nearly all of them.
+        Of clips with equal distances the one with the lower number stands first. A flat index finds the nearest; one of
+        groups finds the share of them that `finds` names.
 
         queries: shape (queries, d), float32.
         Raises SystemsError if the vectors have other dimensions, or values that are not finite.
@@ -106,12 +108,62 @@ class ClipIndex:
             raise SystemsError(f"queries of shape {queries.shape}; expected (queries, {self.plan.dimensions})")
         if not np.isfinite(queries).all():
             raise SystemsError("a query's vector has a value that is not a finite number")
-        candidates = (
-            self._codes.propose(queries, min(REFINED * k, self.clips))
-            if self._codes
-            else self._scanned(queries, min(k + SPARE, self.clips))
-        )
+        candidates = self._proposed(queries, k) if self._codes else self._scanned(queries, min(k + SPARE, self.clips))
         return [self._nearest(query, found, k) for query, found in zip(queries, candidates, strict=True)]
+
+    @property
+    def finds(self) -> str:
+        """What a search finds of the clips that are nearest, in a sentence."""
+        if not self.settings:
+            return "The index compares a query with all clips."
+        near, far = self.settings[0], self.settings[-1]
+        by = "queries" if self.plan.given else "clips that it had not learned from"
+        text = f"The index finds {near.recall:.1%} of the {self.plan.nearest:,} nearest clips, by {near.queries} {by}"
+        if not self.plan.given:
+            text += f", and {far.recall:.1%} for queries that are farther from all clips"
+        lacks = min(near.recall, far.recall) < self.plan.target
+        return f"{text}. Its target is {self.plan.target:.1%}{', which it does not reach' if lacks else ''}."
+
+    def away(self, queries: Rows) -> Floats:
+        """Return how far queries are from groups of clips: squared, shape (queries,); 0 if there are no groups."""
+        return self._codes.away(queries) if self._codes else np.zeros(len(queries))
+
+    def tuned(self, queries: Rows, reach: float) -> Setting:
+        """Return the quickest setting that finds the plan's share of the clips nearest to queries, with two standard
+        errors to spare, or else the one that finds the largest share.
+        """
+        assert self._codes is not None
+        k = min(self.plan.nearest, self.clips)
+        wanted = [
+            self._nearest(query, found, k)
+            for query, found in zip(queries, self._scanned(queries, min(k + SPARE, self.clips)), strict=True)
+        ]
+        nearest = [self._offsets[each.video] + each.clip for each in wanted]
+        best = None
+        for groups in self._codes.levels:
+            proposed = self._codes.propose(queries, min(REFINED[-1] * k, self.clips), groups)
+            for refined in REFINED:
+                shares = np.array(
+                    [np.isin(one, some[: refined * k]).mean() for one, some in zip(nearest, proposed, strict=True)]
+                )
+                setting = Setting(reach, groups, refined, float(shares.mean()), len(queries))
+                if shares.mean() - 2 * shares.std() / np.sqrt(len(shares)) >= self.plan.target:
+                    return setting
+                best = setting if best is None or setting.recall > best.recall else best
+        assert best is not None
+        return best
+
+    def _proposed(self, queries: Rows, k: int) -> list[Ints]:
+        """Return the numbers of the clips that groups propose for each query, by the setting for its distance."""
+        assert self._codes is not None
+        which = np.searchsorted([setting.reach for setting in self.settings[:-1]], self._codes.away(queries))
+        found: list[Ints] = [np.empty(0, np.int64)] * len(queries)
+        for number in np.unique(which).tolist():
+            setting, places = self.settings[number], np.flatnonzero(which == number)
+            proposed = self._codes.propose(queries[places], min(setting.refined * k, self.clips), setting.groups)
+            for place, row in zip(places.tolist(), proposed, strict=True):
+                found[place] = row
+        return found
 
     def _nearest(self, query: Rows, candidates: Ints, k: int) -> Found:
         clips = np.sort(candidates[candidates >= 0])

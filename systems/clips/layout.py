@@ -1,6 +1,7 @@
-"""The folder of an index of clips: its plan, and shards, each of which a job writes on any machine that has the folder.
+"""The folder of an index of clips: its plan, its measured recall, and shards, each of which a job writes anywhere.
 
-`index.json` is the plan, with the checksum of what was learned before (`learned.faiss`). A shard is a folder of files
+`index.json` is the plan, with the checksum of what was learned before (`learned.faiss`), and `recall.json` what the
+index finds of the clips nearest to queries (`queries.npy`), once all shards are written. A shard is a folder of files
 that other programs can map too: the clips' vectors (`rows.f32`: float32, little-endian, one clip behind the other),
 where each video begins (`offsets.npy`), names in UTF-8 (`names.npy`), durations in seconds (`durations.npy`), and the
 codes (`codes.faiss`; a flat index has none). Its `shard.json` has the plan's key and the size and SHA-256 of each.
@@ -23,9 +24,10 @@ from ..data import Floats, Ints, Rows
 from ..errors import SystemsError
 from ..storage import digest, read_json, write_json
 
-VERSION = 1  # of the format
-KINDS = ("flat", "ivf-pq", "hnsw")
+VERSION = 2  # of the format
+KINDS = ("flat", "ivf-pq")
 PLAN, LEARNED, SHARD = "index.json", "learned.faiss", "shard.json"
+RECALL, QUERIES = "recall.json", "queries.npy"
 ROWS, OFFSETS, NAMES, DURATIONS, CODES = ("rows.f32", "offsets.npy", "names.npy", "durations.npy", "codes.faiss")
 AGAIN = "write this shard again"
 
@@ -34,11 +36,13 @@ AGAIN = "write this shard again"
 class Plan:
     """What all shards of an index have in common.
 
-    kind: `flat`, `ivf-pq` or `hnsw`.
+    kind: `flat` or `ivf-pq`.
     dimensions: of a clip's vector.
     clip_seconds: length of a clip.
     shards: how many there are.
     learned: SHA-256 of what the codes were learned with; empty for a flat index.
+    nearest, target: how many clips a search looks for, and which share of them it is to find.
+    given: whether recall is measured on queries that were given; else on clips that were held out.
     id: another one for each plan, so that shards of an older index are not taken for shards of this one.
     """
 
@@ -47,6 +51,9 @@ class Plan:
     clip_seconds: float
     shards: int
     learned: str = ""
+    nearest: int = 200
+    target: float = 0.95
+    given: bool = False
     id: str = field(default_factory=lambda: secrets.token_hex(8))
 
     @property
@@ -62,8 +69,30 @@ class Plan:
             raise SystemsError(
                 f"an index of {self.dimensions} dimensions in {self.shards} shards; expected at least 1 of both"
             )
+        if self.nearest < 1 or not 0 <= self.target <= 1:
+            raise SystemsError(
+                f"a recall of {self.target:g} of the nearest {self.nearest} clips; expected 0 to 1, of at least 1"
+            )
         if not 0 < self.clip_seconds < float("inf"):
             raise SystemsError(f"clips of {self.clip_seconds:g} seconds; expected more than 0")
+
+
+class Setting(NamedTuple):
+    """How an index of groups looks for clips, and what it found so of those nearest to queries.
+
+    reach: squared distance from the nearest group's centre up to which a query is searched so; the last setting is for
+    all that are farther.
+    groups: how many of them are looked at.
+    refined: times as many clips as are wanted have their distances computed exactly.
+    recall: the mean share of the nearest clips that was found.
+    queries: by how many this was measured.
+    """
+
+    reach: float
+    groups: int
+    refined: int
+    recall: float
+    queries: int
 
 
 class Shard(NamedTuple):
@@ -125,6 +154,37 @@ def read_shards(folder: Path, plan: Plan) -> list[Shard]:
             wrong.append(str(fault))
     _raise(folder, plan, wrong)
     return shards
+
+
+def is_whole(folder: Path, plan: Plan) -> bool:
+    """Return whether all shards of a plan are there."""
+    try:
+        read_shards(folder, plan)
+    except SystemsError:
+        return False
+    return True
+
+
+def store_settings(folder: Path, plan: Plan, settings: list[Setting]) -> None:
+    """Store how an index looks for clips, and what it finds so; this counts for the shards that are there now."""
+    rows = [setting._asdict() for setting in settings]
+    write_json(folder / RECALL, {"shards": _shards_there(folder, plan), "settings": rows})
+
+
+def read_settings(folder: Path, plan: Plan) -> list[Setting]:
+    """Return how an index of groups looks for clips. Raises SystemsError if this was not measured on its shards."""
+    read = read_json(folder / RECALL) if (folder / RECALL).exists() else {}
+    if not isinstance(read, dict) or read.get("shards") != _shards_there(folder, plan):
+        raise SystemsError(f"{folder}: its recall was not measured after its last shard was written; write one again")
+    try:
+        return [Setting(**row) for row in read["settings"]]
+    except (KeyError, TypeError) as fault:
+        raise SystemsError(f"{folder / RECALL}: this is no measured recall ({fault}); write a shard again") from fault
+
+
+def _shards_there(folder: Path, plan: Plan) -> list[str]:
+    """Return the checksums of what the shards say of themselves, their files' checksums among it."""
+    return [digest(shard_folder(folder, number) / SHARD) for number in range(1, plan.shards + 1)]
 
 
 def check(folder: Path) -> None:

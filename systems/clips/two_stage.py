@@ -22,12 +22,13 @@ from ..ranking import Ranked, must_ask, rank, run_of
 from ..storage import read_arrays, write, write_arrays
 from ..windows import Scales, Windows, clips_in, slide
 from .building import plan_index, write_shard
-from .codes import wanted_sample
+from .codes import HELD_OUT, wanted_sample
 from .index import ClipIndex, Found, ranges
 from .layout import check
 
 CLIPS, FEATURES, OBJECTS = "clips", "features", "objects"  # folders
 VIDEOS_AT_A_TIME = 1000
+KNOWN = "queries.npz"  # vectors of queries that training knew, by which the index measures its recall
 NAMES, COLUMNS = "names.npz", ("clip", "name", "box")
 Cost = Callable[[Windows], Floats]
 
@@ -42,6 +43,13 @@ def some(videos: Videos, numbers: Ints) -> Videos:
         clips=videos.clips[clips],
         clip_seconds=videos.clip_seconds,
     )
+
+
+def to_learn_from(videos: Videos, seed: int) -> Videos:
+    """Return videos that are drawn, with as many clips as codes should learn from."""
+    drawn = np.random.default_rng(seed).permutation(len(videos))
+    enough = np.searchsorted(np.cumsum(videos.counts[drawn]), wanted_sample(len(videos.clips))) + 1
+    return some(videos, np.sort(drawn[:enough]))
 
 
 def in_parts(videos: Videos, first: int, stop: int) -> Iterator[Videos]:
@@ -160,6 +168,10 @@ class TwoStages(System):
         self.keep_card()
         self.first.train(data, _half(report, 0, "first stage"))
         self.second.train(data, _half(report, 1, "second stage"))
+        known = data.validation.queries if data.validation else [example.query for example in data.examples]
+        drawn = np.random.default_rng(self.options.seed).permutation(len(known))[:HELD_OUT].tolist()
+        vectors = self.first.query_vectors([known[number] for number in sorted(drawn)])
+        write_arrays(self.folder / KNOWN, {"vectors": vectors})
 
     def index(self, videos: Videos, report: Report = silent) -> None:
         self.plan(videos)
@@ -172,7 +184,17 @@ class TwoStages(System):
         """Begin an index, in place of the one that was there: learn its codes from some of the videos."""
         self.keep_card()
         clips, seconds, shards = len(videos.clips), videos.clip_seconds, self.options.shards
-        plan_index(self.folder / CLIPS, self.options.kind, seconds, self._sample(videos), clips, shards)
+        plan_index(
+            self.folder / CLIPS,
+            self.options.kind,
+            seconds,
+            self._sample(videos),
+            clips,
+            shards,
+            queries=read_arrays(self.folder / KNOWN)["vectors"] if (self.folder / KNOWN).exists() else None,
+            nearest=self.options.clips,
+            target=self.options.recall,
+        )
         plan_index(self.folder / FEATURES, "flat", seconds, videos.clips[:0], clips, shards)
         keep_objects(self.folder / OBJECTS, videos.objects)
 
@@ -190,9 +212,10 @@ class TwoStages(System):
         """Return the vectors of the clips of videos that are drawn, for codes to learn from."""
         if self.options.kind == "flat":
             return np.empty((0, self.options.embedding), np.float32)
-        drawn = np.random.default_rng(self.options.seed).permutation(len(videos))
-        enough = np.searchsorted(np.cumsum(videos.counts[drawn]), wanted_sample(len(videos.clips))) + 1
-        return self._embedded(some(videos, np.sort(drawn[:enough]))).clips
+        return self._embedded(to_learn_from(videos, self.options.seed)).clips
+
+    def finds(self) -> str:
+        return ClipIndex(self.folder / CLIPS).finds
 
     def check_index(self) -> None:
         for part in (CLIPS, FEATURES):
@@ -212,7 +235,7 @@ class TwoStages(System):
         for query, near in zip(queries, found, strict=True):
             ranked.append(self._ranked(index, features, query, near, depth))
             report(Progress(len(ranked), len(queries), "searching"))
-        return _run(self.name, queries, ranked, index)
+        return run_in(self.name, queries, ranked, index)
 
     def _ranked(self, index: ClipIndex, features: Kept, query: Query, near: Found, depth: int) -> Ranked:
         def cost(windows: Windows) -> Floats:
@@ -235,7 +258,7 @@ def _half(report: Report, half: int, stage: str) -> Report:
     return report_half
 
 
-def _run(name: str, queries: Sequence[Query], ranked: list[Ranked], index: ClipIndex) -> Run:
+def run_in(name: str, queries: Sequence[Query], ranked: list[Ranked], index: ClipIndex) -> Run:
     """Make a run that names only the videos that are in it."""
     videos = np.unique(np.concatenate([np.empty(0, np.int64), *(each.video for each in ranked)]))
     renamed = (each._replace(video=np.searchsorted(videos, each.video)) for each in ranked)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Floats, Rows
+from ..encoders import transformer_in, unit
 from ..errors import SystemsError
 from ..interface import Progress, Report, silent
 from ..neural.device import device
@@ -168,7 +169,8 @@ def compute(
 
 
 class VisionModel:
-    """A vision model and its preparation of pictures. Clips get the maximum over their pictures (STAL, Section 4.1).
+    """A vision model and its preparation of pictures. Clips get the maximum over their pictures (STAL, Section 4.1); if
+    the model compares pictures with texts, as CLIP does, the mean of their vectors, each brought to length 1.
 
     name: a folder, or a name at a model hub that this machine has a copy of or can reach.
     Raises SystemsError if it cannot be loaded.
@@ -181,8 +183,9 @@ class VisionModel:
         logging.disable_progress_bar()
         self.name, where = name, device()
         try:
-            self.prepare: Any = AutoImageProcessor.from_pretrained(name)
-            self.model: Any = AutoModel.from_pretrained(name).eval().to(where)
+            folder = transformer_in(name)
+            self.prepare: Any = AutoImageProcessor.from_pretrained(folder)
+            self.model: Any = AutoModel.from_pretrained(folder).eval().to(where)
         except (OSError, ValueError, KeyError, ImportError) as fault:
             reason = str(fault).partition("\n")[0]
             raise SystemsError(
@@ -202,7 +205,10 @@ class VisionModel:
             given = self.prepare(images=seen[start : start + PICTURES_AT_A_TIME], return_tensors="pt")
             with torch.inference_mode():
                 parts.append(self._features(given["pixel_values"].to(self.model.device)))
-        return np.asarray(np.concatenate(parts).max(0), np.float32)
+        each = np.concatenate(parts)
+        if hasattr(self.model, "get_image_features"):
+            return np.asarray(unit(each).mean(0), np.float32)
+        return np.asarray(each.max(0), np.float32)
 
     def _features(self, pixels: Any) -> Rows:
         """Return one vector a picture: that of a model of pictures and texts, or the pooled one, or the mean."""

@@ -14,7 +14,10 @@ from campaigns.models import Campaign, Draft
 from jobs.running import work_off
 from tests.api.asking import Program, problem_in
 from tests.api.test_runs import piece
+from tests.judging.test_reuse import again, closed, moments_of, query_of
 from tests.lead.drafts.conftest import MOMENTS
+
+__all__ = ["again", "closed"]  # fixtures
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -62,6 +65,31 @@ def test_a_campaign_from_its_draft(lia: Program) -> None:
     assert (campaign.second_from, campaign.queries.count()) == (2.5, 2)
     assert {each.user.username for each in campaign.memberships.all()} == {"lia", "ada"}
     problem_in(lia.ask("DELETE", draft), 409)
+
+
+def test_a_campaign_that_reuses_the_grades_of_another(lia: Program, again: Campaign) -> None:
+    """By its name; and how much of it is reused, pair by pair."""
+    earlier = again.reuses
+    assert earlier
+    draft = f"drafts/{lia.post('drafts').json()['token']}"
+    fields = {"corpus": {"corpus": earlier.corpus_id}}
+    stored = lia.ask("PATCH", draft, fields, if_match=lia.get(draft)["ETag"])
+    reuses = {"queries": {"text": "A person sits down.", "reuses": "films"}}
+    fault = problem_in(lia.ask("PATCH", draft, reuses, if_match=stored["ETag"]), 422)
+    assert fault["fields"] == {"queries.reuses": ["films; expected a campaign over this corpus that you lead."]}
+    for campaign in (earlier, again):
+        campaign.add_member(User.objects.get(username="lia"), "lead")
+    stored = lia.ask("PATCH", draft, reuses, if_match=stored["ETag"])
+    assert (stored.status_code, stored.json()["reuses"]) == (200, "films")
+    none = lia.ask("PATCH", draft, {"queries": {"reuses": None}}, if_match=stored["ETag"])
+    assert (none.status_code, none.json()["reuses"]) == (200, None)
+    batch = query_of(again, moments_of(again.corpus, 10, 30)).batches.get()
+    detail = lia.get("campaigns/again").json()
+    assert (detail["reuses"], detail["reused"]) == ("films", 10)
+    candidates = lia.get(f"campaigns/again/batches/{batch.pk}").json()["candidates"]
+    assert [each["reused"] is None for each in candidates] == [False] * 10 + [True] * 10
+    first = {"campaign": "films", "query": "1", "rank": 11, "start": 1.25, "end": 4.5, "overlap": 1.0, "grades": [1, 1]}
+    assert candidates[0]["reused"] == first
 
 
 def test_what_is_in_a_file_and_what_is_wrong_with_it(lia: Program) -> None:

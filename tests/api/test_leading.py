@@ -192,7 +192,7 @@ def test_a_release_from_the_request_to_its_verification(settled: Batch, leo: Mem
     assert lead.post("campaigns/films/releases/1/verification").status_code == 202
     work_off(StringIO())
     checks = lead.get("campaigns/films/releases/1/verification").json()["checks"]
-    assert len(checks) == 10
+    assert len(checks) == 11
     assert all(check["faults"] == [] for check in checks)
     same = lead.get("campaigns/films/releases/difference", **{"from": 1, "to": 1}).json()
     words = ["The qrels of release 1 and release 1 are the same."]

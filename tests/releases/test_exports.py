@@ -167,7 +167,7 @@ def test_the_manifest_says_how_the_files_were_made(judged: Batch) -> None:
         "consensus": {"rule": "tvr-ranking/1", "tolerance": 1},
         "encoder": "some model",
         "queries": 1,
-        "candidates": {"open": 0, "contested": 0, "settled": 17, "discarded": 2, "flagged": 1, "adjudicated": 0},
+        "candidates": dict.fromkeys(Candidate.Outcome.values, 0) | {"settled": 17, "discarded": 2, "flagged": 1},
     }
 
 

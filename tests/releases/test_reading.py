@@ -23,7 +23,7 @@ QRELS = ("qrels.", "splits/val.qrels.")
 ADJUDICATED = ("adjudicated.",)
 RATINGS = ("ratings.csv",)
 OTHERS: tuple[str, ...] = ("README", "LICENSE", "MANIFEST", "moments.csv", "discarded.csv", "queries.csv", "pairs.csv")
-OTHERS += ("judgements.jsonl", "pool.jsonl", "splits/val.queries.", "rules/", "guidelines/", "figures/")
+OTHERS += ("judgements.jsonl", "reused.jsonl", "pool.jsonl", "splits/val.queries.", "rules/", "guidelines/", "figures/")
 # Others read these; `test_as_data.py` has them do so.
 OTHERS += ("data/", "beir/", "topics.tsv", "ir_datasets_definition.py", "verify.py", "methods.")
 OTHERS += ("CITATION.cff", "datacite.json", "croissant.json")

@@ -134,7 +134,7 @@ def test_a_release_holds_all_that_others_need(judged: Campaign, leo: Membership)
     manifest = json.loads(archive.read("MANIFEST.json"))
     assert manifest["consensus"] == {"rule": "tvr-ranking/1", "tolerance": 1}
     assert manifest["counts"]["pairs"] == {
-        "open": 0, "contested": 0, "settled": 19, "discarded": 1, "flagged": 0, "adjudicated": 0
+        "open": 0, "contested": 0, "settled": 19, "discarded": 1, "flagged": 0, "adjudicated": 0, "reused": 0
     }  # fmt: skip
     assert manifest["counts"]["judgements"] == 46
     pairs = list(csv.DictReader(io.StringIO(archive.read("pairs.csv").decode())))

@@ -14,7 +14,7 @@ from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.models import Corpus
 from judging.drafts.builder import Built, Plan, build
-from judging.pool.opening import store_pool
+from judging.pool.opening import store_pool, with_reusable
 from judging.pool.ranking import rank_candidates
 from judging.pool.selection import Counts, Selection, select
 from metrics import MeasureError, read_qrels, read_run
@@ -37,6 +37,11 @@ class Command(ReeljudgeCommand):
             "--order-seed",
             type=int,
             help="secret seed of the order of clips and of checks; drawn at random unless given",
+        )
+        parser.add_argument(
+            "--reuse",
+            metavar="CAMPAIGN",
+            help="an earlier campaign over the corpus, whose consensus on the same text and moment holds here, too",
         )
         again = parser.add_argument_group("re-judging", "the moments of a benchmark and of runs are the candidates")
         again.add_argument(
@@ -83,13 +88,30 @@ def _create(options: dict[str, Any]) -> list[str]:
     selection = _selection(corpus, options) if options["select"] else None
     file = nullcontext(options["queries"]) if options["queries"] else None
     settings = {name: options[name] for name in ("title", "order_seed") if options[name] is not None}
-    built = build(Plan(options["name"], settings, existing, selection, file, split=options["split"]), corpus, _part)
+    reuses = _to_reuse(options["reuse"], corpus, existing)
+    plan = Plan(options["name"], settings, existing, selection, file, split=options["split"], reuses=reuses)
+    built = build(plan, corpus, _part)
     rank_candidates.ask(built.campaign)
     lines = _words_of(selection, built) if selection else []
     if file:
         name = built.campaign.name
         lines.append(f"{name}: {built.added:,} queries added, {built.merged:,} merged with a query of the same text.")
+    if reuses:
+        number = with_reusable(built.campaign).count()
+        lines.append(f"{reuses.name} has grades of {number:,} of the queries that may be reused.")
     return lines
+
+
+def _to_reuse(name: str | None, corpus: Corpus, existing: Campaign | None) -> Campaign | None:
+    """Return the campaign whose grades are reused, if one is named."""
+    if name is None:
+        return None
+    reuses = Campaign.objects.named(name)
+    if existing and existing.reuses != reuses:
+        raise ReeljudgeError(f"--reuse {name}: campaign {existing.name} exists already; expected a new campaign")
+    if reuses.corpus != corpus:
+        raise ReeljudgeError(f"--reuse {name}: is over corpus {reuses.corpus}; expected a campaign over {corpus}")
+    return reuses
 
 
 @transaction.atomic
@@ -104,7 +126,9 @@ def _rejudge(options: dict[str, Any]) -> str:
     qrels = read_qrels(options["benchmark"])
     runs = [read_run(file, lenient=True) for file in options["runs"]]
     settings = {name: options[name] for name in ("title", "order_seed") if options[name] is not None}
-    campaign = build(Plan(options["name"], settings), _corpus(options["corpus"]), _part).campaign
+    corpus = _corpus(options["corpus"])
+    reuses = _to_reuse(options["reuse"], corpus, None)
+    campaign = build(Plan(options["name"], settings, reuses=reuses), corpus, _part).campaign
     made = store_pool(campaign, qrels, runs, options["pool_depth"])
     return (
         f"{campaign.name}: {made.queries:,} queries with {made.candidates:,} candidates; left out: {made.too_deep:,} "

@@ -10,6 +10,7 @@ from campaigns.models import Campaign
 from corpus.errors import CorpusError
 from metrics import Run
 from runs.systems.models import TrainedSystem
+from runs.systems.orders import system_for_typed_words
 from runs.systems.training import DEPTH, as_ranking, queries_as_read, queries_of
 from systems.data import Query
 from systems.errors import SystemsError
@@ -20,23 +21,26 @@ class Command(ReeljudgeCommand):
     help = "Print the best moments for a typed query, or write a run of the campaign's queries with --out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_system_arguments(parser)
+        add_system_arguments(parser, is_optional=True)
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--query", help="words to search for")
         what.add_argument("--out", type=Path, help="a file for a run of all queries, in TVR-Ranking's format")
         parser.add_argument("--depth", type=int, help=f"moments of a query (10, or {DEPTH} with --out)")
 
     def handle(self, **options: Any) -> None:
-        row = system_numbered(options["campaign"], options["number"])
+        row = _system(options["campaign"], options["number"])
         depth = options["depth"] or (10 if options["query"] else DEPTH)
         if not 1 <= depth <= 10_000:
             raise ReeljudgeError(f"--depth {depth}: expected 1 to 10,000")
         queries = [Query("typed", options["query"])] if options["query"] else queries_of(row.campaign)
-        run = row.made().search(queries_as_read(row, queries), depth)
+        made = row.made()
+        run = made.search(queries_as_read(row, queries), depth)
         if options["out"]:
             self._write(run, options["out"])
         else:
             self._print(run)
+        if finds := made.finds():
+            self.stdout.write(finds)
 
     def _print(self, run: Run) -> None:
         for video, start, end, score in zip(run.video, run.start, run.end, run.scores, strict=True):
@@ -48,9 +52,23 @@ class Command(ReeljudgeCommand):
         self.stdout.write(f"{file}: {len(run.queries):,} queries, {len(run.start):,} moments")
 
 
-def add_system_arguments(parser: ArgumentParser) -> None:
+def _system(campaign: str, number: int | None) -> TrainedSystem:
+    """Return the system of a number, else that which typed searches use."""
+    if number is not None:
+        return system_numbered(campaign, number)
+    found = system_for_typed_words(Campaign.objects.named(campaign))
+    if found is None:
+        raise ReeljudgeError(f"campaign {campaign} has no system that is trained; expected one")
+    return found
+
+
+def add_system_arguments(parser: ArgumentParser, is_optional: bool = False) -> None:
     parser.add_argument("campaign")
-    parser.add_argument("number", type=int, help="of the system, as the campaign's page of systems lists it")
+    about = "of the system, as the campaign's page of systems lists it"
+    if is_optional:
+        parser.add_argument("number", type=int, nargs="?", help=f"{about}; without it zero_shot, else the newest")
+    else:
+        parser.add_argument("number", type=int, help=about)
 
 
 def system_numbered(campaign: str, number: int) -> TrainedSystem:

@@ -25,7 +25,10 @@ from judging.models import Query
 from judging.pool.ranking import rank_candidates
 from tests.cast import browser
 from tests.films import write_film
+from tests.judging.test_reuse import closed
 from tests.lead.drafts.conftest import MOMENTS, announced
+
+__all__ = ["closed"]  # a fixture
 
 
 def start(client: Client, name: str, draft: Draft) -> None:
@@ -151,6 +154,32 @@ def test_a_corpus_that_is_there_is_taken_as_it_is(
     assert checked(client, draft)["problems"] == []
     start(client, "draft-make", draft)
     assert Campaign.objects.get().corpus == corpus
+
+
+def test_grades_of_a_campaign_that_one_leads_are_reused(
+    client: Client, draft: Draft, closed: Query, nora: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The step offers it once a person leads it, and the check says of how many queries it has grades."""
+    without_ranking(monkeypatch)
+    queries, earlier = reverse("draft-queries", args=[draft.token]), closed.campaign
+    fields = {"split": "", "pasted": "", "validation": 0, "test": 0, "seed": 1}
+    assert "Reuse the grades of" not in client.get(queries).content.decode()
+    draft.change(corpus=earlier.corpus)
+    assert "Reuse the grades of" not in client.get(queries).content.decode()
+    refused = client.post(queries, fields | {"reuses": "films"})
+    assert (refused.status_code, draft.reuses) == (400, None)
+    lead = earlier.add_member(nora, "lead")
+    assert '<option value="films">' in client.get(queries).content.decode()
+    assert client.post(queries, fields | {"reuses": "films"}).status_code == 302
+    findings = checked(client, draft)
+    assert (draft.reuses, findings["problems"]) == (earlier, [])
+    assert "Queries of which films has grades that may be reused: 1." in findings["notes"]
+    start(client, "draft-make", draft)
+    assert Campaign.objects.get(name="mine").reuses == earlier
+    Draft.objects.filter(pk=draft.pk).update(campaign=None, name="other")
+    Membership.objects.filter(pk=lead.pk).update(state=Membership.State.LEFT)
+    problems = checked(client, draft)["problems"]
+    assert "The queries: you do not lead films, whose grades are reused, over this corpus" in problems
 
 
 def test_an_annotator_over_a_corpus_cannot_choose_it(
