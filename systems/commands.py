@@ -289,7 +289,7 @@ def search(args: argparse.Namespace) -> None:
 
 
 def _keep_command(args: argparse.Namespace) -> None:
-    keep_command(args.folder, args.words[0], args.words, _checksums(args), device().type)
+    keep_command(args.folder, args.words[0], args.words, _checksums(args))
 
 
 def _checksums(args: argparse.Namespace) -> dict[str, str]:

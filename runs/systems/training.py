@@ -40,7 +40,6 @@ from systems.errors import SystemsError
 from systems.examples import examples_from, notice_of
 from systems.interface import Progress, System, features_in, in_words, keep_features
 from systems.neural.description import in_a_line, write_model_card
-from systems.neural.device import device
 
 DEPTH = 100  # predictions of a query
 PIECE = 1 << 20  # bytes
@@ -195,7 +194,7 @@ def _description(row: TrainedSystem) -> str:
     files = "".join(f" {in_words(each)}." for each in features_in(row.stored).get("train", []))
     return (
         f"Trained here as system {row.number}: features {row.features}, clips of {row.clip_seconds:g} s{learned}; "
-        f"{options}.{files}\n{in_a_line(row.stored, device().type)}"
+        f"{options}.{files}\n{in_a_line(row.stored)}"
     )
 
 

@@ -13,6 +13,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from ..errors import SystemsError
 from ..interface import CARD, FEATURES, SYSTEMS, features_in, in_words
 from ..storage import digest, digest_of, read_json, write, write_json
+from .device import device
 
 MODEL, NETWORK, CURVE = "model.safetensors", "network.json", "curve.json"
 LEARNED = (MODEL, "prior.npz", "lengths.json")  # what holds what a system has learned
@@ -41,16 +42,15 @@ def description_of(folder: Path) -> dict[str, Any]:
     }
 
 
-def in_a_line(folder: Path, device: str) -> str:
-    """Return a system's description as one line of JSON, with the SHA-256 alone of each file of features.
-
-    device: on which its run was made.
+def in_a_line(folder: Path) -> str:
+    """Return the description of a run that was made by this process as one line of JSON, with the SHA-256 alone of each
+    file of features.
     """
     about = description_of(folder)
     about["features"] = {
         use: {each["file"]: each["sha256"] for each in files} for use, files in about["features"].items()
     }
-    return json.dumps(about | {"searched_on": device}, ensure_ascii=False)
+    return json.dumps(about | {"searched_on": device().type}, ensure_ascii=False)
 
 
 def _files(folder: Path, names: Iterable[str]) -> list[Path]:
@@ -63,13 +63,13 @@ def is_learned(folder: Path) -> bool:
     return bool(_files(folder, LEARNED))
 
 
-def keep_command(folder: Path, name: str, words: list[str], files: Mapping[str, str], device: str) -> None:
+def keep_command(folder: Path, name: str, words: list[str], files: Mapping[str, str]) -> None:
     """Store in a system's folder a command by which it is made.
 
     words: of the command line.
     files: SHA-256 of the files that it names.
     """
-    known = commands_in(folder) | {name: {"words": words, "files": dict(files), "device": device}}
+    known = commands_in(folder) | {name: {"words": words, "files": dict(files), "device": device().type}}
     write_json(folder / COMMANDS, known)
 
 
