@@ -168,6 +168,7 @@ def a_week_judged_again_and_undone(server: Installation, page: Page, campaign: s
     page.fill("[name=reason]", "Graded without sound.")
     page.click("button.primary")
     reopened = page.locator("#reopenings tr", has_text="Graded without sound.")
+    expect(reopened).to_be_visible()
     expect(page.locator("#reopenings[hx-get]")).to_have_count(0, timeout=600_000)
     assert int(server.shell(COUNTED).split()[-1]) < before
     reopened.locator("button", has_text="Undo").click()
