@@ -135,7 +135,7 @@ def _operation(
     def operation(self: Any, request: Request, name: str = "", **of_address: Any) -> Any:
         must_allow(request, scope)
         self.params = _valid(query or Query, request.query_params)
-        self.data = _valid(body, request.data) if body else {}
+        self.data = _valid(body, request.data, self) if body else {}
 
         def act() -> Any:
             try:
@@ -150,8 +150,8 @@ def _operation(
     return document.described(operation, scope, body, query, answer, status, traits)
 
 
-def _valid(shape: type[Body], data: Any) -> dict[str, Any]:
-    form = shape(data=data)
+def _valid(shape: type[Body], data: Any, resource: Any = None) -> dict[str, Any]:
+    form = shape(data=data, context={"resource": resource})
     form.is_valid(raise_exception=True)
     return dict(form.validated_data)
 

@@ -25,8 +25,14 @@ SPREAD = 0.25  # of each wait, by chance, so that jobs that were postponed toget
 
 
 def in_words(seconds: float) -> str:
-    """Return a time roughly: `89 s`, `2 min`."""
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    """Return a time roughly.
+
+    >>> in_words(89), in_words(119), in_words(6000)
+    ('89 s', '2 min', '1.7 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:,.1f} h"
 
 
 def stage(message: str) -> str:

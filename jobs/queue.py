@@ -46,6 +46,7 @@ class Lane(models.TextChoices):
     QUICK = "quick"
     JUDGING = "judging"
     LONG = "long"
+    TRAINING = "training"  # the systems that somebody trains here, and searches with them
 
 
 class JobQuerySet(models.QuerySet["Job"]):

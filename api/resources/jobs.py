@@ -19,7 +19,7 @@ class JobShape(Shape):
     of = Job, "id kind lane label subject address state done total message error due created ended"
     helps = {
         "kind": "such as score-runs",
-        "lane": "what it waits behind: quick, judging or long work",
+        "lane": "what it waits behind: quick, judging or long work, or training",
         "label": "the kind in words",
         "subject": "what it is about, in words",
         "address": "of the page about that; empty if there is none",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -20,10 +20,11 @@ from corpus.features import sets_of
 from releases.training import DEEPEST
 from runs import access
 from runs.systems import orders
-from runs.systems.models import LONGEST_QUERY, TrainedSystem
-from runs.systems.pages import State, curves_file, jobs_of, state_of
+from runs.systems.models import LONGEST_QUERY, Before, TrainedSystem
+from runs.systems.pages import PAPER, State, curves_file, jobs_of, presets_of, state_of, waiting
 from runs.systems.training import train_system
 from systems.interface import SYSTEMS, Entry
+from systems.options import GROUPS, UNUSED
 
 LARGEST = 10**9
 TYPES = {int: "integer", float: "number", bool: "boolean", str: "text"}
@@ -37,6 +38,7 @@ FIELDS: dict[type, Callable[..., serializers.Field]] = {
 
 class OptionShape(Shape):
     name = serializers.CharField()
+    group = serializers.ChoiceField([*GROUPS, UNUSED], help_text="what it is for, or that it is without a meaning here")
     type = serializers.ChoiceField(list(TYPES.values()))
     default = serializers.JSONField()
     least = serializers.FloatField(allow_null=True)
@@ -50,37 +52,63 @@ class KindShape(Shape):
     name = serializers.CharField(help_text="what `system` is when one is asked for")
     needs = serializers.ListField(child=serializers.CharField(), help_text="what videos must have")
     options = OptionShape(many=True)
+    steps = serializers.IntegerField(help_text="of a training with the defaults; 0 if it is not trained by steps")
+    step_seconds = serializers.FloatField(
+        allow_null=True, help_text="how long a step took when one was last trained on this site; null if none was"
+    )
+    paper = serializers.DictField(
+        child=serializers.IntegerField(),
+        allow_null=True,
+        help_text="with preset=paper, the options that make its training as long as TVR-Ranking’s for this corpus",
+    )
+
+
+class BeforeShape(Shape):
+    of = Before, "trainings seconds"
+    helps = {"seconds": "of their steps; null if that is not known"}
+    trainings = serializers.IntegerField(help_text="of the whole site, that run or were asked for before")
+    seconds = serializers.FloatField(allow_null=True)
 
 
 class SystemKindsShape(Shape):
+    before = BeforeShape(help_text="what is done before a training that is asked for now")
     features = serializers.ListField(child=serializers.CharField(), help_text="the corpus's sets of features")
     kinds = KindShape(many=True)
 
 
+class Preset(Query):
+    preset = serializers.ChoiceField([PAPER], required=False, help_text="options as in TVR-Ranking, too")
+
+
 class SystemKinds(Resource, at=f"{CAMPAIGN}/systems/kinds", name="system-kinds"):
-    @reads(SystemKindsShape)
+    @reads(SystemKindsShape, query=Preset)
     def get(self) -> Any:
-        """What can be trained, with options and sets of features."""
-        corpus = self.participant.campaign.corpus
-        return {"features": sets_of(corpus), "kinds": [_kind(key, entry) for key, entry in SYSTEMS.items()]}
+        """What can be trained, with options and sets of features, and how long it takes."""
+        campaign, took = self.participant.campaign, TrainedSystem.objects.seconds_a_step(SYSTEMS)
+        presets = presets_of(campaign) if self.params.get("preset") else {}
+        kinds = [_kind(key, entry, took.get(key), presets.get(key)) for key, entry in SYSTEMS.items()]
+        return {"features": sets_of(campaign.corpus), "kinds": kinds, "before": waiting().before()}
 
 
-def _kind(name: str, entry: Entry) -> With:
-    bounds, choices = entry.options.table("bounds"), entry.options.table("choices")
+def _kind(name: str, entry: Entry, took: float | None, paper: Mapping[str, int] | None) -> With:
+    table = entry.options.table
+    bounds, choices, groups = table("bounds"), table("choices"), table("group")
     options = []
     for field in fields(entry.options):
         if field.name != "seed":
             least, most = bounds.get(field.name, (None, None))
             about = {"name": field.name, "type": TYPES[type(field.default)], "default": field.default}
+            about["group"] = groups[field.name]
             options.append(about | {"least": least, "most": most, "choices": choices.get(field.name, ())})
-    return With(entry, name=name, needs=sorted(entry.needs), options=options)
+    more = {"steps": entry.options().steps, "step_seconds": took, "paper": paper}
+    return With(entry, name=name, needs=sorted(entry.needs), options=options, **more)
 
 
 class SystemShape(Shape):
     of = (
         TrainedSystem,
         "number name system group features clip_seconds depth encoder notice trained title=entry.title options "
-        "by=by.worker at=created state job findings run=run.number",
+        "by=by.worker at=created state steps_left step_seconds job before findings run=run.number",
     )
     helps = {
         "name": "of its run",
@@ -88,11 +116,15 @@ class SystemShape(Shape):
         "depth": "N, the moments of each query that it learns from",
         "encoder": "whose token vectors it has for words; empty: it learns vectors",
         "notice": "what its features lack and what its index finds, in words; empty if nothing",
+        "steps_left": "that its training still takes if it does not end early",
+        "step_seconds": "how long a step took when it was last trained; null before one was",
         "trained": "from when on one can search with it",
     }
     options = serializers.DictField(child=serializers.JSONField(), help_text="that are not the defaults")
     state = serializers.SerializerMethodField()
     job = JobShape(allow_null=True, read_only=True, help_text="that trains it, with its progress or its error")
+    steps_left = serializers.IntegerField(read_only=True)
+    before = BeforeShape(allow_null=True, read_only=True, help_text="while it waits, what is done before it")
     findings = Findings(
         source="submission.findings", allow_null=True, read_only=True, help_text="why its run was refused"
     )
@@ -146,10 +178,38 @@ class NewSystem(Body):
     )
     options = SystemOptions(required=False, help_text="that are not the defaults")
 
+    def to_internal_value(self, data: Any) -> Any:
+        """Where the document has faults, also say for what else no system of this campaign could be trained."""
+        try:
+            return super().to_internal_value(data)
+        except serializers.ValidationError as fault:
+            faults: dict[str, Any] = dict(fault.detail)
+            if "system" not in (right := _right(self, data, faults)):
+                raise
+            named = set(faults) | set(faults.get("options", ()))
+            order = orders.Wanted(**{"name": "", "features": ""} | right)
+            more = order.faults(self.context["resource"].participant.campaign)
+            faults |= {name: words for name, words in more.items() if name not in named}
+            raise serializers.ValidationError(faults) from fault
+
+
+def _right(body: Body, data: Any, faults: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a document that are right by themselves, and add the faults of the others."""
+    found = {}
+    for name in body.fields.keys() & data.keys() if isinstance(data, dict) else ():
+        try:
+            found[name] = body.fields[name].run_validation(data[name])
+        except serializers.ValidationError as fault:
+            faults[name] = fault.detail
+            if isinstance(body.fields[name], Body):
+                found[name] = _right(body.fields[name], data[name], {})
+    return found
+
 
 def _with_jobs(rows: list[TrainedSystem]) -> list[With]:
-    jobs = jobs_of(rows)
-    return [With(row, job=jobs.get(row.pk)) for row in rows]
+    jobs, ahead = jobs_of(rows), waiting()
+    found = [(row, jobs.get(row.pk)) for row in rows]
+    return [With(row, job=job, before=ahead.before(job) if job else None) for row, job in found]
 
 
 class Systems(Resource, at=f"{CAMPAIGN}/systems", name="systems"):

@@ -1,7 +1,9 @@
-"""Trained systems, and what somebody searches with them."""
+"""Trained systems, what somebody searches with them, and how long trainings take that wait."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,20 @@ from django.db.models.functions import Now
 
 from campaigns.models import Campaign, Membership
 from campaigns.models.draft import token
+from jobs.models import Job, in_words
+from jobs.queue import JobQuerySet
 from systems.interface import Entry, Progress, System, entry, system
 
 LONGEST_QUERY = 500  # characters
 MOST_POINTS = 1000  # of each curve
+
+
+class TrainedSystems(models.QuerySet["TrainedSystem"]):
+    def seconds_a_step(self, systems: Iterable[str]) -> dict[str, float]:
+        """Return for systems of these names how long a step took when one was last trained, wherever that is known."""
+        measured = self.filter(system__in=set(systems)).exclude(step_seconds=None).order_by("created", "pk")
+        rows = measured.values_list("system", "step_seconds")
+        return {system: seconds for system, seconds in rows if seconds is not None}
 
 
 class TrainedSystem(models.Model):
@@ -42,10 +54,13 @@ class TrainedSystem(models.Model):
     measure = models.CharField(max_length=80, blank=True, help_text="that the validation computes")
     losses = models.JSONField(default=list, help_text="pairs of a step and the mean loss before it")
     validations = models.JSONField(default=list, help_text="pairs of a step and the measure's value")
+    step_seconds = models.FloatField(null=True, help_text="mean time of a step when it was last trained")
     trained = models.DateTimeField(null=True, help_text="when it was trained and its index was stored")
     submission = models.OneToOneField("runs.Submission", models.SET_NULL, null=True, related_name="trained_system")
     run = models.OneToOneField("runs.Run", models.SET_NULL, null=True, related_name="trained_system")
     created = models.DateTimeField(db_default=Now())
+
+    objects = TrainedSystems.as_manager()
 
     class Meta:
         ordering = ["campaign", "-number"]
@@ -77,6 +92,15 @@ class TrainedSystem(models.Model):
         """The folder of the system itself, in which what it learned and its index are stored."""
         return self.folder / "stored"
 
+    @property
+    def steps_left(self) -> int:
+        """The steps that its training still takes if it does not end early."""
+        if self.trained:
+            return 0
+        kind = self.entry.options
+        named = {field.name: self.options[field.name] for field in fields(kind) if field.name in self.options}
+        return max(0, kind(**named).steps - (self.losses[-1][0] if self.losses else 0))
+
     def made(self) -> System:
         """Return the system itself. Only workers and commands call this, because it may load torch."""
         return system(self.system, self.stored, **self.options)
@@ -105,6 +129,51 @@ class TrainedSystem(models.Model):
         """Return the points of both curves, as figures and tables show them."""
         curves = [("loss", self.losses), (self.measure or "validation", self.validations)]
         return [{"curve": name, "step": step, "value": value} for name, points in curves for step, value in points]
+
+
+@dataclass(frozen=True)
+class Before:
+    """What is done before a training: how many trainings, and the seconds of their steps; None if that is not known."""
+
+    trainings: int
+    seconds: float | None
+
+    def __str__(self) -> str:
+        if not self.trainings:
+            return ""
+        words = "1 training is" if self.trainings == 1 else f"{self.trainings:,} trainings are"
+        return f"{words} before it" + (f", about {in_words(self.seconds)}" if self.seconds else "")
+
+
+class Waiting:
+    """The trainings of the whole site that are not done, in the order in which workers take them.
+
+    trainings: the jobs of all trainings.
+    """
+
+    def __init__(self, trainings: JobQuerySet) -> None:
+        # What is to begin later, such as a delayed one, is before nothing.
+        jobs = [job for job in trainings.unfinished().order_by("due", "pk") if not job.is_to_begin_later]
+        self.jobs = sorted(jobs, key=lambda job: not job.is_running)
+        rows = TrainedSystem.objects.in_bulk([job.row for job in self.jobs])
+        known = TrainedSystem.objects.seconds_a_step(row.system for row in rows.values())
+        self.seconds = [_seconds_of(rows.get(job.row), known) for job in self.jobs]
+
+    def before(self, job: Job | None = None) -> Before | None:
+        """Return what is before a job, or before one that is asked for now; None if the job does not wait."""
+        if job and job.state != Job.State.WAITING:
+            return None
+        known = [each.pk for each in self.jobs]
+        place = known.index(job.pk) if job and job.pk in known else len(known)
+        ahead = self.seconds[:place]
+        return Before(place, None if None in ahead else sum(each or 0.0 for each in ahead))
+
+
+def _seconds_of(row: TrainedSystem | None, known: dict[str, float]) -> float | None:
+    if row is None or not row.steps_left:
+        return 0.0
+    each = row.step_seconds or known.get(row.system)
+    return None if each is None else each * row.steps_left
 
 
 class SystemSearch(models.Model):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from functools import lru_cache, partial
@@ -14,7 +15,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
 
-from base.errors import BadValue, WrongState
+from base.errors import BadValue, Unfit, WrongState
 from base.text import abbreviated
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
@@ -22,6 +23,7 @@ from corpus.errors import CorpusError
 from corpus.features import full_disks_pass, must_be_a_set
 from corpus.models import Clip, Moment, Video
 from jobs.models import Job
+from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
 from judging.pool.clips import clips_found, cut_for_search
 from metrics import moment_id
@@ -30,7 +32,7 @@ from runs.systems.models import SystemSearch, TrainedSystem
 from runs.systems.training import queries_as_read, train_system
 from systems.data import Query
 from systems.encoders import has_two_towers
-from systems.errors import BadOption, SystemsError
+from systems.errors import SystemsError
 from systems.interface import SYSTEMS, System, entry
 
 MOST_SEEDS = 20
@@ -54,33 +56,49 @@ class Wanted:
     # `learned` with the system, or those of the tokens by the campaign's `encoder`; none if it reads no words.
     word_vectors: str = LEARNED
 
-    def check(self, campaign: Campaign) -> None:
-        """Raise BadValue if this cannot be trained, as far as can be told without reading features."""
+    def faults(self, campaign: Campaign) -> dict[str, list[str]]:
+        """Return all for which this cannot be trained, as far as can be told without reading features, by field."""
+        found = defaultdict[str, list[str]](list)
+        for name, wrong, right in (*self._wrong_options(), *self._wrong_fields(campaign)):
+            found[name].append(f"{wrong}; expected {right}")
         try:
-            options = entry(self.system).options
-            if "seed" in self.options:
-                raise BadOption("seed", "among the options", "seeds beside them, one for each system")
-            for seed in self.seeds:
-                options.of(self.options | {"seed": seed})
-        except BadOption as fault:
-            raise BadValue(fault.name, fault.found, fault.right) from fault
+            must_be_a_set(campaign.corpus, self.features)
+        except BadValue as fault:
+            found["features"].append(str(fault).removeprefix("features: "))
+        return found
+
+    def _wrong_options(self) -> Iterator[tuple[str, str, str]]:
+        options = SYSTEMS[self.system].options if self.system in SYSTEMS else None
+        if options is None:
+            yield "system", abbreviated(self.system), f"one of {', '.join(SYSTEMS)}"
+        elif "seed" in self.options:
+            yield "seed", "among the options", "seeds beside them, one for each system"
+        else:
+            seeds = [fault for seed in self.seeds for fault in options.faults({"seed": seed})]
+            for fault in (*options.faults(self.options), *seeds):
+                yield "seeds" if fault.name == "seed" else fault.name, fault.found, fault.right
+
+    def _wrong_fields(self, campaign: Campaign) -> Iterator[tuple[str, str, str]]:
         if not SHORTEST <= self.clip_seconds <= LONGEST:
-            raise BadValue("clip_seconds", f"{self.clip_seconds:g}", f"{SHORTEST:g} to {LONGEST:g} seconds a clip")
+            yield "clip_seconds", f"{self.clip_seconds:g}", f"{SHORTEST:g} to {LONGEST:g} seconds a clip"
         if not 1 <= self.depth <= DEEPEST:
-            raise BadValue("depth", str(self.depth), f"1 to {DEEPEST:,} moments for each query")
+            yield "depth", str(self.depth), f"1 to {DEEPEST:,} moments for each query"
         if not 1 <= len(set(self.seeds)) == len(self.seeds) <= MOST_SEEDS:
-            raise BadValue("seeds", f"{len(self.seeds)} of them", f"1 to {MOST_SEEDS} whole numbers, none twice")
+            yield "seeds", f"{len(self.seeds)} of them", f"1 to {MOST_SEEDS} whole numbers, none twice"
+        names = [self.named(seed) for seed in self.seeds]
+        taken = campaign.runs.filter(name__in=names).exists() or campaign.systems.filter(name__in=names).exists()
+        if taken or not all(0 < len(name) <= 100 for name in names):
+            yield "name", abbreviated(self.name), "at most 100 characters that name no other run of the campaign"
         if self.word_vectors not in (LEARNED, ENCODER):
-            raise BadValue("word_vectors", abbreviated(self.word_vectors), f"{LEARNED} or {ENCODER}")
+            yield "word_vectors", abbreviated(self.word_vectors), f"{LEARNED} or {ENCODER}"
         if self.word_vectors == ENCODER and not campaign.encoder:
             found = f"{ENCODER}, but no encoder has ranked candidates of campaign {campaign.name} yet"
-            raise BadValue("word_vectors", found, f"{LEARNED}, or a campaign that is ranked")
-        must_be_a_set(campaign.corpus, self.features)
-        if entry(self.system).compares and not has_two_towers(settings.VISION_MODEL):
+            yield "word_vectors", found, f"{LEARNED}, or a campaign that is ranked"
+        if self.system in SYSTEMS and SYSTEMS[self.system].compares and not has_two_towers(settings.VISION_MODEL):
             named = abbreviated(settings.VISION_MODEL) if settings.VISION_MODEL else "no model"
             found = f"{self.features}, and VISION_MODEL names {named}"
             right = "that setting to name a folder with the model that made them, and its text tower, such as CLIP’s"
-            raise BadValue("features", found, right)
+            yield "features", found, right
 
     def stored_options(self, seed: int) -> dict[str, Any]:
         """Return the options that a row keeps: the seed, and those that are not the defaults."""
@@ -104,10 +122,11 @@ class Wanted:
 def ask_to_train(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
     """Ask for the jobs that train systems, one for each seed, and submit what they find as the member's runs.
 
-    Raise BadValue if something that is wanted cannot be, such as a name that another run of the campaign has.
+    Raise Unfit with all that is wrong if something that is wanted cannot be, such as a name that another run has.
     """
-    wanted.check(member.campaign)
     campaign = locked(Campaign.objects.filter(pk=member.campaign_id)).get()
+    if faults := wanted.faults(campaign):
+        raise Unfit(faults)
     last = campaign.systems.aggregate(last=Max("number"))["last"] or 0
     made = [_row(member, wanted, seed, last + n) for n, seed in enumerate(wanted.seeds, 1)]
     for row in made:
@@ -117,22 +136,18 @@ def ask_to_train(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
 
 
 def _row(member: Membership, wanted: Wanted, seed: int, number: int) -> TrainedSystem:
-    name, campaign = wanted.named(seed), member.campaign
-    taken = campaign.runs.filter(name=name).exists() or campaign.systems.filter(name=name).exists()
-    if not 0 < len(name) <= 100 or taken:
-        raise BadValue("name", abbreviated(name), "at most 100 characters that name no other run of the campaign")
     return TrainedSystem(
-        campaign=campaign,
+        campaign=member.campaign,
         by=member,
         number=number,
-        name=name,
+        name=wanted.named(seed),
         system=wanted.system,
         options=wanted.stored_options(seed),
         group=wanted.name if len(wanted.seeds) > 1 else "",
         features=wanted.features,
         clip_seconds=wanted.clip_seconds,
         depth=wanted.depth,
-        encoder=wanted.encoder(campaign),
+        encoder=wanted.encoder(member.campaign),
     )
 
 
@@ -166,6 +181,7 @@ def ask_to_search(row: TrainedSystem, text: str) -> SystemSearch:
     search, made = SystemSearch.objects.get_or_create(system=row, text=text)
     if made:
         search_with_system.ask(search)
+        search_with_system.jobs(search).hurry()  # before trainings that have not begun
     return search
 
 
@@ -199,6 +215,7 @@ class Hit:
 @kind(
     "search-with-system",
     "Search with a system",
+    lane=Lane.TRAINING,
     of=SystemSearch,
     owner="system.campaign",
     subject="{0.system}",

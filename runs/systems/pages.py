@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -10,20 +11,22 @@ from django.db import models
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 
-from base.errors import BadValue
+from campaigns.models import Campaign
 from corpus.features import DESCRIPTOR, JOIN, VISION, sets_of
 from corpus.models import Corpus
-from jobs.models import Job
+from jobs.models import Job, in_words
+from judging.pool.selection import training_queries
 from metrics import parse_measure
 from releases.training import DEEPEST
 from reports.figures.files import KINDS, figure_file
-from runs.systems.models import TrainedSystem
+from runs.systems.models import TrainedSystem, Waiting
 from runs.systems.orders import ENCODER, LEARNED, LONGEST, SHORTEST, Wanted
 from runs.systems.training import train_system
-from systems.interface import Entry
-from systems.options import Options
+from systems.interface import SYSTEMS, Entry, entry
+from systems.options import FIRST, GROUPS, Options, Streams
 
 NUMBERS: dict[type, type[forms.Field]] = {int: forms.IntegerField, float: forms.FloatField}
+PAPER = "paper"  # the preset of options as in TVR-Ranking
 LABELS = {"nms": "NMS", "intra_iou": "Intra IoU", "words": "Size of word vectors"}
 TITLES = {
     DESCRIPTOR: "Plain descriptor of the films, computed here",
@@ -69,10 +72,48 @@ def state_of(row: TrainedSystem, job: Job | None) -> State:
     return State.RUNNING if job.is_running else State.WAITING
 
 
-def where_of(row: TrainedSystem, job: Job | None) -> str:
-    """Return in a few words how far a system is, or what its job does now."""
+def where_of(row: TrainedSystem, job: Job | None, waiting: Waiting) -> str:
+    """Return in a few words how far a system is, what its job does now, or what is before it."""
     state = state_of(row, job)
+    if state == State.WAITING and (before := waiting.before(job)) and before.trainings:
+        return f"{state.label}: {before}"
     return (job.message if job and state == State.RUNNING else "") or str(state.label)
+
+
+def waiting() -> Waiting:
+    """Return the trainings of the whole site that are not done."""
+    return Waiting(train_system.jobs())
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How long a training takes: so many steps, and the seconds of each when that system was last trained here."""
+
+    steps: int
+    step_seconds: float
+
+    @property
+    def seconds(self) -> float:
+        return self.steps * self.step_seconds
+
+    def __str__(self) -> str:
+        each = f"{self.step_seconds:,.1f} s" if self.step_seconds >= 1 else f"{1000 * self.step_seconds:.1f} ms"
+        return f"about {in_words(self.seconds)}: {self.steps:,} steps of {each}, as long as the last one took"
+
+
+def estimate_of(system: str, options: Mapping[str, Any]) -> Estimate | None:
+    """Return how long a system is trained with these options; None if it takes no steps, or none was measured yet."""
+    kind = entry(system).options
+    steps = kind().steps if kind.faults(options) else kind(**options).steps
+    each = TrainedSystem.objects.seconds_a_step([system]).get(system)
+    return Estimate(steps, each) if steps and each else None
+
+
+def presets_of(campaign: Campaign) -> dict[str, dict[str, int]]:
+    """Return for TVR-Ranking's systems the options that train them as long as there, for the campaign's queries."""
+    queries = len(training_queries(campaign))
+    kinds = {name: each.options for name, each in SYSTEMS.items()}
+    return {name: kind.as_published(queries) for name, kind in kinds.items() if issubclass(kind, Streams)}
 
 
 def plot_of(row: TrainedSystem) -> dict[str, Any]:
@@ -174,22 +215,32 @@ class WantedForm(forms.Form):
 
 
 class OptionsForm(forms.Form):
-    """The options of one system, with its defaults."""
+    """The options of one system, with its defaults or what a preset has instead."""
 
-    def __init__(self, data: Any, kind: type[Options]) -> None:
+    def __init__(self, data: Any, kind: type[Options], preset: Mapping[str, Any] | None = None) -> None:
         super().__init__(data)
-        self.kind = kind
-        meanings = kind.table("meaning")
+        meanings, group_of = kind.table("meaning"), kind.table("group")
+        self.names: dict[str, list[str]] = {group: [] for group in GROUPS}
         for field in fields(kind):
-            if field.name != "seed":
-                self.fields[field.name] = _field(kind, field.name, field.default, meanings[field.name])
+            if field.name != "seed" and group_of[field.name] in self.names:
+                initial = (preset or {}).get(field.name, field.default)
+                self.fields[field.name] = _field(kind, field.name, initial, meanings[field.name])
+                self.names[group_of[field.name]].append(field.name)
 
-    def clean(self) -> dict[str, Any]:
-        """Say of every option what is wrong with it, beside its field, if each is of the right type."""
-        found = super().clean() or {}
-        for fault in self.kind.faults(found):
-            self.add_error(fault.name if fault.name in self.fields else None, str(fault))
-        return found
+    @property
+    def first(self) -> list[forms.BoundField]:
+        """The options that matter first."""
+        return [self[name] for name in self.names[FIRST]]
+
+    @property
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """The other options, in groups with their titles."""
+        return [(group, [self[name] for name in names]) for group, names in self.names.items() if names][1:]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is wrong with one of the other options."""
+        return any(field.errors for _, group in self.groups for field in group)
 
 
 def _field(kind: type[Options], name: str, initial: Any, meaning: str) -> forms.Field:
@@ -202,14 +253,16 @@ def _field(kind: type[Options], name: str, initial: Any, meaning: str) -> forms.
     return NUMBERS[type(initial)](**shared)
 
 
-def wanted(system: str, form: WantedForm, options: OptionsForm) -> Wanted:
-    """Return what two valid forms ask for."""
+def order_of(system: str, form: WantedForm, options: OptionsForm, campaign: Campaign) -> Wanted | None:
+    """Return what two forms ask for. None if something is wrong; then each says all that is wrong with its part."""
+    is_right = all([form.is_valid(), options.is_valid()])
     values = dict(form.cleaned_data)
-    values["features"] = JOIN.join(filter(None, (values["features"], values.pop("joined", ""))))
-    return Wanted(system=system, options=options.cleaned_data, **values)
-
-
-def show_fault(fault: BadValue, form: WantedForm, options: OptionsForm) -> None:
-    """Add what was refused to the field that it belongs to."""
-    owner: forms.Form = options if fault.field in options.fields else form
-    owner.add_error(fault.field if fault.field in owner.fields else None, str(fault))
+    if "features" in values:
+        values["features"] = JOIN.join(filter(None, (values["features"], values.pop("joined", ""))))
+    order = Wanted(system=system, options=options.cleaned_data, **{"name": "", "features": ""} | values)
+    for name, faults in order.faults(campaign).items():
+        owner: forms.Form = options if name in options.fields else form
+        if name not in owner.errors:
+            is_right = False
+            owner.add_error(name if name in owner.fields else None, faults)
+    return order if is_right else None

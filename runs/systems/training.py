@@ -22,6 +22,7 @@ from campaigns.uploads import NoRoom, append
 from corpus.errors import CorpusError
 from corpus.features import full_disks_pass, videos_of
 from corpus.models import Moment
+from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
 from metrics import Qrels, qrels_from_dict
 from metrics import Run as Predictions
@@ -57,6 +58,7 @@ TEXTS_AT_A_TIME = 512  # that are encoded
 @kind(
     "train-system",
     "Train a system",
+    lane=Lane.TRAINING,
     of=TrainedSystem,
     owner="campaign",
     page=("system", "campaign.name", "number"),
@@ -113,12 +115,17 @@ def _index(row: TrainedSystem, made: System, videos: Videos, say: Say) -> None:
 
 
 def _learn(row: TrainedSystem, made: System, data: Data, say: Say) -> None:
-    """Train, and keep the curves in the row as they grow."""
+    """Train, and keep the curves in the row as they grow, and how long a step takes."""
     row.measure = data.validation.measure if data.validation else ""
-    noted = 0.0
+    noted, began = 0.0, (0, 0.0)  # a step, and when it was done
 
     def note(progress: Progress) -> None:
-        nonlocal noted
+        nonlocal noted, began
+        if progress.loss is not None:
+            now = time.monotonic()
+            began = began if began[1] else (progress.done, now)
+            if progress.done > began[0]:
+                row.step_seconds = (now - began[1]) / (progress.done - began[0])
         if row.note(progress) and time.monotonic() - noted >= SECONDS_BETWEEN_NOTES:
             noted = time.monotonic()
             _store_curves(row)
@@ -133,6 +140,7 @@ def _learn(row: TrainedSystem, made: System, data: Data, say: Say) -> None:
 
 def _store_curves(row: TrainedSystem) -> None:
     curves = {"losses": row.losses, "validations": row.validations, "measure": row.measure}
+    curves["step_seconds"] = row.step_seconds
     TrainedSystem.objects.filter(pk=row.pk).update(**curves)  # no row if somebody has removed it
 
 

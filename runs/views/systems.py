@@ -10,7 +10,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from base.errors import BadValue
 from base.request_fields import one_of, text_in
 from campaigns.pages import campaign_page
 from jobs.models import Job
@@ -28,19 +27,23 @@ from runs.systems.orders import (
     system_for_typed_words,
 )
 from runs.systems.pages import (
+    PAPER,
     OptionsForm,
     State,
     WantedForm,
     curves_file,
+    estimate_of,
     jobs_of,
+    order_of,
     plot_of,
-    show_fault,
+    presets_of,
     state_of,
-    wanted,
+    waiting,
     where_of,
 )
 from runs.views.runs import page_or_form
 from systems.interface import SYSTEMS
+from systems.options import Streams
 
 
 @require_safe
@@ -49,7 +52,8 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     member = access.membership(request, name)
     rows = list(member.campaign.systems.select_related("by", "submission", "run"))
     jobs = jobs_of(rows)
-    systems = [(row, jobs.get(row.pk), where_of(row, jobs.get(row.pk))) for row in rows]
+    ahead = waiting()
+    systems = [(row, jobs.get(row.pk), where_of(row, jobs.get(row.pk), ahead)) for row in rows]
     going = any(job.is_unfinished for job in jobs.values()) or any(
         state_of(row, job) == State.CHECKED for row, job, _ in systems
     )
@@ -64,14 +68,15 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
     member = access.membership(request, name)
     system = one_of("system", request.GET.get("system", "stal"), SYSTEMS)
     entry, posted = SYSTEMS[system], request.POST if request.method == "POST" else None
-    form, options = WantedForm(posted, member.campaign.corpus, entry), OptionsForm(posted, entry.options)
-    if all([form.is_valid(), options.is_valid()]):  # both say what is wrong with them
-        try:
-            made = ask_to_train(member, wanted(system, form, options))
-            return redirect("system", name, made[0].number) if len(made) == 1 else redirect("systems", name)
-        except BadValue as fault:
-            show_fault(fault, form, options)
-    context: dict[str, Any] = {"system": system, "entry": entry, "kinds": SYSTEMS.items()}
+    preset = presets_of(member.campaign).get(system, {}) if request.GET.get("preset") == PAPER else {}
+    form = WantedForm(posted, member.campaign.corpus, entry)
+    options = OptionsForm(posted, entry.options, preset)
+    if posted is not None and (order := order_of(system, form, options, member.campaign)):
+        made = ask_to_train(member, order)
+        return redirect("system", name, made[0].number) if len(made) == 1 else redirect("systems", name)
+    context: dict[str, Any] = {"system": system, "entry": entry, "kinds": SYSTEMS.items(), "paper": PAPER}
+    context |= {"has_preset": issubclass(entry.options, Streams), "preset": preset, "before": waiting().before()}
+    context["estimate"] = estimate_of(system, options.cleaned_data if posted is not None else preset)
     status = 400 if posted is not None else 200
     return campaign_page(request, member, "runs/system_new.html", status, form=form, options=options, **context)
 
@@ -91,7 +96,7 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
         row=row,
         job=job,
         jobs=[job] if job else [],
-        where=where_of(row, job),
+        where=where_of(row, job, waiting()),
         is_own=row.by_id == member.pk,
         is_removable=access.may_remove(member, row),
         plot=plot_of(row),

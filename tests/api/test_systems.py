@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from campaigns.models import Membership
 from jobs.running import work_off
+from judging.pool.selection import training_queries
 from runs.models import Run, TrainedSystem
 from tests.api.asking import Program, problem_in
 from tests.cast import content_of
@@ -42,6 +44,7 @@ def test_the_kinds_tell_their_options_and_the_corpus_its_features(rio: Membershi
     assert "seed" not in options
     assert options["dropout"] == {
         "name": "dropout",
+        "group": "Steps of training",
         "type": "number",
         "default": 0.0,
         "least": 0.0,
@@ -115,6 +118,50 @@ def test_what_cannot_be_trained_is_refused(
     assert program.post(SYSTEMS, CHANCE | {"name": "seen"}).status_code == 202
     assert problem_in(program.post(SYSTEMS, CHANCE | more), status)["fields"].keys() == fields
     assert TrainedSystem.objects.count() == 1
+
+
+def test_all_that_is_wrong_is_listed_at_once(rio: Membership) -> None:
+    """What no document may hold, and what does not fit the campaign or other options."""
+    program = Program(rio)
+    assert program.post(SYSTEMS, CHANCE | {"name": "seen"}).status_code == 202
+    options = {"hidden": 7, "kernel": 4, "shortest": 9, "longest": 3, "learning_rate": 99}
+    wrong = {"system": "xml", "name": "seen", "features": "secret", "options": options}
+    faults = problem_in(program.post(SYSTEMS, CHANCE | wrong), 422)["fields"]
+    unfit = {"name", "features", "hidden", "kernel", "shortest", "learning_rate"}
+    assert faults.keys() == unfit
+    assert faults["hidden"] == ["7; expected a multiple of the 4 heads"]
+    broken = wrong | {"depth": "many", "clip_seconds": 0, "options": options | {"nms": "0.5", "kernel": True}}
+    faults = problem_in(program.post(SYSTEMS, CHANCE | broken), 400)["fields"]
+    assert faults.keys() == unfit - {"kernel"} | {"depth", "clip_seconds", "options.nms", "options.kernel"}
+    bodies: list[Any] = [[], {"system": 3}, {"options": 3}, {"system": "xml", "seeds": 3, "options": [1], "x": None}]
+    for body in bodies:
+        problem_in(program.post(SYSTEMS, body), 400)
+    assert TrainedSystem.objects.count() == 1
+
+
+def test_kinds_say_how_long_they_take_and_waiting_ones_what_is_before_them(rio: Membership) -> None:
+    program = Program(rio)
+
+    def kind(name: str, **params: str) -> Any:
+        return next(each for each in program.get(f"{SYSTEMS}/kinds", **params).json()["kinds"] if each["name"] == name)
+
+    assert (kind("mcn")["steps"], kind("mcn")["step_seconds"], kind("chance")["steps"]) == (1000, None, 0)
+    assert {each["name"]: each["group"] for each in kind("xml")["options"]}["stride"] == "Unused"
+    assert (kind("xml")["paper"], kind("mcn", preset="paper")["paper"]) == (None, None)
+    queries = len(training_queries(rio.campaign))
+    steps = {"iterations": math.ceil(4000 * queries / 128), "validate_every": math.ceil(20 * queries / 128)}
+    assert kind("xml", preset="paper")["paper"] == steps
+    assert program.get(f"{SYSTEMS}/kinds").json()["before"] == {"trainings": 0, "seconds": 0}
+    for name in ("one", "two"):
+        assert program.post(SYSTEMS, CHANCE | {"system": "mcn", "name": name}).status_code == 202
+    first, second = (program.get(f"{SYSTEMS}/{number}").json() for number in (1, 2))
+    assert (first["steps_left"], first["step_seconds"]) == (1000, None)
+    assert (first["before"], second["before"]) == ({"trainings": 0, "seconds": 0}, {"trainings": 1, "seconds": None})
+    TrainedSystem.objects.filter(name="one").update(step_seconds=0.5, losses=[[200, 1.0]])
+    assert kind("mcn")["step_seconds"] == 0.5
+    assert program.get(f"{SYSTEMS}/2").json()["before"] == {"trainings": 1, "seconds": 400}
+    assert program.get(f"{SYSTEMS}/kinds").json()["before"] == {"trainings": 2, "seconds": 900}
+    assert first["job"]["lane"] == "training"
 
 
 def test_a_failed_one_is_gone_on_with_or_removed(

@@ -1,4 +1,4 @@
-"""A mail waits for no clip, and a clip for no training; within a lane the batch that somebody waits for is first."""
+"""A mail waits for no clip, a clip for no ranking, and nothing for a training; what somebody waits for is first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.terminal import ROOT, environment
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
-TRAININGS, BATCHES = 3, 48
+RANKINGS, TRAININGS, BATCHES = 3, 3, 48
 SECONDS_OF_A_MAIL = 2
 # A worker whose trainings compute until somebody says that they may end, as do its clips.
 WORKER = """
@@ -44,14 +44,15 @@ def compute(report):
         report(1, 2)
         matrix = numpy.tanh(matrix @ matrix)
 
-kind("train", "Train")(compute)
+kind("rank", "Rank")(compute)
+kind("train", "Train", lane="training")(compute)
 kind("cut", "Cut", lane="judging")(compute)
 kind("mail", "Send", lane="quick")(lambda report: report(1, 1))
 if sys.argv[1:] == ["one slot"]:
     worker.SLOTS = [[]]
     from jobs.queue import JobQuerySet
     take = JobQuerySet.take
-    JobQuerySet.take = lambda self, worker, lanes=(), pk=None: take(self, worker, ["judging", "long"], pk)
+    JobQuerySet.take = lambda self, worker, lanes=(), pk=None: take(self, worker, ["judging", "long", "training"], pk)
 call_command("worker")
 """
 
@@ -63,8 +64,10 @@ def due(kind: str, lane: Lane, key: str = "") -> Job:
 @contextmanager
 def busy(*options: str) -> Iterator[None]:
     """A worker with more to do than it can, which has begun."""
+    for number in range(RANKINGS):
+        due("rank", Lane.LONG, f"{number}")
     for number in range(TRAININGS):
-        due("train", Lane.LONG, f"{number}")
+        due("train", Lane.TRAINING, f"{number}")
     for number in range(BATCHES):
         due("cut", Lane.JUDGING, f"{number}")
     settings = environment() | {"DJANGO_SETTINGS_MODULE": "config.settings"}
@@ -72,7 +75,7 @@ def busy(*options: str) -> Iterator[None]:
     try:
         wait_until(lambda: Job.objects.running().exists(), lambda: "the worker is busy")
         if not options:
-            wait_until(lambda: Job.objects.running().count() == 2, lambda: "both other slots are busy")
+            wait_until(lambda: Job.objects.running().count() == 3, lambda: "all other slots are busy")
         yield
     finally:
         worker.terminate()
@@ -95,6 +98,14 @@ def test_a_mail_leaves_beside_trainings_and_batches() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_trainings_have_one_slot_which_is_theirs_alone() -> None:
+    """However much else there is to do, one is trained; and none where clips are cut and captions are ranked."""
+    with busy():
+        running = sorted(Job.objects.running().values_list("lane", flat=True))
+        assert running == [Lane.JUDGING, Lane.JUDGING, Lane.TRAINING]  # the shared slot takes what is most urgent
+
+
+@pytest.mark.django_db(transaction=True)
 def test_without_a_slot_of_its_own_it_waits() -> None:
     """The control."""
     with busy("one slot"):
@@ -108,7 +119,8 @@ def test_the_most_urgent_lane_comes_first_and_a_worker_takes_only_its_own() -> N
     jobs = {lane: due("count", lane, lane) for lane in reversed(Lane)}
     assert Job.objects.take("wanda", [Lane.JUDGING]) == jobs[Lane.JUDGING]
     assert Job.objects.take("wanda", [Lane.JUDGING]) is None
-    assert [Job.objects.take("wanda"), Job.objects.take("wanda")] == [jobs[Lane.QUICK], jobs[Lane.LONG]]
+    rest = [Job.objects.take("wanda") for _ in range(3)]
+    assert rest == [jobs[Lane.QUICK], jobs[Lane.LONG], jobs[Lane.TRAINING]]
 
 
 def test_each_kind_has_a_lane_which_its_jobs_keep(leo: Membership) -> None:
@@ -129,7 +141,7 @@ def test_the_batch_that_an_annotator_waits_for_is_cut_first(batch: Batch, campai
 
 
 def test_the_longest_wait_of_each_lane(leo: Membership) -> None:
-    assert Job.objects.waits() == {"quick": 0, "judging": 0, "long": 0}
+    assert Job.objects.waits() == {"quick": 0, "judging": 0, "long": 0, "training": 0}
     due("count", Lane.LONG, "waits")
     due("count", Lane.JUDGING, "was abandoned")
     due("count", Lane.QUICK, "comes later")

@@ -1,4 +1,5 @@
-"""A lead with 5,000 queries in a browser: which are worst, what is done to many and undone, 30 reviews by keys.
+"""A lead with 5,000 queries in a browser: which are worst, what is done to many and undone, 30 reviews by keys,
+a limit and a group, a week of one annotator's work judged again.
 
 `LEAD_QUERIES` asks for fewer queries: generating 5,000 takes minutes.
 """
@@ -30,6 +31,11 @@ from judging.models import Review
 print(Review.objects.in_force().filter(batch__campaign__name="many").count())
 """
 
+COUNTED = """
+from judging.models import Judgement
+print(Judgement.objects.filter(seat__isnull=False, candidate__query__campaign__name="many").count())
+"""
+
 
 @pytest.fixture
 def page(server: Installation, chromium: Browser) -> Iterator[Page]:
@@ -45,6 +51,7 @@ def test_a_lead_with_many_queries(server: Installation, page: Page) -> None:
     done_to_many_and_undone(server, page, campaign)
     thirty_by_keys(server, page, campaign)
     a_limit_and_a_group(page, campaign)
+    a_week_judged_again_and_undone(server, page, campaign)
     assert "BROKEN" not in server.manage("audit", "many")
 
 
@@ -150,6 +157,24 @@ def a_limit_and_a_group(page: Page, campaign: str) -> None:
         fill(page, "Who is in a group", worker, group="east")
         page.click("text=Set it")
         expect(page.locator("tbody tr", has_text="east").first).to_contain_text(str(number))
+
+
+def a_week_judged_again_and_undone(server: Installation, page: Page, campaign: str) -> None:
+    """A week of one annotator's work: what it costs comes first, and the judgements count again before others begin."""
+    before = int(server.shell(COUNTED).split()[-1])
+    page.goto(f"{campaign}/agreement/annotators/2/")
+    page.locator("a", has_text="Have this judged again").first.click(timeout=120_000)  # once the numbers are counted
+    expect(page.locator("main")).to_contain_text("stay on record and no longer count")
+    page.fill("[name=reason]", "Graded without sound.")
+    page.click("button.primary")
+    reopened = page.locator("#reopenings tr", has_text="Graded without sound.")
+    expect(reopened).to_be_visible()
+    expect(page.locator("#reopenings[hx-get]")).to_have_count(0, timeout=600_000)
+    assert int(server.shell(COUNTED).split()[-1]) < before
+    reopened.locator("button", has_text="Undo").click()
+    expect(page.locator("#reopenings tr", has_text="Undone by many-lead")).to_be_visible(timeout=600_000)
+    expect(page.locator("#reopenings[hx-get]")).to_have_count(0, timeout=600_000)
+    assert int(server.shell(COUNTED).split()[-1]) == before
 
 
 def fill(page: Page, title: str, who: str, **values: str) -> None:

@@ -196,7 +196,7 @@ def test_the_container_holds_what_there_is() -> None:
     assert re.findall(r"^ENTRYPOINT (.*)$", text, re.M) == ['["reeljudge-server"]']
     services = yaml.safe_load((DEPLOY / "container" / "compose.yaml").read_text())["services"]
     ours = {name: each for name, each in services.items() if "build" in each}
-    assert ours.keys() == {"web", "quick", "judging", "long", "sweeper", "prepare"}
+    assert ours.keys() == {"web", "quick", "judging", "long", "training", "sweeper", "prepare"}
     assert {each["build"]["target"] for each in ours.values()} <= {*stages}
     assert all(each["pids_limit"] and each["mem_limit"] for each in ours.values())
     words = [json.loads(found) for found in re.findall(r"^CMD (.*)$", text, re.M)]

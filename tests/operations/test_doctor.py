@@ -101,7 +101,7 @@ def test_what_is_well_is_ok() -> None:
         (no_redis, "redis", "error", "ConnectionError"),
         (no_column, "tables", "error", "column corpus_clip.sha256 is missing"),
         (no_static_files, "static files", "error", "run `collectstatic`"),
-        (no_workers, "workers", "warning", "nobody takes jobs of the lane quick, judging, long"),
+        (no_workers, "workers", "warning", "nobody takes jobs of the lane quick, judging, long, training"),
         (other_versions, "workers", "warning", "there: runs 0.1.9, and this machine 0.2.0"),
         (old_backup, "backup", "warning", "run `backup` each night"),
         (no_backup, "backup", "warning", "none is known"),

@@ -150,7 +150,7 @@ def test_what_fails_is_named_and_makes_a_503(
 
 @pytest.mark.django_db
 def test_each_lane_needs_a_worker() -> None:
-    Sign.leave("here:1", ["quick", "judging"])
+    Sign.leave("here:1", ["quick", "judging", "training"])
     checks = probe("/statusz", **WATCHER)[1]["checks"]
     assert checks["workers"] == "nobody takes jobs of the lane long"
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
+import re
+import time
 from collections.abc import Callable
 from dataclasses import asdict
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,15 +18,18 @@ from typing import Any
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models.functions import Now
 from django.urls import reverse
 
-from base.errors import BadValue
+from base.errors import Unfit
 from campaigns.models import Campaign, Membership
 from corpus.features import videos_of
 from corpus.models import Moment
 from demo.training import MINUTES, SYSTEMS, ask_for_systems
 from jobs.models import Job
+from jobs.queue import Lane
 from jobs.running import run, work_off
+from judging.pool.selection import training_queries
 from releases.models import Release
 from retrieval.encoders import model_name
 from runs.models import Arrival, Run, Scoring, Submission, SystemSearch, TrainedSystem
@@ -33,6 +40,7 @@ from runs.systems.training import train, train_system
 from systems.interface import SYSTEMS as REGISTERED
 from systems.interface import entry
 from systems.neural.description import MODEL, README
+from systems.options import UNUSED, Streams
 from systems.storage import digest
 from tests.cast import browser
 from tests.films import write_film
@@ -338,10 +346,10 @@ def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(researcher: Mem
         ({"system": "magic"}, "expected one of chance"),
     ]
     for more, message in wrong:
-        with pytest.raises(BadValue, match=".*".join(message.split())):
+        with pytest.raises(Unfit, match=".*".join(message.split())):
             ask_to_train(researcher, Wanted(**wanted().__dict__ | more))
     ask_to_train(researcher, wanted("chance", name="one"))
-    with pytest.raises(BadValue, match="name no other run"):
+    with pytest.raises(Unfit, match="name no other run"):
         ask_to_train(researcher, wanted("chance", name="one"))
     assert TrainedSystem.objects.count() == 1
 
@@ -396,12 +404,126 @@ def test_all_faults_of_the_form_stand_beside_their_fields(researcher: Membership
     assert not TrainedSystem.objects.exists()
 
 
+def test_the_options_conditions_and_fields_that_are_wrong_are_named_together_in_the_pages_words(
+    researcher: Membership,
+) -> None:
+    """A name that is taken, a condition on several options, a number out of range and one that is none."""
+    rio, new = browser(researcher), reverse("system-new", args=["films"]) + "?system=xml"
+    ask_to_train(researcher, wanted("chance", name="taken"))
+    defaults = {name: value for name, value in asdict(entry("xml").options()).items() if value is not False}
+    form = defaults | {"name": "taken", "features": "i3d", "clip_seconds": 1, "depth": 0, "seeds": "1"}
+    form |= {"word_vectors": "learned", "hidden": 7, "shortest": 9, "longest": 3, "kernel": 4, "learning_rate": 99}
+    refused = rio.post(new, form | {"iterations": "many"})
+    page = refused.content.decode()
+    assert refused.status_code == 400
+    faults = re.findall(r'class="wrong" role="alert">([^<]+)<', page)
+    assert faults == [
+        "&quot;taken&quot;; expected at most 100 characters that name no other run of the campaign",
+        "Ensure this value is greater than or equal to 1.",
+        "9 clips, and the longest windows have 3; expected at most as many",
+        "Enter a whole number.",
+        "99; expected 1e-09 to 10",
+        "7; expected a multiple of the 4 heads",
+        "4; expected an odd number of clips",
+    ]
+    assert re.search(r"<details open>\s*<summary>More options", page)  # because some of them are wrong
+    assert "<details>" in rio.get(new).content.decode()
+    right = form | {"name": "new", "depth": 1, "hidden": 8, "shortest": 2, "kernel": 5, "learning_rate": 0.1}
+    assert rio.post(new, right).status_code == 302
+
+
+def test_a_preset_makes_trainings_as_long_as_in_the_paper(researcher: Membership) -> None:
+    """4,000 epochs of the campaign's captions that no query is worded as, and a validation after each 20."""
+    rio, new = browser(researcher), reverse("system-new", args=["films"])
+    queries = len(training_queries(researcher.campaign))
+    assert queries > 0
+    for system, batch in (("xml", 128), ("reloclnet", 512), ("conquer", 196)):
+        page = rio.get(new, {"system": system}).content.decode()
+        assert f"?system={system}&amp;preset=paper" in page
+        page = rio.get(new, {"system": system, "preset": "paper"}).content.decode()
+        assert f'name="iterations" value="{math.ceil(4000 * queries / batch)}"' in page
+        assert f'name="validate_every" value="{math.ceil(20 * queries / batch)}"' in page
+        assert f'name="batch_size" value="{batch}"' in page
+        assert (f'name="first_iterations" value="{math.ceil(4000 * queries / batch)}"' in page) == (system == "conquer")
+    assert "preset=paper" not in rio.get(new, {"system": "mcn"}).content.decode()
+
+
+def test_a_feature_that_is_too_large_is_to_blame_and_no_learning_rate(researcher: Membership, features: Path) -> None:
+    wrong = arrays()
+    wrong["secret-video-4"][99, 3] = 1e38
+    np.savez(features / "i3d.npz", **wrong)
+    [row] = ask_to_train(researcher, wanted("mcn"))
+    assert failed(row) == "i3d.npz: video 'secret-video-4': clip 99 holds a value of 1e+38; expected at most 1e+09"
+
+
+def test_how_long_a_training_takes_is_estimated_from_the_last_one(researcher: Membership) -> None:
+    rio, new = browser(researcher), reverse("system-new", args=["films"])
+    assert "The training takes" not in rio.get(new, {"system": "stal_clips"}).content.decode()
+    [row] = ask_to_train(researcher, wanted())
+    began = time.monotonic()
+    done()
+    row.refresh_from_db()
+    assert row.step_seconds is not None
+    assert 0 < row.step_seconds * SMALL["iterations"] < time.monotonic() - began
+    TrainedSystem.objects.update(step_seconds=0.25)
+    estimate = "The training takes about 4 min: 1,000 steps of 250.0 ms, as long as the last one took."
+    assert estimate in rio.get(new, {"system": "stal_clips"}).content.decode()
+    assert "The training takes" not in rio.get(new, {"system": "mcn"}).content.decode()  # another kind
+    assert "The training takes" not in rio.get(new, {"system": "prior"}).content.decode()  # without steps
+    refused = rio.post(f"{new}?system=stal_clips", {"iterations": 72_000}).content.decode()
+    assert "about 5.0 h: 72,000 steps" in refused
+    [again] = ask_to_train(researcher, wanted(name="again"))
+    TrainedSystem.objects.filter(pk=again.pk).update(step_seconds=3.0)
+    assert "about 50 min: 1,000 steps of 3.0 s" in rio.get(new, {"system": "stal_clips"}).content.decode()  # the last
+
+
+def test_a_waiting_training_says_what_is_before_it(researcher: Membership, leo: Membership) -> None:
+    rio, new = browser(researcher), reverse("system-new", args=["films"])
+    [first] = ask_to_train(researcher, wanted(name="first"))
+    [second] = ask_to_train(leo, wanted("prior", name="second", options={}))
+    [third] = ask_to_train(researcher, wanted(name="third"))
+    pages = {row: reverse("system", args=["films", row.number]) for row in (first, second, third)}
+
+    def page(row: TrainedSystem) -> str:
+        return rio.get(pages[row]).content.decode()
+
+    assert "before it" not in page(first)
+    assert "waits for a worker: 1 training is before it<" in page(second)  # nobody knows how long it takes
+    assert "waits for a worker: 2 trainings are before it<" in page(third)
+    TrainedSystem.objects.filter(pk=first.pk).update(step_seconds=2.0, losses=[[10, 1.0]])  # of 40 steps
+    assert "2 trainings are before it, about 60 s<" in page(third)
+    assert "3 trainings are before it, about 2 min." in rio.get(new, {"system": "mcn"}).content.decode()
+    assert "1 training is before it, about 60 s\n" in rio.get(reverse("systems", args=["films"])).content.decode()
+    train_system.jobs(second).update(due=Now() + timedelta(hours=1))  # because of a fault it is tried later
+    assert "1 training is before it, about 60 s<" in page(third)
+    train_system.jobs(third).update(state=Job.State.RUNNING, lease=Now())
+    assert "before it" not in page(third)
+    assert "1 training is before it, about 80 s<" in page(first)  # what runs is before all that waits
+
+
+def test_a_search_is_before_trainings_that_have_not_begun(researcher: Membership) -> None:
+    [row] = ask_to_train(researcher, wanted("chance"))
+    done()
+    row.refresh_from_db()
+    ask_to_train(researcher, wanted("chance", name="waits"))
+    search = ask_to_search(row, "Somebody swims.")
+    job = Job.objects.take("wanda", [Lane.TRAINING])
+    assert job is not None
+    assert (job.kind, job.row) == ("search-with-system", search.pk)
+    assert Job.objects.take("wanda", [Lane.JUDGING, Lane.QUICK, Lane.LONG]) is None
+
+
 @pytest.mark.parametrize("system", REGISTERED)
 def test_the_page_proposes_the_defaults_of_the_commands(system: str) -> None:
-    """Among them is that nothing is suppressed, as in TVR-Ranking."""
+    """Among them is that nothing is suppressed, as in TVR-Ranking. Options without a meaning there are not shown."""
     kind = entry(system).options
     form = OptionsForm(None, kind)
-    assert {name: field.initial for name, field in form.fields.items()} | {"seed": 1} == asdict(kind())
+    unused = {name for name, group in kind.table("group").items() if group == UNUSED}
+    proposed = {name: field.initial for name, field in form.fields.items()}
+    assert proposed == {name: value for name, value in asdict(kind()).items() if name not in unused | {"seed"}}
+    assert unused == ({"stride", "decay_every"} if issubclass(kind, Streams) else set())
+    grouped = [field.name for _, group in (("", form.first), *form.groups) for field in group]
+    assert sorted(grouped) == sorted(form.fields)
     assert form.fields["nms"].initial == 1.0
     assert "1 keeps all, as in TVR-Ranking" in str(form.fields["nms"].help_text)
 

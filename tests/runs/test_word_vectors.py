@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from base.errors import BadValue
+from base.errors import Unfit
 from campaigns.models import Campaign, Membership
 from jobs.running import work_off
 from retrieval.encoders import model_name
@@ -124,7 +124,7 @@ def test_a_campaign_without_an_encoder_says_so(researcher: Membership) -> None:
     Campaign.objects.update(encoder="")
     researcher.campaign.refresh_from_db()
     fault = "encoder, but no encoder has ranked candidates of campaign films yet; expected learned"
-    with pytest.raises(BadValue, match=fault):
+    with pytest.raises(Unfit, match=fault):
         order(researcher, word_vectors="encoder")
     refused = browser(researcher).post(f"{reverse('system-new', args=['films'])}?system=mcn", FORM)
     assert refused.status_code == 400

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from PIL import Image
 
-from base.errors import BadValue
+from base.errors import Unfit
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from runs.models import Run, SystemSearch, TrainedSystem
@@ -63,7 +63,7 @@ def test_films_are_searched_for_typed_words_without_training(researcher: Members
     assert run.system == "Zero-shot"
     assert "text vectors of" in run.description
     assert not Job.objects.filter(state=Job.State.FAILED).exists()
-    assert not list(row.folder.glob("*.json"))  # no training set was written
+    assert not list(row.folder.glob("train_*"))  # no training set was written
     assert row.notice == "The index compares a query with all clips."
     search = ask_to_search(row, "a blue wall")
     done()
@@ -104,7 +104,7 @@ def test_another_model_than_that_of_the_clips_is_refused(researcher: Membership,
     assert "VISION_MODEL: names" in failed(row)
     settings.VISION_MODEL = ""
     (tmp_path / "features" / "films" / "i3d").mkdir(parents=True)
-    with pytest.raises(BadValue, match="features: i3d, and VISION_MODEL names no model; expected that setting to name"):
+    with pytest.raises(Unfit, match="features: i3d, and VISION_MODEL names no model; expected that setting to name"):
         order(researcher, name="other", features="i3d")
 
 

@@ -40,10 +40,10 @@ def test_each_system_can_be_made(name: str, tmp_path: Path) -> None:
         ("mcn", {"seed": "1"}, "seed: '1'; expected a value such as 1"),
         ("mcn", {"learning_rate": float("nan")}, "learning_rate: nan; expected 1e-09 to 10"),
         ("mcn", {"loss": "l2"}, "loss: 'l2'; expected one of nce, triplet"),
-        ("mcn", {"intra": 0, "inter": 0}, "inter: 0, and so are intra and anywhere"),
+        ("mcn", {"intra": 0, "inter": 0}, "inter: an example without negatives; expected at least one"),
         ("mcn", {"iterations": 10_000_001}, "iterations: 10,000,001; expected 1 to 10,000,000"),
         ("prior", {"nms": 2.0}, "nms: 2; expected 0 to 1"),
-        ("prior", {"longest": 1}, "scales: 2 to 1 clips"),
+        ("prior", {"longest": 1}, "shortest: 2 clips, and the longest windows have 1; expected at most as many"),
         ("mcn", {"endpoints": 1}, "endpoints: 1; expected a value such as True"),
     ],
 )

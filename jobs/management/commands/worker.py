@@ -22,8 +22,9 @@ from jobs.running import is_stopping, run_in_log, signs_of_life, stop, work_off,
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.5
-# What a worker does side by side if no lane is named: a mail waits for no clip, and a clip for no training.
-SLOTS = [[Lane.QUICK], [Lane.JUDGING], []]
+# What a worker does side by side if no lane is named: a mail waits for no clip, a clip for no ranking, and nothing for
+# a training, which waits for nothing but other trainings.
+SLOTS = [[Lane.QUICK], [Lane.JUDGING], [Lane.TRAINING], [Lane.QUICK, Lane.JUDGING, Lane.LONG]]
 
 
 class Command(BaseCommand):

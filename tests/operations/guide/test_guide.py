@@ -441,7 +441,7 @@ def _figures_are_counted(place: Place) -> None:
     assert saved, figures
     assert int(saved[1]) > 0
     assert 'reeljudge_clips{state="failed"} 0' in figures
-    for lane in ("quick", "judging", "long"):
+    for lane in ("quick", "judging", "long", "training"):
         assert re.search(
             rf'reeljudge_workers\{{lane="{lane}",machine="\S+",version="{re.escape(NEW)}"\}} [12]', figures
         )
