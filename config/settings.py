@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import to_language
 from pythonjsonlogger.core import RESERVED_ATTRS
 
-from config import media_store, single_sign_on
+from config import elsewhere
 from metrics import __version__
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -164,6 +164,10 @@ ENCODER = env.str("ENCODER", default="bundled")
 ENCODER_PRECISION = env.str("ENCODER_PRECISION", default="float32")
 if ENCODER_PRECISION not in ("float32", "bfloat16"):
     raise ImproperlyConfigured(f"ENCODER_PRECISION: {ENCODER_PRECISION!r}; expected float32 or bfloat16")
+# Where encoders, vision models and systems compute; `auto`: on a GPU if torch finds one.
+DEVICE = env.str("DEVICE", default="auto")
+if DEVICE not in ("auto", "cpu", "cuda", "mps"):
+    raise ImproperlyConfigured(f"DEVICE: {DEVICE!r}; expected auto, cpu, cuda or mps")
 # Imprecise queries: an OpenAI-compatible chat endpoint, its prices for a million tokens, and a model that finds names.
 CHAT_URL = env.str("CHAT_URL", default="")  # no user can give an address that the server asks
 CHAT_KEY = env.str("CHAT_KEY", default="").strip()
@@ -179,7 +183,7 @@ FEATURES_ROOT = Path(env.str("FEATURES_ROOT", default=str(HOME / "features")))  
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))
 MEDIA_STORE = env.str("MEDIA_STORE", default="")
 S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")
-S3_CLIENT = media_store.client(S3_ENDPOINT_URL)
+S3_CLIENT = elsewhere.client(S3_ENDPOINT_URL)
 RELEASE_KEY = env.str("RELEASE_KEY", default="")  # a file; releases are signed with it
 CUTTING_SECONDS = env.float("CUTTING_SECONDS", default=300)  # for one clip
 CUTTING_MEMORY = env.int("CUTTING_MEMORY", default=4096)  # MiB
@@ -189,7 +193,7 @@ UPLOAD_MIB = env.int("UPLOAD_MIB", default=8192)  # of one file
 UPLOAD_LEAVE_MIB = env.int("UPLOAD_LEAVE_MIB", default=1024)  # that stay free on the disk
 MEDIA_FOLDERS = env.list("MEDIA_FOLDERS", default=[])
 STORAGES = {
-    "default": media_store.storage(MEDIA_STORE, S3_ENDPOINT_URL),
+    "default": elsewhere.storage(MEDIA_STORE, S3_ENDPOINT_URL),
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 STATIC_URL = "/static/"
@@ -268,7 +272,7 @@ OIDC_ISSUER = env.str("OIDC_ISSUER", default="").rstrip("/")
 SOCIALACCOUNT_ADAPTER = "campaigns.accounts.single_sign_on.SingleSignOnAdapter"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = True  # by addresses that both sides have confirmed; see the adapter
 SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
-SOCIALACCOUNT_PROVIDERS = single_sign_on.providers(
+SOCIALACCOUNT_PROVIDERS = elsewhere.providers(
     OIDC_NAME, OIDC_ISSUER, env.str("OIDC_CLIENT_ID", default=""), env.str("OIDC_CLIENT_SECRET", default="")
 )
 
@@ -301,7 +305,7 @@ CONTENT_SECURITY_POLICY = {
         "worker-src": ["'self'"],
         "base-uri": ["'none'"],
         # Browsers apply this to where a form is redirected to, as that of signing in elsewhere.
-        "form-action": ["'self'", *single_sign_on.origins(OIDC_ISSUER)],
+        "form-action": ["'self'", *elsewhere.origins(OIDC_ISSUER)],
         "frame-ancestors": ["'none'"],
     }
 }

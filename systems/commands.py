@@ -11,13 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from .data import Data, Query, Validation, Videos
-from .encoders import by_encoder, data_with_stored_tokens, data_with_tokens, read_tokens, videos_with_names, with_tokens
+from .encoders import (
+    BUNDLED,
+    by_encoder,
+    data_with_stored_tokens,
+    data_with_tokens,
+    read_tokens,
+    videos_with_names,
+    with_tokens,
+)
 from .errors import BadOption, SystemsError
 from .examples import examples_from, examples_of, notice_of, queries_in, read_objects
 from .features.media import compute, extractor, films_in
 from .features.reader import FITS, STRICT, FeatureSet, read_videos
 from .features.sources import EXPECTED
-from .interface import SYSTEMS, Progress, System, entry, keep_features, system, system_in
+from .interface import SYSTEMS, Progress, System, entry, features_in, keep_features, system, system_in
 from .library import (
     MeasureError,
     Parser,
@@ -30,24 +38,49 @@ from .library import (
     read_pairs,
     run_as_ranking,
 )
+from .neural.description import (
+    beside,
+    checksum,
+    commands_in,
+    description_of,
+    give_away,
+    is_learned,
+    keep_command,
+    read_description,
+    write_model_card,
+)
+from .neural.device import DEVICES, choose, device
 from .options import Options
 from .ranking import FUSIONS, pairs_of, rerank
-from .storage import write
+from .storage import digest, write, write_json
 
 SECONDS_BETWEEN_LINES = 5.0
 MOST_VIDEOS = 1000  # of a query, as candidates of a second stage
+# The files that commands name, besides features.
+INPUTS = (
+    *("durations", "objects", "examples", "annotations", "validation", "checkpoint", "queries"),
+    *("query_features", "encoder"),
+)
 MOMENTS_OF_VIDEOS = 100  # that are looked at for each of them
 
 
 def main(arguments: Sequence[str], program: str) -> int:
     """Run a command of the program of this name, and return its exit code: 2 for bad input."""
-    args = parser(program).parse_args(arguments)
+    args = parser(program).parse_args(arguments, argparse.Namespace(words=list(arguments)))
     try:
+        _place(args)
         args.run(args)
     except (SystemsError, MeasureError) as fault:
         print(f"error: {' '.join(str(fault).split())}", file=sys.stderr)
         return 2
     return 0
+
+
+def _place(args: argparse.Namespace) -> None:
+    """Let the networks compute on the device of a command, if it names one. Raises BadOption if there is none."""
+    if getattr(args, "device", None):
+        choose(args.device)
+        device()
 
 
 def parser(program: str) -> Parser:
@@ -59,6 +92,8 @@ def parser(program: str) -> Parser:
     _add_index(commands)
     _add_check(commands)
     _add_search(commands)
+    _add_again(commands)
+    _add_export(commands)
     _add_load(commands)
     _add_candidates(commands)
     _add_rerank(commands)
@@ -85,6 +120,7 @@ def _add_features(commands: Any) -> None:
     command.add_argument("--fps", type=float, default=0.0, help="pictures a second of folders")
     command.add_argument("--vision-model", default="", help="a folder, or a name at a hub; else the plain descriptor")
     _add_collection(command)
+    _add_device(command)
     command.set_defaults(run=features)
 
 
@@ -120,8 +156,11 @@ def train(args: argparse.Namespace) -> None:
         examples = examples_of(qrels, videos.number, str(args.annotations))
     validation = _validation(args, videos) if args.validation else None
     data = Data(videos, examples, validation)
-    keep_features(args.folder, "train", videos)
+    if not is_learned(args.folder):
+        keep_features(args.folder, "train", videos)
+        _keep_command(args)
     made.train(_with_tokens(args, data), Printer())
+    write_model_card(args.folder)
 
 
 def _with_tokens(args: argparse.Namespace, data: Data) -> Data:
@@ -190,9 +229,11 @@ def index(args: argparse.Namespace) -> None:
     videos = videos_with_names(videos, by_encoder(args.encoder)) if args.encoder else videos
     if args.shard is None:
         made.index(videos, Printer())
-        keep_features(args.folder, "index", videos)
     else:
         _index_shard(made, videos, args.shard)
+    if args.shard in (None, "plan"):
+        keep_features(args.folder, "index", videos)
+        _keep_command(args)
 
 
 def _index_shard(made: System, videos: Videos, shard: str) -> None:
@@ -229,6 +270,7 @@ def _add_search(commands: Any) -> None:
     command.add_argument("--depth", type=int, default=100, help="moments of a query; 100 by default")
     _add_encoder(command)
     _add_query_features(command)
+    _add_device(command)
     command.set_defaults(run=search)
 
 
@@ -238,9 +280,101 @@ def search(args: argparse.Namespace) -> None:
     made = system_in(args.folder)
     run = made.search(queries, args.depth)
     write(args.out, lambda out: out.write(run_as_ranking(run).encode()))
+    own = {"search": {"words": args.words, "files": _checksums(args), "device": device().type}}
+    about = description_of(args.folder) | {"commands": commands_in(args.folder) | own, "run": digest(args.out)}
+    write_json(beside(args.out), about)
     print(f"{len(run.start):,} moments for {len(queries):,} queries are in {args.out}")
     if finds := made.finds():
         print(finds)
+
+
+def _keep_command(args: argparse.Namespace) -> None:
+    keep_command(args.folder, args.words[0], args.words, _checksums(args))
+
+
+def _checksums(args: argparse.Namespace) -> dict[str, str]:
+    """Return the SHA-256 of the files that a command names. Features have theirs in features.json."""
+    named = {str(path): Path(path) for name in INPUTS if (path := getattr(args, name, None))}
+    return {name: checksum(path) for name, path in named.items() if name != BUNDLED and path.exists()}
+
+
+def _add_again(commands: Any) -> None:
+    command = commands.add_parser("again", help="make a run again from its description: train, index and search")
+    command.add_argument("description", type=Path, help="what a search wrote beside its run")
+    command.add_argument("folder", type=Path, help="of the system that is made; a new one")
+    command.add_argument("--out", type=Path, required=True, help="the run, in TVR-Ranking's format")
+    command.add_argument("--data", type=Path, help="where files are, by their names, that are not where they were")
+    _add_device(command)
+    command.set_defaults(run=again)
+
+
+def again(args: argparse.Namespace) -> None:
+    about = read_description(args.description)
+    if args.folder.exists():
+        raise SystemsError(f"{args.folder}: is there already; expected a new folder")
+    for name in ("train", "load", "index", "search"):
+        if name in about["commands"]:
+            _do_again(args, name, about)
+    if (found := digest(args.out)) != about["run"]:
+        same = description_of(args.folder)["weights"] == about["weights"]
+        raise SystemsError(
+            f"{args.out}: differs from the run of the description: SHA-256 {found}; expected {about['run']}. The "
+            f"weights are {'the same' if same else 'others'}; equal ones need the same kind of processor, as many "
+            "threads, and the same version of torch"
+        )
+    print(f"{args.out}: is the run of the description, SHA-256 {found}")
+
+
+def _do_again(args: argparse.Namespace, name: str, about: dict[str, Any]) -> None:
+    """Run one command of a description in another folder, with the files where they are now."""
+    command = about["commands"][name]
+    words = command["words"] if name == "load" else [*command["words"], "--device", args.device or command["device"]]
+    found = parser("systems").parse_args(words)
+    if words[0] != name:
+        raise SystemsError(f"{args.description}: {name}: {words[0]!r}; expected the command of this name")
+    moved = {str(found.folder): str(args.folder)}
+    found.folder = args.folder
+    for each in INPUTS:
+        if (path := getattr(found, each, None)) and path != BUNDLED:
+            where = _where(Path(path), args.data)
+            if str(path) in command["files"] and checksum(where) != command["files"][str(path)]:
+                raise SystemsError(f"{where}: is another file than the one of the description, by its SHA-256")
+            moved[str(path)] = str(where)
+            setattr(found, each, type(path)(where))
+    if hasattr(found, "clips"):
+        moved |= {each: _set_where(each, args.data) for each in (*found.clips, found.subtitles) if each}
+        found.clips, found.subtitles = [moved[each] for each in found.clips], moved.get(found.subtitles)
+    if name == "search":
+        moved[str(found.out)] = str(args.out)
+        found.out = args.out
+    found.words = [moved.get(each, each) for each in words]
+    _place(found)
+    found.run(found)
+    own, theirs = (each.get(name, []) for each in (features_in(args.folder), about["features"]))
+    for one, other in zip(own, theirs, strict=False):
+        if one["sha256"] != other["sha256"]:
+            raise SystemsError(f"{one['file']}: has SHA-256 {one['sha256']}; expected {other['sha256']}")
+
+
+def _where(path: Path, data: Path | None) -> Path:
+    return data / path.name if data and not path.exists() and (data / path.name).exists() else path
+
+
+def _set_where(words: str, data: Path | None) -> str:
+    path = FeatureSet.of(words).path
+    return f"{_where(path, data)}{words.removeprefix(str(path))}"
+
+
+def _add_export(commands: Any) -> None:
+    command = commands.add_parser("export", help="write a system into a zip file that can be given away")
+    command.add_argument("folder", type=Path, help="of the system")
+    command.add_argument("out", type=Path, help="the zip file; what is unpacked from it is a folder of a system")
+    command.set_defaults(run=export)
+
+
+def export(args: argparse.Namespace) -> None:
+    system_in(args.folder)  # refuses a folder that is none
+    print(f"{give_away(args.folder, args.out)} files are in {args.out}")
 
 
 def _add_load(commands: Any) -> None:
@@ -258,6 +392,8 @@ def load(args: argparse.Namespace) -> None:
     options = options_of(entry(args.system).options, args.option)
     for name in adopt(args.system, args.checkpoint, args.folder, **options):
         print(f"has no use: {name}")
+    _keep_command(args)
+    write_model_card(args.folder)
     print(f"{args.folder}: holds the weights of {args.checkpoint}")
 
 
@@ -270,6 +406,7 @@ def _add_candidates(commands: Any) -> None:
     command.add_argument("--out", type=Path, required=True, help="QVHighlights' JSON Lines, one for each pair")
     _add_encoder(command)
     _add_query_features(command)
+    _add_device(command)
     command.set_defaults(run=candidates)
 
 
@@ -332,6 +469,7 @@ def _add_videos(command: argparse.ArgumentParser) -> None:
     command.add_argument("folder", type=Path, help="of the system")
     _add_collection(command)
     _add_encoder(command)
+    _add_device(command)
     command.add_argument(
         "--clips",
         action="append",
@@ -349,6 +487,10 @@ def _add_videos(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--unit", action="store_true", help="bring each row of each set to length 1")
     command.add_argument("--objects", type=Path, help="detections as JSON Lines")
+
+
+def _add_device(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--device", choices=DEVICES, help="where networks compute; auto, a GPU if there is one, else")
 
 
 def _add_encoder(command: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ from .data import Data, Objects, Query, Rows, Videos, named_of
 from .errors import SystemsError
 from .features.reader import MEMORY, SECONDS, Reader, lacking, readable_folder
 from .features.sources import WIDEST
+from .neural.device import device
 from .storage import Spool
 
 if TYPE_CHECKING:
@@ -199,20 +200,21 @@ def encode_tokens(model: SentenceTransformer, texts: Sequence[str]) -> list[Rows
 
 @cache
 def encoder(name: str) -> SentenceTransformer:
-    """Load a model once in a process: SimCSE checkpoints with [CLS] pooling, as in the paper, others as configured.
-    Raises SystemsError if it cannot be loaded.
+    """Load a model once in a process, to its device: SimCSE checkpoints with [CLS] pooling, as in the paper, others as
+    configured. Raises SystemsError if it cannot be loaded.
     """
     from safetensors import SafetensorError
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
 
     logging.disable_progress_bar()
+    where = str(device())
     try:
         if name == BUNDLED:
-            return SentenceTransformer(str(bundled_folder()), device="cpu")
+            return SentenceTransformer(str(bundled_folder()), device=where)
         if is_simcse(name):
             return cls_pooled(name)
-        return SentenceTransformer(name)
+        return SentenceTransformer(name, device=where)
     except (OSError, ValueError, SafetensorError) as fault:
         raise SystemsError(
             f"ENCODER {name}: cannot be loaded ({str(fault).partition(chr(10))[0]}); "
@@ -232,7 +234,7 @@ def cls_pooled(name: str) -> SentenceTransformer:
 
     transformer = Transformer(name)
     pooling = Pooling(transformer.get_embedding_dimension(), pooling_mode="cls")
-    return SentenceTransformer(modules=[transformer, pooling])
+    return SentenceTransformer(modules=[transformer, pooling], device=str(device()))
 
 
 def bundled_folder() -> Path:
@@ -284,10 +286,11 @@ def text_tower(name: str) -> Encode:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
+    where = device()
     try:
         folder = transformer_in(name)
         tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        model: Any = AutoModel.from_pretrained(folder, local_files_only=True).eval()
+        model: Any = AutoModel.from_pretrained(folder, local_files_only=True).eval().to(where)
         longest = int(model.config.text_config.max_position_embeddings)
         tower = model.get_text_features
     except (OSError, ValueError, KeyError, ImportError, AttributeError) as fault:
@@ -306,8 +309,8 @@ def text_tower(name: str) -> Encode:
             given = list(texts[start : start + TEXTS_AT_A_TIME])
             read = tokenizer(given, padding=padding, truncation=True, max_length=longest, return_tensors="pt")
             with torch.inference_mode():
-                found = tower(**read)
-            rows.append(np.asarray(getattr(found, "pooler_output", found).float().numpy(), np.float32))
+                found = tower(**read.to(where))
+            rows.append(np.asarray(getattr(found, "pooler_output", found).float().cpu().numpy(), np.float32))
         return [row[None] for row in np.concatenate(rows)] if rows else []
 
     return encode

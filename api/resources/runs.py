@@ -25,7 +25,7 @@ from campaigns.uploads import take_piece
 from metrics import Estimate
 from metrics.formats import RUN_FORMATS, TASKS
 from runs import access
-from runs.board.listing import RUNS_LIST, runs_of
+from runs.board.choices import RUNS_LIST, runs_of
 from runs.estimates.scores import sample_of, scores_of
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit

@@ -1,6 +1,7 @@
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.conf import settings
 
 # The modules that register something when Django starts: kinds of job, upkeep, what `serve` says and checks, who
 # listens to what happens in a campaign, and what the audit checks.
@@ -28,7 +29,9 @@ class OperationsConfig(AppConfig):
 
     def ready(self) -> None:
         from campaigns.accounts import security_log
+        from systems.neural.device import choose
 
         for module in REGISTERING:
             import_module(module)
         security_log.listen()
+        choose(settings.DEVICE)

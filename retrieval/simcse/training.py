@@ -106,7 +106,7 @@ def load_base(base: str) -> SentenceTransformer:
         raise ReeljudgeError(f"--base {base}: not on this machine; expected a model's folder, or 'bundled'")
     try:
         older = folder / "0_Transformer"  # where early versions of sentence-transformers stored it
-        model = cls_pooled(str(older if older.is_dir() else folder))
+        model = cls_pooled(str(older if older.is_dir() else folder)).to("cpu")  # as its batches are
     except (OSError, ValueError, SafetensorError) as fault:
         reason = str(fault).partition("\n")[0]
         raise ReeljudgeError(f"--base {base}: cannot be loaded ({reason})") from fault

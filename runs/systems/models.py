@@ -96,9 +96,14 @@ class TrainedSystem(models.Model):
         named = {field.name: self.options[field.name] for field in fields(kind) if field.name in self.options}
         return max(0, kind(**named).steps - (self.losses[-1][0] if self.losses else 0))
 
+    @property
+    def stored(self) -> Path:
+        """The folder of the system itself, in which what it learned and its index are stored."""
+        return self.folder / "stored"
+
     def made(self) -> System:
         """Return the system itself. Only workers and commands call this, because it may load torch."""
-        return system(self.system, self.folder / "stored", **self.options)
+        return system(self.system, self.stored, **self.options)
 
     def note(self, progress: Progress) -> bool:
         """Add the progress of a training to the curves, without storing it. Return whether they have changed.

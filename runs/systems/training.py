@@ -40,6 +40,7 @@ from systems.encoders import Encode, by_encoder, data_with_tokens, text_tower, v
 from systems.errors import SystemsError
 from systems.examples import examples_from, notice_of
 from systems.interface import Progress, System, features_in, in_words, keep_features
+from systems.neural.description import in_a_line, write_model_card
 
 DEPTH = 100  # predictions of a query
 PIECE = 1 << 20  # bytes
@@ -87,7 +88,7 @@ def train(row: TrainedSystem, say: Say) -> None:
             data = data_of(row.campaign, videos, row.depth, row.folder, say)
         elif row.entry.compares:
             data = Data(videos, moments_of(row.campaign, videos))
-        keep_features(row.folder, "train", videos)
+        keep_features(row.stored, "train", videos)
         data = data_as_read(row, data or Data(videos, []), say)
         _learn(row, made, data, say)
         _index(row, made, data.videos, say)
@@ -132,6 +133,7 @@ def _learn(row: TrainedSystem, made: System, data: Data, say: Say) -> None:
 
     try:
         made.train(data, note)
+        write_model_card(row.stored)
     finally:
         _store_curves(row)
 
@@ -147,7 +149,7 @@ def index(row: TrainedSystem, say: Say) -> None:
     videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
     _notice(row, videos)
     videos = videos_with_names(videos, _encoding(row, say)) if row.encoder else videos
-    keep_features(row.folder, "index", videos)
+    keep_features(row.stored, "index", videos)
     _index(row, row.made(), videos, say)
     TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())
 
@@ -197,10 +199,10 @@ def _description(row: TrainedSystem) -> str:
     learned = f", N = {row.depth}" if row.entry.learns else ""
     kind = "text" if row.entry.compares else "token"
     learned += f", {kind} vectors of {row.encoder}" if row.encoder else ""
-    files = "".join(f" {in_words(each)}." for each in features_in(row.folder).get("train", []))
+    files = "".join(f" {in_words(each)}." for each in features_in(row.stored).get("train", []))
     return (
         f"Trained here as system {row.number}: features {row.features}, clips of {row.clip_seconds:g} s{learned}; "
-        f"{options}.{files}"
+        f"{options}.{files}\n{in_a_line(row.stored)}"
     )
 
 

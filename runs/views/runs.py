@@ -23,7 +23,7 @@ from jobs.models import Job
 from metrics import CONVENTIONS, Estimate
 from reports.lists import list_page
 from runs import access
-from runs.board.listing import RUNS_LIST, runs_of
+from runs.board.choices import RUNS_LIST, runs_of
 from runs.estimates.scores import sample_of, scores_of
 from runs.measures import NAMES
 from runs.models import Arrival, Run, Score, Submission, Visibility

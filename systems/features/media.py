@@ -15,6 +15,7 @@ from ..data import Floats, Rows
 from ..encoders import transformer_in, unit
 from ..errors import SystemsError
 from ..interface import Progress, Report, silent
+from ..neural.device import device
 from ..storage import write
 from ..windows import clips_in
 from .films import DEMUXERS, frames, pictures
@@ -180,11 +181,11 @@ class VisionModel:
         from transformers.utils import logging
 
         logging.disable_progress_bar()
-        self.name = name
+        self.name, where = name, device()
         try:
             folder = transformer_in(name)
             self.prepare: Any = AutoImageProcessor.from_pretrained(folder)
-            self.model: Any = AutoModel.from_pretrained(folder).eval()
+            self.model: Any = AutoModel.from_pretrained(folder).eval().to(where)
         except (OSError, ValueError, KeyError, ImportError) as fault:
             reason = str(fault).partition("\n")[0]
             raise SystemsError(
@@ -203,7 +204,7 @@ class VisionModel:
         for start in range(0, len(seen), PICTURES_AT_A_TIME):
             given = self.prepare(images=seen[start : start + PICTURES_AT_A_TIME], return_tensors="pt")
             with torch.inference_mode():
-                parts.append(self._features(given["pixel_values"]))
+                parts.append(self._features(given["pixel_values"].to(self.model.device)))
         each = np.concatenate(parts)
         if hasattr(self.model, "get_image_features"):
             return np.asarray(unit(each).mean(0), np.float32)
@@ -213,9 +214,9 @@ class VisionModel:
         """Return one vector a picture: that of a model of pictures and texts, or the pooled one, or the mean."""
         seen = getattr(self.model, "get_image_features", self.model)(pixel_values=pixels)
         if not hasattr(seen, "last_hidden_state"):
-            return np.asarray(seen.float().numpy(), np.float32)
+            return np.asarray(seen.float().cpu().numpy(), np.float32)
         pooled = getattr(seen, "pooler_output", None)
         states = pooled if pooled is not None else seen.last_hidden_state
         if states.ndim == 4:
             states = states.mean((2, 3))
-        return np.asarray((states.mean(1) if states.ndim == 3 else states).float().numpy(), np.float32)
+        return np.asarray((states.mean(1) if states.ndim == 3 else states).float().cpu().numpy(), np.float32)

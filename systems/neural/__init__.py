@@ -1,1 +1,1 @@
-"""What the trained systems share. These modules import torch; only modules of systems import them."""
+"""What the trained systems share. Those that import torch are imported by modules of systems only."""

@@ -17,6 +17,7 @@ from ..interface import Report, silent
 from ..library import Run
 from ..options import Contrastive
 from ..windows import Windows, counts_in, windows_of
+from .device import placed
 from .layers import words_and_width
 from .training import Learned, Lesson
 
@@ -55,7 +56,7 @@ class Contrasted(Learned, Exhaustive):
         def loss_of(network: Network, step: int) -> torch.Tensor:
             examples, windows = sampler.step(step)
             costs = network.costs([example.query for example in examples], data.videos, windows)
-            weights = torch.tensor([example.weight for example in examples])
+            weights = placed(np.array([example.weight for example in examples], np.float32))
             return contrast(costs, weights, options.loss, options.margin)
 
         return loss_of
@@ -85,10 +86,15 @@ def contrast(costs: torch.Tensor, weights: torch.Tensor, loss: str, margin: floa
 
 
 def squared_distances(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """Return the squared Euclidean distance of each row to each other row: (..., n, d), (..., m, d) to (..., n, m)."""
-    products = one @ other.transpose(-1, -2)
-    lengths = one.square().sum(-1, keepdim=True) + other.square().sum(-1).unsqueeze(-2)
-    return (lengths - 2 * products).clamp_min(0)
+    """Return the squared Euclidean distance of each row to each other row: (..., n, d), (..., m, d) to (..., n, m).
+
+    It is a small difference of large numbers, so it is computed with 32 bits at least, also in `device.mixed`.
+    """
+    with torch.autocast(one.device.type, enabled=False):
+        one, other = (each.to(torch.promote_types(each.dtype, torch.float32)) for each in (one, other))
+        products = one @ other.transpose(-1, -2)
+        lengths = one.square().sum(-1, keepdim=True) + other.square().sum(-1).unsqueeze(-2)
+        return (lengths - 2 * products).clamp_min(0)
 
 
 def chamfer(one: torch.Tensor, is_one: torch.Tensor, other: torch.Tensor, is_other: torch.Tensor) -> torch.Tensor:

@@ -14,6 +14,7 @@ from ..data import Ints, Objects, Query, Rows, Videos, let_go
 from ..errors import SystemsError
 from ..options import Contrastive
 from ..windows import Windows, endpoints
+from .device import placed
 
 UNKNOWN = 0  # also what stands after the end of a short text; its vector is 0, and is not learned
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -33,12 +34,12 @@ class Words(nn.Module):
             self.vectors = nn.Embedding(len(words) + 1, width, padding_idx=UNKNOWN)
 
     def read(self, queries: Sequence[Query]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the vectors of the queries' words, padded, and how many there are."""
+        """Return the vectors of the queries' words, padded, and how many there are; these stay on the processor."""
         if not self.vocabulary.words:
             tokens, lengths = padded_tokens(queries, self.width)
-            return torch.from_numpy(tokens), torch.from_numpy(lengths)
+            return placed(tokens), torch.from_numpy(lengths)
         numbers, lengths = padded_numbers(self.vocabulary.numbers(query.text for query in queries))
-        return self.vectors(torch.from_numpy(numbers)), torch.from_numpy(lengths)
+        return self.vectors(placed(numbers)), torch.from_numpy(lengths)
 
 
 class Language(Words):
@@ -60,19 +61,19 @@ class Language(Words):
         packed = nn.utils.rnn.pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
         states, (last, _) = self.lstm(packed)
         each, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True)
-        is_there = torch.arange(each.shape[1])[None] < lengths[:, None]
+        is_there = places_before(lengths, each)
         return self.out(last.transpose(0, 1).flatten(1)), self.out(each), is_there
 
     def names(self, objects: Objects) -> torch.Tensor:
         """Return the vectors of objects' names, each the mean of its words: shape (names, width)."""
         if not objects.names:
-            return torch.zeros(0, self.width)
+            return placed(np.zeros((0, self.width), np.float32))
         if self.vocabulary.words:
             numbers, lengths = padded_numbers(self.vocabulary.numbers(objects.names))
-            return self.vectors(torch.from_numpy(numbers)).sum(1) / torch.from_numpy(lengths)[:, None]
+            return self.vectors(placed(numbers)).sum(1) / placed(lengths)[:, None]
         if objects.vectors is None or objects.vectors.shape[1] != self.width:
             raise SystemsError(f"the objects' names have no vectors of width {self.width}, as the tokens have")
-        return torch.from_numpy(np.asarray(objects.vectors, np.float32))
+        return placed(np.asarray(objects.vectors, np.float32))
 
 
 class Perceptron(nn.Module):
@@ -118,7 +119,8 @@ class Ragged(NamedTuple):
         """Return the sets with zeros after their ends, and which members are there. Their shapes are (sets, largest
         size, d) and (sets, largest size); there is room for one member at least.
         """
-        is_there = torch.arange(max(1, int(self.sizes.max())))[None] < self.sizes[:, None]
+        places = torch.arange(max(1, int(self.sizes.max())), device=self.sizes.device)
+        is_there = places[None] < self.sizes[:, None]
         room = self.rows.new_zeros(*is_there.shape, self.rows.shape[1])
         return room.masked_scatter(is_there.unsqueeze(-1), self.rows), is_there
 
@@ -132,15 +134,17 @@ def ragged(first: Ints, count: Ints) -> tuple[Ints, torch.Tensor, torch.Tensor]:
     """Return the rows first to first + count - 1 of each set, one after the other, with their owners and the sizes."""
     owner = np.repeat(np.arange(len(first)), count)
     rows = np.arange(len(owner)) + np.repeat(first - (np.cumsum(count) - count), count)
-    return rows, torch.from_numpy(owner), torch.from_numpy(count)
+    return rows, placed(owner), placed(count)
 
 
 class Clips:
-    """The clips of a collection as tensors, and the mean of each video's as context (STAL, Section 3)."""
+    """The clips of a collection as tensors, and the mean of each video's as context (STAL, Section 3). Those of the
+    windows that are wanted are moved to the device, and no others.
+    """
 
     def __init__(self, videos: Videos, has_context: bool) -> None:
         self.videos = videos
-        self.context = torch.from_numpy(videos.means) if has_context else torch.empty(0)
+        self.context = videos.means if has_context else np.empty(0, np.float32)
 
     def of(self, windows: Windows) -> Ragged:
         """Return the clips of windows."""
@@ -148,14 +152,14 @@ class Clips:
         rows, owner, sizes = ragged(first, windows.stop - windows.first)
         clips = np.array(self.videos.clips[rows], np.float32)
         let_go(self.videos.clips)
-        return Ragged(torch.from_numpy(clips), owner, sizes)
+        return Ragged(placed(clips), owner, sizes)
 
     def context_of(self, windows: Windows) -> torch.Tensor:
-        return self.context[torch.from_numpy(windows.video)]
+        return placed(self.context[windows.video])
 
     def endpoints_of(self, windows: Windows) -> torch.Tensor:
         duration = self.videos.duration[windows.video]
-        return torch.from_numpy(endpoints(windows.start, windows.end, duration))
+        return placed(endpoints(windows.start, windows.end, duration))
 
 
 class Detections:
@@ -171,8 +175,8 @@ class Detections:
         first = np.searchsorted(self.objects.clip, begin + windows.first)
         count = np.searchsorted(self.objects.clip, begin + windows.stop) - first
         rows, owner, sizes = ragged(first, count)
-        names = self.names[torch.from_numpy(self.objects.name[rows])]
-        boxes = torch.from_numpy(np.asarray(self.objects.box[rows], np.float32))
+        names = self.names[placed(self.objects.name[rows])]
+        boxes = placed(np.asarray(self.objects.box[rows], np.float32))
         return Ragged(torch.cat([names, boxes], dim=1), owner, sizes)
 
 
@@ -185,6 +189,11 @@ def words_and_width(width: int, queries: Sequence[Query], names: Sequence[str] =
         return {"words": [], "width": int(queries[0].tokens.shape[1])}
     vocabulary = Vocabulary.of([*(query.text for query in queries), *names])
     return {"words": list(vocabulary.words), "width": width}
+
+
+def places_before(lengths: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
+    """Return which places of padded sequences, of shape (sequences, length, d), come before the sequences' ends."""
+    return torch.arange(vectors.shape[1], device=vectors.device)[None] < lengths.to(vectors.device)[:, None]
 
 
 def as_rows(tensor: torch.Tensor) -> Rows:

@@ -21,6 +21,7 @@ from ..options import Contrastive
 from ..options import Mcn as McnOptions
 from ..windows import Windows
 from .contrast import QUERIES_AT_A_TIME, WINDOWS_AT_A_TIME, Contrasted, Network, chamfer, check_width, squared_distances
+from .device import placed
 from .layers import Clips, Detections, Language, Perceptron, Ragged, as_rows
 
 BRANCHES = ("clips", "objects")
@@ -84,7 +85,7 @@ class Stal(Contrasted):
                 found = self.network.sets(videos, windows.take(rows))
                 for branch, sets in zip(BRANCHES, found, strict=False):
                     parts.setdefault(branch, []).append(as_rows(sets.rows))
-                    parts.setdefault(f"{branch} sizes", []).append(sets.sizes.numpy())
+                    parts.setdefault(f"{branch} sizes", []).append(sets.sizes.cpu().numpy())
                 report(Progress(int(rows[-1]) + 1, len(windows), "indexing moments"))
         return {name: np.concatenate(each) for name, each in parts.items()}
 
@@ -132,14 +133,14 @@ class StalClips(Contrasted):
     def clip_vectors(self, videos: Videos, report: Report = silent) -> Iterator[Rows]:
         """Yield the vectors of all clips, in their order, some thousand at a time: (clips, embedding)."""
         check_width(videos, self.network.visual)
-        context = torch.from_numpy(videos.means)
+        context = placed(videos.means)
         video = np.repeat(np.arange(len(videos)), videos.counts)
         for start in range(0, len(video), WINDOWS_AT_A_TIME):
             rows = slice(start, start + WINDOWS_AT_A_TIME)
-            clips = torch.from_numpy(np.array(videos.clips[rows], np.float32))
+            clips = placed(np.array(videos.clips[rows], np.float32))
             let_go(videos.clips)
             with torch.inference_mode():
-                yield as_rows(self.network.clip(clips, context, torch.from_numpy(video[rows])))
+                yield as_rows(self.network.clip(clips, context, placed(video[rows])))
             report(Progress(min(rows.stop, len(video)), len(video), "indexing clips"))
 
     def query_vectors(self, queries: Sequence[Query]) -> Rows:
@@ -259,7 +260,7 @@ class Mcn(Contrasted):
         for start in range(0, len(queries), QUERIES_AT_A_TIME):
             with torch.inference_mode():
                 sentences, _, _ = self.network.language(queries[start : start + QUERIES_AT_A_TIME])
-                yield from as_rows(-squared_distances(sentences, moments))
+                yield from as_rows(-squared_distances(sentences.cpu(), moments))
 
 
 class TefOnly(Mcn):

@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
 from torch import nn
 
 from ..data import Data, Validation
@@ -20,9 +22,11 @@ from ..errors import SystemsError
 from ..interface import Progress, Report, System, silent
 from ..library import Evaluator, Run, parse_measure
 from ..options import Training
-from ..storage import read_tree, write_json, write_tree
+from ..storage import read_json, read_tree, write, write_json, write_tree
+from .description import CURVE, MODEL, NETWORK
+from .device import device, mixed, own_draws
 
-MODEL, CHECKPOINT, CURVE = "model.npz", "checkpoint.npz", "curve.json"
+CHECKPOINT = "checkpoint.npz"
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 LARGEST_GRADIENT = 10.0  # its norm, beyond which it is scaled down
 REPORTS = 100  # of one training
@@ -57,6 +61,7 @@ class Trainer:
     validate: returns the value of the validation's measure, of which high ones are good, and reports what it does
     meanwhile; None: there is no validation.
     facts: what is stored beside the weights.
+    measure: the validation's.
     """
 
     def __init__(
@@ -67,9 +72,10 @@ class Trainer:
         loss_of: Callable[[int], torch.Tensor],
         validate: Callable[[Report], float] | None,
         facts: dict[str, Any],
+        measure: str = "",
     ) -> None:
         self.network, self.options, self.folder = network, options, folder
-        self.loss_of, self.validate, self.facts = loss_of, validate, facts
+        self.loss_of, self.validate, self.facts, self.measure = loss_of, validate, facts, measure
         self.optimiser = optimiser_of(network, options)
         self.state = State()
 
@@ -77,7 +83,7 @@ class Trainer:
         """Train to the end, or until the validations get no better, and store the model and its curves."""
         self._resume()
         saved, every = time.monotonic(), max(1, self.options.iterations // REPORTS)
-        with torch.random.fork_rng(devices=[]):
+        with own_draws():
             for step in range(len(self.state.losses), self.options.iterations):
                 if 0 < self.options.patience <= self.state.worse_since():
                     break
@@ -98,7 +104,8 @@ class Trainer:
         torch.manual_seed(int(seed))
         for group in self.optimiser.param_groups:
             group["lr"] = self.options.rate(number)
-        loss = self.loss_of(number)
+        with mixed():
+            loss = self.loss_of(number)
         value = float(loss.item())
         if not math.isfinite(value):
             right = "a lower learning_rate" if number else "smaller features, because nothing was learned yet"
@@ -131,7 +138,7 @@ class Trainer:
         file = self.folder / CHECKPOINT
         if not file.exists():
             return
-        stored = load(file)
+        stored = read_tree(file, torch.from_numpy)
         self.network.load_state_dict(stored["network"])
         self.optimiser.load_state_dict(stored["optimiser"])
         self.state = State(stored["losses"], [tuple(each) for each in stored["validations"]], stored["best"])
@@ -146,9 +153,9 @@ class Trainer:
         if self.state.best is not None:
             self.network.load_state_dict(self.state.best)
         self.network.eval()
-        write_json(self.folder / CURVE, {"losses": self.state.losses, "validations": self.state.validations})
-        content = {"network": self.network.state_dict(), "facts": self.facts}
-        write_tree(self.folder / MODEL, content)
+        curves = {"losses": self.state.losses, "validations": self.state.validations}
+        write_json(self.folder / CURVE, curves | {"measure": self.measure, "device": device().type})
+        store(self.folder, self.network, self.facts)
         (self.folder / CHECKPOINT).unlink(missing_ok=True)
 
 
@@ -196,13 +203,22 @@ class BertAdam(torch.optim.Optimizer):
         each.sub_(rate * (change + decay * each))
 
 
-def load(file: Path) -> dict[str, Any]:
-    """Return what was stored in a file of weights. Raises SystemsError if it is not there or cannot be read."""
+def store(folder: Path, network: nn.Module, facts: dict[str, Any]) -> None:
+    """Store the weights of a network, and beside them the facts that it was made of, such as its vocabulary."""
+    weights = save({name: each.detach().cpu().contiguous() for name, each in network.state_dict().items()})
+    write_json(folder / NETWORK, facts)
+    write(folder / MODEL, lambda out: out.write(weights))
+
+
+def load(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Return what `store` stored. Raises SystemsError if it is not there or cannot be read."""
+    file = folder / MODEL
+    if not file.exists():
+        raise SystemsError(f"{file}: nothing was learned; train the system first")
     try:
-        stored: dict[str, Any] = read_tree(file, torch.from_numpy)
-    except FileNotFoundError:
-        raise SystemsError(f"{file}: nothing was learned; train the system first") from None
-    return stored
+        return load_file(file), read_json(folder / NETWORK)
+    except (OSError, SafetensorError) as fault:
+        raise SystemsError(f"{file}: cannot be read ({fault}); delete it and train again") from fault
 
 
 class Learned(System):
@@ -231,23 +247,25 @@ class Learned(System):
         if (self.folder / MODEL).exists():
             return report(Progress(1, 1, "the training was done before"))
         lesson, facts = self.lesson(data), self.facts(data)
-        with torch.random.fork_rng(devices=[]):
+        with own_draws():
             torch.manual_seed(self.options.seed)
-            network = self.network_class(self.options, **facts)
+            network = self.network_class(self.options, **facts).to(device())  # drawn on the processor, so the same
         self._network = network
         valid = data.validation
         validate = None if valid is None else partial(self.validated, valid)
-        Trainer(network, self.options, self.folder, lambda step: lesson(network, step), validate, facts).run(report)
-        return None
+        measure = valid.measure if valid else ""
+        learn = partial(lesson, network)
+        return Trainer(network, self.options, self.folder, learn, validate, facts, measure).run(report)
 
     @property
     def network(self) -> Any:
         """The network in training, or the one that was stored."""
         if self._network is None:
-            stored = load(self.folder / MODEL)
+            weights, facts = load(self.folder)
             try:
-                made: nn.Module = self.network_class(self.options, **stored["facts"])
-                made.load_state_dict(stored["network"])
+                made: nn.Module = self.network_class(self.options, **facts)
+                made.load_state_dict(weights)
+                made.to(device())
             except (KeyError, TypeError, RuntimeError) as fault:
                 raise SystemsError(f"{self.folder / MODEL}: is not of this system; train it again") from fault
             made.eval()

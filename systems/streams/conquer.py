@@ -20,7 +20,9 @@ from ..data import Data, Floats, Ints, Query, Rows, Validation, Videos
 from ..errors import SystemsError
 from ..interface import Progress, Report, silent
 from ..library import Run
-from ..neural.training import MODEL, Learned, Lesson
+from ..neural.description import MODEL
+from ..neural.device import placed
+from ..neural.training import Learned, Lesson
 from ..options import Options
 from ..ranking import Ranked, best, run_of
 from ..storage import read_arrays, write_arrays
@@ -78,7 +80,7 @@ class Conquer(Learned):
             numbers, are_there = others.draw(batch, step)
             candidates = np.concatenate([batch.video[:, None], numbers], 1)
             streams, clips = self.reading.read(pairs.videos, candidates.ravel())
-            there = torch.from_numpy(np.concatenate([np.ones_like(are_there[:, :1]), are_there], 1))
+            there = placed(np.concatenate([np.ones_like(are_there[:, :1]), are_there], 1))
             seen = network.look(streams, clips)
             judged = network.judge(network.ask(pairs.queries_of(batch)), seen, clips, there)
             return weighted(losses_of(judged, batch, options), batch.weights)
@@ -135,9 +137,9 @@ class Conquer(Learned):
         rows, are_there = own.of(numbers)
         streams = len(self.network.features)
         with torch.inference_mode():
-            seen = torch.from_numpy(rows).unflatten(2, (streams, -1)).transpose(1, 2)
-            candidates = torch.ones(1, len(numbers), dtype=torch.bool)
-            judged = self.network.judge(self.network.ask([query]), seen, torch.from_numpy(are_there), candidates)
+            seen = placed(rows).unflatten(2, (streams, -1)).transpose(1, 2)
+            candidates = placed(np.ones((1, len(numbers)), np.bool_))
+            judged = self.network.judge(self.network.ask([query]), seen, placed(are_there), candidates)
         found, of_videos = scores_of(judged, closeness, self.options.similarity)
         return best_moments(own, numbers, found, of_videos, self.options, depth)
 
@@ -147,13 +149,13 @@ def scores_of(judged: Judged, closeness: Rows | Floats, similarity: str) -> tupl
 
     closeness: logarithms of what the first stage says of the videos: shape (candidates,).
     """
-    starts, ends = judged.starts[0], judged.ends[0]
+    starts, ends = judged.starts[0].cpu(), judged.ends[0].cpu()
     if similarity == "disjoint":
         return Boundaries(starts, ends), np.zeros(len(starts))
     found = Boundaries(starts.log_softmax(1), ends.log_softmax(1))
     if judged.videos is None:
         return found, closeness
-    return found, judged.videos[0].log_softmax(0).numpy()
+    return found, judged.videos[0].log_softmax(0).cpu().numpy()
 
 
 def losses_of(judged: Judged, batch: Batch, options: kinds.Conquer) -> torch.Tensor:
@@ -164,7 +166,7 @@ def losses_of(judged: Judged, batch: Batch, options: kinds.Conquer) -> torch.Ten
     losses = options.span * boundary_losses(starts, ends, batch.first, batch.last)
     if judged.videos is None:
         return losses
-    own = torch.zeros(len(starts), dtype=torch.int64)
+    own = torch.zeros(len(starts), dtype=torch.int64, device=starts.device)
     return losses + options.choice * functional.cross_entropy(judged.videos, own, reduction="none")
 
 

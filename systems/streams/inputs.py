@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -14,6 +13,7 @@ from ..data import Data, Floats, Ints, Query, Rows, Videos, let_go
 from ..errors import SystemsError
 from ..neural import layers
 from ..neural.contrast import answers, rows_of_step
+from ..neural.device import placed
 from ..options import Streams
 from ..windows import counts_in
 
@@ -31,7 +31,7 @@ class Words(layers.Words):
     def forward(self, queries: Sequence[Query]) -> Padded:
         """Return the vectors: shape (queries, words, width)."""
         vectors, lengths = self.read(queries)
-        return Padded(vectors, torch.arange(vectors.shape[1])[None] < lengths[:, None])
+        return Padded(vectors, layers.places_before(lengths, vectors))
 
 
 def facts_of(videos: Videos, queries: Sequence[Query], width: int) -> dict[str, Any]:
@@ -111,8 +111,8 @@ class Reading(NamedTuple):
                     found = self.prepared(stream[begin : begin + count], unit)
                     features[row, : len(found)] = found
                 let_go(stream)
-                streams.append(torch.from_numpy(features))
-        return streams, torch.from_numpy(np.arange(room) < np.maximum(lengths, 1)[:, None])
+                streams.append(placed(features))
+        return streams, placed(np.arange(room) < np.maximum(lengths, 1)[:, None])
 
     def prepared(self, rows: Rows, unit: bool) -> Rows:
         """Return a video's features as the network reads them."""
@@ -191,10 +191,10 @@ class Pairs:
         return Batch(
             query,
             video,
-            torch.from_numpy(self.first[rows]),
-            torch.from_numpy(self.last[rows]),
-            torch.from_numpy(positives),
-            torch.from_numpy(self.weights[rows]),
+            placed(self.first[rows]),
+            placed(self.last[rows]),
+            placed(positives),
+            placed(self.weights[rows]),
         )
 
     def answer(self, query: Ints, video: Ints) -> NDArray[np.bool_]:

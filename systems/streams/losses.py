@@ -47,7 +47,7 @@ def video_losses(scores: Tensor, positives: Tensor) -> Tensor:
     scores: of the query of row i beside the video of column j, shape (B, B).
     """
     positive = torch.logsumexp(scores.masked_fill(~positives, NEVER), 1)
-    own = torch.eye(len(scores), dtype=torch.bool)
+    own = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
     queries = scores.masked_fill(positives & ~own, NEVER).T
     return torch.logsumexp(torch.cat([scores, queries], 1), 1) - positive
 

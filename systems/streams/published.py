@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from ..errors import BadOption, SystemsError
 from ..interface import Entry, entry, system
-from ..neural.training import MODEL, Learned
-from ..storage import write_tree
+from ..neural.description import MODEL
+from ..neural.training import Learned, store
 
 STATES = ("model", "model_state_dict", "state_dict")  # under which a checkpoint keeps its weights
 CONFIGS = ("model_cfg", "config", "opt")  # and what its network was made with
@@ -127,7 +127,7 @@ def adopt(name: str, file: Path, folder: Path, **given: Any) -> list[str]:
     network = made.network_class(made.options, **found.facts)
     unused = fill(network, weights, found.names, str(file))
     made.keep_card()
-    write_tree(folder / MODEL, {"network": network.state_dict(), "facts": found.facts})
+    store(folder, network, found.facts)
     return unused
 
 

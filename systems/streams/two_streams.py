@@ -13,6 +13,7 @@ from torch.nn import functional
 from ..data import Data, Floats, Ints, Query, Rows, Validation, Videos, let_go
 from ..interface import Progress, Report, silent
 from ..library import Run
+from ..neural.device import placed
 from ..neural.layers import as_rows
 from ..neural.training import Learned, Lesson
 from ..options import Options, Streams
@@ -127,11 +128,11 @@ class TwoStreams(Learned):
         """Return the log-probabilities of the starts and ends of a query's moments in some videos."""
         streams, hidden = of_moments.shape
         rows, are_there = index.of(numbers, skipped=streams * hidden)
-        own = torch.from_numpy(rows).unflatten(2, (streams, hidden)).transpose(1, 2)
+        own = placed(rows).unflatten(2, (streams, hidden)).transpose(1, 2)
         with torch.inference_mode():
             query_vectors = of_moments.expand(len(numbers), -1, -1)
-            found = self.network.find(query_vectors, own, torch.from_numpy(are_there), self.options.padded)
-            return Boundaries(found.starts.log_softmax(1), found.ends.log_softmax(1))
+            found = self.network.find(query_vectors, own, placed(are_there), self.options.padded)
+            return Boundaries(found.starts.log_softmax(1).cpu(), found.ends.log_softmax(1).cpu())
 
 
 def rows_of(
@@ -198,7 +199,7 @@ def loss_of(network: Network, pairs: Pairs, step: int) -> Tensor:
     if options.ranking:
         hardest = options.hardest if step >= options.hard_after else None
         scores = cosines(query_vectors.of_videos, seen.for_videos, seen.are_there)
-        draws = torch.rand(2, *scores.shape)
+        draws = torch.rand(2, *scores.shape).to(scores.device)  # the same ones on every device
         kind = options.ranking_loss
         both = ranking_losses(scores, batch.positives, draws, margin=options.margin, hardest=hardest, loss=kind)
         loss = loss + options.ranking * (both[0] + both[1]).mean()
@@ -220,7 +221,7 @@ def losses_of(network: Network, query_vectors: QueryVectors, seen: Seen, batch: 
 
 def _of_clips(by_clip: Tensor, batch: Batch, are_there: Tensor) -> Tensor:
     """Return ReLoCLNet's loss between a query and clips, mean of the streams."""
-    clips = torch.arange(by_clip.shape[2])
+    clips = torch.arange(by_clip.shape[2], device=by_clip.device)
     inside = (clips >= batch.first[:, None]) & (clips <= batch.last[:, None])
     outside = are_there & ~inside
     each = [clip_losses(by_clip[:, stream], inside, outside) for stream in range(by_clip.shape[1])]

@@ -39,6 +39,7 @@ from runs.systems.pages import OptionsForm
 from runs.systems.training import train, train_system
 from systems.interface import SYSTEMS as REGISTERED
 from systems.interface import entry
+from systems.neural.description import MODEL, README
 from systems.options import UNUSED, Streams
 from systems.storage import digest
 from tests.cast import browser
@@ -313,6 +314,21 @@ def test_two_sets_are_joined_and_the_run_says_which_files_they_were(researcher: 
     for file, width in (("i3d", PLACES + 1), ("clip", 2)):
         checksum = digest(features / f"{file}.npz")
         assert f"{file}.npz: SHA-256 {checksum}, 6 videos, 600 clips of {width}, mean " in row.run.description
+        assert json.loads(row.run.description.splitlines()[-1])["features"]["train"][f"{file}.npz"] == checksum
+
+
+def test_a_run_says_of_what_it_was_made(researcher: Membership) -> None:
+    [row] = ask_to_train(researcher, wanted())
+    done()
+    row.refresh_from_db()
+    assert row.run is not None
+    about = json.loads(row.run.description.splitlines()[-1])
+    assert (about["system"], about["options"]["seed"]) == (row.system, row.options["seed"])
+    assert about["options"]["hidden"] == SMALL["hidden"]
+    assert about["weights"] == {MODEL: digest(row.stored / MODEL)}
+    assert (about["trained_on"], about["searched_on"], about["measure"]) == ("cpu", "cpu", row.measure)
+    assert about["validation"] == (row.best_validation or [0, None])[1]
+    assert about["weights"][MODEL] in (row.stored / README).read_text()
 
 
 def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(researcher: Membership) -> None:

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from systems.errors import SystemsError
+from systems.neural.description import MODEL
 from systems.neural.training import load
 from systems.storage import read_arrays, read_tree, write_arrays, write_tree
 from tests.hostile.features import npy_header, rows
@@ -35,11 +36,11 @@ def test_a_network_in_the_format_of_pickles_is_not_loaded(tmp_path: Path) -> Non
         def __reduce__(self) -> Any:
             return Path.touch, (tmp_path / "touched",)
 
-    torch.save({"network": {}, "facts": {}}, tmp_path / "model.npz")
-    (tmp_path / "other.npz").write_bytes(pickle.dumps(Command()))
-    for name in ("model.npz", "other.npz"):
-        with pytest.raises(SystemsError, match=f"{name}: cannot be read .*; delete it and train again"):
-            load(tmp_path / name)
+    for name, write in (("saved", torch.save), ("pickled", lambda each, file: file.write_bytes(pickle.dumps(each)))):
+        (folder := tmp_path / name).mkdir()
+        write({"weight": Command()}, folder / MODEL)
+        with pytest.raises(SystemsError, match=r"model\.safetensors: cannot be read .*; delete it and train again"):
+            load(folder)
     assert not (tmp_path / "touched").exists()
 
 

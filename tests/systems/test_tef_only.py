@@ -11,7 +11,7 @@ import pytest
 from benchmarks.first_hits import first_hits
 from systems.data import Data, Example, Query, Video, Videos
 from systems.neural.contrast import Sampler
-from systems.neural.training import CURVE
+from systems.neural.description import CURVE
 from systems.options import TefOnly
 from tests.systems.small import small
 

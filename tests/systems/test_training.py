@@ -17,7 +17,8 @@ from systems.data import Data
 from systems.errors import SystemsError
 from systems.interface import Progress, Report, system
 from systems.neural import training
-from systems.neural.training import CHECKPOINT, CURVE, MODEL, BertAdam, load
+from systems.neural.description import CURVE, MODEL
+from systems.neural.training import CHECKPOINT, BertAdam, load
 from tests.systems.small import SMALL, collection, small
 
 TRAINED = ["tef_only", "mcn", "stal_clips", "stal"]
@@ -28,8 +29,7 @@ class Broken(Exception):
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
-    stored: dict[str, torch.Tensor] = load(folder / MODEL)["network"]
-    return stored
+    return load(folder)[0]
 
 
 def breaking_after(steps: int) -> Report:
@@ -192,7 +192,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     made = small("mcn", tmp_path / "mcn")
     made.train(collection().training)
     (tmp_path / "mcn" / MODEL).write_bytes(b"PK\x03\x04 nothing")
-    with pytest.raises(SystemsError, match=r"model\.npz: cannot be read"):
+    with pytest.raises(SystemsError, match=r"model\.safetensors: cannot be read"):
         small("mcn", tmp_path / "mcn").index(collection().test)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from systems.data import Data
-from systems.neural.training import CURVE
+from systems.neural.description import CURVE
 from tests.systems.streams.noise import found_first, noise
 from tests.systems.streams.small import trained
 

@@ -17,7 +17,8 @@ from systems.data import Data, Query, Video, Videos
 from systems.errors import BadOption, SystemsError
 from systems.interface import CARD, SYSTEMS, Progress, Report, system, system_in
 from systems.neural import training
-from systems.neural.training import CHECKPOINT, MODEL, load
+from systems.neural.description import MODEL
+from systems.neural.training import CHECKPOINT, load
 from tests.systems.streams.noise import CLIP_SECONDS, noise
 from tests.systems.streams.small import made, trained
 
@@ -100,7 +101,7 @@ def test_an_example_of_weight_0_teaches_nothing(tmp_path: Path) -> None:
     for end in (1.0, 5.0):
         rest = [replace(each, start=0.0, end=end, weight=0.0) for each in data.examples[6:]]
         made("xml", tmp_path / f"{end}", **options).train(Data(data.videos, [*data.examples[:6], *rest]))
-        stored.append(load(tmp_path / f"{end}" / "xml" / MODEL)["network"])
+        stored.append(load(tmp_path / f"{end}" / "xml")[0])
     assert all(torch.equal(stored[0][key], stored[1][key]) for key in stored[0])
 
 
