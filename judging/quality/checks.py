@@ -63,7 +63,7 @@ def _copyable(annotator: Membership, batch: Batch) -> QuerySet[Any]:
     another = Judgement.objects.filter(candidate=OuterRef("pk"), seat__isnull=False).exclude(grade=OuterRef("grade"))
     # Annotators who sat the exam know the answers to its queries.
     examined = Query.objects.filter(campaign=annotator.campaign_id, kind=Kind.EXAM, text=OuterRef("query__text"))
-    # From each copy to the annotator's judgement of it: the other way round SQLite would read all that they ever judged.
+    # From each copy to the judgement of it: the other way round SQLite would read all that the annotator ever judged.
     copied = Candidate.objects.filter(Exists(own.exclude(assignment__batch=batch)), repeats=OuterRef("pk"))
     pairs = Candidate.objects.filter(query=batch.query_id, batch__isnull=False).exclude(Exists(copied))
     settled, known = Q(outcome=Candidate.Outcome.SETTLED), Exists(own) | Exists(flagged)

@@ -88,11 +88,6 @@ class TrainedSystem(models.Model):
         return Path(settings.MODELS_ROOT) / "systems" / self.token
 
     @property
-    def stored(self) -> Path:
-        """The folder of the system itself, in which what it learned and its index are stored."""
-        return self.folder / "stored"
-
-    @property
     def steps_left(self) -> int:
         """The steps that its training still takes if it does not end early."""
         if self.trained:
@@ -100,6 +95,11 @@ class TrainedSystem(models.Model):
         kind = self.entry.options
         named = {field.name: self.options[field.name] for field in fields(kind) if field.name in self.options}
         return max(0, kind(**named).steps - (self.losses[-1][0] if self.losses else 0))
+
+    @property
+    def stored(self) -> Path:
+        """The folder of the system itself, in which what it learned and its index are stored."""
+        return self.folder / "stored"
 
     def made(self) -> System:
         """Return the system itself. Only workers and commands call this, because it may load torch."""
