@@ -51,6 +51,7 @@ from systems.data import Query, Video, Videos
 from systems.encoders import read_tokens, read_word_vectors
 from systems.errors import SystemsError
 from systems.examples import queries_in, read_objects
+from systems.neural.description import read_description
 from systems.streams.published import read_checkpoint
 from tests.hostile.texts import FILES
 from tests.installation import ROOT
@@ -98,13 +99,19 @@ READERS: dict[str, Reader] = {
     "read_checkpoint": read_checkpoint,
     "read_tree": lambda file: storing.read_tree(file, lambda array: array),
     "queries_in": queries_in,
+    "read_description": read_description,
     "read_tokens": lambda file: read_tokens(file, [Query("1", "a word")]),
     "read_word_vectors": lambda file: read_word_vectors(file, {"a", "word"}),
     "a release": lambda file: all_of(ReleaseArchive(file)),
     **{f"qrels as {name}": partial(qrels.read_qrels, format=name) for name in QRELS_FORMATS},
     **{f"a run as {name}": partial(runs.read_run, format=name) for name in RUN_FORMATS},
 }
-ELSEWHERE = {"read_videos", "read_plan", "read_shards"}  # of folders; tests/hostile/features.py has the files in them
+ELSEWHERE = {
+    "read_videos",
+    "read_plan",
+    "read_settings",
+    "read_shards",
+}  # of folders; tests/hostile/features.py has the files in them
 REFUSALS = (MeasureError, ReeljudgeError, CorpusError, SystemsError)
 
 
