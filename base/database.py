@@ -141,29 +141,33 @@ class SessionStore(db.SessionStore):
 ANY_ROW = 2**62 - 57  # stands for a row's key in a statement that is compiled for all rows
 
 
-def compiled(rows: Callable[..., models.QuerySet[Any, Any]]) -> Callable[..., tuple[Any, ...] | None]:
-    """Return a function that asks for the first of some rows, given the key that they depend on.
+def compiled(rows: Callable[..., models.QuerySet[Any, Any]], keys: int = 1) -> Callable[..., tuple[Any, ...] | None]:
+    """Return a function that asks for the first of some rows, given the keys that they depend on.
 
-    Django takes longer to make a statement of ten subqueries than the database takes to answer it, and only the key
-    ever differs. So it is made once.
+    Django takes longer to make a statement of ten subqueries than the database takes to answer it, and only the keys
+    ever differ. So it is made once.
 
     Parameters
     ----------
     rows
-        Makes the rows, as `values_list` has them, of a key and of what else there is to say, of which each value has a
-        statement of its own.
+        Makes the rows, as `values_list` has them, of the keys and of what else there is to say, of which each value has
+        a statement of its own.
+    keys
+        How many there are.
     """
+    marks = [ANY_ROW + number for number in range(keys)]
 
     @cache
     def statement(*others: Any) -> tuple[Any, str, tuple[Any, ...], Any]:
-        compiler = rows(ANY_ROW, *others).query.get_compiler(connection=connection)
+        compiler = rows(*marks, *others).query.get_compiler(connection=connection)
         sql, params = compiler.as_sql()
         return compiler, sql, params, compiler.get_converters([each[0] for each in compiler.select])
 
-    def ask(key: int, *others: Any) -> tuple[Any, ...] | None:
-        compiler, sql, params, converters = statement(*others)
+    def ask(*given: Any) -> tuple[Any, ...] | None:
+        compiler, sql, params, converters = statement(*given[keys:])
+        own = dict(zip(marks, given, strict=False))
         with connection.cursor() as cursor:
-            cursor.execute(sql, [key if param == ANY_ROW else param for param in params])
+            cursor.execute(sql, [own.get(param, param) if isinstance(param, int) else param for param in params])
             row = cursor.fetchone()
         return tuple(next(compiler.apply_converters([row], converters))) if row and converters else row
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Max, Min, Q
+from django.db.models import Count, Max, Min, Q, QuerySet
 
+from base.database import compiled
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.events import Happened, tell
@@ -80,18 +81,28 @@ class InLine:
 
 
 def place_in_line(batch: Batch) -> InLine:
-    earlier, later = Q(pk__lt=batch.pk), Q(pk__gt=batch.pk)
-    found = waiting_in_order(batch.query.campaign).aggregate(
-        of=Count("pk"),
-        itself=Count("pk", filter=Q(pk=batch.pk)),
+    row = _line(batch.campaign_id, batch.pk)
+    if row is None:  # nothing waits
+        return InLine(None, 0, None, None)
+    _, of, itself, ahead, before, after, first, last = row
+    return InLine(ahead + 1 if itself else None, of, before or last, after or first)
+
+
+def _line_of(campaign: int, batch: int) -> QuerySet[Any, Any]:
+    earlier, later = Q(pk__lt=batch), Q(pk__gt=batch)
+    waiting = Batch.objects.filter(campaign=campaign).to_review().order_by()
+    return waiting.values_list("campaign").annotate(
+        Count("pk"),
+        itself=Count("pk", filter=Q(pk=batch)),
         ahead=Count("pk", filter=earlier),
         before=Max("pk", filter=earlier),
         after=Min("pk", filter=later),
         first=Min("pk", filter=earlier | later),
         last=Max("pk", filter=earlier | later),
     )
-    number = found["ahead"] + 1 if found["itself"] else None
-    return InLine(number, found["of"], found["before"] or found["last"], found["after"] or found["first"])
+
+
+_line = compiled(_line_of, keys=2)
 
 
 def last_reviews(lead: Membership) -> list[ReviewQuerySet]:
