@@ -33,13 +33,18 @@ from runs.systems.training import queries_as_read, train_system
 from systems.data import Query
 from systems.encoders import has_two_towers
 from systems.errors import SystemsError
-from systems.interface import SYSTEMS, System, entry
+from systems.interface import SYSTEMS, Entry, System, entry
 
 MOST_SEEDS = 20
 SHORTEST, LONGEST = 0.1, 600.0  # seconds of a clip
 LEARNED, ENCODER = "learned", "encoder"  # where the vectors of words come from
 HITS = 10  # of a search
 FORGOTTEN_AFTER = timedelta(days=7)
+
+
+def lacks_model(kind: Entry) -> bool:
+    """Return whether a system compares clips with texts, and the site has no model that does."""
+    return kind.compares and not has_two_towers(settings.VISION_MODEL)
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ class Wanted:
         if self.word_vectors == ENCODER and not campaign.encoder:
             found = f"{ENCODER}, but no encoder has ranked candidates of campaign {campaign.name} yet"
             yield "word_vectors", found, f"{LEARNED}, or a campaign that is ranked"
-        if self.system in SYSTEMS and SYSTEMS[self.system].compares and not has_two_towers(settings.VISION_MODEL):
+        if self.system in SYSTEMS and lacks_model(SYSTEMS[self.system]):
             named = abbreviated(settings.VISION_MODEL) if settings.VISION_MODEL else "no model"
             found = f"{self.features}, and VISION_MODEL names {named}"
             right = "that setting to name a folder with the model that made them, and its text tower, such as CLIP’s"

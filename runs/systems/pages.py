@@ -198,6 +198,8 @@ class WantedForm(forms.Form):
             del self.fields["word_vectors"]
         if entry.compares:
             self.fields["features"].initial = VISION
+        if not entry.learns:
+            del self.fields["depth"]
         sets = [(name, TITLES.get(name, name)) for name in sets_of(corpus)]
         files = [each for each in sets if each[0] not in TITLES]
         for name, choices in (("features", sets), ("joined", [("", "No other set"), *files])):

@@ -22,6 +22,7 @@ from runs.systems.orders import (
     ask_to_search,
     ask_to_train,
     hits_of,
+    lacks_model,
     remove,
     search_with_system,
     system_for_typed_words,
@@ -76,6 +77,7 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
         return redirect("system", name, made[0].number) if len(made) == 1 else redirect("systems", name)
     context: dict[str, Any] = {"system": system, "entry": entry, "kinds": SYSTEMS.items(), "paper": PAPER}
     context |= {"has_preset": issubclass(entry.options, Streams), "preset": preset, "before": waiting().before()}
+    context |= {"lacks_model": lacks_model(entry)}
     context["estimate"] = estimate_of(system, options.cleaned_data if posted is not None else preset)
     status = 400 if posted is not None else 200
     return campaign_page(request, member, "runs/system_new.html", status, form=form, options=options, **context)
