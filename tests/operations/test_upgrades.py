@@ -155,7 +155,13 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "fault"), [("sqlite", "a migration"), ("postgres", "the audit"), ("postgres", "a migration")]
+    ("kind", "fault"),
+    [
+        ("sqlite", "a migration"),
+        ("postgres", "the audit"),
+        pytest.param("sqlite", "the audit", marks=pytest.mark.long),
+        pytest.param("postgres", "a migration", marks=pytest.mark.long),
+    ],
 )
 def test_an_upgrade_that_fails_in_a_pause_is_taken_back(kind: str, fault: str, tmp_path: Path) -> None:
     statement, words = FAULTS[fault]
