@@ -231,6 +231,6 @@ def _refuse_earlier(folder: Path, card: Any, options: Options) -> None:
     """Raise SystemsError if a folder's system was made when systems of its kind had other options than these."""
     if card["options"].keys() != asdict(options).keys() and type(options) is entry(card["system"]).options:
         raise SystemsError(
-            f"{folder}: holds a {SYSTEMS[card['system']].title} of an earlier version, whose network was another; "
+            f"{folder}: holds a {SYSTEMS[card['system']].title} of an earlier version, which had other options; "
             "train it again, in a folder of its own"
         )

@@ -194,7 +194,7 @@ def test_a_system_of_an_earlier_version_says_that_it_must_be_trained_again(name:
         del stored["options"][option]
     card.write_text(json.dumps(stored))
     title = SYSTEMS[name].title
-    expected = f"{title} of an earlier version, whose network was another; train it again, in a folder of its own"
+    expected = f"{title} of an earlier version, which had other options; train it again, in a folder of its own"
     with pytest.raises(SystemsError) as refused:
         made(name, tmp_path)
     assert str(refused.value) == f"{tmp_path / name}: holds a {expected}"
