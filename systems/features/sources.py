@@ -211,7 +211,9 @@ class _Torch(Source):
             self.stored: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         except NO_TENSORS as fault:
             reason = f"{fault.strerror}; " if isinstance(fault, OSError) and fault.strerror else ""
-            raise SystemsError(f"{reason}not tensors alone; expected tensors as torch.save stores them") from fault
+            raise SystemsError(
+                f"{reason}not tensors alone; expected tensors as torch.save stores them since torch 1.6"
+            ) from fault
 
     def find(self, name: str) -> Found | None:
         return self._tensor(self.stored[name]) if isinstance(self.stored, dict) and name in self.stored else None

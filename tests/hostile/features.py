@@ -287,6 +287,7 @@ def pickled_member(folder: Path) -> Path:
     return path
 
 
+NOT_TENSORS = "features: video 'a': not tensors alone; expected tensors as torch.save stores them since torch 1.6"
 FILES: dict[Build, str] = {
     external_storage: "features.h5: video 'a': a data set whose values are in another file; expected a data set",
     external_storage_without_end: "features.h5: video 'a': a data set whose values are in another file",
@@ -306,12 +307,12 @@ FILES: dict[Build, str] = {
     fifo_as_tensor: "features: video 'a': no regular file; expected an array that NumPy or torch has stored",
     npz_of_several_arrays: "features: video 'a': holds 'flow', 'rgb'; expected one array, or one that is called",
     npz_with_nothing: "features: video 'a': holds nothing; expected one array, or one that is called 'features'",
-    tensor_file_with_an_object: "features: video 'a': not tensors alone; expected tensors as torch.save stores them",
+    tensor_file_with_an_object: NOT_TENSORS,
     tensor_without_end: "features: video 'a': 1099511627776 clips of 3 s: too long for 9 s; expected 3",
     tensor_of_whole_numbers: "features: video 'a': a tensor of torch.int64; expected floats",
     sparse_tensor: "features: video 'a': a sparse tensor; expected a tensor of numbers",
-    tensor_of_the_old_format: "features: video 'a': not tensors alone; expected tensors as torch.save stores them",
-    tensor_that_is_cut_off: "features: video 'a': not tensors alone; expected tensors as torch.save stores them",
+    tensor_of_the_old_format: NOT_TENSORS,
+    tensor_that_is_cut_off: NOT_TENSORS,
     tensors_that_are_none: "features.pt: video 'a': a str; expected a tensor of numbers",
     device_as_tensors: "features.pt: is no regular file; expected .h5, .npz, .pt, or a folder of",
     group_of_several: "features.h5: video 'a': holds 'flow', 'rgb'; expected one array, or one that is called",
