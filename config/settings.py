@@ -14,6 +14,7 @@ from pythonjsonlogger.core import RESERVED_ATTRS
 
 from config import elsewhere
 from metrics import __version__
+from systems.neural.device import DEVICES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = __version__
@@ -166,8 +167,8 @@ if ENCODER_PRECISION not in ("float32", "bfloat16"):
     raise ImproperlyConfigured(f"ENCODER_PRECISION: {ENCODER_PRECISION!r}; expected float32 or bfloat16")
 # Where encoders, vision models and systems compute; `auto`: on a GPU if torch finds one.
 DEVICE = env.str("DEVICE", default="auto")
-if DEVICE not in ("auto", "cpu", "cuda", "mps"):
-    raise ImproperlyConfigured(f"DEVICE: {DEVICE!r}; expected auto, cpu, cuda or mps")
+if DEVICE not in DEVICES:
+    raise ImproperlyConfigured(f"DEVICE: {DEVICE!r}; expected {', '.join(DEVICES[:-1])} or {DEVICES[-1]}")
 # Imprecise queries: an OpenAI-compatible chat endpoint, its prices for a million tokens, and a model that finds names.
 CHAT_URL = env.str("CHAT_URL", default="")  # no user can give an address that the server asks
 CHAT_KEY = env.str("CHAT_KEY", default="").strip()
