@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -146,18 +147,26 @@ class Before:
 
 
 class Waiting:
-    """The trainings of the whole site that are not done, in the order in which workers take them.
+    """The trainings of the whole site that are not done, in the order in which workers take them; asked for if needed.
 
     trainings: the jobs of all trainings.
     """
 
     def __init__(self, trainings: JobQuerySet) -> None:
+        self.trainings = trainings
+
+    @cached_property
+    def jobs(self) -> list[Job]:
         # What is to begin later, such as a delayed one, is before nothing.
-        jobs = [job for job in trainings.unfinished().order_by("due", "pk") if not job.is_to_begin_later]
-        self.jobs = sorted(jobs, key=lambda job: not job.is_running)
+        jobs = [job for job in self.trainings.unfinished().order_by("due", "pk") if not job.is_to_begin_later]
+        return sorted(jobs, key=lambda job: not job.is_running)
+
+    @cached_property
+    def seconds(self) -> list[float | None]:
+        """Return how long each of the jobs takes; None where that is not known."""
         rows = TrainedSystem.objects.in_bulk([job.row for job in self.jobs])
         known = TrainedSystem.objects.seconds_a_step(row.system for row in rows.values())
-        self.seconds = [_seconds_of(rows.get(job.row), known) for job in self.jobs]
+        return [_seconds_of(rows.get(job.row), known) for job in self.jobs]
 
     def before(self, job: Job | None = None) -> Before | None:
         """Return what is before a job, or before one that is asked for now; None if the job does not wait."""
