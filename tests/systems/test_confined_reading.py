@@ -43,9 +43,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("build", FILES, ids=lambda build: build.__name__)
 def test_hostile_features_are_refused_in_one_line(build: Build, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once, because nothing of them is read, and in little memory."""
+    """At once, because nothing of them is read."""
     monkeypatch.setattr(reading, "SECONDS", 20)
-    monkeypatch.setattr(reading, "MEMORY", 1024)
     with pytest.raises(SystemsError) as refused:
         read_videos(DURATIONS, CLIP_SECONDS, build(folder))
     assert FILES[build] in str(refused.value)

@@ -93,8 +93,9 @@ def losses(folder: Path) -> list[float]:
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Checkpoints are stored in every step; afterwards networks compute where they did."""
+    """Checkpoints are stored in every step, and networks compute on the processor until a test says otherwise."""
     monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    choose("cpu")
     yield
     choose("cpu")
 
