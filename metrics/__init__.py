@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # isort: off
     from .measures.definitions import (
         nDCG_IoU as nDCG_IoU,
         Recall_IoU as Recall_IoU,
+        Recall_Further as Recall_Further,
         AxIoU as AxIoU,
         NCxIoU as NCxIoU,
         Success_IoU as Success_IoU,
@@ -72,10 +73,13 @@ if TYPE_CHECKING:  # isort: off
         R as R,
         RR as RR,
         AP as AP,
+        infAP as infAP,
+        xinfAP as xinfAP,
         HIT as HIT,
         mAP_Saliency as mAP_Saliency,
         mR as mR,
         Matched_IoU as Matched_IoU,
+        Matched_Further as Matched_Further,
         Set_IoU as Set_IoU,
         Silence as Silence,
         Rejection_F1 as Rejection_F1,
@@ -101,9 +105,10 @@ if TYPE_CHECKING:  # isort: off
 __version__ = "0.2.0"
 
 _MEASURES = (
-    *("nDCG_IoU", "Recall_IoU", "AxIoU", "NCxIoU", "Success_IoU", "Success_Video", "AP_IoU", "DCG_IoU", "MedianRank"),
-    *("StdRank", "Judged", "mAP_IoU", "Rank", "mIoU", "nDCG", "P", "R", "RR", "AP", "HIT", "mAP_Saliency"),
-    *("mR", "Matched_IoU", "Set_IoU", "Silence", "Rejection_F1", "Rejection_Accuracy", "Rejection_AUC"),
+    *("nDCG_IoU", "Recall_IoU", "Recall_Further", "AxIoU", "NCxIoU", "Success_IoU", "Success_Video", "AP_IoU"),
+    *("DCG_IoU", "MedianRank", "StdRank", "Judged", "mAP_IoU", "Rank", "mIoU", "nDCG", "P", "R", "RR", "AP"),
+    *("infAP", "xinfAP", "HIT", "mAP_Saliency", "mR", "Matched_IoU", "Matched_Further", "Set_IoU", "Silence"),
+    *("Rejection_F1", "Rejection_Accuracy", "Rejection_AUC"),
 )
 _NAMES = {
     ".analysis.agreement": ("Calibration", "alpha", "calibration", "kappa"),

@@ -160,16 +160,26 @@ class PredictedScores:
         return found
 
 
-def view_of(measure: Measure, convention: Convention) -> View:
-    """What a measure asks of a moment; raises MeasureError for one whose mean over queries cannot be estimated."""
+def obstacle(measure: Measure) -> str:
+    """Why the mean of a measure over queries cannot be estimated from part of them; empty if it can."""
     definition = measure.definition
     if definition.aggregate != "mean":
         what = {"median": "a median", "std": "a standard deviation", "f1": "an F1"}[definition.aggregate]
-        raise MeasureError(f"{measure} is {what}, not a mean over queries, and cannot be estimated from part of them")
+        return f"{measure} is {what}, not a mean over queries, and cannot be estimated from part of them"
     if definition.family == "highlight":
-        raise MeasureError(f"{measure} looks at saliency, which a pool of candidates says nothing about")
+        return f"{measure} looks at saliency, which a pool of candidates says nothing about"
     if definition.family == "set" or measure.param("above") is not None:
-        raise MeasureError(f"{measure} asks whether there is nothing to find, which part of the judgements cannot tell")
+        return f"{measure} asks whether there is nothing to find, which part of the judgements cannot tell"
+    if definition.name in ("infAP", "xinfAP"):
+        return f"{measure} infers from a sample of each query's pool, and not from part of the queries"
+    return ""
+
+
+def view_of(measure: Measure, convention: Convention) -> View:
+    """What a measure asks of a moment; raises MeasureError for one whose mean over queries cannot be estimated."""
+    if why := obstacle(measure):
+        raise MeasureError(why)
+    definition = measure.definition
     if definition.name in ("nDCG_IoU", "nDCG"):
         return View("gain", measure.param("gain") or convention.options(definition.family).gain)
     return View("grade", "0" if definition.name == "Judged" else str(measure.number("rel", 1)))

@@ -15,7 +15,7 @@ from .columns import MOMENT, PREDICTION, Columns, Rows, Sampling
 from .csv_tables import Times
 from .errors import MeasureError, Place, show
 from .json_files import Records, write_json
-from .moment_ids import SHAPE, as_word, from_word, parse_moment_id
+from .moment_ids import SHAPE, as_word, from_word, moment_id, parse_moment_id
 from .tables import Qrels, Run, Table
 
 SHOT = (0.0, 1.0)  # seconds of a shot whose times nobody tells
@@ -87,7 +87,11 @@ def _moment(place: Place, shot: str, times: Times | None) -> tuple[str, float, f
 def shots_of(table: Table, stamps: list[str]) -> list[str]:
     """The id of each row's shot: the name of its video where the file did not tell its times, or the moment's id."""
     rows = zip(table.videos, table.start.tolist(), table.end.tolist(), stamps, strict=True)
-    return [as_word(video) if (start, end) == SHOT else stamp for video, start, end, stamp in rows]
+    return [_shot((video, start, end), stamp) for video, start, end, stamp in rows]
+
+
+def _shot(moment: tuple[str, float, float], stamp: str) -> str:
+    return as_word(moment[0]) if moment[1:] == SHOT else stamp
 
 
 def run_as_trecvid(run: Run) -> str:
@@ -118,7 +122,7 @@ def xinfap_qrels(text: str, source: str, times: Times | None = None) -> Columns:
         query, _, shot, stratum, judgment = fields
         rows.queries[from_word(query)] = None
         if judgment == UNSAMPLED:
-            unsampled.append((from_word(query), shot, stratum))
+            unsampled.append((from_word(query), moment_id(*_moment(place, shot, times)), stratum))
             continue
         if not re.fullmatch(r"[0-9]{1,9}", judgment):
             raise place.fail(f"judgment is {show(judgment)}; it must be -1, or an integer from 0 up")
@@ -135,7 +139,8 @@ def qrels_as_xinfap(qrels: Qrels) -> str:
     strata = qrels.sampling.strata if qrels.sampling else ("1",) * len(shots)
     unsampled = qrels.sampling.unsampled if qrels.sampling else ()
     left: dict[str, list[str]] = {}
-    for query, shot, stratum in unsampled:
+    for query, stamp, stratum in unsampled:
+        shot = _shot(parse_moment_id(stamp), stamp)
         left.setdefault(query, []).append(f"{as_word(query)} 0 {shot} {stratum} {UNSAMPLED}\n")
     lines, grades, bounds = list[str](), qrels.grades.tolist(), qrels.offsets.tolist()
     for i, query in enumerate(qrels.queries):

@@ -212,6 +212,7 @@ ALL = (
         set=replace(GMR, listed=10, forced=True, silence=0.0),
     ),
     Convention("ego4d", "Ego4D's evaluator of NLQ", hit=Options(strict=True, union="hull", missing="skip")),
+    Convention("trecvid", "TRECVID's sample_eval, by NIST", plain=Options(empty="zero", missing="skip")),
 )
 CONVENTIONS = {convention.name: convention for convention in ALL}
 

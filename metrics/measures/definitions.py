@@ -32,6 +32,7 @@ def _measure(name: str, family: Family, score: Score, *more: Any, **other: Any) 
 # ruff: noqa: N816
 nDCG_IoU = _measure("nDCG_IoU", "graded", graded.ndcg_iou, ("iou", "gain", "discount", "above"), ("iou",))
 Recall_IoU = _measure("Recall_IoU", "graded", graded.recall_iou, ("iou", "rel", "above"), ("iou",))
+Recall_Further = _measure("Recall_Further", "graded", graded.recall_further, ("iou", "rel"), ("iou",))
 AxIoU = _measure("AxIoU", "hit", hits.axiou, ("lb", "rel", "above"))
 NCxIoU = _measure("NCxIoU", "hit", hits.ncxiou, ("p", "phi", "rel"), ("p",))
 Success_IoU = _measure(
@@ -55,10 +56,13 @@ P = _measure("P", "plain", graded.precision, ("rel",))
 R = _measure("R", "plain", graded.recall, ("rel",))
 RR = _measure("RR", "plain", graded.reciprocal_rank, ("rel",), cutoff="optional")
 AP = _measure("AP", "plain", graded.average_precision, ("rel",), cutoff="optional")
+infAP = _measure("infAP", "plain", graded.inferred_ap, ("rel",), cutoff="optional")
+xinfAP = _measure("xinfAP", "plain", graded.extended_inferred_ap, ("rel",), cutoff="optional")
 HIT = _measure("HIT", "highlight", windows.hit, ("level",))
 mAP_Saliency = _measure("mAP_Saliency", "highlight", windows.highlight_ap, ("level",), cutoff="none")
 mR = _measure("mR", "set", windows.mean_recall, ("iou", "rel"), (), (("iou", STEPS),))
 Matched_IoU = _measure("Matched_IoU", "set", windows.matched_iou, ("rel",))
+Matched_Further = _measure("Matched_Further", "set", windows.matched_further, ("rel",))
 Set_IoU = _measure("Set_IoU", "set", windows.set_iou, ("rel", "above"))
 Silence = _measure("Silence", "set", windows.silence, ("rel", "above"), cutoff="none")
 Rejection_F1 = _measure("Rejection_F1", "set", windows.rejection_f1, ("rel", "above"), cutoff="none", aggregate="f1")
@@ -66,9 +70,22 @@ Rejection_Accuracy = _measure("Rejection_Accuracy", "set", windows.rejection_acc
 Rejection_AUC = _measure("Rejection_AUC", "set", windows.rejection_auc, ("rel",), cutoff="none")
 
 ALL = (
-    *(nDCG_IoU, Recall_IoU, AxIoU, NCxIoU, Success_IoU, Success_Video, AP_IoU, DCG_IoU, MedianRank, StdRank, Judged),
-    *(mAP_IoU, Rank, mIoU, nDCG, P, R, RR, AP, HIT, mAP_Saliency),
-    *(mR, Matched_IoU, Set_IoU, Silence, Rejection_F1, Rejection_Accuracy, Rejection_AUC),
+    *(
+        nDCG_IoU,
+        Recall_IoU,
+        Recall_Further,
+        AxIoU,
+        NCxIoU,
+        Success_IoU,
+        Success_Video,
+        AP_IoU,
+        DCG_IoU,
+        MedianRank,
+        StdRank,
+        Judged,
+    ),
+    *(mAP_IoU, Rank, mIoU, nDCG, P, R, RR, AP, infAP, xinfAP, HIT, mAP_Saliency),
+    *(mR, Matched_IoU, Matched_Further, Set_IoU, Silence, Rejection_F1, Rejection_Accuracy, Rejection_AUC),
 )
 NAMED = {measure.name: measure for measure in ALL}
 DEFINITIONS = {measure.name: measure.definition for measure in ALL}

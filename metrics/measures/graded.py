@@ -93,6 +93,16 @@ def share(found: Ints | Floats, held: Ints) -> Floats:
     return out
 
 
+def recall_further(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
+    """mR+@K (Soccer-GMR): share of a query's relevant moments but one that the first K predictions find beside the
+    first that they find: shape (units, thresholds).
+    """
+    pick = pick_of(measure)
+    matched = scene.matched(options, pick, plan)[columns(measure, plan)]
+    found = (matched[..., : measure.depth] >= 0).sum(axis=-1)
+    return share(np.maximum(found - 1, 0), scene.held(pick) - 1).T
+
+
 def ndcg(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """nDCG@K on moment ids: shape (units, 1)."""
     gain, discount = measure.param("gain") or options.gain, measure.param("discount") or "log2"
@@ -125,6 +135,27 @@ def average_precision(scene: Scene, options: Options, measure: Measure, plan: Pl
     rank = np.arange(1, relevant.shape[1] + 1)
     total = (np.cumsum(relevant, axis=1) * relevant / rank).sum(axis=1)
     return share(total, _held(scene, measure))[:, None]
+
+
+def inferred_ap(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
+    """infAP, of a pool that was sampled at one rate, as trec_eval has it: shape (units, 1)."""
+    return _inferred(scene, measure, scores.WHOLE_POOL)
+
+
+def extended_inferred_ap(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
+    """xinfAP, of a pool whose strata were sampled at rates of their own, as NIST's code has it: shape (units, 1)."""
+    return _inferred(scene, measure, scores.STRATA)
+
+
+def _inferred(scene: Scene, measure: Measure, way: scores.Inference) -> Floats:
+    values, lowest = np.full((scene.units, 1), np.nan), measure.number("rel", 1)
+    for query, pool in enumerate(scene.pools):
+        known = {moment: scores.Pooled(stratum, grade, grade >= lowest) for moment, (stratum, grade) in pool.items()}
+        for r in range(len(scene.sources)):
+            found = [known.get(moment) for moment in scene.listed(r, query)[: measure.cutoff or way.most]]
+            value = scores.inferred_average_precision(found, known.values(), way, measure.cutoff or way.most)
+            values[r * scene.queries + query] = value
+    return values
 
 
 def _relevant(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Ints:

@@ -133,6 +133,8 @@ ALIASES: list[tuple[str, Callable[[re.Match[str]], str]]] = [  # patterns, whate
     (r"G-mAP", lambda m: "mAP_IoU(iou=0.5:0.05:0.95)"),
     (r"mAP@(\d+\+?)_?tgt", lambda m: f"mAP_IoU(iou=0.5:0.05:0.95,targets={m[1]})"),
     (r"mIoU@(\d+)", lambda m: f"Matched_IoU@{m[1]}"),
+    (r"mR\+@(\d+)", lambda m: f"Recall_Further(iou=0.5:0.05:0.95)@{m[1]}"),
+    (r"mIoU\+@(\d+)", lambda m: f"Matched_Further@{m[1]}"),
     (r"G-mIoU@(\d+)", lambda m: f"Set_IoU@{m[1]}"),
     (rf"Rej-F1@({NUMBER})", lambda m: f"Rejection_F1(above={m[1]})"),
     (rf"MedRank@({NUMBER})", lambda m: f"MedianRank(iou={m[1]})"),

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..formats.arrays import Bools, Floats, Ints
+from ..formats.columns import Sampling
 from ..formats.dicts import IdQrels, IdRun
 from ..formats.errors import MeasureError, MeasureWarning, setting
 from ..formats.tables import Run
@@ -230,6 +231,28 @@ class Scene:
             return grades_of_ids(self.ground.source, runs, self._numbers, depth)
         predictions, rank = self.predictions(options, Pick(0), depth)
         return self.ground.known.grades_of(predictions, rank, self.queries, self.units)
+
+    @cached_property
+    def pools(self) -> list[dict[str, tuple[str, int]]]:
+        """Of each query the moments of its pool by their ids, with stratum and grade, -1 for one that is not judged.
+
+        Without a sampling all of it is judged.
+        """
+        qrels = self.ground.qrels
+        sampling = qrels.sampling or Sampling(("",) * qrels.grades.size, ())
+        pools: list[dict[str, tuple[str, int]]] = [{} for _ in qrels.queries]
+        rows = zip(qrels.query_of_row().tolist(), qrels.stamps, sampling.strata, qrels.grades.tolist(), strict=True)
+        for query, moment, stratum, grade in rows:
+            pools[query][moment] = (stratum, grade)
+        for name, moment, stratum in sampling.unsampled:
+            pools[self.ground.position[name]][moment] = (stratum, -1)
+        return pools
+
+    def listed(self, run: int, query: int) -> list[str]:
+        """The ids of the moments that a run lists for a judged query, in the run's order; both by their numbers."""
+        places = np.flatnonzero(self._numbers[run] == query)
+        found = self.runs[run]
+        return [moment for n in places for moment in found.stamps[found.offsets[n] : found.offsets[n + 1]]]
 
     def lengths(self, options: Options, pick: Pick, plan: Plan) -> Ints:
         """Number of predictions of every unit, down to the plan's depth: shape (units,)."""

@@ -5,6 +5,11 @@ list shorter than the cutoff K is padded with 0; where a formula looks at a runn
 list counts for the ranks after its end.
 """
 
+from collections import defaultdict
+from collections.abc import Iterable
+from math import nan
+from typing import NamedTuple
+
 import numpy as np
 
 from ..formats.arrays import Floats, Ints
@@ -201,3 +206,82 @@ def interpolated_precision(found: Ints, held: Ints) -> Floats:
     out: Floats = np.full(total.shape, np.nan)
     np.divide(total, held, out=out, where=np.broadcast_to(held > 0, total.shape))
     return out
+
+
+class Pooled(NamedTuple):
+    """A moment of a pool: its stratum, its grade, -1 if it was not sampled, and whether it is relevant."""
+
+    stratum: str
+    grade: int
+    relevant: bool
+
+
+class Inference(NamedTuple):
+    """How average precision is inferred.
+
+    by_stratum: whether the strata of the pool were sampled at rates of their own.
+    above, below: what is added to the relevant and to the sampled moments of a share of relevant ones.
+    most: moments of a list that count, without a cutoff; None for all.
+    """
+
+    by_stratum: bool
+    above: float
+    below: float
+    most: int | None
+
+
+WHOLE_POOL = Inference(False, 1e-5, 2e-5, None)  # trec_eval's infAP
+STRATA = Inference(True, 1e-5, 3e-5, 1000)  # NIST's sample_eval
+
+
+class _Counts:
+    """Moments of a stratum: all, those that were sampled, and the relevant ones among these."""
+
+    def __init__(self) -> None:
+        self.pooled = self.sampled = self.relevant = 0
+
+    def add(self, moment: Pooled) -> None:
+        self.pooled += 1
+        self.sampled += moment.grade >= 0
+        self.relevant += moment.relevant
+
+
+def inferred_average_precision(
+    found: Iterable[Pooled | None], pool: Iterable[Pooled], way: Inference, most: int | None
+) -> float:
+    """Average precision of a list, inferred from a sample of the pool (Yilmaz, Kanoulas and Aslam, 2008); NaN if no
+    sampled moment is relevant.
+
+    At each relevant moment at rank k the precision is 1/k and, for the ranks before it, what is expected there: in each
+    stratum the share of relevant moments among the sampled ones so far. Each stratum's relevant moments stand for as
+    many as it is expected to have.
+
+    found: the moments of the list, None for one outside the pool. most: the length of the longest list that is looked
+    at; if more are expected to be relevant, that many are the most that a list can find.
+
+    Ranks 1 and 3 are relevant; of the two moments before rank 3, which are in the pool, one is sampled:
+
+    >>> one, other, left = Pooled("", 1, True), Pooled("", 1, True), Pooled("", -1, False)
+    >>> round(inferred_average_precision([one, left, other], [one, other, left], WHOLE_POOL, None), 4)
+    1.0
+    """
+    whole = defaultdict[str, _Counts](_Counts)
+    for pooled in pool:
+        whole[pooled.stratum if way.by_stratum else ""].add(pooled)
+    weight = {name: counts.pooled / counts.sampled for name, counts in whole.items() if counts.sampled}
+    expected = sum(weight[name] * whole[name].relevant for name in weight)
+    if not expected:
+        return nan
+    so_far, total = defaultdict[str, _Counts](_Counts), 0.0
+    for rank, moment in enumerate(found, 1):
+        if moment is None:
+            continue
+        name = moment.stratum if way.by_stratum else ""
+        if moment.relevant:
+            before = sum(
+                each.pooled * (each.relevant + way.above) / (each.sampled + way.below) for each in so_far.values()
+            )
+            total += weight[name] * (1 + before) / rank
+        so_far[name].add(moment)
+    value = total / expected
+    return value * expected / most if way.by_stratum and most and expected > most else value

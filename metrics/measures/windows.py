@@ -164,6 +164,18 @@ def matched_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) ->
     return long_enough(scene, options, measure, plan, measure.depth, values[:, None])
 
 
+def matched_further(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
+    """mIoU+@K (Soccer-GMR): mean IoU of the pairs of mIoU@K without the best of them, for queries with two moments or
+    more; 0 without a second pair: shape (units, 1).
+    """
+    held, values = scene.held(pick_of(measure)), np.full(scene.units, np.nan)
+    values[held > 1] = 0.0
+    for unit, iou in _overlaps(scene, options, measure, plan):
+        if held[unit] > 1 and min(iou.shape) > 1:
+            values[unit] = sum(sorted(greedy(iou, options.forced))[:-1]) / (min(iou.shape) - 1)
+    return long_enough(scene, options, measure, plan, measure.depth, values[:, None])
+
+
 def set_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """G-mIoU@K (GMR): the IoUs of matched pairs over predictions, moments, and less their pairs; 1 if there is nothing
     to find and nothing is answered, 0 if only one of them: shape (units, 1).

@@ -171,7 +171,7 @@ def test_trecvid(tmp_path: Path) -> None:
     assert rows(qrels, qrels.grades)["561"] == [("shot1_7", 0.0, 1.0, 1), ("shot3_1", 0.0, 1.0, 0)]
     assert qrels.sampling
     assert qrels.sampling.strata == ("1", "2", "1")
-    assert qrels.sampling.unsampled == (("561", "shot2_9", "2"),)
+    assert qrels.sampling.unsampled == (("561", "shot2_9@0-1000", "2"),)
     assert calc("AP", qrels, run).per_query() == {"561": {"AP": 1.0}, "562": {"AP": 0.0}}
 
 

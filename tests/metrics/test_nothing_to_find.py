@@ -31,7 +31,8 @@ PUBLISHED = {
         **{f"Acc@{bar}": f"Rejection_Accuracy(above={bar})" for bar in (0.4, 0.6)},
         **{f"G-mIoU@{k}": f"Set_IoU(above=0.4)@{k}" for k in (1, 3, 5)},
         **{f"mR@{k}": f"Recall_IoU({STEPS})@{k}" for k in (1, 3, 5)},
-        **{f"mIoU@{k}": f"mIoU@{k}" for k in (1, 3, 5)},
+        **{f"mR+@{k}": f"mR+@{k}" for k in (1, 3, 5)},
+        **{f"{name}@{k}": f"{name}@{k}" for name in ("mIoU", "mIoU+") for k in (1, 3, 5)},
     },
     "ego4d": {**{f"R@{k},{bar}": f"R@{k},{bar}" for k in (1, 3, 5) for bar in (0.3, 0.5, 0.01)}, "mIoU": "mIoU"},
 }
@@ -121,6 +122,17 @@ def test_recall_of_several_moments_by_hand() -> None:
     with pytest.raises(MeasureError, match="query 'z' of the qrels is missing"):
         calc("mR@3", QRELS | {"z": [("v", 0, 1, 1)]}, RUN, "qvm2")
     assert calc("mR(iou=0.5)@3", QRELS, short, "qvm2")["mR(iou=0.5)@3"] is None  # a shorter list is left out
+
+
+def test_what_is_found_beside_the_first_by_hand() -> None:
+    """Of a's two further moments the first three predictions find one, with an IoU of 0.5; b has no further one."""
+    assert values("Recall_Further(iou=0.5)@3") == {"a": 1 / 2}
+    assert values("Recall_Further(iou=0.5)@1") == {"a": 0}
+    assert values("mR+@3")["a"] == pytest.approx(1 / 2 / 10)  # at one threshold of ten
+    assert values("Matched_Further@3") == {"a": 0.5 / 2}  # three predictions and three moments make two further pairs
+    assert values("mIoU+@1") == {"a": 0}
+    assert values("Matched_Further@2") == {"a": 0}  # the second prediction finds nothing
+    assert str(parse_measure("mR+@5")) == "Recall_Further(iou=0.5:0.05:0.95)@5"
 
 
 def test_targets_by_hand() -> None:

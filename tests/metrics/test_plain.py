@@ -1,6 +1,8 @@
 """Information retrieval's measures on moment ids, beside trec_eval's own code."""
 
+import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -8,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import MeasureError, calc, calc_aggregate, parse_measure
-from tests.metrics.shared import run_cli, write
+from metrics import MeasureError, calc, calc_aggregate, parse_measure, read_qrels, read_run
+from tests.metrics.shared import ROOT, run_cli, write
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 
@@ -125,3 +127,59 @@ def test_bad_values_are_named(judged: Any, run: Any, says: str) -> None:
 def test_a_query_may_be_empty_and_a_number() -> None:
     found = calc(["nDCG@2"], {1: {"m": 1}, 2: {"k": 1}, 3: {}}, {1: {}, 2: {"k": np.float32(1)}}).table()
     assert found[:, 0].tolist() == [0.0, 1.0, 0.0]
+
+
+SAMPLES = json.loads((ROOT / "tests" / "metrics" / "published_windows.json").read_text())["trecvid"]
+STRATA = """1 0 a@0-5000 1 1
+1 0 b@0-5000 1 0
+1 0 c@0-5000 2 1
+1 0 d@0-5000 2 -1
+1 0 e@0-5000 2 -1
+"""
+
+
+@pytest.mark.parametrize("case", SAMPLES)
+def test_inferred_precision_of_strata_as_nists_code_has_it(case: dict[str, Any], tmp_path: Path) -> None:
+    qrels, run = (write(tmp_path / name, case[name]) for name in ("qrels", "run"))
+    scores = calc("xinfAP", read_qrels(qrels), read_run(run), "trecvid")
+    found = {query: values["xinfAP"] for query, values in scores.per_query().items()} | {"all": scores["xinfAP"]}
+    assert found == pytest.approx(case["expected"], abs=5.1e-5)  # four decimals are printed
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.dictionaries(ids, st.integers(-1, 1), min_size=1, max_size=12),
+    st.dictionaries(ids, st.floats(0, 1, width=16), min_size=1),
+)
+def test_inferred_precision_beside_trec_eval(judged: dict[str, int], run: dict[str, float]) -> None:
+    if max(judged.values()) < 0:
+        return
+    theirs = pytrec_eval.RelevanceEvaluator({"1": judged}, {"infAP"}).evaluate({"1": run})["1"]["infAP"]
+    with TemporaryDirectory() as folder:
+        lines = "".join(f"1 0 {moment} 1 {grade}\n" for moment, grade in judged.items())
+        qrels = read_qrels(write(Path(folder) / "qrels", lines))
+    assert calc("infAP", qrels, {"1": run})["infAP"] == pytest.approx(theirs, abs=1e-12)
+
+
+def test_inferred_precision_by_hand(tmp_path: Path) -> None:
+    """Stratum 2 has three moments of which one was sampled, so that c stands for three of the four relevant ones.
+
+    At rank 1 c has precision 1. Before rank 5, where a is, c and d are of stratum 2, of whose sampled moments all so
+    far are relevant: 2 × 1.00001 / 1.00003. Of stratum 1 there is b: 1e-5 / 1.00003. Nobody pooled x.
+    """
+    qrels = read_qrels(write(tmp_path / "qrels", STRATA))
+    run = {"1": {"c@0-5000": 0.9, "d@0-5000": 0.8, "x@0-5000": 0.7, "b@0-5000": 0.6, "a@0-5000": 0.5}}
+    at_a = (1 + 2 * 1.00001 / 1.00003 + 0.00001 / 1.00003) / 5
+    assert calc("xinfAP", qrels, run)["xinfAP"] == pytest.approx((3 * 1.0 + at_a) / 4, abs=1e-12)
+    # infAP knows one stratum: of the pooled moments before a, two of the two that were sampled are c and b
+    before = 3 * 1.00001 / 2.00002
+    assert calc("infAP", qrels, run)["infAP"] == pytest.approx((1.0 + (1 + before) / 5) / 2, abs=1e-12)
+    assert calc("xinfAP@1", qrels, run)["xinfAP@1"] == pytest.approx(3 / 4 * 4 / 1)  # more are relevant than listed
+    assert calc(["AP", "xinfAP"], {"1": {"a@0-5000": 1}}, run).aggregate()[parse_measure("xinfAP")] == 0.2
+
+
+def test_a_topic_that_a_run_lacks_counts_by_the_convention(tmp_path: Path) -> None:
+    qrels = read_qrels(write(tmp_path / "qrels", STRATA + "2 0 a@0-5000 1 1\n3 0 a@0-5000 1 0\n"))
+    run = {"1": {"c@0-5000": 0.9}, "3": {"a@0-5000": 0.9}}
+    assert calc("xinfAP", qrels, run)["xinfAP"] == pytest.approx(3 / 4 / 3)
+    assert calc("xinfAP", qrels, run, "trecvid")["xinfAP"] == pytest.approx(3 / 4 / 2)
