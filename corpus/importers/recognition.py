@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import CorpusError
-from corpus.importers.durations import DURATION, VIDEO
+from corpus.importers.lengths import DURATION, VIDEO
 from corpus.importers.rows import LONGEST_LINE, json_object, lines, opened
 from metrics import MeasureError
 from metrics.formats.annotations import CHARADES_LINE

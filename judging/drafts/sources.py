@@ -19,10 +19,9 @@ from campaigns.models import Draft, Upload
 from campaigns.uploads import remove
 from corpus.errors import CorpusError
 from corpus.films import MediaFolder, is_remote, media_at
-from corpus.importers.durations import read_durations
 from corpus.importers.formats import FORMATS, importer_of
 from corpus.importers.interface import Source
-from corpus.importers.lengths import misfits
+from corpus.importers.lengths import misfits, read_durations
 from corpus.importers.load import reveal, staged
 from corpus.importers.recognition import names_in, proposed, recognised
 from corpus.importers.rows import Row

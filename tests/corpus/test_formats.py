@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from corpus.importers.durations import read_durations
 from corpus.importers.formats import FORMATS
+from corpus.importers.lengths import read_durations
 from corpus.importers.rows import FIELDS
 from corpus.models import Corpus, Moment
 from tests.numbered import draw_film

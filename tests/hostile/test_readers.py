@@ -21,8 +21,8 @@ from campaigns.access import let_create
 from campaigns.models import Draft, Membership
 from campaigns.uploads import append, begin
 from corpus.errors import CorpusError
-from corpus.importers.durations import read_durations
 from corpus.importers.formats import FORMATS
+from corpus.importers.lengths import read_durations
 from corpus.importers.load import Source, preview
 from corpus.importers.recognition import names_in, recognised
 from jobs.running import work_off

@@ -12,7 +12,7 @@ from tests.retrieval.conftest import simcse as simcse
 
 @pytest.fixture(scope="module", autouse=True)
 def on_the_processor(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Also where there is a GPU, on which sums differ from one time to the next: `test_devices` alone computes there."""
+    """Also where there is a GPU, on which sums differ from time to time: `test_devices` alone computes there."""
     with pytest.MonkeyPatch.context() as patched:
         if request.path.name != "test_devices.py":
             patched.setattr(torch.cuda, "is_available", lambda: False)

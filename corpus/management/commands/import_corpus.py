@@ -8,9 +8,8 @@ from typing import Any
 from base.commands import ReeljudgeCommand
 from corpus.errors import BadLines, CorpusError
 from corpus.films import MediaFolder, media_at
-from corpus.importers.durations import read_durations
 from corpus.importers.formats import FORMATS
-from corpus.importers.lengths import misfits
+from corpus.importers.lengths import misfits, read_durations
 from corpus.importers.load import Report, Source, load, preview
 from corpus.importers.rows import FIELDS
 
