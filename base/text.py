@@ -149,3 +149,8 @@ def csv_lines(header: Iterable[object], rows: Iterable[Iterable[object]]) -> Ite
         yield buffer.getvalue()
         buffer.seek(0)
         buffer.truncate()
+
+
+def wording(text: str) -> str:
+    """Return the text with one space between its words. Queries with the same wording are one query."""
+    return " ".join(text.split())

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from django.core.management import call_command
 
+from base.text import wording
 from benchmarks.ranking import QUERIES, SHARED, activitynet, progress
-from judging.pool.queries import wording
 from metrics.formats.json_qrels import moment_fields
 from metrics.formats.moment_ids import moment_id
 from releases.training import Pool, write_queries

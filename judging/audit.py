@@ -10,6 +10,7 @@ from typing import Any
 from django.db import connection, models
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, Subquery
 
+from base.text import wording
 from base.transactions import snapshot
 from campaigns.models import Applicant, Campaign
 from judging import order
@@ -31,7 +32,7 @@ from judging.models.pool import ANNOTATORS
 from judging.models.states import CLAIMED, AssignmentState
 from judging.pool.clips import cut_clips
 from judging.pool.opening import REUSED
-from judging.pool.queries import stratum_name, wording
+from judging.pool.queries import stratum_name
 from judging.pool.selection import caption_id
 from judging.review.decisions import ADJUDICATED
 from judging.review.frontier import frontier

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import ReeljudgeError
+from base.text import wording
 from campaigns.models.campaign import TOLERANCE
 from corpus.errors import CorpusError
 from corpus.importers.rows import LONGEST_NAME, LONGEST_TEXT, BadField, json_object, lines, number, text
@@ -182,7 +183,7 @@ def _pair(row: dict[str, Any]) -> Pair:
     return Pair(
         pair_id=_id(row, "pair_id"),
         query_id=_id(row, "query_id"),
-        query=text(row.get("query"), "query"),
+        query=wording(text(row.get("query"), "query")),
         split=_text_if_any(row, "split", LONGEST_SPLIT),
         video=text(row.get("video"), "video", LONGEST_NAME),
         start=start,

@@ -20,12 +20,12 @@ from django.db.models.functions import Now
 from numpy.typing import NDArray
 
 from base.errors import BadValue, ReeljudgeError
+from base.text import wording
 from campaigns.models import Campaign
 from corpus.errors import CorpusError
 from corpus.models import Corpus, Moment
 from corpus.stored_files import store
 from jobs.registry import Report, kind
-from judging.pool.queries import wording
 from judging.pool.ranking import check_encoder
 from judging.pool.selection import caption_id, training_queries
 from metrics.formats.json_qrels import BETWEEN, FIRST_LINE, LAST_LINE, moment_fields, training_query

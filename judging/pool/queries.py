@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import F, OuterRef, Q, Subquery
 
 from base.errors import ReeljudgeError, WrongState
-from base.text import abbreviated, storable
+from base.text import abbreviated, storable, wording
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Event, LogEntry, Membership, log
 from corpus.errors import CorpusError, Problem
@@ -291,8 +291,3 @@ def _fields(record: dict[str, Any]) -> tuple[str, str]:
     if len(query_id) > 100 or not storable(query_id) or any(character.isspace() for character in query_id):
         raise BadField("query_id", query_id, "at most 100 characters, no white space")
     return query_id, wording(text(record.get("query", record.get("desc")), "query"))
-
-
-def wording(text: str) -> str:
-    """Return the text with one space between its words. Queries with the same wording are one query."""
-    return " ".join(text.split())

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from django.db import transaction
 
 from base.errors import BadValue, ReeljudgeError, WrongState
+from base.text import wording
 from campaigns.models import Campaign
 from corpus.errors import CorpusError
 from corpus.models import Moment
@@ -27,7 +28,6 @@ from jobs.registry import SELF, Report, kind
 from judging.models import Batch, Candidate, Kind, Query
 from judging.pool import opening
 from judging.pool.clips import prepare
-from judging.pool.queries import wording
 from retrieval.captions import (
     CAPTIONS_OF_A_BLOCK,
     Found,

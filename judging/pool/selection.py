@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from base.errors import BadValue, WrongState
+from base.text import wording
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign
 from corpus.models import Corpus
 from judging.models import Kind, Query
 from judging.order import places
-from judging.pool.queries import copy_to_batches, wording
+from judging.pool.queries import copy_to_batches
 from metrics.formats.moment_ids import moment_id
 from retrieval.models import may_become_queries
 

@@ -10,7 +10,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from base.listing import NUMBERS, Choices, Column, Listing
 from campaigns.models import Campaign
 from campaigns.models.membership import LONGEST_GROUP
-from judging.models import Assignment, Batch
+from judging.models import Assignment, Batch, Candidate
 from judging.models.pool import BatchQuerySet
 from judging.models.states import Priority
 from judging.review.reviewing import Recommendation, recommendations
@@ -18,6 +18,7 @@ from reports.tables.queries import BATCHES_IN_STATES, LONGEST_SEARCH, appearance
 
 REVIEW, ALL = "review", "all"
 OPEN = Batch.objects.filter(state=Batch.State.OPEN)
+REUSED = Candidate.objects.reused()
 # Each state's words, and the batches that are in it.
 STATES_OF_BATCHES: dict[str, tuple[str, BatchQuerySet]] = {
     REVIEW: ("To review", BATCHES_IN_STATES["review"]),
@@ -51,6 +52,7 @@ class BatchFilters(forms.Form):
     group = forms.CharField(required=False, max_length=LONGEST_GROUP, label="For the group")
     flagged = forms.BooleanField(required=False, label="With a flagged pair")
     discarded = forms.BooleanField(required=False, label="With a discarded pair")
+    reused = forms.BooleanField(required=False, label="With a reused grade")
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,7 @@ BATCHES = Listing(
         "group": lambda rows, group: rows.filter(group=group),
         "flagged": lambda rows, _: rows.filter(flagged__gt=0),
         "discarded": lambda rows, _: rows.filter(discarded__gt=0),
+        "reused": lambda rows, _: rows.filter(Exists(REUSED.filter(batch=OuterRef("pk")))),
     },
     show=lambda batches: _lines(batches),
 )

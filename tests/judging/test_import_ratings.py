@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
 from jobs.running import work_off
-from judging.models import Assignment, Candidate, Judgement
+from judging.models import Assignment, Candidate, Judgement, Query
 from judging.review.decisions import adjudicate, withdraw_adjudication
 from releases.data_card import counted
 from releases.exports import Scope
@@ -63,6 +63,13 @@ def test_ratings_take_their_seats(tmp_path: Path) -> None:
     ]
     assert Campaign.objects.get().imported
     assert "ok" in printed("audit", "done")
+
+
+@pytest.mark.django_db
+def test_texts_are_worded_as_those_of_other_importers(tmp_path: Path) -> None:
+    """So that a later campaign finds them again, whose grades it reuses by the text."""
+    printed(*importing(tmp_path, pairs=["0,q1,A man  sits.,film,0,2.5,.9", "1,q1, A man sits.,film,3,4,.8", PAIRS[2]]))
+    assert Query.objects.get(query_id="q1").text == "A man sits."
 
 
 @pytest.mark.django_db

@@ -377,6 +377,19 @@ def test_pages_say_which_grades_are_reused(again: Campaign, people: list[Members
     assert page.count("Reused: 2 annotators of films graded it for query 1, rank") == 10
 
 
+def test_lists_are_filtered_by_reused_grades(again: Campaign, people: list[Membership]) -> None:
+    reusing = query_of(again, moments_of(again.corpus, 10, 30)).batches.get()
+    query_of(again, moments_of(again.corpus, 0, 20), "Somebody runs.", "other")
+    lead, wanted = browser(people[2]), {"show": "all", "reused": "on"}
+    listed = lead.get(reverse("api-batches", args=["again"]), {"show": "all", "reused": "true"}).json()["results"]
+    assert [each["id"] for each in listed] == [reusing.pk]
+    page = lead.get(reverse("reviews", args=["again"]), wanted).content.decode()
+    assert reverse("batch", args=["again", reusing.pk]) in page
+    assert "Somebody runs." not in page
+    lines = lead.get(reverse("reviews", args=["again"]), wanted | {"format": "csv"}).content.decode().splitlines()
+    assert len(lines) == 2
+
+
 @pytest.fixture
 def queries(tmp_path: Path) -> Path:
     file = tmp_path / "queries.jsonl"
