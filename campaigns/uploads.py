@@ -42,7 +42,8 @@ from systems.storage import digest
 Arriving = TypeVar("Arriving", bound=ArrivingFile)
 MIB = 2**20
 MOST_UPLOADS = 20_000  # files of one draft
-MOST_MIB = {Upload.Purpose.DURATIONS: 64, Upload.Purpose.QUERIES: 64}  # these files are read whole
+# These files are read whole.
+MOST_MIB = dict.fromkeys(set(Upload.Purpose) - {Upload.Purpose.MOMENTS, Upload.Purpose.FILM}, 64)
 UNFINISHED_FOR = timedelta(days=7)  # since the last piece
 FORGOTTEN_AFTER = timedelta(days=60)  # since the last change of a draft
 NEW_FOLDER = 3600.0  # seconds; a younger one may belong to a draft that is being stored
@@ -60,9 +61,9 @@ class NoRoom(ReeljudgeError):
 def begin(draft: Draft, purpose: str, name: str, size: int) -> Upload:
     """Return the upload of a file of this name and size: the unfinished one if there is one, else a new one.
 
-    A purpose other than films has one file; a new upload replaces it. Raises BadValue if the name or the size is wrong,
-    or a film's kind is not known; TooLarge if the file is larger than the settings allow; NoRoom if the disk has too
-    little room for it; WrongState if the campaign was made of the draft already, or a corpus has its films.
+    A purpose other than films and runs has one file; a new upload replaces it. Raises BadValue if the name or the size
+    is wrong, or a film's kind is not known; TooLarge if the file is larger than the settings allow; NoRoom if the disk
+    has too little room for it; WrongState if the campaign was made of the draft already, or a corpus has its films.
     """
     must_be_a_files_name(name)
     _must_be_fine(purpose, name, size)
@@ -73,7 +74,7 @@ def begin(draft: Draft, purpose: str, name: str, size: int) -> Upload:
     same = draft.uploads.filter(purpose=purpose, name=name)
     if found := same.filter(size=size).partial().first():
         return found
-    replaced = list(same if purpose == Upload.Purpose.FILM else draft.uploads.filter(purpose=purpose))
+    replaced = list(same if purpose in Upload.SEVERAL else draft.uploads.filter(purpose=purpose))
     for upload in replaced:
         remove(upload)
     if draft.uploads.count() >= MOST_UPLOADS:

@@ -11,6 +11,7 @@ from campaigns.models import Campaign, Membership
 from runs.models import (
     LINKED,
     Arrival,
+    Benchmark,
     Enlargement,
     PredictionsFile,
     Predictor,
@@ -38,6 +39,11 @@ def enlargement(member: Membership, number: int) -> Enlargement:
     """Return an enlargement of the pool of the member's campaign."""
     found = Enlargement.objects.select_related("campaign", "release", "lead__user", "opened_by__user")
     return get_object_or_404(found, campaign=member.campaign, number=number)
+
+
+def benchmark(member: Membership) -> Benchmark:
+    """Return the benchmark of a leaderboard that the member's campaign judges again."""
+    return get_object_or_404(Benchmark, campaign=member.campaign)
 
 
 def submission(member: Membership, token: str) -> Submission:

@@ -1,15 +1,25 @@
-"""Which measures runs are scored by under each convention: those of which it says something of its own."""
+"""Which measures runs are scored by under each convention, those of which it says something of its own; and the numbers
+of a run by them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from metrics import CONVENTIONS, Measure, parse_measures
+from metrics.analysis.compare import bootstrap_columns
+from metrics.measures.results import Scores, reported
 
 USUAL = "paper"
 CUTOFFS = (10, 20, 40)
 THRESHOLDS = (0.3, 0.5, 0.7)
+STEPS = "0.5:0.05:0.95"
+EXISTS = 0.4  # existence score from which GMR takes a list for an answer
 
 
 def _each(pattern: str, cutoffs: Sequence[int], thresholds: Sequence[float] = ()) -> list[str]:
@@ -23,21 +33,35 @@ JUDGED = _each("Judged@{k}", CUTOFFS)
 VIDEOS = _each("Success_Video@{k}", (1, 5, 10, 100))
 
 
-def _hits(cutoffs: Sequence[int], thresholds: Sequence[float]) -> list[str]:
+def hits(cutoffs: Sequence[int], thresholds: Sequence[float]) -> list[str]:
+    """Return the names of R@K,θ for each cutoff and threshold."""
     return _each("Success_IoU(iou={iou})@{k}", cutoffs, thresholds)
 
 
 NAMES = {
     "paper": [
-        *(*NDCG, *RECALL, *_hits((1, 5, 10, 100), THRESHOLDS), *AXIOU, *VIDEOS, *JUDGED, "AP_IoU(iou=0.5)@10"),
+        *(*NDCG, *RECALL, *hits((1, 5, 10, 100), THRESHOLDS), *AXIOU, *VIDEOS, *JUDGED, "AP_IoU(iou=0.5)@10"),
         *("mAP_IoU(iou=0.5)", "MedianRank(iou=0.5)", "nDCG@20", "P@10", "AP"),
     ],
-    "released": [*NDCG, *_hits((1, 5, 10), THRESHOLDS), *AXIOU, *JUDGED],
+    "released": [*NDCG, *hits((1, 5, 10), THRESHOLDS), *AXIOU, *JUDGED],
     "spr": [*NDCG, *RECALL, *JUDGED],
-    "tvr": [*_hits((1, 5, 10, 100), (0.5, 0.7)), *VIDEOS],
-    "stal": [*_hits((1, 10, 100), (0.5, 0.7)), "Success_IoU(iou=0.5+0.7)@10", "MedianRank(iou=0.5)"],
+    "tvr": [*hits((1, 5, 10, 100), (0.5, 0.7)), *VIDEOS],
+    "stal": [*hits((1, 10, 100), (0.5, 0.7)), "Success_IoU(iou=0.5+0.7)@10", "MedianRank(iou=0.5)"],
     "didemo": ["Rank@1", "Rank@5", "mIoU"],
-    "qvhighlights": [*_hits((1,), (0.5, 0.7)), *_each("mAP_IoU(iou={iou})", (0,), (0.5, 0.75))],
+    "qvhighlights": [*hits((1,), (0.5, 0.7)), *_each("mAP_IoU(iou={iou})", (0,), (0.5, 0.75))],
+    "qvm2": [
+        *(f"mAP_IoU(iou={STEPS})", *(f"mAP_IoU(iou={STEPS},targets={number})" for number in ("1", "2", "3+"))),
+        *(*_each("mR@{k}", (1, 2, 3)), *_each("Matched_IoU@{k}", (1, 2, 3)), *hits((1,), (0.5, 0.7))),
+    ],
+    "gmr": [
+        *(f"mAP_IoU(iou={STEPS})", *_each(f"Recall_IoU(iou={STEPS})@{{k}}", (1, 3, 5))),
+        *_each(f"Recall_Further(iou={STEPS})@{{k}}", (3, 5)),
+        *(*_each(f"Set_IoU(above={EXISTS})@{{k}}", (1, 3, 5)), *_each("Matched_IoU@{k}", (1, 3, 5))),
+        *_each("Matched_Further@{k}", (3, 5)),
+        *("Rejection_AUC", f"Silence(above={EXISTS})", f"Rejection_F1(above={EXISTS})"),
+        f"Rejection_Accuracy(above={EXISTS})",
+    ],
+    "ego4d": [*hits((1, 5), (0.3, 0.5)), *_each("Success_IoU(iou=0.3+0.5)@{k}", (1, 5)), "mIoU"],
 }
 
 
@@ -57,3 +81,24 @@ def further_of(convention: str, names: Sequence[str]) -> list[Measure]:
     wanted = [measure for measure in parse_measures(names) if measure not in usual]
     families = {measure: measure.definition.family for measure in wanted}
     return [m for m in wanted if convention == USUAL or own.options(families[m]) != paper.options(families[m])]
+
+
+class Numbers(NamedTuple):
+    """A score by one measure, the ends of its interval over queries, and the value of each query."""
+
+    measure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    values: NDArray[np.float64]
+
+
+def numbers_of(scores: Scores) -> Iterator[Numbers]:
+    """Yield the numbers of a run by each measure, in the order of the measures."""
+    convention = CONVENTIONS[scores.convention.name]
+    values = [reported(m, v, convention) for m, v in zip(scores.measures, scores.values, strict=True)]
+    low, high = bootstrap_columns(np.stack(values, axis=1))
+    for n, (measure, value) in enumerate(scores.aggregate().items()):
+        is_mean = measure.definition.aggregate == "mean" and scores.groups[n] is None and value is not None
+        ends = (float(low[n]), float(high[n])) if is_mean else (None, None)
+        yield Numbers(str(measure), value, ends[0], ends[1], values[n])

@@ -187,6 +187,18 @@ class Run(Described):
         self.save(update_fields=["visibility"])
 
 
+class Benchmark(models.Model):
+    """The ground truth of a leaderboard that a campaign judges again."""
+
+    campaign = models.OneToOneField("campaigns.Campaign", models.CASCADE, related_name="benchmark")
+    name = models.CharField(max_length=255, help_text="of its file")
+    table = models.FileField(help_text="its moments as arrays")
+    depth = models.PositiveSmallIntegerField(help_text="ranks of each run that are candidates")
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Yardstick(models.Model):
     """What scoring knows of a release, read from its file once."""
 
@@ -221,6 +233,9 @@ class Scoring(models.Model):
     at = models.DateTimeField(db_default=Now())
     measures = models.JSONField(default=list, help_text="names of the measures beside the usual that it was scored by")
     refusals = models.JSONField(default=dict, help_text="conventions under which it has no score, each with the reason")
+    on_benchmark = models.JSONField(
+        default=dict, help_text="score and interval by each measure of the benchmark that is judged again; empty: none"
+    )
     missing = models.PositiveIntegerField(default=0, help_text="judged queries that the run does not answer")
     unjudged = models.PositiveIntegerField(default=0, help_text="queries of the run that the release does not judge")
 

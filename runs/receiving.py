@@ -5,11 +5,9 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-import numpy as np
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.storage import default_storage
@@ -24,7 +22,6 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
 from campaigns.uploads import must_be_a_files_name, must_be_of_size, must_have_room, remove
 from corpus.models import Video
-from corpus.stored_files import store
 from jobs.errors import JobLeft
 from jobs.models import Job
 from jobs.queue import Lane
@@ -38,8 +35,8 @@ from metrics.formats.runs import check_run_file
 from metrics.formats.tables import Run as Predictions
 from runs.models import ANONYMOUS, Arrival, Run, Submission, TrainedSystem
 from runs.scoring import ask_for_scores
-from runs.tables import store_table
-from systems.storage import digest
+from runs.tables import renamed, store_run
+from runs.yardsticks import names_of
 
 MOST_MIB = 64  # of a file
 AT_ONCE = 1 << 20
@@ -185,48 +182,14 @@ def _checked(submission: Submission, file: Arrival) -> tuple[Predictions | None,
         faults.add(fault)
     for each in filter(None, (file, videos)):
         faults.messages = [message.replace(str(each.path), each.name) for message in faults.messages]
-    return (_renamed(predictions, names) if predictions else None), faults
-
-
-def names_of(campaign: Campaign) -> dict[str, str]:
-    """Return the ids under which runs may name the campaign's queries, each with the id in the qrels."""
-    rows = list(campaign.queries.pool().values_list("query_id", "aliases"))
-    aliases = {str(alias): query for query, others in rows for alias in others}
-    return aliases | {query: query for query, _ in rows}
-
-
-def _renamed(run: Predictions, names: Mapping[str, str]) -> Predictions:
-    """Return the run under the ids that the qrels have. Of queries with the same text it keeps the first."""
-    chosen: dict[str, int] = {}
-    for number, query in enumerate(run.queries):
-        if names[query] == query or names[query] not in chosen:
-            chosen[names[query]] = number
-    if list(chosen) == list(run.queries):
-        return run
-    kept = sorted(chosen.items(), key=lambda each: each[1])
-    rows = np.concatenate([np.arange(run.offsets[n], run.offsets[n + 1]) for _, n in kept])
-    sizes = np.diff(run.offsets)[[n for _, n in kept]]
-    return replace(
-        run,
-        queries=tuple(query for query, _ in kept),
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        video=run.video[rows],
-        start=run.start[rows],
-        end=run.end[rows],
-        scores=run.scores[rows],
-    )
+    return (renamed(predictions, names) if predictions else None), faults
 
 
 def _store(submission: Submission, file: Arrival, predictions: Predictions, notes: list[str]) -> None:
     """Store the files of a run, and its row together with all that follows from it."""
-    campaign, folder = submission.by.campaign, f"runs/{submission.by.campaign.name}/{submission.token}"
-    sha256 = digest(file.path)
-    run = Run(campaign=campaign, by=submission.by, filename=file.name, sha256=sha256, size=file.size, notes=notes)
-    for field in Submission.DETAILS:
-        setattr(run, field, getattr(submission, field))
-    run.queries, run.predictions = len(predictions), predictions.start.size
-    run.file.name = store(f"{folder}/run", file.path).name
-    run.table.name = store_table(f"{folder}/table.npz", predictions)
+    details = {field: getattr(submission, field) for field in Submission.DETAILS}
+    run = Run(campaign=submission.by.campaign, by=submission.by, filename=file.name, notes=notes, **details)
+    store_run(run, submission.token, file.path, predictions)
     try:
         _publish(run, submission)
     except (BadValue, WrongState) as fault:  # another run took its name or its place meanwhile

@@ -23,23 +23,24 @@ from jobs.queue import JobQuerySet, Lane
 from jobs.registry import Report, kind
 from metrics import CONVENTIONS, Evaluator, Measure, MeasureError, Qrels, parse_measures
 from metrics import Run as Ranking
-from metrics.analysis.compare import bootstrap_columns
 from metrics.analysis.many_gradings import means_by_grading
 from metrics.analysis.other_judging import Judged, settled
-from metrics.analysis.predictions import PredictedScores, Predictions
+from metrics.analysis.predictions import PredictedScores, Predictions, obstacle
 from metrics.measures.ground import Ground
-from metrics.measures.results import Scores, reported
+from metrics.measures.results import Scores
 from metrics.measures.scene import Scene
 from releases.archive import ReleaseArchive
 from releases.models import Release
 from runs.estimates.scores import Sample
-from runs.measures import NAMES, NDCG, further_of, measures_of
+from runs.measures import NAMES, NDCG, further_of, measures_of, numbers_of
 from runs.models import Run, Score, Scoring, Yardstick
 from runs.pools.comparing import ask_to_compare
+from runs.rejudging import scores_on_benchmark
 from runs.tables import packed_values, read_table
 from runs.yardsticks import judged_in, pool_of, queries_of_split, yardstick_of
 
 MOST_FURTHER = 50  # measures
+INFERRED = ("infAP", "xinfAP")
 GRADED = ("paper", "released", "spr")  # conventions that score NDCG
 RESAMPLES = 1000
 RUNS_AT_ONCE = 20
@@ -90,6 +91,10 @@ def ask_for_measure(release: Release, measure: Measure) -> None:
     """
     if measure.definition.family == "highlight" or measure.param("type"):
         raise BadValue("measure", str(measure), "a measure of graded moments; a release has no saliency and no types")
+    if measure.name in INFERRED:
+        raise BadValue(
+            "measure", str(measure), "AP, or an estimate; a release judges whole queries, not a sampled pool"
+        )
     yardstick = locked(Yardstick.objects.filter(release=release)).get()
     if len(yardstick.measures) >= MOST_FURTHER:
         raise BadValue("measure", str(measure), f"no more than {MOST_FURTHER} beside the usual ones")
@@ -152,6 +157,8 @@ def score(run: Run, yardstick: Yardstick, ground: Ground, predictions: Predictio
     known = set(scoring.scores.values_list("convention", "measure")) if scoring.pk else set()
     table = read_table(Ranking, run.table, name=run.name)
     found = list(_scores(table, ground, further, known, scoring))
+    if scoring.pk is None:
+        scoring.on_benchmark = scores_on_benchmark(table, release.campaign, ground)
     scoring.measures = further
     return _store(scoring, found, [_predicted(scores, table, predictions) for scores in found])
 
@@ -160,7 +167,9 @@ def _predicted(scores: Scores, table: Ranking, predictions: Predictions | None) 
     """Return what a run would score on each ranked query if its candidates had the predicted grades."""
     if predictions is None or not predictions.unjudged.intersection(table.queries):
         return {}  # a run of the judged queries alone says nothing of the others
-    measures = [measure for measure in scores.measures if measure.definition.aggregate == "mean"]
+    measures = [
+        m for m, groups in zip(scores.measures, scores.groups, strict=True) if groups is None and not obstacle(m)
+    ]
     convention = CONVENTIONS[scores.convention.name].but(unjudged="skip")
     try:
         return PredictedScores(measures, predictions, convention).scores(table)[0]
@@ -212,27 +221,6 @@ def _rows(scoring: Scoring, scores: Scores, predicted: Predicted) -> Iterator[Sc
             values=packed_values(each.values),
             predicted=packed_values(predicted[measure]) if measure in predicted else None,
         )
-
-
-class Numbers(NamedTuple):
-    """A score by one measure, the ends of its interval over queries, and the value of each query."""
-
-    measure: str
-    value: float | None
-    low: float | None
-    high: float | None
-    values: NDArray[np.float64]
-
-
-def numbers_of(scores: Scores) -> Iterator[Numbers]:
-    """Yield the numbers of a run by each measure, in the order of the measures."""
-    convention = CONVENTIONS[scores.convention.name]
-    values = [reported(m, v, convention) for m, v in zip(scores.measures, scores.values, strict=True)]
-    low, high = bootstrap_columns(np.stack(values, axis=1))
-    for n, (measure, value) in enumerate(scores.aggregate().items()):
-        is_mean = measure.definition.aggregate == "mean" and value is not None
-        ends = (float(low[n]), float(high[n])) if is_mean else (None, None)
-        yield Numbers(str(measure), value, ends[0], ends[1], values[n])
 
 
 def usual_scores(run: Run, ground: Ground) -> Iterator[Scores]:

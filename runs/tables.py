@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import tempfile
 import zlib
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +16,8 @@ from numpy.typing import NDArray
 
 from corpus.stored_files import opened, store
 from metrics.formats.tables import Qrels, Run, Table
+from runs.models import Run as Row
+from systems.storage import digest
 
 Made = TypeVar("Made", bound=Table)
 Floats = NDArray[np.float64]
@@ -22,11 +26,21 @@ WORDS = ("queries", "names", "texts")
 OWN: dict[type[Table], str] = {Run: "scores", Qrels: "grades"}
 
 
+def store_run(row: Row, token: str, file: Path, predictions: Run) -> None:
+    """Store a run's file and its arrays in a folder of the token's name, and set what the row says of them."""
+    folder = f"runs/{row.campaign.name}/{token}"
+    row.sha256, row.size = digest(file), file.stat().st_size
+    row.queries, row.predictions = len(predictions), predictions.start.size
+    row.file.name, row.table.name = store(f"{folder}/run", file).name, store_table(f"{folder}/table.npz", predictions)
+
+
 def store_table(name: str, table: Table) -> str:
     """Store the arrays of a run or of qrels, and return the name under which they are stored."""
     own = OWN[type(table)]
     arrays = {field: getattr(table, field) for field in (*SHARED, own)}
     words = {"queries": table.queries, "names": table.names, "texts": dict(table.texts)}
+    if isinstance(table, Run):
+        words["existence"] = dict(table.existence)
     packed = np.frombuffer(json.dumps(words).encode(), dtype=np.uint8)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "table.npz"
@@ -39,6 +53,8 @@ def read_table(kind: type[Made], file: FieldFile, **more: Any) -> Made:
     with opened(file) as content, np.load(content, allow_pickle=False) as found:
         words = json.loads(found["words"].tobytes())
         arrays = {field: found[field] for field in (*SHARED, OWN[kind])}
+    if issubclass(kind, Run):
+        more["existence"] = words.get("existence", {})
     return kind(queries=tuple(words["queries"]), names=tuple(words["names"]), texts=words["texts"], **arrays, **more)
 
 
@@ -49,3 +65,27 @@ def packed_values(values: Floats) -> bytes:
 
 def unpacked_values(stored: bytes | memoryview) -> NDArray[np.float32]:
     return np.frombuffer(zlib.decompress(stored), dtype=np.float32)
+
+
+def renamed(run: Run, names: Mapping[str, str]) -> Run:
+    """Return the run under the ids that the qrels have. Of queries with the same text it keeps the first."""
+    chosen: dict[str, int] = {}
+    for number, query in enumerate(run.queries):
+        name = names.get(query, query)
+        if name == query or name not in chosen:
+            chosen[name] = number
+    if list(chosen) == list(run.queries):
+        return run
+    kept = sorted(chosen.items(), key=lambda each: each[1])
+    rows = np.concatenate([np.arange(run.offsets[n], run.offsets[n + 1]) for _, n in kept])
+    sizes = np.diff(run.offsets)[[n for _, n in kept]]
+    return replace(
+        run,
+        queries=tuple(query for query, _ in kept),
+        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        video=run.video[rows],
+        start=run.start[rows],
+        end=run.end[rows],
+        scores=run.scores[rows],
+        existence={name: run.existence[query] for name, n in kept if (query := run.queries[n]) in run.existence},
+    )

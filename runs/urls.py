@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from runs.views import board, explain, pools, predictors, reliability, runs, systems, watches
+from runs.views import board, explain, pools, predictors, reliability, runs, systems
 
 urlpatterns = [
     path("campaigns/<slug:name>/runs/", runs.index, name="runs"),
@@ -19,6 +19,8 @@ urlpatterns = [
     path("campaigns/<slug:name>/runs/<int:number>/query", explain.query, name="run-query"),
     path("campaigns/<slug:name>/leaderboard/", board.index, name="leaderboard"),
     path("campaigns/<slug:name>/leaderboard/measures", board.ask_for, name="leaderboard-measure"),
+    path("campaigns/<slug:name>/leaderboard/judged-again/", board.rejudged, name="rejudged"),
+    path("campaigns/<slug:name>/leaderboard/judged-again/scores.csv", board.rejudged_csv, name="rejudged-csv"),
     path("campaigns/<slug:name>/leaderboard/public/", board.public, name="public-leaderboard"),
     path("campaigns/<slug:name>/held-back/", board.held_back, name="held-back"),
     path("campaigns/<slug:name>/leaderboard/<slug:format>", board.download, name="leaderboard-file"),
@@ -30,9 +32,9 @@ urlpatterns = [
     path("campaigns/<slug:name>/pools/propose", pools.propose, name="pool-propose"),
     path("campaigns/<slug:name>/pools/<int:number>/", pools.detail, name="pool"),
     path("campaigns/<slug:name>/pools/<int:number>/open", pools.open_first, name="pool-open"),
-    path("campaigns/<slug:name>/watches/", watches.index, name="watches"),
-    path("campaigns/<slug:name>/watches/<int:pk>/look", watches.look, name="watch-look"),
-    path("campaigns/<slug:name>/watches/<int:pk>/end", watches.end, name="watch-end"),
+    path("campaigns/<slug:name>/watches/", board.watches, name="watches"),
+    path("campaigns/<slug:name>/watches/<int:pk>/look", board.look_at, name="watch-look"),
+    path("campaigns/<slug:name>/watches/<int:pk>/end", board.end_watch, name="watch-end"),
     path("campaigns/<slug:name>/predictors/", predictors.index, name="predictors"),
     path("campaigns/<slug:name>/predictors/weigh", predictors.weigh, name="predictors-weigh"),
     path("campaigns/<slug:name>/predictors/<int:pk>/", predictors.detail, name="predictor"),

@@ -57,6 +57,13 @@ def pool_of(yardstick: Yardstick) -> Pool | None:
     return _without(pool, queries_of_split(yardstick.release.campaign, yardstick.held_back))
 
 
+def names_of(campaign: Campaign) -> dict[str, str]:
+    """Return the ids under which runs may name the campaign's queries, each with the id in the qrels."""
+    rows = list(campaign.queries.pool().values_list("query_id", "aliases"))
+    aliases = {str(alias): query for query, others in rows for alias in others}
+    return aliases | {query: query for query, _ in rows}
+
+
 def queries_of_split(campaign: Campaign, split: str) -> set[str]:
     """Return the ids of the queries of a split; none without a split."""
     rows = campaign.queries.pool().filter(split=split) if split else ()

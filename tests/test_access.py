@@ -65,6 +65,7 @@ from reports.models import SavedView
 from retrieval.models import Rewording, Substitution
 from runs.models import (
     Arrival,
+    Benchmark,
     Enlargement,
     Inquiry,
     PredictionsFile,
@@ -251,6 +252,8 @@ MATRIX = {
     "leaderboard": ("GET", 302, 404, 404, 404, 200, 200),
     "leaderboard-file": ("GET", 302, 404, 404, 404, 200, 200),
     "leaderboard-measure": ("POST", 302, 404, 404, 404, 302, 302),
+    "rejudged": ("GET", 302, 404, 404, 404, 200, 200),
+    "rejudged-csv": ("GET", 302, 404, 404, 404, 404, 404),  # no run is scored
     "believe": ("GET", 302, 404, 404, 404, 200, 200),
     "believe-file": ("GET", 302, 404, 404, 404, 200, 200),
     "believe-ask": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but there are no runs to examine
@@ -403,6 +406,7 @@ MATRIX = {
     "api-system-again": ("POST", 401, 404, 404, 404, 202, 202),
     "api-system-curves": ("GET", 401, 404, 404, 404, 200, 200),
     "api-system-search": ("GET", 401, 404, 404, 404, 409, 409),  # let in, but it is not trained
+    "api-rejudged": ("GET", 401, 404, 404, 404, 404, 404),  # no run is scored
     "api-leaderboard": ("GET", 401, 404, 404, 404, 200, 200),
     "api-held-back": ("GET", 401, 404, 404, 404, 200, 200),
     "api-webhooks": ("GET", 401, 404, 404, 404, 404, 200),
@@ -1284,6 +1288,8 @@ def door_to(name: str, held: Assignment, bob: Membership, zoe: Membership) -> Do
         Yardstick.objects.create(release=Release.objects.get(), queries=[["1", "", 4, 20]])
         nothing = {"measures": [HEADLINE], "rows": {"scores": [], "orders": []}}
         Inquiry.objects.create(release=Release.objects.get(), convention="paper", findings=nothing)
+    if "rejudged" in name:
+        Benchmark.objects.create(campaign=held.annotator.campaign, name="val.json", table="val.npz", depth=10)
     if name in ("training-set", "api-training-set"):
         file = Clip.objects.exclude(file="")[0].file.name
         TrainingSet.objects.create(campaign=held.annotator.campaign, depth=40, file=file)

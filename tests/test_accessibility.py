@@ -46,6 +46,7 @@ NO_PAGES |= {
     "captions-work",
     "replaced-csv",
     "pools-csv",
+    "rejudged-csv",
     "people-links-csv",
     "own-questions",
     "questions",
@@ -153,11 +154,12 @@ Draft.objects.update(findings={"problems": ["moments.csv: line 3: end"], "notes"
 """
 RUNS = """
 from campaigns.models import Campaign
-from runs.models import Enlargement, PredictedGrades, Predictor, Score, SystemSearch, TrainedSystem
+from runs.models import Benchmark, Enlargement, PredictedGrades, Predictor, Score, Scoring, SystemSearch, TrainedSystem
 from runs.pools.enlarging import Plan, ask_to_propose
 from runs.estimates.predictors import add_predictor
 from runs.estimates.worth import ask_to_weigh, worth_of
 from runs.receiving import describe, submit
+from runs.rejudging import OF_BENCHMARK
 from runs.estimates.watches import begin
 from tests.runs.conftest import best
 from tests.runs.uploading import ranking, send
@@ -178,6 +180,8 @@ moments = [["film", 1.0, 4.0, -0.5], ["film", 9.0, 14.0, -0.75]]
 SystemSearch.objects.create(system=seen, text="Somebody waves.", moments=moments)
 wait_until(lambda: Score.objects.exclude(spread=None).exists(), lambda: "a run is scored")
 wait_until(lambda: films.runs.count() == 2, lambda: "both are stored")
+Benchmark.objects.create(campaign=films, name="val.json", table="val.npz", depth=10)
+Scoring.objects.update(on_benchmark={name: [0.5, 0.25, 0.75] for name in OF_BENCHMARK})
 made = ask_to_propose(mina, Plan([1, 2]))
 begin(mina, 1, 2, "AxIoU@10")
 guess = add_predictor(mina, "guess", "file", "a model")

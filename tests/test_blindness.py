@@ -147,6 +147,8 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         "/campaigns/films/runs/1/queries/scatter/csv?against=2",
         "/campaigns/films/runs/1/query?query=1",
         "/campaigns/films/leaderboard/",
+        "/campaigns/films/leaderboard/judged-again/",
+        "/campaigns/films/leaderboard/judged-again/scores.csv",
         "/campaigns/films/believe/",
         "/campaigns/films/systems/",
         "/campaigns/films/systems/1/",

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Page, Shape, Text, Truth, Whole
+from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole
 from api.operations import OR_LATER, RUNS, UNFIT, Answer, Rows, With, changes, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobShape
@@ -18,6 +18,7 @@ from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
 from base.errors import WrongState
 from campaigns.models import Membership
+from runs.access import benchmark as benchmark_of
 from runs.access import watch as watch_of
 from runs.board import choices as board_choices
 from runs.board.choices import Queries
@@ -30,6 +31,8 @@ from runs.explain.cases import Case, Judged, Rank, Side, case_of
 from runs.explain.queries import Line, lines_of, scatter_file, texts_of
 from runs.measures import NAMES
 from runs.models import HeldScore, Run, Watch, Yardstick
+from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, NewOrder, Placed, new_order
+from runs.rejudging import Row as RejudgedRow
 from runs.reliability import choices as examinations
 from runs.reliability.figures import BY_KEY
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
@@ -80,6 +83,44 @@ class Leaderboard(Resource, at=f"{CAMPAIGN}/leaderboard", name="leaderboard"):
         choices = board_choices.choices_of(params, yardstick)
         runs = Run.objects.seen_by(self.participant)
         return numbers_of(board(runs, yardstick, choices, Queries(yardstick).chosen(params)))
+
+
+class PlacedShape(Shape):
+    of = Placed, "value low high place"
+    helps = {"low": "of the 95 % bootstrap interval over queries", "place": "among the runs, from 1"}
+
+
+class NewOrderRow(Shape):
+    of = RejudgedRow, "run=run.number name=run.name"
+    before = PlacedShape(help_text="on the benchmark")
+    after = PlacedShape(many=True, help_text="in grades, by each of `measures`")
+
+
+class NewOrderShape(Shape):
+    """The runs on a benchmark and in grades, the best in grades first."""
+
+    of = NewOrder, "measure queries release=release.version"
+    helps = {"measure": "on the benchmark", "queries": "that are judged in both ways"}
+    measures = serializers.ListField(child=serializers.CharField(), help_text="in grades")
+    taus = serializers.ListField(
+        child=serializers.FloatField(allow_null=True), help_text="Kendall's τ-b of each with the benchmark's order"
+    )
+    rows = NewOrderRow(many=True)
+
+
+class NewOrderAsked(Query):
+    own = serializers.ChoiceField(OF_BENCHMARK, required=False, help_text="the measure of the benchmark")
+
+
+class Rejudged(Resource, at=f"{CAMPAIGN}/leaderboard/judged-again", name="rejudged"):
+    @reads(NewOrderShape, query=NewOrderAsked)
+    def get(self) -> Any:
+        """How the order of systems changes once a leaderboard is judged again."""
+        benchmark_of(self.participant)
+        found = new_order(self.participant, self.params.get("own", HEADLINE))
+        if found is None:
+            raise Http404
+        return With(found, measures=IN_GRADES)
 
 
 class HeldScoreShape(Shape):

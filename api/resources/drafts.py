@@ -33,7 +33,7 @@ from judging.drafts.reading import Reading
 from judging.drafts.sources import draw_queries, store_corpus
 from metrics.analysis.planning import Plan, Spread
 from retrieval.rewriting.counting import counted, ready_in
-from runs.estimates.planning import PlanForm
+from runs.estimates.planning import PlanForm, PoolCost, costs_of_pools
 
 LARGEST_FILE = 2**53 - 1  # bytes; the settings allow less
 
@@ -46,11 +46,12 @@ class DraftLine(Shape):
 class DraftShape(DraftLine):
     of = (
         Draft,
-        "corpus_name format kind frame_rate split corpus=corpus.name reuses=reuses.name columns films=media "
+        "corpus_name format kind frame_rate split pool_depth corpus=corpus.name reuses=reuses.name columns films=media "
         "folder=media_folder",
     )
     helps = {"corpus_name": "of the new corpus", "kind": "of the descriptions to import", "corpus": "null: a new one"}
     helps |= {"reuses": "the campaign whose grades are reused; null: none"}
+    helps |= {"pool_depth": "ranks of each run that are judged; null: no leaderboard is judged again"}
     columns = serializers.DictField(child=serializers.CharField())
     selection = serializers.DictField(help_text="how many queries are drawn, and how; empty if none are")
     drawn = serializers.DictField(help_text="what was drawn to be looked at")
@@ -108,11 +109,18 @@ class ReadingShape(Shape):
     problems = FaultShape(many=True, help_text="the first ten of them")
 
 
+class PoolCostShape(Shape):
+    of = PoolCost, "depth candidates judgements hours cost"
+    helps = {"depth": "ranks of each run that are judged", "cost": "null without an hourly rate"}
+
+
 class ReadingsShape(Shape):
     """What was found in a draft's files; null where there is none, or it is still being read."""
 
     moments = ReadingShape(allow_null=True)
     queries = ReadingShape(allow_null=True)
+    benchmark = ReadingShape(allow_null=True, help_text="and the runs on it")
+    depths = PoolCostShape(many=True, help_text="what judging the leaderboard again takes")
     corpus_name = serializers.CharField(allow_blank=True, help_text="a free name that is proposed for the new corpus")
     name = serializers.CharField(allow_blank=True, help_text="a free name that is proposed for the campaign")
 
@@ -124,9 +132,9 @@ class FilmsStep(Body):
 
 
 class QueriesStep(Body):
-    """Queries that are drawn, those of a text with one a line, or both."""
+    """Queries that are drawn, those of a text with one a line, or both; or with a depth those of a benchmark."""
 
-    of = forms.QueriesForm, "draws validation test seed strata text split reuses"
+    of = forms.QueriesForm, "draws validation test seed strata text split reuses pool_depth"
     text = Text(required=False, max_length=forms.LONGEST_PASTE, trim_whitespace=False)
     reuses = Text(required=False, allow_null=True, max_length=100, help_text="the name of a campaign; null: of none")
 
@@ -252,7 +260,9 @@ class DraftReading(Resource, at="drafts/<slug:token>/reading", name="draft-readi
         """What was found in the draft's files, and the names that are proposed."""
         draft = access.draft(self.request, token)
         names = {"corpus_name": reading.proposed_corpus_name(draft), "name": reading.proposed_name(draft)}
-        return {purpose: reading.reading_of(draft, purpose) for purpose in reading.READERS} | names
+        found = {purpose: reading.reading_of(draft, purpose) for purpose in reading.READERS}
+        board = found[Upload.Purpose.BENCHMARK]
+        return found | names | {"depths": costs_of_pools(draft, board.sizes) if board else []}
 
 
 class DraftProblems(Resource, at="drafts/<slug:token>/problems", name="draft-problems"):

@@ -65,6 +65,9 @@ class Draft(models.Model):
     reuses = models.ForeignKey(
         "campaigns.Campaign", models.SET_NULL, null=True, related_name="+", help_text="whose grades are reused"
     )
+    pool_depth = models.PositiveSmallIntegerField(
+        null=True, help_text="ranks of each run that become candidates; null unless a leaderboard is judged again"
+    )
     name = models.CharField(max_length=100, blank=True)
     settings = models.JSONField(default=dict, help_text="columns of the campaign")
     people = models.JSONField(default=list, help_text="names and roles of further members")
@@ -88,6 +91,11 @@ class Draft(models.Model):
     @property
     def is_new_corpus(self) -> bool:
         return self.corpus_id is None
+
+    @property
+    def is_rejudging(self) -> bool:
+        """Whether the queries are a benchmark's, and the candidates what it and runs on it hold."""
+        return self.pool_depth is not None
 
     @property
     def is_ready(self) -> bool:
@@ -168,6 +176,8 @@ class Upload(ArrivingFile):
         DURATIONS = "durations"
         QUERIES = "queries"
         FILM = "film"
+        BENCHMARK = "benchmark"
+        RUN = "run"
 
     draft = models.ForeignKey(Draft, models.CASCADE, related_name="uploads")
     purpose = models.CharField(max_length=10, choices=Purpose.choices)
@@ -181,6 +191,8 @@ class Upload(ArrivingFile):
                 condition=Q(received__gte=0, received__lte=F("size")), name="no_more_arrives_than_was_announced"
             )
         ]
+
+    SEVERAL = {Purpose.FILM.value, Purpose.RUN.value}  # purposes for which a draft may have more than one file
 
     @property
     def suffix(self) -> str:

@@ -17,7 +17,7 @@ REGISTERING = (
     *("releases.archive", "releases.freezing", "releases.training"),
     *("runs.receiving", "runs.scoring", "runs.pools.comparing", "runs.pools.enlarging", "runs.reliability.inquiries"),
     *("runs.estimates.endpoint", "runs.estimates.predictors", "runs.estimates.watches", "runs.estimates.worth"),
-    *("runs.board.held_back", "runs.systems.orders", "runs.systems.training"),
+    *("runs.board.held_back", "runs.rejudging", "runs.systems.orders", "runs.systems.training"),
     "config.operations.schema",
 )
 

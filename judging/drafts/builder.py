@@ -26,7 +26,8 @@ from corpus.importers.load import forget, preview, reveal, unfinished
 from corpus.models import Corpus
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
-from judging.drafts.reading import with_texts
+from judging.drafts.leaderboard import NOTHING, Leaderboard, leaderboard_of
+from judging.drafts.reading import read_files, reading_of, with_texts
 from judging.drafts.sources import (
     corpus_of,
     faults_of_films,
@@ -38,7 +39,7 @@ from judging.drafts.sources import (
     store_corpus,
     summary_of,
 )
-from judging.pool.opening import with_reusable
+from judging.pool.opening import Pooled, store_pool, with_reusable
 from judging.pool.queries import load_queries
 from judging.pool.ranking import rank_candidates
 from judging.pool.selection import Selection, store
@@ -99,6 +100,8 @@ def check_draft(draft: Draft, report: Report) -> None:
     found, selection = Findings(), None
     if draft.is_new_corpus:
         _preview(draft, found, report)
+    if draft.is_rejudging:
+        _look_at_leaderboard(draft, found, report)
     with _collecting(found, "queries", DRAWN):
         report(0, 0, "drawing queries")
         found.drawn = summary_of(selection) if (selection := selection_of(draft)) else {}
@@ -133,6 +136,23 @@ def _preview(draft: Draft, found: Findings, report: Report) -> None:
             found.notes += faults_of_films(source, report)
 
 
+def _look_at_leaderboard(draft: Draft, found: Findings, report: Report) -> None:
+    """Find what is wrong with a benchmark and runs, as the step has it, and how many candidates they have."""
+    read_files(draft, report)
+    seen = reading_of(draft, Upload.Purpose.BENCHMARK)
+    if seen is None:
+        found.add("queries", f"The leaderboard: {NOTHING}")
+        return
+    found.add("queries", *(f"The leaderboard: {each['problem']}" for each in seen.problems))
+    found.more += seen.wrong - len(seen.problems)
+    if seen.is_sound:
+        most = Campaign(**draft.settings).depth
+        sizes = seen.sizes[str(draft.pool_depth)]
+        found.counts |= seen.counts | {"candidates": sum(min(size, most) * number for size, number in sizes)}
+        if deeper := sum(max(0, size - most) * number for size, number in sizes):
+            found.notes.append(f"Candidates beyond the {most} that a query may have, which are left out: {deeper:,}.")
+
+
 def _notes(seen: Imported) -> list[str]:
     counts = {
         "Moments that end after their video, and are cut off there": seen.clipped,
@@ -146,7 +166,7 @@ def marks(draft: Draft) -> list[Any]:
     """Return what changes with each change of a draft."""
     fields = Draft.objects.filter(pk=draft.pk).values(
         *("corpus", "corpus_name", "format", "kind", "columns", "media", "media_folder", "frame_rate"),
-        *("split", "selection", "reuses", "name", "settings", "people"),
+        *("split", "selection", "reuses", "pool_depth", "name", "settings", "people"),
     )
     return [fields.get(), *draft.uploads.order_by("pk").values_list("pk", "received")]
 
@@ -168,13 +188,14 @@ def make_campaign(draft: Draft, report: Report) -> None:
         selection = selection_of(draft)
         if selection and selection.record != draft.findings["drawn"]["record"]:
             raise WrongState("The captions have changed since the check. Check the draft again.")
+        board = leaderboard_of(draft) if draft.is_rejudging else None
         with corpus_of(draft, report) as corpus:
-            _finish(draft, corpus, selection)
+            _finish(draft, corpus, selection, board)
     keep_films_only(draft)
 
 
 @transaction.atomic
-def _finish(draft: Draft, corpus: Corpus, selection: Selection | None) -> None:
+def _finish(draft: Draft, corpus: Corpus, selection: Selection | None, board: Leaderboard | None) -> None:
     """Store all that is still to be stored, in one short transaction."""
     draft = locked(Draft.objects.filter(pk=draft.pk)).get()
     if draft.campaign_id:
@@ -184,14 +205,17 @@ def _finish(draft: Draft, corpus: Corpus, selection: Selection | None) -> None:
     found = Findings()
     if draft.is_new_corpus:
         reveal(corpus, draft.corpus_name)
-    campaign = _build(draft, found, corpus, selection)
+    campaign = _build(draft, found, corpus, selection, board)
     if found.problems:
         raise ReeljudgeError("\n".join(found.problems[:MOST_SHOWN]))
     Draft.objects.filter(pk=draft.pk).update(campaign=campaign)
-    rank_candidates.ask(campaign)
+    if board is None:
+        rank_candidates.ask(campaign)
 
 
-def _build(draft: Draft, found: Findings, corpus: Corpus | None, selection: Selection | None) -> Campaign:
+def _build(
+    draft: Draft, found: Findings, corpus: Corpus | None, selection: Selection | None, board: Leaderboard | None = None
+) -> Campaign:
     """Store the campaign in the caller's transaction, and collect what is wrong. If anything is, nothing may stay."""
     owner = User.objects.get(pk=draft.owner_id)
     if not may_create_campaigns(owner):
@@ -205,9 +229,12 @@ def _build(draft: Draft, found: Findings, corpus: Corpus | None, selection: Sele
             "queries", f"The queries: you do not lead {draft.reuses.name}, whose grades are reused, over this corpus"
         )
     built = build(
-        _plan(draft, owner, selection), corpus, lambda what: _collecting(found, OF_PART.get(what, "queries"), what)
+        _plan(draft, owner, selection, board),
+        corpus,
+        lambda what: _collecting(found, OF_PART.get(what, "queries"), what),
     )
-    found.counts["queries"] = built.drawn + built.added
+    if not draft.is_rejudging:
+        found.counts["queries"] = built.drawn + built.added
     if built.merged:
         found.notes.append(f"Queries with the text of another one, which become one with it: {built.merged:,}.")
     if draft.reuses:
@@ -216,15 +243,16 @@ def _build(draft: Draft, found: Findings, corpus: Corpus | None, selection: Sele
     return built.campaign
 
 
-def _plan(draft: Draft, owner: User, selection: Selection | None) -> Plan:
+def _plan(draft: Draft, owner: User, selection: Selection | None, board: Leaderboard | None) -> Plan:
     upload = draft.upload_for(Upload.Purpose.QUERIES)
     return Plan(
         draft.name,
         draft.settings,
         selection=selection,
-        queries=_queries(draft) if upload or not draft.selection else None,
+        queries=_queries(draft) if not draft.is_rejudging and (upload or not draft.selection) else None,
         queries_name=upload.name if upload else "The queries",
         split=draft.split,
+        board=board,
         reuses=draft.reuses,
         owner=owner,
         people=draft.people,
@@ -282,6 +310,7 @@ class Plan:
     queries: AbstractContextManager[Path] | None = None  # gives the file that holds them
     queries_name: str = "The queries"
     split: str = ""  # of the queries of the file
+    board: Leaderboard | None = None  # that is judged again, in place of queries and ranking
     reuses: Campaign | None = None  # the earlier campaign whose grades a new one reuses
     owner: User | None = None  # who leads it; nobody if it is made in the terminal
     people: Iterable[tuple[str, str]] = ()  # name and role
@@ -295,6 +324,20 @@ class Built:
     drawn: int = 0
     added: int = 0
     merged: int = 0
+    pooled: Pooled | None = None
+
+
+Keeper = Callable[[Campaign, Leaderboard, Membership | None], None]
+KEEPERS: list[Keeper] = []
+
+
+def keeps(keeper: Keeper) -> Keeper:
+    """Register the decorated function of an app above, which keeps what it needs of a leaderboard that is judged again.
+
+    It gets the campaign that was just stored, the leaderboard, and the campaign's lead, if it has one yet.
+    """
+    KEEPERS.append(keeper)
+    return keeper
 
 
 def build(plan: Plan, corpus: Corpus, step: Step = nullcontext) -> Built:
@@ -309,9 +352,16 @@ def build(plan: Plan, corpus: Corpus, step: Step = nullcontext) -> Built:
     if plan.queries:
         with step(plan.queries_name), transaction.atomic(), plan.queries as file:
             built.added, built.merged = load_queries(built.campaign, file, plan.split)
+    lead = None
     if plan.owner:
         with step("The people"), transaction.atomic():
-            _add_members(built.campaign, plan.owner, plan.people)
+            lead = _add_members(built.campaign, plan.owner, plan.people)
+    if plan.board:
+        with step("The leaderboard"), transaction.atomic():
+            runs = [each.run for each in plan.board.runs]
+            built.pooled = store_pool(built.campaign, plan.board.qrels, runs, plan.board.depth)
+            for keep in KEEPERS:
+                keep(built.campaign, plan.board, lead)
     return built
 
 
@@ -327,8 +377,8 @@ def _campaign(plan: Plan, corpus: Corpus, step: Step) -> Campaign:
     return campaign
 
 
-def _add_members(campaign: Campaign, owner: User, people: Iterable[tuple[str, str]]) -> None:
-    campaign.add_member(owner, Membership.Role.LEAD)
+def _add_members(campaign: Campaign, owner: User, people: Iterable[tuple[str, str]]) -> Membership:
+    lead = campaign.add_member(owner, Membership.Role.LEAD)
     named = [name for name, _ in people]
     users = {user.username: user for user in User.objects.filter(username__in=named)}
     for name, role in people:
@@ -338,3 +388,4 @@ def _add_members(campaign: Campaign, owner: User, people: Iterable[tuple[str, st
             campaign.add_member(users[name], role)
         except WrongState as fault:
             raise ReeljudgeError(f"{name}: {fault}") from fault
+    return lead

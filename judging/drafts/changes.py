@@ -23,11 +23,14 @@ KINDS = (check_draft, make_campaign, store_corpus, draw_queries, read_files)  # 
 MOST_DRAFTS = 50  # of one person at a time
 
 
-def begin_draft(owner: User) -> Draft:
-    """Begin another draft. Raise WrongState if the person has as many as one can have."""
+def begin_draft(owner: User, pool_depth: int | None = None) -> Draft:
+    """Begin another draft; with a depth, of a leaderboard that is judged again.
+
+    Raise WrongState if the person has as many drafts as one can have.
+    """
     if Draft.objects.unfinished().filter(owner=owner).count() >= MOST_DRAFTS:
         raise WrongState(f"You have {MOST_DRAFTS} drafts. Finish or remove some first.")
-    return Draft.objects.create(owner=owner)
+    return Draft.objects.create(owner=owner, pool_depth=pool_depth)
 
 
 def change_corpus(draft: Draft, form: CorpusForm) -> None:
@@ -65,7 +68,8 @@ def root_and_below(draft: Draft) -> tuple[str, str]:
 
 def change_queries(draft: Draft, form: QueriesForm) -> None:
     data = form.cleaned_data
-    draft.change(split=data["split"], selection=form.selection, reuses=data.get("reuses"))
+    fields = {"split": data["split"], "reuses": data.get("reuses"), "pool_depth": data["pool_depth"]}
+    draft.change(selection=form.selection, **fields)
     if data["pasted"]:
         store_text(draft, Upload.Purpose.QUERIES, PASTED, data["pasted"])
     ask_to_read(draft)

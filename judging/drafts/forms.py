@@ -23,6 +23,7 @@ from corpus.importers.formats import FORMATS
 from corpus.importers.rows import FIELDS
 from corpus.models import Corpus
 from judging.consensus import LEAST_OVERLAP
+from judging.drafts.leaderboard import DEEPEST
 from judging.drafts.reading import Reading, proposed_corpus_name
 from judging.pool.queries import LONGEST_SPLIT
 from judging.pool.selection import LARGEST_SEED, Counts
@@ -170,7 +171,9 @@ class FilmsForm(forms.Form):
 
 
 class QueriesForm(forms.Form):
-    """The queries: drawn from the captions of a corpus that is stored, and others pasted here or uploaded beside."""
+    """The queries: drawn from the captions of a corpus that is stored, and others pasted here or uploaded beside; or
+    those of a benchmark, and how many ranks of each run on it are judged.
+    """
 
     draws = forms.BooleanField(required=False, label="Draw queries from the captions")
     validation = forms.IntegerField(required=False, label="For validation", min_value=0, max_value=MOST_DRAWN)
@@ -209,11 +212,19 @@ class QueriesForm(forms.Form):
         error_messages={"invalid_choice": "%(value)s; expected a campaign over this corpus that you lead."},
     )
 
+    pool_depth = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=DEEPEST,
+        label="Ranks of each run",
+        help_text="The first moments of each list are judged, and those of the benchmark.",
+    )
+
     def __init__(self, draft: Draft, ready: int | None, *arguments: Any, **options: Any) -> None:
         """`ready` is the number of distinct captions that may become queries, if it is known."""
         options["initial"] = self._initial(draft, ready)
         super().__init__(*arguments, **options)
-        self.ready = ready
+        self.ready, self.is_rejudging = ready, draft.is_rejudging
         fields: dict[str, Any] = self.fields
         if draft.corpus:
             fields["reuses"].queryset = campaigns_to_reuse(draft.owner, draft.corpus)
@@ -228,11 +239,15 @@ class QueriesForm(forms.Form):
         if ready is not None and ready < sum(counts):
             counts = Counts(ready // 10, ready // 2)
         usual = counts._asdict() | {"seed": 1, "strata": []}
-        about = {"split": draft.split, "reuses": draft.reuses and draft.reuses.name}
+        about = {"split": draft.split, "reuses": draft.reuses and draft.reuses.name, "pool_depth": draft.pool_depth}
         return about | {"draws": bool(draft.selection), **usual, **draft.selection}
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
+        if self.is_rejudging and data.get("pool_depth") is None and not self.errors:
+            self.add_error("pool_depth", "Write how many ranks of each run are judged.")
+        if data.get("pool_depth") and (data.get("draws") or data.get("pasted")):
+            self.add_error("pool_depth", "The queries of a leaderboard are those of its benchmark, and no others.")
         if not data.get("draws") or self.errors:
             return data
         for name in ("validation", "test", "seed"):

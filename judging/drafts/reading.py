@@ -31,7 +31,9 @@ from corpus.models import Corpus
 from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import Report, kind
+from judging.drafts.leaderboard import FEWEST_RUNS, read_leaderboard, sizes_of
 from judging.drafts.sources import must_be_here, queries_file, source_of
+from judging.pool.opening import texts_of
 from judging.pool.queries import read_queries
 
 FIRST = 10  # rows
@@ -54,6 +56,7 @@ class Reading:
     columns: dict[str, str] = field(default_factory=dict)  # that are proposed for the fields
     first: list[list[Any]] = field(default_factory=list)  # video, start, end and caption; or a query
     counts: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, list[list[int]]] = field(default_factory=dict)  # of a leaderboard: `sizes_of`
     problems: list[dict[str, Any]] = field(default_factory=list)  # the first of them: line, text, problem
     wrong: int = 0
 
@@ -160,7 +163,25 @@ def _read_queries(upload: Upload, found: Reading, fault: Callable[[str, str], No
     found.counts = {"queries": len(texts)}
 
 
-READERS = {Upload.Purpose.MOMENTS: _read_moments, Upload.Purpose.QUERIES: _read_queries}
+def _read_leaderboard(upload: Upload, found: Reading, fault: Callable[[str, str], None], report: Report) -> None:
+    """Read a benchmark, and the runs on it, which the benchmark's reading is about too."""
+    report(0, 0, upload.name)
+    try:
+        board = read_leaderboard(upload.draft, lambda problem: fault("", problem))
+        if board and not found.wrong:
+            found.sizes = sizes_of(board)
+            queries = sum(number for _, number in found.sizes["1"])
+            found.counts = {"queries": queries, "runs": len(board.runs)}
+            found.first = [[text] for text in list(texts_of(board.qrels).values())[:FIRST]]
+    except (CorpusError, ReeljudgeError) as refused:
+        fault("", str(refused))
+
+
+READERS = {
+    Upload.Purpose.MOMENTS: _read_moments,
+    Upload.Purpose.QUERIES: _read_queries,
+    Upload.Purpose.BENCHMARK: _read_leaderboard,
+}
 
 
 class _Excerpts:
@@ -189,7 +210,7 @@ def with_texts(draft: Draft, problems: list[str], places: list[tuple[str, str]])
     texts = {}
     for purpose, step in STEPS.items():
         upload = draft.upload_for(purpose)
-        if upload and upload.is_whole:
+        if upload and upload.is_whole and purpose != Upload.Purpose.BENCHMARK:  # whose runs have lines, too
             with _Excerpts(upload.path) as excerpts:
                 for number, problem in enumerate(problems):
                     if places[number][0] == step and (line := re.search(r": line (\d+)", problem)):
@@ -199,6 +220,9 @@ def with_texts(draft: Draft, problems: list[str], places: list[tuple[str, str]])
 
 def _read_as(draft: Draft, purpose: str) -> list[Any]:
     """Return what a reading of a file depends on beside the file."""
+    if purpose == Upload.Purpose.BENCHMARK:
+        runs = draft.files.filter(purpose=Upload.Purpose.RUN)
+        return [draft.corpus_id, [list(each) for each in runs.values_list("token", "received")]]
     if purpose != Upload.Purpose.MOMENTS:
         return []
     durations = draft.upload_for(Upload.Purpose.DURATIONS)
@@ -228,7 +252,11 @@ def ask_to_read(draft: Draft) -> Job | None:
 
 
 def _is_whole(draft: Draft, purpose: str) -> bool:
+    """Return whether the file for a purpose is there as a whole, and with a benchmark enough runs on it."""
     upload = draft.upload_for(purpose)
+    if upload and purpose == Upload.Purpose.BENCHMARK:
+        runs = draft.uploads.filter(purpose=Upload.Purpose.RUN)
+        return upload.is_whole and runs.count() >= FEWEST_RUNS and not runs.partial().exists()
     return bool(upload and upload.is_whole)
 
 
@@ -258,7 +286,7 @@ def _all_problems(draft: Draft) -> Iterator[tuple[object, ...]]:
             yield _row(problem.step, "", None, "", problem.words)
 
 
-STEPS = {Upload.Purpose.MOMENTS: "corpus", Upload.Purpose.QUERIES: "queries"}
+STEPS = {Upload.Purpose.MOMENTS: "corpus", Upload.Purpose.QUERIES: "queries", Upload.Purpose.BENCHMARK: "queries"}
 
 
 def _kept(upload: Upload) -> Iterator[Fault]:

@@ -6,12 +6,14 @@ the same text and the same moment, or on one that overlaps it nearly in full. Su
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from django.db.models import Exists, Max, OuterRef, Q
 
 from base.errors import BadValue, WrongState
+from base.text import wording
 from base.transactions import all_or_nothing
 from base.transactions import store as store_rows
 from campaigns.events import Happened, tell
@@ -142,6 +144,13 @@ class Pooled(NamedTuple):
     without_text: int
 
 
+def texts_of(qrels: Qrels) -> dict[str, str]:
+    """Return the text of each query of a benchmark that becomes one: it has a text, and is the first with that text."""
+    texts = {query: wording(text) for query, text in qrels.texts.items()}
+    first = {text: query for query, text in reversed(list(texts.items())) if text}
+    return {query: text for query, text in texts.items() if first.get(text) == query}
+
+
 @all_or_nothing
 def store_pool(campaign: Campaign, qrels: Qrels, runs: Sequence[Run], depth: int) -> Pooled:
     """Store the queries of a benchmark with what it and the runs find for them as candidates, and open first batches.
@@ -154,10 +163,15 @@ def store_pool(campaign: Campaign, qrels: Qrels, runs: Sequence[Run], depth: int
         raise WrongState(f"campaign {campaign}: has queries already; a benchmark needs a new campaign")
     videos = {video.name: video for video in campaign.corpus.videos.all()}
     known = {(each.video_id, each.start, each.end): each for each in _moments_of(campaign)}
-    texts = {text: query for query, text in reversed(list(qrels.texts.items()))}
-    pools = pooled(qrels, runs, depth)
-    named = {query: text.strip() for text, query in texts.items() if text.strip()}
-    queries = [Query(campaign=campaign, query_id=id, text=named[id]) for id in pools if id in named]
+    pools, texts = pooled(qrels, runs, depth), texts_of(qrels)
+    named = {text: query for query, text in texts.items()}
+    aliases = defaultdict[str, list[str]](list)
+    for alias, text in qrels.texts.items():
+        if alias not in texts and (first := named.get(wording(text))):
+            aliases[first].append(alias)
+    queries = [
+        Query(campaign=campaign, query_id=id, text=texts[id], aliases=aliases[id]) for id in pools if id in texts
+    ]
     queries.sort(key=lambda query: place(campaign.order_seed, query.query_id))
     store_rows(queries)
     made = 0

@@ -75,6 +75,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
     "Releases": (Page("releases", "Releases"), Page("release-difference"), Page("exports", "Exports")),
     "Runs": (
         Page("leaderboard", "Leaderboard"),
+        Page("rejudged"),
         Page("watches", "Decided yet?", lead_only=True),
         Page("predictors", "Predictors", lead_only=True),
         Page("predictor", lead_only=True),

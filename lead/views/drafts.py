@@ -41,6 +41,7 @@ from judging.drafts.forms import (
     ReadingForm,
     how_it_is_read,
 )
+from judging.drafts.leaderboard import USUAL_DEPTH
 from judging.drafts.reading import (
     READERS,
     ask_to_read,
@@ -53,19 +54,20 @@ from judging.drafts.reading import (
 )
 from judging.drafts.sources import captions_of, draw_queries, drawn, store_corpus
 from retrieval.rewriting.counting import counted, ready_in
-from runs.estimates.planning import PlanForm
+from runs.estimates.planning import PlanForm, costs_of_pools
 
-MOMENTS, QUERIES = Upload.Purpose.MOMENTS, Upload.Purpose.QUERIES
+MOMENTS, QUERIES, BENCHMARK = Upload.Purpose.MOMENTS, Upload.Purpose.QUERIES, Upload.Purpose.BENCHMARK
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
 @page_or_form
 def index(request: HttpRequest) -> HttpResponse:
-    """The person's drafts, and the button that begins another."""
+    """The person's drafts, and the buttons that begin another, also of a leaderboard that is judged again."""
     user = access.creator(request)
     drafts = Draft.objects.unfinished().filter(owner=user).order_by("-touched")
     if request.method == "POST":
-        return redirect("draft-corpus", begin_draft(user).token)
+        depth = USUAL_DEPTH if "rejudge" in request.POST else None
+        return redirect("draft-corpus", begin_draft(user, depth).token)
     return render(request, "lead/drafts/index.html", {"drafts": drafts})
 
 
@@ -102,6 +104,7 @@ def _read(draft: Draft, purpose: str, form: CorpusForm | None = None) -> dict[st
         "file": (upload := draft.upload_for(purpose)),
         "asks": form.asks(upload) if form and upload else "",
         "address": reverse("draft-reading", args=[draft.token, purpose]),
+        "costs": costs_of_pools(draft, found.sizes) if found else [],
     }
 
 
@@ -156,8 +159,9 @@ def plan(request: HttpRequest, token: str) -> HttpResponse:
 
 @page_or_form
 def queries(request: HttpRequest, token: str) -> HttpResponse:
-    """Which queries: drawn ones, of which a job shows some beforehand, and those that were uploaded or pasted."""
+    """Which queries: drawn ones, of which a job shows some beforehand, uploaded or pasted ones, or a benchmark's."""
     draft = access.open_draft(request, token)
+    purpose = BENCHMARK if draft.is_rejudging else QUERIES
     known = counted(draft.corpus) if draft.corpus else None
     form = QueriesForm(draft, ready_in(known), request.POST if request.method == "POST" else None)
     if form.is_valid():
@@ -165,11 +169,11 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
         looks = "look" in request.POST and form.selection
         if looks:
             draw_queries.ask(draft)
-        found = reading_of(draft, QUERIES)
+        found = reading_of(draft, purpose)
         return redirect(request.path if looks or (found and found.wrong) else after(draft, "draft-queries"))
     about = captions_of(draft.corpus) if draft.corpus else {}
     about |= {"counted": known, "drawn": drawn(draft), "working": jobs_of(draft, draw_queries, store_corpus)}
-    about |= {"read": _read(draft, QUERIES)}
+    about |= {"read": _read(draft, purpose)}
     return _page(request, draft, "queries", form, **about)
 
 
@@ -291,10 +295,11 @@ WORDS = {
 
 
 def steps(draft: Draft, here: str) -> list[Step]:
-    """Return the steps, of which a corpus that is there needs no films."""
-    done = _done(draft)
-    names = [name for name in WORDS if draft.is_new_corpus or name != "draft-films"]
-    return [Step(name, WORDS[name], reverse(name, args=[draft.token]), done[name], name == here) for name in names]
+    """Return the steps. A corpus that is there needs no films, and a leaderboard's own step says what judging takes."""
+    done, words = _done(draft), WORDS | ({"draft-queries": "Leaderboard"} if draft.is_rejudging else {})
+    left_out = {"draft-films": not draft.is_new_corpus, "draft-plan": draft.is_rejudging}
+    names = [name for name in WORDS if not left_out.get(name)]
+    return [Step(name, words[name], reverse(name, args=[draft.token]), done[name], name == here) for name in names]
 
 
 def after(draft: Draft, here: str) -> str:
@@ -312,7 +317,8 @@ def _done(draft: Draft) -> dict[str, bool]:
         "draft-films": draft.media == Draft.Media.FOLDER
         or (draft.media == Draft.Media.UPLOAD and Upload.Purpose.FILM in whole),
         "draft-plan": False,
-        "draft-queries": is_sound(draft, QUERIES) or bool(draft.selection and not draft.upload_for(QUERIES)),
+        "draft-queries": is_sound(draft, BENCHMARK if draft.is_rejudging else QUERIES)
+        or bool(draft.selection and not draft.upload_for(QUERIES)),
         "draft-settings": bool(draft.name),
         "draft-people": bool(draft.people),
         "draft-check": draft.is_ready,
@@ -347,6 +353,8 @@ STEPS = {
     Upload.Purpose.DURATIONS: "draft-corpus",
     Upload.Purpose.FILM: "draft-films",
     Upload.Purpose.QUERIES: "draft-queries",
+    Upload.Purpose.BENCHMARK: "draft-queries",
+    Upload.Purpose.RUN: "draft-queries",
 }
 
 

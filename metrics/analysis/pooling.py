@@ -117,15 +117,23 @@ def pooled(qrels: Qrels, runs: Sequence[Run], depth: int) -> dict[str, list[tupl
     >>> pooled(qrels, runs, 2)
     {'1': [('a', 0.0, 10.0), ('a', 20.0, 30.0), ('b', 0.0, 5.0)]}
     """
+    return {query: list(pool) for query, pool in pooled_by_rank(qrels, runs, depth).items()}
+
+
+def pooled_by_rank(qrels: Qrels, runs: Sequence[Run], depth: int) -> dict[str, dict[tuple[str, float, float], int]]:
+    """As `pooled`, with the rank at which each moment is found, from 1; 0 for those of the qrels.
+
+    What is found down to a smaller depth is that of a rank up to it, because the best ranks come first.
+    """
     lists = [dict(run.rows(run.scores)) for run in runs]
-    found: dict[str, list[tuple[str, float, float]]] = {}
+    found: dict[str, dict[tuple[str, float, float], int]] = {}
     for query, moments in qrels.rows(qrels.grades):
-        pool = found[query] = [(video, start, end) for video, start, end, _ in moments]
+        pool = found[query] = {(video, start, end): 0 for video, start, end, _ in moments}
         for rank in range(depth):
             for rows in lists:
                 for video, start, end, _ in rows.get(query, [])[rank : rank + 1]:
                     if end > start and not any(_is_same((video, start, end), other) for other in pool):
-                        pool.append((video, start, end))
+                        pool[video, start, end] = rank + 1
     return found
 
 

@@ -18,10 +18,10 @@ from jobs.registry import Report, each_hour, kind
 from metrics import Qrels
 from metrics.measures.ground import Ground
 from releases.models import Release
-from runs.measures import NDCG, USUAL
+from runs.measures import NDCG, USUAL, numbers_of
 from runs.models import HeldScore, Run, Yardstick
 from runs.models import RunQuerySet as Runs
-from runs.scoring import newest_release, numbers_of, usual_scores
+from runs.scoring import newest_release, usual_scores
 from runs.tables import read_table
 from runs.yardsticks import yardstick_of
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import forms
 from django.contrib.auth.models import User
@@ -18,6 +18,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 
 from campaigns.models import Campaign, Draft, Membership
+from judging.drafts.leaderboard import pairs_of
 from metrics import Estimator, MeasureError, Qrels
 from metrics import Run as Ranking
 from metrics.analysis.planning import JUDGEMENTS, MOST, SECONDS, TVR_RANKING, Plan, Spread, Work, plans
@@ -30,6 +31,7 @@ from runs.yardsticks import pool_of
 
 MEASURE = "nDCG_IoU(iou=0.5)@20"
 OWN, AT_FIRST = "own", TVR_RANKING["spread"]
+DEPTHS = (1, 2, 3, 5, 10, 20)  # of pools
 OF_TVR_RANKING = {
     "spread": "Systems that find moments more or less often",
     "close": "Systems that find about as many moments",
@@ -188,3 +190,27 @@ class PlanForm(forms.Form):
 def _pairs(campaign: Campaign) -> float:
     """Return how many pairs of a query are judged, if the lead opens as many second batches as is usual."""
     return campaign.batch_size * (1 + SECOND_SHARE * (campaign.batches - 1))
+
+
+class PoolCost(NamedTuple):
+    """What judging a leaderboard again takes, if so many ranks of each run are judged."""
+
+    depth: int
+    candidates: int
+    judgements: int
+    hours: int
+    cost: int | None  # None without an hourly rate
+
+
+def costs_of_pools(draft: Draft, sizes: Mapping[str, list[list[int]]]) -> list[PoolCost]:
+    """Return what the usual depths take, and the draft's own, of pools as `judging.drafts.leaderboard.sizes_of`."""
+    campaign, rate = Campaign(**draft.settings), draft.settings.get("hourly_rate")
+    depths = sorted({*DEPTHS, draft.pool_depth or DEPTHS[0]}) if sizes else []
+    of_pair, found = JUDGEMENTS / _pairs(Campaign()), list[PoolCost]()
+    for depth in depths:
+        candidates = sum(min(size, campaign.depth) * number for size, number in sizes[str(depth)])
+        judgements = of_pair * pairs_of(campaign, sizes[str(depth)], SECOND_SHARE)
+        hours = judgements * SECONDS / 3600
+        cost = round(hours * float(rate)) if rate else None
+        found.append(PoolCost(depth, candidates, round(judgements), round(hours), cost))
+    return found

@@ -177,6 +177,20 @@ def _store(release: Release, runs: Sequence[Run], columns: Sequence[Floats | Non
         PoolScore.objects.bulk_create(made)
 
 
+def agreement(first: Sequence[float | None], second: Sequence[float | None]) -> float | None:
+    """Return Kendall's τ-b of two orders of the same runs; None if one ties all, or fewer than two have both scores."""
+    both = [pair for pair in zip(first, second, strict=True) if None not in pair]
+    if len(both) < 2:
+        return None
+    found = float(tau_b(*(signs(np.array(column, dtype=np.float64)) for column in zip(*both, strict=True))))
+    return None if np.isnan(found) else found
+
+
+def place(value: float | None, values: Sequence[float | None]) -> int | None:
+    """Return the place of a score from 1, the highest first; equal scores share the better place."""
+    return None if value is None else 1 + sum(other is not None and other > value for other in values)
+
+
 @dataclass
 class Row:
     """A run with its scores by pools, and its places among the runs that the reader may see."""
@@ -213,9 +227,7 @@ class Comparison:
     @property
     def tau(self) -> float | None:
         """Kendall's τ-b of the order of the runs before and after; None if a pool ties all."""
-        first, whole = (np.array([getattr(row, name) for row in self.rows]) for name in ("first", "whole"))
-        found = float(tau_b(signs(first), signs(whole))) if len(self.rows) > 1 else float("nan")
-        return None if np.isnan(found) else found
+        return agreement([row.first for row in self.rows], [row.whole for row in self.rows])
 
     @property
     def leaders(self) -> tuple[Row, Row]:
@@ -253,8 +265,8 @@ def comparison(member: Membership, release: Release, measure: str) -> Comparison
         if each.first is not None and each.whole is not None
     ]
     for row in rows:
-        row.place_first = 1 + sum(other.first > row.first for other in rows)
-        row.place_whole = 1 + sum(other.whole > row.whole for other in rows)
+        row.place_first = place(row.first, [other.first for other in rows]) or 0
+        row.place_whole = place(row.whole, [other.whole for other in rows]) or 0
     rows.sort(key=lambda row: (-row.whole, row.run.number))
     return Comparison(rows) if rows else None
 

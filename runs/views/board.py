@@ -1,4 +1,6 @@
-"""The leaderboard as a page, as files and for everybody, the split held back, and asking for one more measure."""
+"""The leaderboard as a page, as files and for everybody, asking for one more measure, the split held back, the order of
+systems once a leaderboard is judged again, and differences of runs that leads watch.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +15,27 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from base.problem_documents import refusal_as_message
-from base.request_fields import one_of, text_in
+from base.request_fields import one_of, text_in, whole_in
 from base.templatetags.page_parts import Heading
-from campaigns.models import Membership
+from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page
+from judging.review.frontier import frontier
 from metrics import CONVENTIONS, parse_measure
 from releases.models import Release
+from reports.figures.numbers import rows_as_csv
 from runs import access
 from runs.board.choices import Choices, Queries, choices_of, known_measures, measure_named, yardstick_of
 from runs.board.files import FILES, caption
 from runs.board.held_back import MEASURES, change_held_back, held_by, held_rows, splits_of
 from runs.board.table import Board, Cell, Row, board
-from runs.measures import NAMES
-from runs.models import Run, RunQuerySet, Yardstick
+from runs.estimates.watches import Cost, Look, begin, cost_of, estimate_difference, last_look, watches_of
+from runs.measures import NAMES, NDCG, USUAL
+from runs.models import Run, RunQuerySet, Watch, Yardstick
+from runs.pools.enlarging import open_runs
+from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, new_order
 from runs.scoring import ask_for_measure, jobs_on, newest_release
+
+WIDE = 0.02  # the least half of the width of a watched difference's picture
 
 
 @require_safe
@@ -99,6 +108,47 @@ def _held(held: Yardstick | None, runs: RunQuerySet) -> dict[str, Any]:
 
 
 @require_safe
+def rejudged(request: HttpRequest, name: str) -> HttpResponse:
+    """How the order of systems changes, by the benchmark's own measure and in grades; or how far judging is."""
+    member = access.membership(request, name)
+    benchmark, own = access.benchmark(member), request.GET.get("own", HEADLINE)
+    context: dict[str, Any] = {
+        "benchmark": benchmark,
+        "order": new_order(member, own),
+        "own": parse_measure(own),
+        "measures": [parse_measure(each) for each in OF_BENCHMARK],
+        "headings": _of_new_order(own),
+        "convention": USUAL,
+        "queries": member.campaign.queries.pool().count(),
+        "closed": member.campaign.queries.pool().filter(closed=True).count(),
+        "runs": Run.objects.seen_by(member).count(),
+        "newest": newest_release(member.campaign),
+    }
+    return campaign_page(request, member, "runs/rejudged.html", **context)
+
+
+def _of_new_order(own: str) -> list[Heading]:
+    """Return the columns of the page: a score and a place on the benchmark, and the same by each measure in grades."""
+    graded = [f"{parse_measure(each).spelling} in grades" for each in IN_GRADES]
+    scores = [f"{parse_measure(own).spelling} on the benchmark", *graded]
+    pairs = [Heading(words, is_number=True) for each in scores for words in (each, "Place")]
+    return [Heading("Run"), *pairs]
+
+
+@require_safe
+def rejudged_csv(request: HttpRequest, name: str) -> HttpResponse:
+    """The order of the same address as a file."""
+    member = access.membership(request, name)
+    access.benchmark(member)
+    found = new_order(member, request.GET.get("own", HEADLINE))
+    if found is None:
+        raise Http404
+    answer = HttpResponse("".join(rows_as_csv(found.lines())), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}-v{found.release.version}-judged-again.csv"'
+    return answer
+
+
+@require_safe
 def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     """The leaderboard of the same address as a file."""
     member = access.membership(request, name)
@@ -158,3 +208,58 @@ def _top(found: Board, column: int) -> float:
     """Return the largest number of a column, to which its bars are drawn."""
     cells = [row.cells[column] for row in found.rows]
     return max((max(cell.value or 0, cell.high or 0) for cell in cells), default=0) or 1
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def watches(request: HttpRequest, name: str) -> HttpResponse:
+    """The differences that leads watch, each with its last look; a POST begins another one."""
+    lead = access.lead(request, name)
+    if request.method == "POST":
+        run, other, predictor = (whole_in(request.POST, field, "0") for field in ("run", "other", "predictor"))
+        watch = begin(lead, run, other, text_in(request.POST, "measure", 80), predictor)
+        messages.success(request, f"You watch {watch}.")
+        return redirect("watches", name)
+    jobs = list(estimate_difference.jobs(watches_of(lead.campaign)).not_done())
+    context: dict[str, Any] = {
+        "rows": _watched(lead.campaign),
+        "frontier": frontier(lead.campaign),
+        "jobs": jobs,
+        "runs": open_runs(lead.campaign),
+        "predictors": lead.campaign.predictors.exclude(ended=None),
+        "measures": [parse_measure(each) for each in NDCG],
+    }
+    return campaign_page(request, lead, "runs/watches.html", **context)
+
+
+@require_POST
+def look_at(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Look at a difference now."""
+    estimate_difference.ask(access.watch(access.lead(request, name), pk))
+    return redirect("watches", name)
+
+
+@require_POST
+def end_watch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Watch a difference no longer; its looks are forgotten."""
+    watch = access.watch(access.lead(request, name), pk)
+    watch.delete()
+    messages.success(request, f"You no longer watch {watch}.")
+    return redirect("watches", name)
+
+
+def _watched(campaign: Campaign) -> list[tuple[Watch, Look | None, dict[str, str] | None, Cost | None]]:
+    """Return the watched differences, with their last look, its picture, and what deciding them costs."""
+    found = [(watch, last_look(watch)) for watch in watches_of(campaign)]
+    widest = max([WIDE, *(max(abs(look.low), abs(look.high)) for _, look in found if look)])
+    of_one = cost_of(campaign, 1) if any(look and look.more for _, look in found) else None
+    return [
+        (watch, look, _picture(look, widest), of_one.times(look.more) if of_one and look.more else None)
+        if look
+        else (watch, None, None, None)
+        for watch, look in found
+    ]
+
+
+def _picture(look: Look, widest: float) -> dict[str, str]:
+    """Return where the ends of the interval and the difference stand, between 0 and 100; no difference is at 50."""
+    return {end: f"{50 + 50 * getattr(look, end) / widest:.1f}" for end in ("low", "value", "high")}

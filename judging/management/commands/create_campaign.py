@@ -14,7 +14,8 @@ from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.models import Corpus
 from judging.drafts.builder import Built, Plan, build
-from judging.pool.opening import store_pool, with_reusable
+from judging.drafts.leaderboard import Given, Leaderboard
+from judging.pool.opening import with_reusable
 from judging.pool.ranking import rank_candidates
 from judging.pool.selection import Counts, Selection, select
 from metrics import MeasureError, read_qrels, read_run
@@ -124,12 +125,14 @@ def _rejudge(options: dict[str, Any]) -> str:
     if Campaign.objects.filter(name=options["name"]).exists():
         raise ReeljudgeError(f"campaign {options['name']}: exists already; expected a new name")
     qrels = read_qrels(options["benchmark"])
-    runs = [read_run(file, lenient=True) for file in options["runs"]]
+    runs = [Given(file.name, file, read_run(file, lenient=True)) for file in options["runs"]]
+    board = Leaderboard(options["benchmark"].name, qrels, runs, options["pool_depth"])
     settings = {name: options[name] for name in ("title", "order_seed") if options[name] is not None}
     corpus = _corpus(options["corpus"])
     reuses = _to_reuse(options["reuse"], corpus, None)
-    campaign = build(Plan(options["name"], settings, reuses=reuses), corpus, _part).campaign
-    made = store_pool(campaign, qrels, runs, options["pool_depth"])
+    built = build(Plan(options["name"], settings, board=board, reuses=reuses), corpus, _part)
+    campaign, made = built.campaign, built.pooled
+    assert made is not None
     return (
         f"{campaign.name}: {made.queries:,} queries with {made.candidates:,} candidates; left out: {made.too_deep:,} "
         f"candidates beyond the depth of {campaign.depth}, {made.without_text:,} queries without a text of their own."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -113,6 +114,66 @@ def test_from_wrong_columns_to_a_sound_step(place: Installation, page: Page, tmp
     expect(page.locator(".making-steps li", has_text="Corpus")).to_contain_text("done")
     page.get_by_role("link", name="Settings").click()
     expect(page.get_by_label("Short name")).to_have_value("waves")
+
+
+def test_a_leaderboard_is_judged_again(place: Installation, page: Page, tmp_path: Path) -> None:
+    """From a benchmark and two runs to the page that waits for the new order; the costs stand there at once."""
+    benchmark, runs = leaderboard(tmp_path)
+    make_first_account(place, page, "nora", lambda name: None)
+    page.goto(f"{place.address}/new-campaign/")
+    page.get_by_role("button", name="Judge a leaderboard again").click()
+    upload(page, "moments", own_moments(tmp_path))
+    page.fill("[name=corpus_name]", "waves")
+    page.get_by_role("button", name="Save and go on").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Where are the films?")
+    page.get_by_role("button", name="Save and go on").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Which leaderboard?")
+    page.get_by_role("button", name="Store the corpus now").click()
+    expect(page.locator("[data-purpose=benchmark]")).to_be_visible()
+    upload(page, "benchmark", benchmark)
+    upload(page, "run", *runs)
+    costs = page.get_by_role("table", name="What judging takes")
+    # Depth, candidates: at rank 1 both runs find the benchmark's moment, and at rank 2 each another one.
+    expect(costs.locator("tbody tr").nth(0)).to_contain_text(re.compile(r"1\s+4\s"))
+    expect(costs.locator("tbody tr").nth(1)).to_contain_text(re.compile(r"2\s+12\s"))
+    page.fill("[name=pool_depth]", "2")
+    page.get_by_role("button", name="Save and go on").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("How is it judged?")
+    page.fill("[name=name]", "again")
+    page.get_by_role("button", name="Save and go on").click()
+    page.get_by_role("button", name="Save and go on").click()
+    page.get_by_role("button", name="Check", exact=True).click()
+    expect(page.locator(".figures")).to_have_text(re.compile(r"Queries\s*4\s*Runs\s*2\s*Candidates\s*12"))
+    page.get_by_role("button", name="Create the campaign").click()
+    page.wait_for_url("**/campaigns/again/")
+    page.goto(f"{place.address}/campaigns/again/leaderboard/")
+    page.get_by_role("link", name="The leaderboard that is judged again").click()
+    expect(page.get_by_text("0 of 4 queries are judged and reviewed.")).to_be_visible()
+
+
+def own_moments(folder: Path) -> Path:
+    file = folder / "waves.csv"
+    rows = [f"film-{n},{n},{n + 4},A person waves {n} times.,60" for n in range(4)]
+    file.write_text("\n".join(["video,start,end,description,duration", *rows]))
+    return file
+
+
+def leaderboard(folder: Path) -> tuple[Path, list[Path]]:
+    """A query for each of the four moments, and two runs of two predictions: the moment, and one of their own."""
+    pairs, found = [], dict[str, dict[str, object]](early={}, late={})
+    for n in range(4):
+        pair = {"query_id": str(n), "query": f"A person waves {n} times.", "video_name": f"film-{n}", "relevance": 1}
+        pairs.append(json.dumps(pair | {"pair_id": n, "timestamp": [n, n + 4]}))
+        for place, name in enumerate(found):
+            spans = [(n, n + 4), (20 + 20 * place, 30 + 20 * place)]
+            rows = [{"video_name": f"film-{n}", "timestamp": span, "score": -k} for k, span in enumerate(spans)]
+            found[name][str(n)] = rows
+    files = [folder / f"{name}.json" for name in found]
+    for file, run in zip(files, found.values(), strict=True):
+        file.write_text(json.dumps(run))
+    benchmark = folder / "benchmark.jsonl"
+    benchmark.write_text("\n".join(pairs))
+    return benchmark, files
 
 
 def test_an_upload_survives_a_lost_network_and_a_closed_page(place: Installation, page: Page, tmp_path: Path) -> None:
