@@ -158,10 +158,8 @@ def work_off(out: TextIO = sys.stdout) -> list[Job]:
     """Run due jobs until none is left. Return the jobs that failed or will be tried again later."""
     seen: dict[int, Job] = {}
     while job := Job.objects.take(worker_name()):
-        run(job, progress_on(out))
-        job.refresh_from_db()
-        _ended(job, out)
-        seen[job.pk] = job
+        if _run_to_its_end(job, out):
+            seen[job.pk] = job
     return [job for job in seen.values() if job.state != Job.State.DONE]
 
 
@@ -169,10 +167,19 @@ def work_off_one(job: Job, out: TextIO = sys.stdout) -> bool:
     """Run one job if it is due, and no worker has it. Return whether it was this call that ran it."""
     taken = Job.objects.take(worker_name(), pk=job.pk)
     if taken:
-        run(taken, progress_on(out))
-        taken.refresh_from_db()
-        _ended(taken, out)
+        _run_to_its_end(taken, out)
     return taken is not None
+
+
+def _run_to_its_end(job: Job, out: TextIO) -> bool:
+    """Run a taken job and say how it ended. Return whether it is still there: it may go with what it was about."""
+    run(job, progress_on(out))
+    try:
+        job.refresh_from_db()
+    except Job.DoesNotExist:
+        return False
+    _ended(job, out)
+    return True
 
 
 def run_in_log(job: Job, out: TextIO) -> None:

@@ -51,7 +51,7 @@ const send = async (section, file) => {
   const told = { purpose, name: file.name, size: file.size };
   const first = { method: "POST", body: JSON.stringify(told), headers: { "Content-Type": "application/json" } };
   let state = await ask(address, first, () => {});
-  if (purpose !== "film") list.replaceChildren(); // one file, which replaces the one before
+  if (!section.querySelector("input[type=file]").multiple) list.replaceChildren(); // one file, which replaces the one before
   const show = line(list, file);
   const began = performance.now();
   const from = state.received;

@@ -122,7 +122,8 @@ def xinfap_qrels(text: str, source: str, times: Times | None = None) -> Columns:
         query, _, shot, stratum, judgment = fields
         rows.queries[from_word(query)] = None
         if judgment == UNSAMPLED:
-            unsampled.append((from_word(query), moment_id(*_moment(place, shot, times)), stratum))
+            known = None if times and shot not in times else times  # no run can list a shot without times
+            unsampled.append((from_word(query), moment_id(*_moment(place, shot, known)), stratum))
             continue
         if not re.fullmatch(r"[0-9]{1,9}", judgment):
             raise place.fail(f"judgment is {show(judgment)}; it must be -1, or an integer from 0 up")

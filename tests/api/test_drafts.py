@@ -94,7 +94,8 @@ def test_a_campaign_that_reuses_the_grades_of_another(lia: Program, again: Campa
 
 def test_what_is_in_a_file_and_what_is_wrong_with_it(lia: Program) -> None:
     draft = f"drafts/{lia.post('drafts').json()['token']}"
-    nothing = {"moments": None, "queries": None, "corpus_name": "", "name": ""}
+    files = dict.fromkeys(["moments", "queries", "benchmark"])
+    nothing: dict[str, Any] = files | {"depths": [], "corpus_name": "", "name": ""}
     assert lia.get(f"{draft}/reading").json() == nothing
     content = MOMENTS.replace("video,start", "Film,From") + "film-1,9,8,Backwards.,60\n"
     file = lia.post(f"{draft}/files", {"purpose": "moments", "name": "M.csv", "size": len(content)}).json()

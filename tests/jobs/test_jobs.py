@@ -323,6 +323,17 @@ def test_elsewhere_one_line_a_job_is_printed(work: Register) -> None:
     assert out.getvalue() == "  count, a: done\n  count, b: done\n"
 
 
+def test_a_job_that_goes_with_what_it_is_about_ends_no_worker(work: Register) -> None:
+    def remove(arguments: dict[str, Any], report: Report) -> None:
+        Job.objects.filter(key="a").delete()
+
+    work(remove)
+    ask("a"), ask("b")
+    out = StringIO()
+    assert work_off(out) == []
+    assert out.getvalue() == "  count, b: done\n"
+
+
 def test_what_is_not_done_is_told_and_ends_the_command_with_an_error(work: Register, own_signals: None) -> None:
     def refuse(arguments: dict[str, Any], report: Report) -> None:
         raise JobError("no sheep") if arguments["final"] else ValueError("lost count")

@@ -176,7 +176,7 @@ def test_the_page_shows_how_the_order_changes(draft: Draft, files: dict[str, Pat
     assert "On the benchmark near leads; in grades whole does." in changed
     other = client.get(f"{api}?own=mIoU").json()
     assert other["measure"] == "mIoU"
-    assert client.get(f"{api}?own=HIT@1").status_code == 422
+    assert client.get(f"{api}?own=HIT@1").status_code == 400
     assert client.get(f"{page}?own=HIT@1").status_code == 400
     lines = list(csv.DictReader(StringIO(client.get(reverse("rejudged-csv", args=["again"])).content.decode())))
     assert len(lines) == 4 * len(RUNS)

@@ -386,7 +386,7 @@ def test_lists_are_filtered_by_reused_grades(again: Campaign, people: list[Membe
     page = lead.get(reverse("reviews", args=["again"]), wanted).content.decode()
     assert reverse("batch", args=["again", reusing.pk]) in page
     assert "Somebody runs." not in page
-    lines = lead.get(reverse("reviews", args=["again"]), wanted | {"format": "csv"}).content.decode().splitlines()
+    lines = lead.get(reverse("reviews", args=["again"]), wanted | {"format": "csv"}).getvalue().splitlines()
     assert len(lines) == 2
 
 
