@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .errors import SystemsError
 from .library import Qrels, qrels_from_dict
+from .storage import Spool
 
 Rows = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -63,6 +64,16 @@ class Objects:
     box: Rows
     names: tuple[str, ...]
     vectors: Rows | None = None
+
+    def of(self, edges: Sequence[Sequence[int]]) -> Objects:
+        """Return the objects of clips from and to these numbers, which are numbered anew, one range after the other."""
+        parts, shifts, count = [], [], 0
+        for first, stop in edges:
+            parts.append(np.arange(*np.searchsorted(self.clip, [first, stop])))
+            shifts.append(np.full(len(parts[-1]), count - first))
+            count += stop - first
+        rows = np.concatenate(parts)
+        return replace(self, clip=self.clip[rows] + np.concatenate(shifts), name=self.name[rows], box=self.box[rows])
 
 
 class Features(NamedTuple):
@@ -167,6 +178,20 @@ class Videos:
         subtitles = None if self.subtitles is None else self.subtitles[rows]
         return Video(self.names[number], float(self.duration[number]), self.clips[rows], subtitles)
 
+    def some(self, numbers: Ints) -> Videos:
+        """Return the videos of these numbers, in ascending order; their rows are in a temporary file, not in memory."""
+        counts = self.counts[numbers]
+        edges = np.stack([self.offsets[numbers], self.offsets[numbers] + counts], 1).tolist()
+        return Videos(
+            names=tuple(self.names[number] for number in numbers.tolist()),
+            duration=self.duration[numbers],
+            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            clips=_copied(self.clips, edges),
+            clip_seconds=self.clip_seconds,
+            objects=None if self.objects is None else self.objects.of(edges),
+            subtitles=None if self.subtitles is None else _copied(self.subtitles, edges),
+        )
+
     @cached_property
     def number(self) -> Mapping[str, int]:
         """The number of each video, by its name."""
@@ -210,6 +235,15 @@ class Videos:
                 means[number] = self[number].clips.mean(0, dtype=np.float32)
                 let_go(self.clips)
         return means
+
+
+def _copied(rows: Rows, edges: Sequence[Sequence[int]]) -> Rows:
+    """Return the rows from and to these numbers, one range after the other, in a temporary file."""
+    with Spool() as spool:
+        for first, stop in edges:
+            spool.add(rows[first:stop])
+            let_go(rows)
+        return spool.rows(rows.shape[1], rows.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,6 +297,18 @@ class Validation:
             here = moments.setdefault(example.query.id, [])
             here.append((example.video, example.start, example.end, 1))
         return cls(list(queries.values()), qrels_from_dict(moments), videos, measure)
+
+    def among(self, most: int, seed: int) -> Validation:
+        """Return the validation over so many videos: all that answer its queries, however many these are, and others
+        that are drawn by the seed. 0: over all videos.
+        """
+        answers = set(np.array(self.qrels.videos)[self.qrels.grades > 0].tolist())
+        is_answer = np.array([name in answers for name in self.videos.names])
+        if not 0 < most < len(self.videos) or is_answer.all():
+            return self
+        others = np.random.default_rng([seed, 3]).permutation(np.flatnonzero(~is_answer))
+        kept = np.concatenate([np.flatnonzero(is_answer), others[: max(0, most - int(is_answer.sum()))]])
+        return replace(self, videos=self.videos.some(np.sort(kept)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -146,6 +146,14 @@ class Training(Options):
         10_000,
         group=STEPS,
     )
+    validation_videos: int = option(
+        0,
+        "Videos that a validation ranks: all that answer its queries, and others that are drawn once, by the seed; 0: "
+        "all videos.",
+        0,
+        10_000_000,
+        group=STEPS,
+    )
 
     @property
     def steps(self) -> int:

@@ -5,7 +5,7 @@ away. Importing this loads no torch.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -26,7 +26,8 @@ ENDING = ".description.json"
 
 def description_of(folder: Path) -> dict[str, Any]:
     """Return what the runs of a system say of it: its name, options with the seed, features and weights with their
-    SHA-256, the device on which it was trained, and the validation's measure with its best value.
+    SHA-256, the device on which it was trained, and of the validation the measure, its best value, and how many videos
+    were ranked of how many.
     """
     card = read_json(folder / CARD)
     curves = [read_json(file) for file in _files(folder, [CURVE])]
@@ -38,6 +39,7 @@ def description_of(folder: Path) -> dict[str, Any]:
         "weights": {str(file.relative_to(folder)): digest(file) for file in _files(folder, LEARNED)},
         "trained_on": curves[0]["device"] if curves else None,
         "measure": curves[0]["measure"] if curves else None,
+        "validation_videos": curves[0].get("videos") if curves else None,
         "validation": max(validations, default=None),
     }
 
@@ -51,6 +53,12 @@ def in_a_line(folder: Path) -> str:
         use: {each["file"]: each["sha256"] for each in files} for use, files in about["features"].items()
     }
     return json.dumps(about | {"searched_on": device().type}, ensure_ascii=False)
+
+
+def among_in_words(videos: Sequence[int]) -> str:
+    """Return over how many videos of how many a system was validated."""
+    some, every = videos
+    return f"{some:,} of {every:,} videos, drawn by the seed beside those that answer" if some < every else "all videos"
 
 
 def _files(folder: Path, names: Iterable[str]) -> list[Path]:
@@ -104,6 +112,7 @@ def model_card(folder: Path) -> str:
     encoder = words[words.index("--encoder") + 1] if "--encoder" in words[:-1] else ""
     trained = [in_words(each) for each in about["features"].get("train", [])]
     measured = f"{about['measure']} = {about['validation']:.4f}" if about["validation"] is not None else "none"
+    measured += f" over {among_in_words(among)}" if (among := about["validation_videos"]) and among[0] else ""
     options = [f"- {name}: {value}" for name, value in about["options"].items()]
     weights = [f"- `{name}`: {sha}" for name, sha in about["weights"].items()]
     lines = [

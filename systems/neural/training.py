@@ -23,7 +23,7 @@ from ..interface import Progress, Report, System, silent
 from ..library import Evaluator, Run, parse_measure
 from ..options import Training
 from ..storage import read_json, read_tree, write, write_json, write_tree
-from .description import CURVE, MODEL, NETWORK
+from .description import CURVE, MODEL, NETWORK, among_in_words
 from .device import device, mixed, own_draws
 
 CHECKPOINT = "checkpoint.npz"
@@ -61,7 +61,7 @@ class Trainer:
     validate: returns the value of the validation's measure, of which high ones are good, and reports what it does
     meanwhile; None: there is no validation.
     facts: what is stored beside the weights.
-    measure: the validation's.
+    about: what is stored beside the curves.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class Trainer:
         loss_of: Callable[[int], torch.Tensor],
         validate: Callable[[Report], float] | None,
         facts: dict[str, Any],
-        measure: str = "",
+        about: dict[str, Any],
     ) -> None:
         self.network, self.options, self.folder = network, options, folder
-        self.loss_of, self.validate, self.facts, self.measure = loss_of, validate, facts, measure
+        self.loss_of, self.validate, self.facts, self.about = loss_of, validate, facts, about
         self.optimiser = optimiser_of(network, options)
         self.state = State()
 
@@ -154,7 +154,7 @@ class Trainer:
             self.network.load_state_dict(self.state.best)
         self.network.eval()
         curves = {"losses": self.state.losses, "validations": self.state.validations}
-        write_json(self.folder / CURVE, curves | {"measure": self.measure, "device": device().type})
+        write_json(self.folder / CURVE, curves | self.about | {"device": device().type})
         store(self.folder, self.network, self.facts)
         (self.folder / CHECKPOINT).unlink(missing_ok=True)
 
@@ -251,11 +251,15 @@ class Learned(System):
             torch.manual_seed(self.options.seed)
             network = self.network_class(self.options, **facts).to(device())  # drawn on the processor, so the same
         self._network = network
-        valid = data.validation
-        validate = None if valid is None else partial(self.validated, valid)
-        measure = valid.measure if valid else ""
+        validate, about = None, {"measure": "", "videos": [0, 0]}
+        if data.validation is not None:
+            valid = data.validation.among(self.options.validation_videos, self.options.seed)
+            ranked = len(valid.videos), len(data.validation.videos)
+            if valid is not data.validation:
+                report(Progress(0, self.options.iterations, f"validations rank {among_in_words(ranked)}"))
+            validate, about = partial(self.validated, valid), {"measure": valid.measure, "videos": ranked}
         learn = partial(lesson, network)
-        return Trainer(network, self.options, self.folder, learn, validate, facts, measure).run(report)
+        return Trainer(network, self.options, self.folder, learn, validate, facts, about).run(report)
 
     @property
     def network(self) -> Any:

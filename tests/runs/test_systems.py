@@ -64,6 +64,7 @@ OPTIONS_FORM = SMALL | {  # what the page sends of MCN's options
     "momentum": 0.9,
     "decay_every": 0,
     "patience": 0,
+    "validation_videos": 0,
     "optimiser": "adam",
     "loss": "nce",
     "margin": 0.1,

@@ -8,18 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from systems.data import Data
+from systems.data import Data, Objects, Validation, Videos
 from systems.errors import SystemsError
 from systems.interface import Progress, Report, system
 from systems.neural import training
-from systems.neural.description import CURVE, MODEL
+from systems.neural.description import CURVE, MODEL, description_of, model_card, write_model_card
 from systems.neural.training import CHECKPOINT, BertAdam, load
 from tests.systems.small import SMALL, collection, small
+from tests.systems.streams.noise import noise
 
 TRAINED = ["tef_only", "mcn", "stal_clips", "stal"]
 
@@ -119,6 +121,74 @@ def test_what_is_stored_is_the_best_of_the_validations(tmp_path: Path) -> None:
     values = [value for _, value in json.loads((tmp_path / "mcn" / CURVE).read_text())["validations"]]
     again = small("mcn", tmp_path / "mcn", validate_every=2, learning_rate=0.05, optimiser="adam")
     assert again.validated(data.validation) == max(values)  # type: ignore[attr-defined]
+
+
+def few_queries(name: str) -> Data:
+    """Return training data whose validation set asks for five of forty videos."""
+    data = data_for(name)
+    return replace(data, validation=Validation.of(data.examples[:5], data.videos, "nDCG_IoU(iou=0.5)@20"))
+
+
+def data_for(name: str) -> Data:
+    return noise(40) if name == "xml" else replace(collection().training, videos=with_objects())
+
+
+def with_objects() -> Videos:
+    """Return the planted videos with an object in every third clip, whose box says in which."""
+    videos = collection().training.videos
+    clip = np.arange(0, len(videos.clips), 3)
+    box = np.repeat((clip / len(videos.clips)).astype(np.float32)[:, None], 4, 1)
+    return replace(videos, objects=Objects(clip, clip % 2, box, ("cup", "dog")))
+
+
+@pytest.mark.parametrize("name", ["mcn", "xml"])
+def test_some_videos_of_a_validation_are_drawn_once_by_the_seed_beside_all_answers(name: str) -> None:
+    whole = few_queries(name).validation
+    assert whole is not None
+    some = whole.among(12, seed=7)
+    names = some.videos.names
+    assert len(names) == 12
+    assert set(whole.qrels.videos) <= set(names)
+    assert names == whole.among(12, seed=7).videos.names
+    assert names != whole.among(12, seed=8).videos.names
+    for number, each in enumerate(names):
+        own, found = whole.videos[whole.videos.number[each]], some.videos[number]
+        assert (found.name, found.duration) == (own.name, own.duration)
+        assert (found.clips == own.clips).all()
+        assert (found.subtitles is None) == (own.subtitles is None)
+        assert found.subtitles is None or own.subtitles is None or (found.subtitles == own.subtitles).all()
+    if (mine := some.videos.objects) and (every := whole.videos.objects):
+        rows = [whole.videos.number[each] for each in names]
+        clips = np.concatenate([np.arange(*whole.videos.offsets[row : row + 2]) for row in rows])
+        there = np.isin(every.clip, clips)
+        assert clips[mine.clip].tolist() == every.clip[there].tolist()
+        assert (mine.box == every.box[there]).all()
+    assert set(whole.among(2, seed=7).videos.names) == set(whole.qrels.videos)  # all answers, however many
+    assert whole.among(0, seed=7) is whole
+    assert whole.among(40, seed=7) is whole
+
+
+@pytest.mark.parametrize("name", ["stal", "xml"])
+def test_a_training_says_among_how_many_videos_it_was_validated(name: str, tmp_path: Path) -> None:
+    data, options = few_queries(name), SMALL | {"iterations": 4, "validate_every": 2}
+    options = options if name == "stal" else {"iterations": 4, "validate_every": 2, "hidden": 16, "batch_size": 6}
+    folders, reports = {most: tmp_path / f"{most}" for most in (0, 12, 40)}, dict[int, list[Progress]]()
+    for most, folder in folders.items():
+        reports[most] = []
+        system(name, folder, **options, validation_videos=most).train(data, reports[most].append)
+        write_model_card(folder)
+    words = "12 of 40 videos, drawn by the seed beside those that answer"
+    assert [each.text for each in reports[12] if "rank" in each.text] == [f"validations rank {words}"]
+    assert f" over {words}" in model_card(folders[12])
+    assert description_of(folders[12])["validation_videos"] == [12, 40]
+    assert data.validation is not None
+    made: Any = system(name, folders[12], **options, validation_videos=12)
+    assert made.validated(data.validation.among(12, seed=1)) == description_of(folders[12])["validation"]
+    # Without the option, and where it names as many videos as there are, nothing is drawn.
+    assert not [each.text for each in (*reports[0], *reports[40]) if "rank" in each.text]
+    assert (folders[0] / MODEL).read_bytes() == (folders[40] / MODEL).read_bytes()
+    assert (folders[0] / CURVE).read_bytes() == (folders[40] / CURVE).read_bytes()
+    assert " over all videos" in model_card(folders[0])
 
 
 def test_a_done_training_is_not_done_again(tmp_path: Path) -> None:
