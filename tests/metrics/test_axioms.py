@@ -21,6 +21,7 @@ WHO = {  # INV-k, MON-k
     "NCxIoU(p=err)@5": (False, False),  # a better moment stops the user before a still better one
     "nDCG_IoU(iou=0.5)@5": (True, False),
     "Recall_IoU(iou=0.5)@5": (True, False),
+    "Recall_Further(iou=0.5)@5": (True, True),
     "mAP_IoU(iou=0.5)@5": (True, False),
     "MedianRank(iou=0.5)": (True, False),
     "StdRank(iou=0.5)": (True, False),
