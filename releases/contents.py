@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
@@ -14,23 +16,27 @@ from django.db.models import Case, Value, When
 from base.text import csv_lines, harmless
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign
+from judging import order
+from judging.models import Candidate
 from judging.pool.selection import caption_id, training_queries
+from metrics.analysis.estimates import RULE
 from metrics.formats.moment_ids import moment_id
+from metrics.formats.pool import flaw_of
 from releases.archive import script
 from releases.checks import MANIFEST, POOL
 from releases.data_card import card, licence_text, rule_text
-from releases.exports import FILES, MOMENT, Lines, Scope, by_query, by_rank, manifest, pair_id, trec_qrels
+from releases.exports import FILES, MOMENT, Lines, Ordered, Scope, by_query, by_rank, manifest, pair_id, trec_qrels
 from releases.models import Release
 from releases.publishing import hub
 from releases.publishing.hub import Files, judged
 from releases.publishing.methods import latex, markdown, responsible
-from releases.sample import pool_lines
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.numbers import Rows, Subject, rows_as_csv
 from reports.statistics.arrays import Read, read
 from reports.statistics.collection import collection
 
 FIRST, FURTHER = "first", "further"  # pools
+QUERIES_AT_A_TIME = 500
 
 
 @dataclass(frozen=True)
@@ -202,3 +208,50 @@ def _drawing(figure: Figure, rows: Rows) -> Iterator[str]:
     from reports.figures.drawing import specification, svg_of
 
     yield svg_of(specification(figure.key, rows)).decode()
+
+
+def pool_lines(scope: Scope) -> Lines:
+    """Yield each query that the sample stands for, in the campaign's order, as JSON lines.
+
+    `candidates` are the moments that the ranking by similarity found, the best first, so that the first has rank 1.
+    They are the same whether or not the query is judged, and however many batches it has. `withdrawn` is there, and
+    true, if the query was withdrawn for what judging it showed.
+    """
+    for each, candidates in ranked_queries(scope):
+        record: dict[str, Any] = {
+            "query_id": each.query_id,
+            "sample": each.sample,
+            "stratum": each.stratum,
+            "candidates": candidates,
+        }
+        yield json.dumps(record | ({"withdrawn": True} if each.withdrawn else {}), ensure_ascii=False) + "\n"
+
+
+def ranked_queries(scope: Scope) -> Iterator[tuple[Ordered, list[str]]]:
+    """Yield each query that the sample stands for, in the campaign's order, with the ids of its ranked moments."""
+    rest = iter(scope.order)
+    while some := list(islice(rest, QUERIES_AT_A_TIME)):
+        found = _ranked(some)
+        yield from ((each, found[each.pk]) for each in some)
+
+
+def _ranked(queries: list[Ordered]) -> dict[int, list[str]]:
+    rows = Candidate.objects.ranked().filter(query__in=[each.pk for each in queries]).order_by("query", "rank")
+    found: dict[int, list[str]] = defaultdict(list)
+    for query, *moment in rows.values_list("query", *MOMENT):
+        found[query].append(moment_id(*moment))
+    return found
+
+
+def estimates(scope: Scope) -> dict[str, Any]:
+    """Return what the manifest says of the sample: how many queries it has of how many, and whether it is random."""
+    found = scope.frontier
+    return {
+        "rule": RULE,
+        "queries": found.queries,
+        "sample": found.sample,
+        "beyond": found.beyond,
+        "random": found.is_random,
+        "why_not": [flaw] if (flaw := flaw_of(found.left_out)) else [],
+        "order_sha256": order.checksum(each.query_id for each in scope.order),
+    }

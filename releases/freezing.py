@@ -28,14 +28,13 @@ from corpus.stored_files import store
 from jobs.registry import Report, kind
 from judging.consensus import LEAST_OVERLAP, RULE
 from releases.archive import FORMAT
-from releases.contents import parts, pool_of, scope_of
+from releases.contents import estimates, parts, pool_of, scope_of
 from releases.data_card import LICENCES, counted
 from releases.exports import Scope, by_query
 from releases.models import Release
 from releases.publishing.hub import splits_of
 from releases.publishing.methods import agreement_of, cost, protocol
 from releases.publishing.signing import key_is_set, signature_of
-from releases.sample import estimates
 from reports.statistics.arrays import Read
 from systems.storage import digest
 

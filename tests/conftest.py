@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from django.utils import translation
 from playwright.sync_api import Browser
 
-from base import translations
+from base.management.commands import words as translations
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
 from judging.models import Batch

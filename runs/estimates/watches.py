@@ -30,8 +30,8 @@ from metrics.analysis.planning import SECONDS
 from metrics.analysis.predictions import view_of
 from metrics.analysis.sampling import FEWEST
 from metrics.formats.predicted import predicted_from
+from releases.contents import ranked_queries
 from releases.exports import MOMENT, Scope
-from releases.sample import ranked_queries
 from reports.summaries import PROGRESS, current_summary
 from runs.board.choices import measure_named
 from runs.measures import USUAL

@@ -19,7 +19,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
-from base import translations
+from base.management.commands import words as translations
 from campaigns.models import Campaign, Membership, Message
 from jobs.running import work_off
 from judging.models import Assignment, Batch

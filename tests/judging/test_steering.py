@@ -24,8 +24,8 @@ from judging.settings import LimitsForm, set_up
 from judging.work import claiming, places
 from judging.work.claiming import without_annotators
 from judging.work.places import limit_reached
+from releases.contents import estimates
 from releases.exports import Scope
-from releases.sample import estimates
 from reports.frontier import outlook, steered
 from tests.api.asking import Program
 from tests.cast import browser, claim, judge_all, small_batches
