@@ -1,4 +1,5 @@
-"""The demo's second campaign: judged, released, and with runs of four systems, so that every page shows something.
+"""The demo's second campaign: judged, released, and with runs of four systems, so that every page shows something; and
+the systems that jobs behind the running demo train on its captions, which submit theirs.
 
 Its queries and their order of candidates are those of the campaign in which visitors judge. Its pool is shallow, so
 that the systems find moments that nobody has judged. The systems are synthetic and of known
@@ -14,6 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +28,7 @@ from django.db.models.functions import Now
 
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign, Membership, Token
+from corpus.features import DESCRIPTOR
 from corpus.models import Video
 from demo.generating import Cast, store_queries
 from demo.simulated_annotators import Grades, Span, own_server, true_grades
@@ -36,6 +39,8 @@ from judging.pool.clips import prepare
 from metrics import Client
 from metrics.client.requests import Answer, Ask, Pause
 from releases.freezing import freeze
+from runs.systems.orders import Wanted, ask_to_train
+from runs.systems.training import train_system
 
 NAME, TITLE = "demo-judged", "Demo: judged, with runs"
 ANNOTATORS = 6
@@ -48,6 +53,10 @@ SHIFT = 0.08  # of a moment's length: standard deviation of the ends of a predic
 FORGOTTEN = 60  # the rank of captions that are in no ranking
 Ranks = Mapping[str, Mapping[Span, int]]  # by the similarity of captions; not of every moment
 SECONDS_BETWEEN_LOOKS = 0.2
+CLIP_SECONDS = 1.0  # the films' moments are of 2 to 11 seconds
+N = 5  # moments of each training query; with more, the few that a film shows become many that only sound alike
+ALIKE = {"shortest": 2, "longest": 8, "nms": 0.3}  # the moments of a film do not overlap
+MINUTES = 3  # in which they are trained
 
 
 class CarefulCast(Cast):
@@ -212,3 +221,53 @@ def finish_jobs(out: TextIO = sys.stdout) -> None:
         if not Job.objects.unfinished().filter(due).exists():
             return
         time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A system of the demo, and the seconds until the next training is due.
+
+    They are about as long as one of this system takes, so that what a visitor asks for waits for one at most.
+    """
+
+    seconds: int
+    options: dict[str, Any]
+
+
+NETWORK: dict[str, Any] = {"batch_size": 32, "learning_rate": 0.002}
+NETWORK |= {"hidden": 128, "words": 64, "language": 64, "embedding": 64}
+PLACE: dict[str, Any] = {"iterations": 300, "decay_every": 200, "validate_every": 100}
+STEPS: dict[str, Any] = {"iterations": 500, "decay_every": 350, "validate_every": 250}
+RANKING = STEPS | {"loss": "triplet", "intra": 1, "inter": 1}  # the loss and the negatives of MCN's authors
+CONTRAST = STEPS | {"intra": 3, "inter": 3}  # the moments of a film are harder to tell apart than the few films
+LONGER = {"iterations": 750, "decay_every": 525}
+SHORTER = {"iterations": 250, "decay_every": 175, "validate_every": 125}  # because there are two networks
+STREAMS: dict[str, Any] = {"iterations": 220, "batch_size": 32, "learning_rate": 0.002, "validate_every": 110}
+STREAMS |= {"warmup": 25, "patience": 0, "hidden": 64, "words": 64, "heads": 2, "span": 0.1}
+CONQUER = {"first_iterations": 200, "iterations": 200, "batch_size": 16, "validate_every": 100, "others": 2}
+CONQUER |= {"inner": 64, "filters": 64, "clusters": 8}
+TRAINED = {  # from what sees nothing to what sees most, then those that look at videos twice
+    "chance": Trained(3, {}),
+    "prior": Trained(3, {"bins": 20}),
+    "tef_only": Trained(6, NETWORK | PLACE),
+    "mcn": Trained(8, NETWORK | RANKING),
+    "stal_clips": Trained(16, NETWORK | CONTRAST),
+    "stal": Trained(27, NETWORK | CONTRAST | LONGER),
+    "two_stage": Trained(18, NETWORK | CONTRAST | SHORTER),
+    "xml": Trained(14, STREAMS),
+    "reloclnet": Trained(13, STREAMS),
+    "conquer": Trained(36, STREAMS | CONQUER | {"optimiser": "adam"}),
+}
+
+
+@transaction.atomic
+def ask_for_systems(researcher: Membership) -> None:
+    """Ask for the jobs that train the systems, unless they were asked for. They are done while the demo runs."""
+    if researcher.campaign.systems.exists():
+        return
+    wait = 0
+    for name, system in TRAINED.items():
+        wanted = Wanted(name, name, DESCRIPTOR, CLIP_SECONDS, depth=N, options=ALIKE | system.options)
+        [row] = ask_to_train(researcher, wanted)
+        train_system.jobs(row).update(due=Now() + timedelta(seconds=wait))
+        wait += system.seconds

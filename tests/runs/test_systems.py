@@ -25,7 +25,7 @@ from base.errors import Unfit
 from campaigns.models import Campaign, Membership
 from corpus.features import videos_of
 from corpus.models import Moment
-from demo.training import MINUTES, SYSTEMS, ask_for_systems
+from demo.judged import MINUTES, TRAINED, ask_for_systems
 from jobs.models import Job
 from jobs.queue import Lane
 from jobs.running import run, work_off
@@ -623,8 +623,9 @@ def test_the_demo_asks_for_its_systems_once_and_one_after_the_other(rio: Members
     ask_for_systems(rio)
     ask_for_systems(rio)
     rows = list(TrainedSystem.objects.order_by("number"))
-    of_row = [system for system in SYSTEMS.values() for _ in system.seeds]
-    assert [row.system for row in rows] == [name for name, system in SYSTEMS.items() for _ in system.seeds]
+    of_row = list(TRAINED.values())
+    assert [row.system for row in rows] == list(TRAINED)
+    assert len(rows) == 10
     jobs = {job.row: job.due for job in train_system.jobs()}
     due = [jobs[row.pk] for row in rows]
     waits = [round((later - first).total_seconds()) for first, later in itertools.pairwise(due)]

@@ -24,8 +24,7 @@ from corpus.models import Corpus, Moment
 from demo.apps import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD, RESEARCHER
 from demo.films.files import CAST_FILE, write_demo
 from demo.films.grades import EXAMPLES, QUERIES
-from demo.judged import NAME, TITLE, finish_jobs, make_judged
-from demo.training import MINUTES, ask_for_systems
+from demo.judged import MINUTES, NAME, TITLE, ask_for_systems, finish_jobs, make_judged
 from judging.models import Batch
 from judging.pool.queries import load_queries
 from judging.pool.ranking import rank_candidates
