@@ -13,13 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-from systems.data import Data, Example, Query, Validation
+from systems.data import Data, Example, Examples, Query, Validation
 from systems.features.reader import read_videos
 from systems.interface import system
 
@@ -27,6 +28,7 @@ TVR = 19_614  # videos
 SHARES = (20, 10)  # parts of it
 CLIPS, CLIP_SECONDS, OF_CLIPS, OF_SUBTITLES = 51, 1.5, 3072, 768
 STEPS, QUERIES = 3, 200
+EXAMPLES = 400_000  # as many as 10,000 captions have with N = 40
 NAMES = ("clips", "subtitles")
 
 
@@ -45,7 +47,24 @@ def figures() -> Iterator[str]:
             f"{found['step']:.2f} s; {found['resident']:.2f} GB resident at most, and {found['reader']:.2f} GB "
             "in a process that reads"
         )
+    yield _of_examples()
     yield f"twice the videos take {highest[1] / highest[0]:.2f} times the resident memory; wanted: at most 1.2"
+
+
+def _of_examples() -> str:
+    """Measure what examples of training hold in memory, as columns and as objects."""
+    query = Query("q", "words")
+    drawn = (Example(query, f"video-{number % TVR}", number / 7, number / 7 + 4, 0.9) for number in range(EXAMPLES))
+    tracemalloc.start()
+    columns = Examples.of(drawn)
+    held = tracemalloc.get_traced_memory()[0]
+    objects = list(columns)
+    more = tracemalloc.get_traced_memory()[0] - held
+    tracemalloc.stop()
+    each = held / len(objects)
+    return (
+        f"an example of training takes {each:.0f} bytes, as an object {more / held:.1f} times that; wanted: 4 or more"
+    )
 
 
 def _draw(folder: Path, videos: int) -> None:

@@ -148,7 +148,7 @@ def _add_train(commands: Any) -> None:
 
 def train(args: argparse.Namespace) -> None:
     made = system(args.system, args.folder, **options_of(entry(args.system).options, args.option))
-    videos, examples = videos_of(args), []
+    videos = videos_of(args)
     if args.examples:
         examples = examples_from(args.examples, videos.number)
     else:

@@ -7,10 +7,11 @@ memory map, so that a collection of millions of clips is read only where it is u
 from __future__ import annotations
 
 import mmap
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from .storage import Spool
 Rows = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Value = TypeVar("Value")
 MOST_NAMED = 5  # in a message
 
 
@@ -278,6 +280,73 @@ class Example:
 
 
 @dataclass(frozen=True, eq=False)
+class Examples(Sequence[Example]):
+    """Examples as columns, which take 32 bytes of each; one is made when it is looked at.
+
+    queries: each object once, in the order of their first examples.
+    names: of the videos, in the same order.
+    query, video: numbers among these: shape (examples,).
+    start, end: in seconds: shape (examples,).
+    weight: shape (examples,).
+    """
+
+    queries: Sequence[Query]
+    names: Sequence[str]
+    query: NDArray[np.int32]
+    video: NDArray[np.int32]
+    start: Floats
+    end: Floats
+    weight: Floats
+
+    @classmethod
+    def of(cls, examples: Iterable[Example]) -> Examples:
+        """Return examples as columns, whose order they keep; they may come one by one."""
+        if isinstance(examples, cls):
+            return examples
+        queries, names = dict[int, tuple[int, Query]](), dict[str, int]()
+        query, video, start, end, weight = array("i"), array("i"), array("d"), array("d"), array("d")
+        for each in examples:
+            query.append(queries.setdefault(id(each.query), (len(queries), each.query))[0])
+            video.append(names.setdefault(each.video, len(names)))
+            start.append(each.start)
+            end.append(each.end)
+            weight.append(each.weight)
+        times = (np.array(each, np.float64) for each in (start, end, weight))
+        known = [each for _, each in queries.values()]
+        return cls(known, tuple(names), np.array(query, np.int32), np.array(video, np.int32), *times)
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    @overload
+    def __getitem__(self, number: int) -> Example: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> Examples: ...
+
+    def __getitem__(self, number: int | slice) -> Example | Examples:
+        if isinstance(number, slice):
+            return self.take(np.arange(len(self))[number])
+        query, name = self.queries[self.query[number]], self.names[self.video[number]]
+        return Example(query, name, float(self.start[number]), float(self.end[number]), float(self.weight[number]))
+
+    def take(self, rows: NDArray[Any]) -> Examples:
+        """Return the examples of these numbers, or where this is true."""
+        queries, query = _used(self.queries, self.query[rows])
+        names, video = _used(self.names, self.video[rows])
+        return Examples(queries, names, query, video, self.start[rows], self.end[rows], self.weight[rows])
+
+
+def _used(values: Sequence[Value], numbers: NDArray[np.int32]) -> tuple[list[Value], NDArray[np.int32]]:
+    """Return the values that numbers mean, in the order in which they come first, and these numbers among them."""
+    found, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(found), np.int32)
+    place[order] = np.arange(len(found))
+    return [values[number] for number in found[order].tolist()], place[inverse]
+
+
+@dataclass(frozen=True, eq=False)
 class Validation:
     """Queries whose answers are known, over the videos of `videos`, and the measure that training is stopped by."""
 
@@ -318,3 +387,8 @@ class Data:
     videos: Videos
     examples: Sequence[Example]
     validation: Validation | None = field(default=None)
+
+    @cached_property
+    def columns(self) -> Examples:
+        """The examples as columns."""
+        return Examples.of(self.examples)

@@ -55,25 +55,26 @@ def with_tokens(queries: Sequence[Query], encode: Encode) -> list[Query]:
 
 def data_with_tokens(data: Data, encode: Encode) -> Data:
     """Return training data whose queries and objects' names have vectors; each query is encoded once."""
-    queries = list({example.query.id: example.query for example in data.examples}.values())
+    queries = list({query.id: query for query in data.columns.queries}.values())
     known = {query.id: query for query in with_tokens(queries, encode)}
     valid = data.validation
     if valid is not None:
         videos = videos_with_names(valid.videos, encode)
         valid = replace(valid, queries=with_tokens(valid.queries, encode), videos=videos)
-    examples = [replace(example, query=known[example.query.id]) for example in data.examples]
+    examples = replace(data.columns, queries=[known[query.id] for query in data.columns.queries])
     return Data(videos_with_names(data.videos, encode), examples, valid)
 
 
 def data_with_stored_tokens(data: Data, file: Path) -> Data:
     """Return training data whose queries have the token vectors of a file; see `read_tokens`."""
     valid = data.validation
-    every = {example.query.id: example.query for example in data.examples}
+    every = {query.id: query for query in data.columns.queries}
     every |= {query.id: query for query in (valid.queries if valid else ())}
     known = {query.id: query for query in read_tokens(file, list(every.values()))}
     if valid is not None:
         valid = replace(valid, queries=[known[query.id] for query in valid.queries])
-    return Data(data.videos, [replace(each, query=known[each.query.id]) for each in data.examples], valid)
+    examples = replace(data.columns, queries=[known[query.id] for query in data.columns.queries])
+    return Data(data.videos, examples, valid)
 
 
 def read_tokens(file: Path, queries: Sequence[Query]) -> list[Query]:

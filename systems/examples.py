@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .data import Example, Objects, Query, Videos
+from .data import Example, Examples, Objects, Query, Videos
 from .errors import SystemsError
 from .library import MeasureError, Qrels, read_json, read_training_set
 
@@ -20,29 +20,31 @@ LONGEST_LINE = 2**16  # characters; the rest of a longer one is no JSON
 MOST_OF_A_CLIP = 10  # objects, those with the highest scores (STAL, Section 4.1)
 
 
-def examples_from(file: Path, videos: Collection[str] | None = None) -> list[Example]:
+def examples_from(file: Path, videos: Collection[str] | None = None) -> Examples:
     """Return the examples of a pseudo training set, in the file's order.
 
     videos: names of the videos that have features; moments of others are left out. None: all are taken.
     Raises SystemsError if the file cannot be read, something in it is wrong, or no moment is left.
     """
     try:
-        queries = list(read_training_set(file))
+        examples = Examples.of(_examples_in(file, videos))
     except MeasureError as fault:
         raise SystemsError(str(fault)) from None
-    examples = []
-    for query in queries:
-        query_of_moments = Query(query.id, query.text)
-        for moment in query.moments:
-            if videos is None or moment.video in videos:
-                weight = min(1.0, max(0.0, moment.similarity))
-                examples.append(Example(query_of_moments, moment.video, moment.start, moment.end, weight))
     if not examples:
         raise SystemsError(f"{file}: none of its moments is of a video that has features")
     return examples
 
 
-def examples_of(qrels: Qrels, videos: Collection[str], source: str) -> list[Example]:
+def _examples_in(file: Path, videos: Collection[str] | None) -> Iterator[Example]:
+    for query in read_training_set(file):
+        query_of_moments = Query(query.id, query.text)
+        for moment in query.moments:
+            if videos is None or moment.video in videos:
+                weight = min(1.0, max(0.0, moment.similarity))
+                yield Example(query_of_moments, moment.video, moment.start, moment.end, weight)
+
+
+def examples_of(qrels: Qrels, videos: Collection[str], source: str) -> Examples:
     """Return the relevant moments of qrels as examples, weighted by their grades as shares of the highest one.
 
     videos: names of the videos that have features; moments of others are left out.
@@ -59,11 +61,11 @@ def examples_of(qrels: Qrels, videos: Collection[str], source: str) -> list[Exam
         strict=True,
     )
     queries = [Query(query, qrels.texts.get(query, "")) for query in qrels.queries]
-    examples = [
+    examples = Examples.of(
         Example(queries[query], video, start, end, grade / highest)
         for query, video, start, end, grade in rows
         if grade > 0 and start < end and video in videos
-    ]
+    )
     if not examples:
         raise SystemsError(f"{source}: none of its relevant moments is of a video that has features")
     return examples

@@ -109,15 +109,14 @@ class Prior(Exhaustive):
     options: PriorOptions
 
     def train(self, data: Data, report: Report = silent) -> None:
-        if not data.examples:
+        examples, bins = data.columns, self.options.bins
+        if not examples:
             raise SystemsError("there are no examples; expected at least one to learn from")
         self.keep_card()
-        video = [data.videos.number[example.video] for example in data.examples]
-        start = np.array([example.start for example in data.examples])
-        end = np.array([example.end for example in data.examples])
-        bins = self.options.bins
+        video = np.array([data.videos.number[name] for name in examples.names], np.int64)[examples.video]
         table = np.zeros((bins, bins), np.int64)
-        np.add.at(table, self._bins(endpoints(start, end, data.videos.duration[video]), bins), 1)
+        places = endpoints(examples.start, examples.end, data.videos.duration[video])
+        np.add.at(table, self._bins(places, bins), 1)
         write_arrays(self.folder / TABLE, {"table": table})
         report(Progress(1, 1, f"{len(video):,} moments are counted"))
 

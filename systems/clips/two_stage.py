@@ -168,9 +168,11 @@ class TwoStages(System):
         self.keep_card()
         self.first.train(data, _half(report, 0, "first stage"))
         self.second.train(data, _half(report, 1, "second stage"))
-        known = data.validation.queries if data.validation else [example.query for example in data.examples]
-        drawn = np.random.default_rng(self.options.seed).permutation(len(known))[:HELD_OUT].tolist()
-        vectors = self.first.query_vectors([known[number] for number in sorted(drawn)])
+        known, count = data.columns.queries, data.columns.query
+        if data.validation:
+            known, count = data.validation.queries, np.arange(len(data.validation.queries), dtype=np.int32)
+        drawn = np.random.default_rng(self.options.seed).permutation(len(count))[:HELD_OUT]
+        vectors = self.first.query_vectors([known[number] for number in count[np.sort(drawn)].tolist()])
         write_arrays(self.folder / KNOWN, {"vectors": vectors})
 
     def index(self, videos: Videos, report: Report = silent) -> None:

@@ -41,7 +41,7 @@ class ZeroShot(System):
         self.keep_card()
         if not data.examples:
             return
-        clips = np.array([each.end - each.start for each in data.examples]) / data.videos.clip_seconds
+        clips = (data.columns.end - data.columns.start) / data.videos.clip_seconds
         ends = np.clip(np.round(np.quantile(clips, [FEWEST, MOST])), 1, MOST_CLIPS).astype(np.int64).tolist()
         write_json(self.folder / LENGTHS, {"shortest": ends[0], "longest": ends[1]})
         report(Progress(1, 1, f"{len(clips):,} moments are measured: windows of {ends[0]} to {ends[1]} clips"))

@@ -47,7 +47,7 @@ class Contrasted(Learned, Exhaustive):
 
     def facts(self, data: Data) -> dict[str, Any]:
         names = data.videos.objects.names if data.videos.objects else ()
-        queries = list({example.query.id: example.query for example in data.examples}.values())
+        queries = list({query.id: query for query in data.columns.queries}.values())
         return self.facts_of(data) | words_and_width(self.options.words, queries, names)
 
     def lesson(self, data: Data) -> Lesson:
@@ -125,7 +125,7 @@ class Sampler:
     def __init__(self, data: Data, options: Contrastive) -> None:
         if options.inter + options.anywhere and len(data.videos) < 2:
             raise SystemsError("there is one video; negatives of other videos need at least two")
-        self.options, self.examples = options, data.examples
+        self.options, self.examples = options, data.columns
         self.duration = data.videos.duration
         self.counts = counts_in(data.videos)
         self.windows = windows_of(data.videos, options.scales)
@@ -198,18 +198,18 @@ def answers(data: Data) -> Windows:
     """Return the examples' moments in the examples' order, with the clips that they touch. Raises SystemsError if there
     is no example, or one that does not lie in its video.
     """
-    if not data.examples:
+    examples = data.columns
+    if not examples:
         raise SystemsError("there are no examples; expected at least one to learn from")
-    unknown = [each.video for each in data.examples if each.video not in data.videos.number]
+    unknown = [name for name in examples.names if name not in data.videos.number]
     if unknown:
         raise SystemsError(f"an example is of video {unknown[0]!r}; expected one that has features")
-    video = np.array([data.videos.number[each.video] for each in data.examples], np.int64)
-    start = np.array([each.start for each in data.examples], np.float64)
-    end = np.minimum([each.end for each in data.examples], data.videos.duration[video])
+    video = np.array([data.videos.number[name] for name in examples.names], np.int64)[examples.video]
+    start, end = examples.start, np.minimum(examples.end, data.videos.duration[video])
     seconds, last = data.videos.clip_seconds, counts_in(data.videos)[video]
     wrong = np.flatnonzero(~((start >= 0) & (start < end)) | (last < 1))
     if len(wrong):
-        bad = data.examples[wrong[0]]
+        bad = examples[int(wrong[0])]
         raise SystemsError(
             f"an example of video {bad.video!r} is from {bad.start:g} to {bad.end:g} s; expected a moment inside "
             f"its {data.videos.duration[video[wrong[0]]]:g} s, and at least one clip with features"

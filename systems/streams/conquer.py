@@ -67,7 +67,7 @@ class Conquer(Learned):
             super().train(data, report)
 
     def facts(self, data: Data) -> dict[str, Any]:
-        return facts_of(data.videos, [example.query for example in data.examples], self.options.words)
+        return facts_of(data.videos, data.columns.queries, self.options.words)
 
     def lesson(self, data: Data) -> Lesson:
         check_validation(data)

@@ -164,11 +164,10 @@ class Pairs:
         self.videos, self.options, self.reading = data.videos, options, reading
         self.video = answers(data).video
         numbers: dict[str, int] = {}
-        rows = [numbers.setdefault(example.query.id, len(numbers)) for example in data.examples]
-        self.query = np.array(rows, np.int64)
-        by_id = {example.query.id: example.query for example in data.examples}
-        self.queries: Sequence[Query] = list(by_id.values())
-        self.weights = np.array([example.weight for example in data.examples], np.float32)
+        rows = [numbers.setdefault(query.id, len(numbers)) for query in data.columns.queries]
+        self.query = np.array(rows, np.int64)[data.columns.query]
+        self.queries: Sequence[Query] = list({query.id: query for query in data.columns.queries}.values())
+        self.weights = data.columns.weight.astype(np.float32)
         self._known = np.unique(self.query * len(data.videos) + self.video)
         self.first, self.last = self._edges(data)
 
@@ -176,8 +175,7 @@ class Pairs:
         """Return the clips that are learned as start and end of each moment."""
         seconds = self.reading.seconds(data.videos)[self.video]
         highest = np.maximum(self.reading.counts(data.videos)[self.video] - 1, 0)
-        starts = np.array([example.start for example in data.examples]) / seconds
-        ends = np.array([example.end for example in data.examples]) / seconds
+        starts, ends = data.columns.start / seconds, data.columns.end / seconds
         first = np.minimum(np.floor(starts + 1e-9).astype(np.int64), highest)
         last = np.ceil(ends - 1e-9).astype(np.int64) - self.options.closed
         return first, np.clip(last, first, highest)

@@ -48,8 +48,8 @@ class TwoStreams(Learned):
         return Reading(options.places, not self.two_levels, (options.unit, True), options.tef, options.padded)
 
     def facts(self, data: Data) -> dict[str, Any]:
-        queries = [example.query for example in data.examples]
-        return facts_of(data.videos, queries, self.options.words) | {"two_levels": self.two_levels}
+        known = facts_of(data.videos, data.columns.queries, self.options.words)
+        return known | {"two_levels": self.two_levels}
 
     def lesson(self, data: Data) -> Lesson:
         check_validation(data)

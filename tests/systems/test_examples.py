@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from metrics.formats.json_qrels import BETWEEN, FIRST_LINE, LAST_LINE, moment_fields, training_query
+from systems.data import Data, Example, Examples, Query
 from systems.errors import SystemsError
 from systems.examples import examples_from
+from tests.systems.small import collection
 
 
 def moment(video: str, start: float, end: float, similarity: float) -> tuple[str, float]:
@@ -73,3 +78,48 @@ def test_what_is_wrong_is_named(record: dict[str, Any], message: str, tmp_path: 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SystemsError, match=r"train\.json: cannot be read \(No such file or directory\)"):
         examples_from(tmp_path / "train.json")
+
+
+def test_columns_are_the_examples_in_their_order(tmp_path: Path) -> None:
+    one, other = Query("1", "one"), Query("2", "other")
+    given = [
+        Example(one, "b", 0.1, 0.3, 0.5),
+        Example(other, "a", 1.0, 2.0),
+        Example(one, "a", 3.0, 4.0, 0.25),
+        Example(other, "c", 5.0, 6.0),
+    ]
+    columns = Examples.of(given)
+    assert [each.__dict__ for each in columns] == [each.__dict__ for each in given]
+    assert (columns.queries, columns.names) == ([one, other], ("b", "a", "c"))
+    assert columns[-1].__dict__ == given[-1].__dict__
+    assert [each.__dict__ for each in columns[1:]] == [each.__dict__ for each in given[1:]]
+    assert columns[1:].queries == [other, one]
+    assert [each.video for each in columns.take(np.array([False, False, True, True]))] == ["a", "c"]
+    assert Data(collection().training.videos, columns).columns is columns
+    with pytest.raises(IndexError):
+        columns[4]
+    values = (columns.query, columns.video, columns.start, columns.end, columns.weight)
+    assert sum(each.nbytes for each in values) == 32 * len(given)
+    assert not Examples.of([])
+
+
+def test_examples_of_a_file_take_a_fraction_of_what_they_take_as_objects(tmp_path: Path) -> None:
+    file = tmp_path / "train_top40.json"
+    moments = [moment(f"film {number % 7}", number / 3, number / 3 + 4, 0.3 + number / 100) for number in range(40)]
+    file.write_text(
+        FIRST_LINE + BETWEEN.join(training_query(f"{n}", "He sits.", moments) for n in range(250)) + LAST_LINE
+    )
+    columns, held = traced(lambda: examples_from(file))
+    objects, as_objects = traced(lambda: list(columns))
+    assert len(columns) == len(objects) == 10_000
+    assert held / len(columns) < 50  # of which a query, which has 40 of them, takes some
+    assert as_objects > 4 * held
+
+
+def traced(make: Callable[[], Sequence[Example]]) -> tuple[Sequence[Example], int]:
+    """Return what is made, and the bytes that it holds."""
+    tracemalloc.start()
+    made = make()
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return made, held
