@@ -26,7 +26,7 @@ from systems.data import Rows, Videos
 from systems.errors import FULL, SystemsError
 from systems.errors import Unavailable as OutOfRoom
 from systems.examples import read_objects
-from systems.features.reader import FeatureSet, read_videos
+from systems.features.reader import STRICT, FeatureSet, read_videos
 from systems.features.sources import HDF5, TORCH
 
 DESCRIPTOR = "descriptor"  # of the films themselves, computed here
@@ -51,23 +51,36 @@ def sets_of(corpus: Corpus) -> list[str]:
 
 
 def must_be_a_set(corpus: Corpus, name: str) -> None:
-    """Refuse a name that no set of features of the corpus has, nor several sets of files with `+` between them."""
+    """Refuse a name that no set of features of the corpus has, nor several sets of files with `+` between them, behind
+    each of which the length of its clips may stand, as in `c3d@100clips`.
+    """
     known = sets_of(corpus)
-    parts = _parts(name, known)
-    wrong = [each for each in parts if each not in known or (len(parts) > 1 and each in (DESCRIPTOR, VISION))]
-    if wrong or len(set(parts)) < len(parts):
-        right = f"one of {', '.join(known)}, or several of files with {JOIN} between them"
-        raise BadValue("features", abbreviated(name), f"{right}; other sets are files in {_folder(corpus)}")
+    right = f"one of {', '.join(known)}, or several of files with {JOIN} between them"
+    fault = BadValue("features", abbreviated(name), f"{right}; other sets are files in {_folder(corpus)}")
+    try:
+        sets = _sets(name, known)
+    except SystemsError:
+        raise fault from None
+    names = [str(each.path) for each in sets]
+    alone = name in known  # only then it may be a set that is computed
+    if not set(names) <= set(known) or len(set(names)) < len(names) or (not alone and {*names} & {DESCRIPTOR, VISION}):
+        raise fault
 
 
-def _parts(name: str, known: list[str]) -> list[str]:
-    """Return the names of the sets that one name means."""
-    return [name] if name in known else name.split(JOIN)
+def _sets(name: str, known: list[str]) -> list[FeatureSet]:
+    """Return the sets that one name means, with their own names for their files. Raises SystemsError if the clips of
+    one have no length.
+    """
+    names = [name] if name in known else name.split(JOIN)
+    return [FeatureSet(Path(each)) if each in known else FeatureSet.of(each) for each in names]
 
 
-def videos_of(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Videos:
+def videos_of(
+    corpus: Corpus, name: str, clip_seconds: float, say: Say, fit: str = STRICT, unit: bool = False
+) -> Videos:
     """Return the videos of a corpus with a set of features, which is computed first if it comes from the films.
 
+    fit, unit: how features from files are read; see `systems.features.reader.read_videos`.
     Raises SystemsError naming the video whose features are missing or do not fit. Raises JobError naming one whose film
     cannot be read, and JobPostponed if no machine has a film, or a store does not answer.
     """
@@ -80,15 +93,17 @@ def videos_of(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Video
         videos = read_videos(durations, clip_seconds, _computed(corpus, name, clip_seconds, say), sign=sign)
         return replace(videos, clips=_standardised(videos.clips)) if name == DESCRIPTOR else videos
     sign()
-    parts = _parts(name, sets_of(corpus))
-    clips = [_clips_of(corpus, each) for each in parts]
-    subtitles = next(filter(None, (_file(corpus, f"{each}{SUBTITLES}") for each in parts)), None)
-    named = (_folder(corpus) / f"{each}{OBJECTS}" for each in parts)
+    sets = _sets(name, sets_of(corpus))
+    clips = [each._replace(path=_clips_of(corpus, str(each.path))) for each in sets]
+    found = ((each, _file(corpus, f"{each.path}{SUBTITLES}")) for each in sets)
+    subtitles = next((each._replace(path=file) for each, file in found if file), None)
+    named = (_folder(corpus) / f"{each.path}{OBJECTS}" for each in sets)
     objects = next((file for file in named if file.exists()), None)
-    for file in filter(None, (*clips, subtitles, objects)):  # no link, by which others' files would be read
+    files = [each.path for each in (*clips, subtitles) if each]
+    for file in filter(None, (*files, objects)):  # no link, by which others' files would be read
         if not file.resolve().is_relative_to(_folder(corpus).resolve()):
             raise SystemsError(f"{file.name}: a link that leads out of {_folder(corpus)}; expected the file itself")
-    videos = read_videos(durations, clip_seconds, [FeatureSet(each) for each in clips], subtitles, sign=sign)
+    videos = read_videos(durations, clip_seconds, clips, subtitles, sign=sign, fit=fit, unit=unit)
     return replace(videos, objects=read_objects(objects, videos)) if objects else videos
 
 

@@ -23,7 +23,7 @@ from .encoders import (
 from .errors import BadOption, SystemsError
 from .examples import examples_from, examples_of, notice_of, queries_in, read_objects
 from .features.media import compute, extractor, films_in
-from .features.reader import FITS, STRICT, FeatureSet, read_videos
+from .features.reader import CLIPS_MEANING, FIT_MEANING, FITS, STRICT, UNIT_MEANING, FeatureSet, read_videos
 from .features.sources import EXPECTED
 from .interface import SYSTEMS, Progress, System, entry, features_in, keep_features, system, system_in
 from .library import (
@@ -475,17 +475,11 @@ def _add_videos(command: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="PATH",
-        help=f"features: {EXPECTED}; PATH@1.5s or PATH@100clips if their clips have another length; several times for "
-        "sets that are joined",
+        help=f"features: {EXPECTED}; several times for sets that are joined; PATH may end with @ and {CLIPS_MEANING}",
     )
     command.add_argument("--subtitles", metavar="PATH", help="features of subtitles, in the same forms")
-    command.add_argument(
-        "--fit",
-        choices=FITS,
-        default=STRICT,
-        help="refuse what does not fit its videos (strict), leave out and cut (cut), or take zeros for it (pad)",
-    )
-    command.add_argument("--unit", action="store_true", help="bring each row of each set to length 1")
+    command.add_argument("--fit", choices=FITS, default=STRICT, help=FIT_MEANING)
+    command.add_argument("--unit", action="store_true", help=UNIT_MEANING)
     command.add_argument("--objects", type=Path, help="detections as JSON Lines")
 
 

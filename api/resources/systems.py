@@ -23,6 +23,7 @@ from runs.systems import orders
 from runs.systems.models import LONGEST_QUERY, Before, TrainedSystem
 from runs.systems.pages import PAPER, State, curves_file, jobs_of, presets_of, state_of, waiting
 from runs.systems.training import train_system
+from systems.features.reader import CLIPS_MEANING, FIT_MEANING, FITS, STRICT, UNIT_MEANING
 from systems.interface import SYSTEMS, Entry
 from systems.options import GROUPS, UNUSED
 
@@ -107,8 +108,8 @@ def _kind(name: str, entry: Entry, took: float | None, paper: Mapping[str, int] 
 class SystemShape(Shape):
     of = (
         TrainedSystem,
-        "number name system group features clip_seconds depth encoder notice trained title=entry.title options "
-        "by=by.worker at=created state steps_left step_seconds job before findings run=run.number",
+        "number name system group features clip_seconds fit unit_rows depth encoder notice trained title=entry.title "
+        "options by=by.worker at=created state steps_left step_seconds job before findings run=run.number",
     )
     helps = {
         "name": "of its run",
@@ -156,13 +157,19 @@ class NewSystem(Body):
 
     system = Choice(choices=list(SYSTEMS))
     name = Text(max_length=90, help_text="of its run; no other run of the campaign has it")
-    features = Text(max_length=100, help_text="the name of a set of features, or several of files with + between them")
+    features = Text(
+        max_length=100,
+        help_text="the name of a set of features, or several of files with + between them; behind one may stand @ "
+        f"with {CLIPS_MEANING}",
+    )
     clip_seconds = Number(
         required=False,
         min_value=orders.SHORTEST,
         max_value=orders.LONGEST,
         help_text=f"else {orders.Wanted.clip_seconds:g}",
     )
+    fit = Choice(choices=FITS, required=False, help_text=f"{FIT_MEANING} Else {STRICT}")
+    unit_rows = Truth(required=False, help_text=f"{UNIT_MEANING} Else false")
     depth = Whole(required=False, min_value=1, max_value=DEEPEST, help_text=f"N; else {orders.Wanted.depth}")
     word_vectors = Choice(
         choices=[orders.LEARNED, orders.ENCODER],

@@ -17,10 +17,12 @@ from campaigns.models import Campaign, Membership
 from campaigns.models.draft import token
 from jobs.models import Job, in_words
 from jobs.queue import JobQuerySet
+from systems.features.reader import CUT, FIT_MEANING, FITS, PAD, STRICT, UNIT_MEANING
 from systems.interface import Entry, Progress, System, entry, system
 
 LONGEST_QUERY = 500  # characters
 MOST_POINTS = 1000  # of each curve
+MISFITS = {STRICT: "", CUT: ", what does not fit left out", PAD: ", zeros for what is missing"}
 
 
 class TrainedSystems(models.QuerySet["TrainedSystem"]):
@@ -46,6 +48,8 @@ class TrainedSystem(models.Model):
     group = models.CharField(max_length=100, blank=True, help_text="of systems that differ by their seed")
     features = models.CharField(max_length=100, help_text="the name of a set of features of the corpus")
     clip_seconds = models.FloatField()
+    fit = models.CharField(max_length=10, default=STRICT, help_text=FIT_MEANING)
+    unit_rows = models.BooleanField(default=False, help_text=UNIT_MEANING)
     depth = models.PositiveSmallIntegerField(help_text="N, the moments of each query that it learns from")
     encoder = models.CharField(
         max_length=200, blank=True, help_text="whose token vectors it has for words; empty: it learns vectors"
@@ -69,6 +73,7 @@ class TrainedSystem(models.Model):
             models.UniqueConstraint(fields=["campaign", "number"], name="one_trained_system_per_number"),
             models.UniqueConstraint(fields=["campaign", "name"], name="one_trained_system_per_name"),
             models.CheckConstraint(condition=Q(clip_seconds__gt=0), name="clips_have_a_length"),
+            models.CheckConstraint(condition=Q(fit__in=FITS), name="features_fit_in_a_known_way"),
         ]
 
     def __str__(self) -> str:
@@ -78,6 +83,12 @@ class TrainedSystem(models.Model):
     def entry(self) -> Entry:
         """What is known of the system without loading it."""
         return entry(self.system)
+
+    @property
+    def reading(self) -> str:
+        """In words, how long its clips are and how its features are read."""
+        unit = ", each row of length 1" if self.unit_rows else ""
+        return f"clips of {self.clip_seconds:g} s{MISFITS[self.fit]}{unit}"
 
     @property
     def is_submitted(self) -> bool:

@@ -20,7 +20,7 @@ from base.text import abbreviated
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
 from corpus.errors import CorpusError
-from corpus.features import full_disks_pass, must_be_a_set
+from corpus.features import DESCRIPTOR, VISION, full_disks_pass, must_be_a_set
 from corpus.models import Clip, Moment, Video
 from jobs.models import Job
 from jobs.queue import Lane
@@ -33,6 +33,7 @@ from runs.systems.training import queries_as_read, train_system
 from systems.data import Query
 from systems.encoders import has_two_towers
 from systems.errors import SystemsError
+from systems.features.reader import FITS, STRICT
 from systems.interface import SYSTEMS, Entry, System, entry
 
 MOST_SEEDS = 20
@@ -53,8 +54,10 @@ class Wanted:
 
     system: str  # its name in the registry
     name: str  # of its run; with several seeds, each run's name ends with the seed
-    features: str
+    features: str  # with + between sets, and @ between one and the length of its clips
     clip_seconds: float = 1.0
+    fit: str = STRICT
+    unit_rows: bool = False
     depth: int = 20  # N, the number of moments of each query that it learns from
     seeds: Sequence[int] = (1,)
     options: dict[str, Any] = field(default_factory=dict)  # without the seed; the others keep their defaults
@@ -86,6 +89,13 @@ class Wanted:
     def _wrong_fields(self, campaign: Campaign) -> Iterator[tuple[str, str, str]]:
         if not SHORTEST <= self.clip_seconds <= LONGEST:
             yield "clip_seconds", f"{self.clip_seconds:g}", f"{SHORTEST:g} to {LONGEST:g} seconds a clip"
+        if self.fit not in FITS:
+            yield "fit", abbreviated(self.fit), f"one of {', '.join(FITS)}"
+        if self.features in (DESCRIPTOR, VISION) and (self.fit != STRICT or self.unit_rows):
+            name = "unit_rows" if self.fit == STRICT else "fit"
+            yield name, f"set for {self.features}, which is computed here", "it to be so for features from files alone"
+        if len(self.features) > 100:
+            yield "features", abbreviated(self.features), "at most 100 characters"
         if not 1 <= self.depth <= DEEPEST:
             yield "depth", str(self.depth), f"1 to {DEEPEST:,} moments for each query"
         if not 1 <= len(set(self.seeds)) == len(self.seeds) <= MOST_SEEDS:
@@ -151,6 +161,8 @@ def _row(member: Membership, wanted: Wanted, seed: int, number: int) -> TrainedS
         group=wanted.name if len(wanted.seeds) > 1 else "",
         features=wanted.features,
         clip_seconds=wanted.clip_seconds,
+        fit=wanted.fit,
+        unit_rows=wanted.unit_rows,
         depth=wanted.depth,
         encoder=wanted.encoder(member.campaign),
     )

@@ -22,10 +22,13 @@ from reports.figures.files import KINDS, figure_file
 from runs.systems.models import TrainedSystem, Waiting
 from runs.systems.orders import ENCODER, LEARNED, LONGEST, SHORTEST, Wanted
 from runs.systems.training import train_system
+from systems.features.reader import CLIPS_MEANING, FIT_MEANING, FITS, OF_CLIPS, UNIT_MEANING
 from systems.interface import SYSTEMS, Entry, entry
 from systems.options import FIRST, GROUPS, Options, Streams
 
 NUMBERS: dict[type, type[forms.Field]] = {int: forms.IntegerField, float: forms.FloatField}
+SETS = ("features", "joined")  # the fields of a form that name sets of features
+READING = ("features_clips", "joined_clips", "fit", "unit_rows")  # those that say how sets of files are read
 PAPER = "paper"  # the preset of options as in TVR-Ranking
 LABELS = {"nms": "NMS", "intra_iou": "Intra IoU", "words": "Size of word vectors"}
 TITLES = {
@@ -172,6 +175,14 @@ class WantedForm(forms.Form):
         max_value=LONGEST,
         help_text="In seconds. Features from files are of clips of one length, which must be said here.",
     )
+    features_clips = forms.RegexField(
+        OF_CLIPS, label="Clip length of the set", required=False, max_length=20, help_text=CLIPS_MEANING
+    )
+    joined_clips = forms.RegexField(
+        OF_CLIPS, label="Clip length of the joined set", required=False, max_length=20, help_text="In the same words."
+    )
+    fit = forms.ChoiceField(label="Fit", choices=[(each, each) for each in FITS], help_text=FIT_MEANING)
+    unit_rows = forms.BooleanField(label="Rows of length 1", required=False, help_text=UNIT_MEANING)
     depth = forms.IntegerField(
         label="N",
         initial=Wanted.depth,
@@ -207,7 +218,30 @@ class WantedForm(forms.Form):
             assert isinstance(field, forms.ChoiceField)
             field.choices = choices
         if len(files) < 2:
-            del self.fields["joined"]
+            del self.fields["joined"], self.fields["joined_clips"]
+        if not files:
+            del self.fields["features_clips"], self.fields["fit"], self.fields["unit_rows"]
+
+    @property
+    def first(self) -> list[forms.BoundField]:
+        """What matters first."""
+        return [field for field in self if field.name not in READING]
+
+    @property
+    def reading(self) -> list[forms.BoundField]:
+        """How features from files are read; none if there are no files."""
+        return [field for field in self if field.name in READING]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is wrong with how features are read."""
+        return any(field.errors for field in self.reading)
+
+    @property
+    def sets(self) -> str:
+        """The name of the sets of features together, each with the length of its clips if that is another."""
+        named = [(self.cleaned_data.get(name), self.cleaned_data.get(f"{name}_clips")) for name in SETS]
+        return JOIN.join(f"{name}@{clips}" if clips else str(name) for name, clips in named if name)
 
     def clean_seeds(self) -> list[int]:
         words = self.cleaned_data["seeds"].replace(",", " ").split()
@@ -258,10 +292,9 @@ def _field(kind: type[Options], name: str, initial: Any, meaning: str) -> forms.
 def order_of(system: str, form: WantedForm, options: OptionsForm, campaign: Campaign) -> Wanted | None:
     """Return what two forms ask for. None if something is wrong; then each says all that is wrong with its part."""
     is_right = all([form.is_valid(), options.is_valid()])
-    values = dict(form.cleaned_data)
-    if "features" in values:
-        values["features"] = JOIN.join(filter(None, (values["features"], values.pop("joined", ""))))
-    order = Wanted(system=system, options=options.cleaned_data, **{"name": "", "features": ""} | values)
+    apart = {*SETS, *(f"{name}_clips" for name in SETS)}
+    values = {name: value for name, value in form.cleaned_data.items() if name not in apart}
+    order = Wanted(system=system, options=options.cleaned_data, **{"name": "", "features": form.sets} | values)
     for name, faults in order.faults(campaign).items():
         owner: forms.Form = options if name in options.fields else form
         if name not in owner.errors:

@@ -82,8 +82,7 @@ def train(row: TrainedSystem, say: Say) -> None:
     if row.entry.compares:
         _encoding(row, say)  # before features are computed that it would not fit
     if row.trained is None:
-        videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
-        _notice(row, videos)
+        videos = _videos(row, say)
         if row.entry.learns:
             data = data_of(row.campaign, videos, row.depth, row.folder, say)
         elif row.entry.compares:
@@ -100,8 +99,9 @@ def train(row: TrainedSystem, say: Say) -> None:
     submit_run(row, found)
 
 
-def _notice(row: TrainedSystem, videos: Videos) -> None:
-    """Keep in the row what the features lack that the system would use."""
+def _videos(row: TrainedSystem, say: Say) -> Videos:
+    """Return the videos that a system sees, and keep in the row what their features lack that it would use."""
+    videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say, row.fit, row.unit_rows)
     objects = notice_of(videos) if row.entry.sees_objects else ""
     row.notice = " ".join(filter(None, (*videos.notices, objects)))
     TrainedSystem.objects.filter(pk=row.pk).update(notice=row.notice)
@@ -115,6 +115,7 @@ def _index(row: TrainedSystem, made: System, videos: Videos, say: Say) -> None:
 
 
 def _learn(row: TrainedSystem, made: System, data: Data, say: Say) -> None:
+    return videos
     """Train, and keep the curves in the row as they grow, and how long a step takes."""
     row.measure = data.validation.measure if data.validation else ""
     noted, began = 0.0, (0, 0.0)  # a step, and when it was done
@@ -146,8 +147,7 @@ def _store_curves(row: TrainedSystem) -> None:
 
 def index(row: TrainedSystem, say: Say) -> None:
     """Index the corpus anew, such as after videos were added. The run that was submitted stays as it is."""
-    videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
-    _notice(row, videos)
+    videos = _videos(row, say)
     videos = videos_with_names(videos, _encoding(row, say)) if row.encoder else videos
     keep_features(row.stored, "index", videos)
     _index(row, row.made(), videos, say)

@@ -23,7 +23,14 @@ NAMES_AT_A_TIME = 4096
 SLACK = 1  # clips by which features may differ from a video's duration: extractors drop or fill the last one
 # What becomes of features that do not fit their videos.
 STRICT, CUT, PAD = FITS = ("strict", "cut", "pad")
-LENGTH = re.compile(r"(?P<path>.+)@(?P<number>\d{1,6}(\.\d{1,6})?)(?P<kind>s|clips)")
+FIT_MEANING = (
+    "What becomes of features that do not fit their videos: strict refuses them; cut leaves out a video that a set "
+    "lacks, and ends one where its shortest set ends; pad takes zeros for what is missing."
+)
+UNIT_MEANING = "Bring each row of each set to length 1, before sets are joined."
+CLIPS_MEANING = "1.5s or 100clips if the clips of a set have another length: in seconds, or so many in every video."
+OF_CLIPS = r"(?P<number>\d{1,6}(\.\d{1,6})?)(?P<kind>s|clips)"
+LENGTH = re.compile(rf"(?P<path>.+)@{OF_CLIPS}")
 EPSILON = 1e-5  # of a norm
 Sign = Callable[[], None]
 

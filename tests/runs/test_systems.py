@@ -75,6 +75,7 @@ OPTIONS_FORM = SMALL | {  # what the page sends of MCN's options
     "dropout": 0,
     "endpoints": "on",
 }
+    "fit": "strict",
 NDCG = "nDCG_IoU(iou=0.5)@20"
 PLACES = 10  # moments of a video, each of which shows another thing, and every video in another order
 CLIPS = 100  # of a second
@@ -130,6 +131,10 @@ def done() -> None:
 
 
 def failed(row: TrainedSystem) -> str:
+def nobody(done: int, total: int, text: str) -> None:
+    """Say nothing."""
+
+
     work_off(StringIO())
     job = train_system.jobs(row).get()
     assert job.has_failed
@@ -319,6 +324,53 @@ def test_two_sets_are_joined_and_the_run_says_which_files_they_were(researcher: 
 
 
 def test_a_run_says_of_what_it_was_made(researcher: Membership) -> None:
+def test_sets_with_clips_of_other_lengths_are_cut_and_padded_to_fit(researcher: Membership, features: Path) -> None:
+    """As the page and the command ask for it; a video is missing, and the joined set has 50 clips of every video."""
+    given = arrays()
+    del given["secret-video-3"]
+    np.savez(features / "i3d.npz", **given)
+    np.savez(features / "c3d.npz", **{name: 3 * rows[::2, :2] for name, rows in arrays().items()})
+    rio, new = browser(researcher), f"{reverse('system-new', args=['films'])}?system=mcn"
+    form = OPTIONS_FORM | {"name": "mcn", "features": "i3d", "joined": "c3d", "clip_seconds": 1, "depth": 6}
+    form |= {"word_vectors": "learned", "seeds": "3", "fit": "cut", "unit_rows": "on"}
+    refused = rio.post(new, form | {"joined_clips": "many"})
+    assert refused.status_code == 400
+    assert re.search(r"<details open>\s*<summary>More options", refused.content.decode())
+    assert rio.post(new, form | {"joined_clips": "50clips"}).status_code == 302
+    words = [
+        "train_system",
+        "films",
+        "mcn",
+        "--by",
+        "rio",
+        "--name",
+        "padded",
+        "--features",
+        "i3d+c3d@2s",
+        "--fit",
+        "pad",
+    ]
+    call_command(*words, "--set", *(f"{name}={value}" for name, value in SMALL.items()), stdout=StringIO())
+    done()
+    cut, padded = TrainedSystem.objects.order_by("number")
+    assert (cut.features, cut.fit, cut.unit_rows) == ("i3d+c3d@50clips", "cut", True)
+    assert (padded.features, padded.fit, padded.unit_rows) == ("i3d+c3d@2s", "pad", False)
+    reading = "clips of 1 s, what does not fit left out, each row of length 1"
+    assert reading in rio.get(reverse("system", args=["films", cut.number])).content.decode()
+    for row, videos in ((cut, 5), (padded, 6)):
+        assert row.run is not None
+        assert "1 videos have no features: 'secret-video-3'" in row.notice
+        assert "i3d.npz: SHA-256" in row.run.description
+        assert "5 videos, 1 videos missing" in row.run.description
+        assert f"features {row.features}, {row.reading}" in row.run.description
+        seen = videos_of(researcher.campaign.corpus, row.features, 1.0, nobody, row.fit, row.unit_rows)
+        assert len(seen) == videos
+        assert set(seen.counts.tolist()) == {CLIPS}
+        lengths = np.linalg.norm(seen.clips.reshape(videos, CLIPS, -1), axis=2)
+        assert bool(np.allclose(lengths, 2**0.5, atol=1e-3)) == row.unit_rows
+    assert (seen.clips[3 * CLIPS : 4 * CLIPS, : PLACES + 1] == 0).all()
+
+
     [row] = ask_to_train(researcher, wanted())
     done()
     row.refresh_from_db()
@@ -333,6 +385,85 @@ def test_a_run_says_of_what_it_was_made(researcher: Membership) -> None:
 
 
 def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(researcher: Membership) -> None:
+AGAIN: dict[str, dict[str, Any]] = {
+    "prior": {"options": {}},
+    "mcn": {"options": SMALL | {"iterations": 8, "validate_every": 4, "validation_videos": 4}, "unit_rows": True},
+    "two_stage": {"options": SMALL | {"iterations": 4, "validate_every": 2}, "fit": "cut"},
+    "xml": {"options": {"iterations": 4, "validate_every": 2, "hidden": 16, "batch_size": 6, "words": 8}},
+}
+
+
+@pytest.mark.parametrize("system", AGAIN)
+def test_a_run_is_made_again_from_the_description_that_its_page_offers(
+    system: str, researcher: Membership, tmp_path: Path
+) -> None:
+    [row] = ask_to_train(researcher, wanted(system, seeds=(5,), **AGAIN[system]))
+    done()
+    row.refresh_from_db()
+    assert row.run is not None
+    address = reverse("run-description", args=["films", row.run.number])
+    page = browser(researcher).get(reverse("run", args=["films", row.run.number])).content.decode()
+    assert address in page
+    assert "made_by" not in page  # words for people, and a file for programs
+    assert f"Trained here as system {row.number}: features i3d, {row.reading}" in page
+    offered = browser(researcher).get(address)
+    assert offered["Content-Disposition"] == f'attachment; filename="films-run-{row.run.number}.description.json"'
+    file, out, words = tmp_path / "d.json", tmp_path / "again.json", StringIO()
+    file.write_bytes(offered.content)
+    with row.run.file.open("rb") as stored:
+        content = stored.read()
+    remove(row)
+    call_command("make_run_again", file, out=out, stdout=words)
+    assert out.read_bytes() == content
+    assert words.getvalue() == f"{out}: is the run of the description, SHA-256 {sha256(content).hexdigest()}\n"
+    assert (Run.objects.count(), TrainedSystem.objects.count()) == (1, 0)
+    assert not [each for each in (tmp_path / "models" / "systems").iterdir() if each != row.folder]
+
+
+def again(file: Path, about: dict[str, Any], out: Path) -> str:
+    """Return the refusal of a description."""
+    file.write_text(json.dumps(about))
+    with pytest.raises(CommandError) as refused:
+        call_command("make_run_again", file, out=out, stdout=StringIO())
+    assert refused.value.returncode == 2
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def test_what_has_changed_since_a_run_was_made_is_named(researcher: Membership, features: Path, tmp_path: Path) -> None:
+    [row] = ask_to_train(researcher, wanted("mcn", options=SMALL | {"iterations": 4, "validate_every": 2}))
+    done()
+    run = Run.objects.get()
+    about, file, out = json.loads(run.recipe), tmp_path / "d.json", tmp_path / "again.json"
+    other: list[tuple[dict[str, Any], str]] = [
+        ({"made_by": about["made_by"] | {"features": "gone"}}, "features: .*expected one of descriptor, i3d"),
+        ({"made_by": about["made_by"] | {"campaign": "gone"}}, "gone"),
+        ({"made_by": about["made_by"] | {"depth": "6"}}, "does not say of what a run was made"),
+        ({"made_by": about["made_by"] | {"encoder": "another"}}, "expected another, whose token vectors mcn was"),
+        ({"options": about["options"] | {"iterations": 0}}, "iterations: 0; expected 1 to"),
+        ({"options": about["options"] | {"speed": 0}}, "speed: there is no such option"),
+        ({"system": "magic"}, "system: .*expected one of chance"),
+        ({"trained_on": "abacus"}, "does not say of what a run was made"),
+        ({"learned_from": about["learned_from"] | {"release": 9}}, "release 9 of films: is not there"),
+        ({"learned_from": about["learned_from"] | {"training_set": "0"}}, "the training set of films: has SHA-256"),
+        ({"run": "0"}, "differs from the run of the description.* The weights are the same"),
+        (
+            {"options": about["options"] | {"seed": 9}},
+            "differs from the run of the description.* The weights are others",
+        ),
+    ]
+    for change, message in other:
+        found = again(file, about | change, out)
+        assert re.search(message, found), found
+    np.savez(features / "i3d.npz", **{name: rows + 1 for name, rows in arrays().items()})
+    assert re.search(r"i3d\.npz: has SHA-256 .*; expected ", again(file, about, out))
+    assert not (tmp_path / "models" / "systems" / row.token / "x").exists()
+    missing = browser(researcher).get(reverse("run-description", args=["films", run.number]))
+    assert missing.status_code == 200
+    Run.objects.update(description="An upload has words alone.")
+    assert browser(researcher).get(reverse("run-description", args=["films", run.number])).status_code == 404
+
+
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"options": {"iterations": 0}}, "iterations: 0; expected 1 to"),
         ({"options": {"speed": 3}}, "speed: there is no such option"),
@@ -342,6 +473,13 @@ def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(researcher: Mem
         ({"features": "i3d+descriptor"}, "or several of files with"),
         ({"clip_seconds": 0.0}, "clip_seconds: 0"),
         ({"depth": 0}, "depth: 0"),
+        ({"features": "i3d@0s"}, "expected one of descriptor, i3d"),
+        ({"features": "i3d@1.5clips"}, "expected one of descriptor, i3d"),
+        ({"features": "i3d@2s+i3d"}, "expected one of descriptor, i3d"),
+        ({"features": "descriptor@2s"}, "expected one of descriptor, i3d"),
+        ({"features": "descriptor", "fit": "cut"}, "fit: set for descriptor, which is computed here"),
+        ({"features": "descriptor", "unit_rows": True}, "unit_rows: set for descriptor"),
+        ({"fit": "loose"}, 'fit: "loose"; expected one of strict, cut, pad'),
         ({"seeds": (1, 1)}, "none twice"),
         ({"word_vectors": "magic"}, 'word_vectors: "magic"; expected learned or encoder'),
         ({"system": "magic"}, "expected one of chance"),
@@ -413,7 +551,15 @@ def test_the_options_conditions_and_fields_that_are_wrong_are_named_together_in_
     ask_to_train(researcher, wanted("chance", name="taken"))
     defaults = {name: value for name, value in asdict(entry("xml").options()).items() if value is not False}
     form = defaults | {"name": "taken", "features": "i3d", "clip_seconds": 1, "depth": 0, "seeds": "1"}
-    form |= {"word_vectors": "learned", "hidden": 7, "shortest": 9, "longest": 3, "kernel": 4, "learning_rate": 99}
+    form |= {
+        "fit": "strict",
+        "word_vectors": "learned",
+        "hidden": 7,
+        "shortest": 9,
+        "longest": 3,
+        "kernel": 4,
+        "learning_rate": 99,
+    }
     refused = rio.post(new, form | {"iterations": "many"})
     page = refused.content.decode()
     assert refused.status_code == 400

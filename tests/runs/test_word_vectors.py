@@ -29,6 +29,7 @@ SHORT = SMALL | {"iterations": 4, "validate_every": 2}
 FORM = OPTIONS_FORM | {
     "name": "from the page",
     "features": "i3d",
+    "fit": "strict",
     "clip_seconds": 1,
     "depth": 1,
     "word_vectors": "encoder",

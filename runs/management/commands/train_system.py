@@ -15,7 +15,10 @@ from runs.systems.models import TrainedSystem
 from runs.systems.orders import ENCODER, LEARNED, Wanted, ask_again, ask_to_train
 from runs.systems.training import train_system
 from systems.errors import SystemsError
+from systems.features.reader import CLIPS_MEANING, FIT_MEANING, FITS, STRICT, UNIT_MEANING
 from systems.interface import SYSTEMS
+
+ORDERED = ("system", "features", "clip_seconds", "fit", "unit_rows", "depth")  # of what is wanted, that rows keep
 
 
 class Command(ReeljudgeCommand):
@@ -30,8 +33,11 @@ class Command(ReeljudgeCommand):
         parser.add_argument(
             "--features",
             default=DESCRIPTOR,
-            help=f"a set of features of the corpus ({DESCRIPTOR}: its films’ own), or some of files with +",
+            help=f"a set of features of the corpus ({DESCRIPTOR}: its films’ own), or some of files with +; behind one "
+            f"may stand @ with {CLIPS_MEANING}",
         )
+        parser.add_argument("--fit", choices=FITS, default=STRICT, help=FIT_MEANING)
+        parser.add_argument("--unit", action="store_true", help=UNIT_MEANING)
         parser.add_argument("--clip-seconds", type=float, default=Wanted.clip_seconds, help="length of a clip (1)")
         parser.add_argument(
             "--top", type=int, default=Wanted.depth, metavar="N", help="moments of each training query (20)"
@@ -75,9 +81,8 @@ def _rows(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
     there = list(member.campaign.systems.filter(name__in=names, by=member, submission=None, run=None))
     if len(there) < len(names):
         return ask_to_train(member, wanted)
-    ordered = [(row.system, row.features, row.clip_seconds, row.depth, row.encoder, row.options) for row in there]
-    encoder = wanted.encoder(member.campaign)
-    kept = (wanted.system, wanted.features, wanted.clip_seconds, wanted.depth, encoder)
+    ordered = [(*(getattr(row, name) for name in ORDERED), row.encoder, row.options) for row in there]
+    kept = (*(getattr(wanted, name) for name in ORDERED), wanted.encoder(member.campaign))
     same = [(*kept, wanted.stored_options(seed)) for seed in wanted.seeds]
     if sorted(map(repr, ordered)) != sorted(map(repr, same)):
         raise BadValue("--name", repr(wanted.name), "another name: systems of this one were begun with other options")
@@ -101,6 +106,8 @@ def _wanted(options: dict[str, Any]) -> Wanted:
         name=options["name"] or options["system"],
         features=options["features"],
         clip_seconds=options["clip_seconds"],
+        fit=options["fit"],
+        unit_rows=options["unit"],
         depth=options["top"],
         word_vectors=options["word_vectors"],
         seeds=options["seeds"],
