@@ -63,6 +63,17 @@ class Described(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def recipe(self) -> str:
+        """The JSON that ends the description of a run that was made here, from which it is made again; else empty."""
+        last = self.description.rpartition("\n")[2]
+        return last if last.startswith('{"system":') else ""
+
+    @property
+    def words(self) -> str:
+        """The description without the recipe."""
+        return self.description.removesuffix(self.recipe).rstrip() if self.recipe else self.description
+
 
 class Submission(Described):
     """A run on its way: its files arrive, and are checked. It becomes a run only if nothing is wrong with it."""

@@ -13,6 +13,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/runs/new/<slug:token>/files/<slug:file>", runs.piece, name="run-piece"),
     path("campaigns/<slug:name>/runs/<int:number>/", runs.detail, name="run"),
     path("campaigns/<slug:name>/runs/<int:number>/file", runs.download, name="run-file"),
+    path("campaigns/<slug:name>/runs/<int:number>/description.json", runs.description, name="run-description"),
     path("campaigns/<slug:name>/runs/<int:number>/visibility", runs.show_to, name="run-visibility"),
     path("campaigns/<slug:name>/runs/<int:number>/queries/", explain.queries, name="run-queries"),
     path("campaigns/<slug:name>/runs/<int:number>/queries/scatter/<slug:format>", explain.scatter, name="run-scatter"),

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from .again import INPUTS, make_again
 from .data import Data, Query, Validation, Videos
 from .encoders import (
     BUNDLED,
@@ -25,7 +26,7 @@ from .examples import examples_from, examples_of, notice_of, queries_in, read_ob
 from .features.media import compute, extractor, films_in
 from .features.reader import CLIPS_MEANING, FIT_MEANING, FITS, STRICT, UNIT_MEANING, FeatureSet, read_videos
 from .features.sources import EXPECTED
-from .interface import SYSTEMS, Progress, System, entry, features_in, keep_features, system, system_in
+from .interface import SYSTEMS, Progress, System, entry, keep_features, system, system_in
 from .library import (
     MeasureError,
     Parser,
@@ -46,7 +47,6 @@ from .neural.description import (
     give_away,
     is_learned,
     keep_command,
-    read_description,
     write_model_card,
 )
 from .neural.device import DEVICES, choose, device
@@ -56,11 +56,6 @@ from .storage import digest, write, write_json
 
 SECONDS_BETWEEN_LINES = 5.0
 MOST_VIDEOS = 1000  # of a query, as candidates of a second stage
-# The files that commands name, besides features.
-INPUTS = (
-    *("durations", "objects", "examples", "annotations", "validation", "checkpoint", "queries"),
-    *("query_features", "encoder"),
-)
 MOMENTS_OF_VIDEOS = 100  # that are looked at for each of them
 
 
@@ -309,60 +304,11 @@ def _add_again(commands: Any) -> None:
 
 
 def again(args: argparse.Namespace) -> None:
-    about = read_description(args.description)
-    if args.folder.exists():
-        raise SystemsError(f"{args.folder}: is there already; expected a new folder")
-    for name in ("train", "load", "index", "search"):
-        if name in about["commands"]:
-            _do_again(args, name, about)
-    if (found := digest(args.out)) != about["run"]:
-        same = description_of(args.folder)["weights"] == about["weights"]
-        raise SystemsError(
-            f"{args.out}: differs from the run of the description: SHA-256 {found}; expected {about['run']}. The "
-            f"weights are {'the same' if same else 'others'}; equal ones need the same kind of processor, as many "
-            "threads, and the same version of torch"
-        )
-    print(f"{args.out}: is the run of the description, SHA-256 {found}")
+    def do(found: argparse.Namespace) -> None:
+        _place(found)
+        found.run(found)
 
-
-def _do_again(args: argparse.Namespace, name: str, about: dict[str, Any]) -> None:
-    """Run one command of a description in another folder, with the files where they are now."""
-    command = about["commands"][name]
-    words = command["words"] if name == "load" else [*command["words"], "--device", args.device or command["device"]]
-    found = parser("systems").parse_args(words)
-    if words[0] != name:
-        raise SystemsError(f"{args.description}: {name}: {words[0]!r}; expected the command of this name")
-    moved = {str(found.folder): str(args.folder)}
-    found.folder = args.folder
-    for each in INPUTS:
-        if (path := getattr(found, each, None)) and path != BUNDLED:
-            where = _where(Path(path), args.data)
-            if str(path) in command["files"] and checksum(where) != command["files"][str(path)]:
-                raise SystemsError(f"{where}: is another file than the one of the description, by its SHA-256")
-            moved[str(path)] = str(where)
-            setattr(found, each, type(path)(where))
-    if hasattr(found, "clips"):
-        moved |= {each: _set_where(each, args.data) for each in (*found.clips, found.subtitles) if each}
-        found.clips, found.subtitles = [moved[each] for each in found.clips], moved.get(found.subtitles)
-    if name == "search":
-        moved[str(found.out)] = str(args.out)
-        found.out = args.out
-    found.words = [moved.get(each, each) for each in words]
-    _place(found)
-    found.run(found)
-    own, theirs = (each.get(name, []) for each in (features_in(args.folder), about["features"]))
-    for one, other in zip(own, theirs, strict=False):
-        if one["sha256"] != other["sha256"]:
-            raise SystemsError(f"{one['file']}: has SHA-256 {one['sha256']}; expected {other['sha256']}")
-
-
-def _where(path: Path, data: Path | None) -> Path:
-    return data / path.name if data and not path.exists() and (data / path.name).exists() else path
-
-
-def _set_where(words: str, data: Path | None) -> str:
-    path = FeatureSet.of(words).path
-    return f"{_where(path, data)}{words.removeprefix(str(path))}"
+    print(f"{args.out}: is the run of the description, SHA-256 {make_again(args, parser('systems').parse_args, do)}")
 
 
 def _add_export(commands: Any) -> None:

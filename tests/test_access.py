@@ -276,6 +276,7 @@ MATRIX = {
     "runs": ("GET", 302, 404, 404, 404, 200, 200),
     "run": ("GET", 302, 404, 404, 404, 200, 200),
     "run-file": ("GET", 302, 404, 404, 404, 200, 200),
+    "run-description": ("GET", 302, 404, 404, 404, 200, 200),
     "run-queries": ("GET", 302, 404, 404, 404, 200, 200),
     "run-query": ("GET", 302, 404, 404, 404, 200, 200),
     "run-scatter": ("GET", 302, 404, 404, 404, 400, 400),  # let in, but beside which run?
@@ -816,7 +817,7 @@ def run(held: Assignment) -> Run:
     """A researcher's run that everybody may see who may see any."""
     rio, file = researcher(held), Clip.objects.exclude(file="")[0].file.name
     fields = {"name": "bert", "visibility": "public", "token": "3" * 43, "file": file, "table": file}
-    numbers = {"size": 10, "queries": 1, "predictions": 1}
+    numbers = {"size": 10, "queries": 1, "predictions": 1, "description": 'Trained here.\n{"system": "mcn"}'}
     return Run.objects.get_or_create(campaign=rio.campaign, number=1, by=rio, defaults=fields | numbers)[0]
 
 
@@ -988,6 +989,7 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "release-signature": lambda held: [1],
     "run": lambda held: [run(held).number],
     "run-file": lambda held: [run(held).number],
+    "run-description": lambda held: [run(held).number],
     "run-queries": lambda held: [run(held).number],
     "run-query": lambda held: [run(held).number],
     "run-scatter": lambda held: [run(held).number, "csv"],

@@ -10,7 +10,9 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from django.conf import settings
@@ -35,12 +37,13 @@ from runs.scoring import newest_release
 from runs.systems.models import TrainedSystem
 from runs.tables import read_table
 from runs.yardsticks import yardstick_of
-from systems.data import Data, Example, Query, Rows, Validation, Videos
+from systems.data import Data, Example, Examples, Query, Rows, Validation, Videos
 from systems.encoders import Encode, by_encoder, data_with_tokens, text_tower, videos_with_names, with_tokens
 from systems.errors import SystemsError
 from systems.examples import examples_from, notice_of
 from systems.interface import Progress, System, features_in, in_words, keep_features
 from systems.neural.description import in_a_line, write_model_card
+from systems.storage import digest, read_json, write_json
 
 DEPTH = 100  # predictions of a query
 PIECE = 1 << 20  # bytes
@@ -51,6 +54,9 @@ Say = Callable[[int, int, str], None]
 HELD_OUT = 10  # one caption in so many is for validation where no validation queries are judged
 MOST_HELD_OUT = 500
 OF_HELD_OUT = "nDCG_IoU(iou=0.5)@100"  # recall at 100 hardly tells systems apart by so few captions
+LEARNED_FROM = "learned_from.json"  # in a system's folder, beside its training set
+# Of a system, what its run is made again from, beside its options.
+MADE_BY = ("features", "clip_seconds", "fit", "unit_rows", "depth", "encoder")
 SPLIT = "val"  # how the names of validation splits begin
 TEXTS_AT_A_TIME = 512  # that are encoded
 
@@ -78,6 +84,11 @@ def train(row: TrainedSystem, say: Say) -> None:
     """
     if row.is_submitted:
         return
+    submit_run(row, found_by(row, say))
+
+
+def found_by(row: TrainedSystem, say: Say) -> Predictions:
+    """Train a system, index the corpus, and search the campaign's queries, without storing a run; see `train`."""
     made, data = row.made(), None
     if row.entry.compares:
         _encoding(row, say)  # before features are computed that it would not fit
@@ -95,8 +106,7 @@ def train(row: TrainedSystem, say: Say) -> None:
     searching = "searching the campaign’s queries"
     say(0, 1, searching)
     queries = queries_as_read(row, queries_of(row.campaign), say)
-    found = made.search(queries, DEPTH, lambda each: say(each.done, each.total, searching))
-    submit_run(row, found)
+    return made.search(queries, DEPTH, lambda each: say(each.done, each.total, searching))
 
 
 def _videos(row: TrainedSystem, say: Say) -> Videos:
@@ -105,6 +115,7 @@ def _videos(row: TrainedSystem, say: Say) -> Videos:
     objects = notice_of(videos) if row.entry.sees_objects else ""
     row.notice = " ".join(filter(None, (*videos.notices, objects)))
     TrainedSystem.objects.filter(pk=row.pk).update(notice=row.notice)
+    return videos
 
 
 def _index(row: TrainedSystem, made: System, videos: Videos, say: Say) -> None:
@@ -115,7 +126,6 @@ def _index(row: TrainedSystem, made: System, videos: Videos, say: Say) -> None:
 
 
 def _learn(row: TrainedSystem, made: System, data: Data, say: Say) -> None:
-    return videos
     """Train, and keep the curves in the row as they grow, and how long a step takes."""
     row.measure = data.validation.measure if data.validation else ""
     noted, began = 0.0, (0, 0.0)  # a step, and when it was done
@@ -167,7 +177,7 @@ def submit_run(row: TrainedSystem, found: Predictions) -> None:
         "name": row.name,
         "system": row.entry.title,
         "group": row.group,
-        "description": _description(row),
+        "description": _description(row, sha256(content).hexdigest()),
         "visibility": Visibility.SHARED,
         "format": "ranking",
     }
@@ -194,24 +204,36 @@ def as_ranking(run: Predictions) -> str:
     return run_as_ranking(replace(run, start=run.start.round(DIGITS), end=run.end.round(DIGITS)))
 
 
-def _description(row: TrainedSystem) -> str:
+def _description(row: TrainedSystem, run: str) -> str:
+    """Return the description of a system's run, whose last line is JSON from which the run is made again.
+
+    run: its SHA-256.
+    """
     options = ", ".join(f"{name} {value}" for name, value in sorted(row.options.items()))
     learned = f", N = {row.depth}" if row.entry.learns else ""
     kind = "text" if row.entry.compares else "token"
     learned += f", {kind} vectors of {row.encoder}" if row.encoder else ""
     files = "".join(f" {in_words(each)}." for each in features_in(row.stored).get("train", []))
-    return (
-        f"Trained here as system {row.number}: features {row.features}, clips of {row.clip_seconds:g} s{learned}; "
-        f"{options}.{files}\n{in_a_line(row.stored)}"
-    )
+    made_by = {"campaign": row.campaign.name} | {name: getattr(row, name) for name in MADE_BY}
+    recipe = in_a_line(row.stored, made_by=made_by, learned_from=learned_from(row.folder), run=run)
+    made_of = f"features {row.features}, {row.reading}{learned}; {options}.{files}"
+    return f"Trained here as system {row.number}: {made_of}\n{recipe}"
+
+
+def learned_from(folder: Path) -> dict[str, Any]:
+    """Return the SHA-256 of the training set that is kept in a system's folder, and the version of the release whose
+    validation queries stopped the training; empty if it has no training set.
+    """
+    return dict(read_json(folder / LEARNED_FROM)) if (folder / LEARNED_FROM).exists() else {}
 
 
 def data_of(campaign: Campaign, videos: Videos, depth: int, folder: Path, say: Say) -> Data:
     """Return what a system is trained on. The training set is written into the folder once, and kept.
 
-    Validation is by NDCG@20 on the release's validation queries (TVR-Ranking, Section 4), else by NDCG@100 of the
-    moments of captions that are held out. Test queries take part in nothing: no training query is worded as one. Raise
-    ReeljudgeError if no caption is left for training.
+    Validation is by NDCG@20 on the validation queries of the newest release (TVR-Ranking, Section 4), which is kept as
+    well, else by NDCG@100 of the moments of captions that are held out. Test queries take part in nothing: no training
+    query is worded as one. Raise ReeljudgeError if no caption is left for training, and SystemsError if the training
+    set, or the release, is not the one that was kept.
     """
     file = folder / file_name(depth)
     if not file.exists():
@@ -219,29 +241,40 @@ def data_of(campaign: Campaign, videos: Videos, depth: int, folder: Path, say: S
         part = file.with_suffix(".part")
         write(campaign, {depth: part}, lambda done, total, message="": say(done, total, message))
         part.replace(file)
+    known, release = learned_from(folder), newest_release(campaign)
+    if not known:
+        known = {"training_set": digest(file), "release": release.version if release else None}
+        write_json(folder / LEARNED_FROM, known)
+    if (found := digest(file)) != known["training_set"]:
+        raise SystemsError(
+            f"the training set of {campaign}: has SHA-256 {found}; expected {known['training_set']}, as when its "
+            "captions, its queries and its encoder were others"
+        )
     examples = examples_from(file, videos.number)
-    validation = _judged(campaign, videos)
+    validation = _judged(campaign, known["release"], videos)
     if validation is None and (held := _held_out(examples)):
-        own = {example.query.id: example for example in reversed(examples) if example.query.id in held}
-        validation = Validation.of(list(own.values()), videos, OF_HELD_OUT)
-        examples = [example for example in examples if example.query.id not in held]
+        is_held = np.isin(examples.query, held)
+        _, first = np.unique(examples.query[is_held], return_index=True)  # the caption's own moment
+        validation = Validation.of(examples.take(np.flatnonzero(is_held)[first[::-1]]), videos, OF_HELD_OUT)
+        examples = examples.take(~is_held)
     return Data(videos, examples, validation)
 
 
-def moments_of(campaign: Campaign, videos: Videos) -> list[Example]:
+def moments_of(campaign: Campaign, videos: Videos) -> Examples:
     """Return the moments of the corpus, for what learns how long moments are; their captions are not looked at."""
     rows = Moment.objects.filter(video__corpus=campaign.corpus).order_by("pk")
-    return [
-        Example(Query("", ""), video, start, end)
-        for video, start, end in rows.values_list("video__name", "start", "end")
+    nothing = Query("", "")
+    return Examples.of(
+        Example(nothing, video, start, end)
+        for video, start, end in rows.values_list("video__name", "start", "end").iterator()
         if video in videos.number
-    ]
+    )
 
 
-def _held_out(examples: Sequence[Example]) -> set[str]:
-    """Return the ids of the queries that are kept for validation; none if there are few."""
-    queries = list(dict.fromkeys(example.query.id for example in examples))
-    return set(queries[::HELD_OUT][:MOST_HELD_OUT]) if len(queries) >= 2 * HELD_OUT else set()
+def _held_out(examples: Examples) -> list[int]:
+    """Return the numbers of the queries that are kept for validation; none if there are few."""
+    count = len(examples.queries)
+    return list(range(0, count, HELD_OUT))[:MOST_HELD_OUT] if count >= 2 * HELD_OUT else []
 
 
 def queries_of(campaign: Campaign) -> list[Query]:
@@ -250,11 +283,13 @@ def queries_of(campaign: Campaign) -> list[Query]:
     return [Query(query, text) for query, text in rows]
 
 
-def _judged(campaign: Campaign, videos: Videos) -> Validation | None:
-    """Return the judged queries of the newest release's validation split; None if there are none."""
-    release = newest_release(campaign)
-    if release is None:
+def _judged(campaign: Campaign, version: int | None, videos: Videos) -> Validation | None:
+    """Return the judged queries of the validation split of the release of this version; None if there are none."""
+    if version is None:
         return None
+    release = campaign.releases.filter(version=version).first()
+    if release is None:
+        raise SystemsError(f"release {version} of {campaign}: is not there; expected it, for its validation queries")
     yardstick = yardstick_of(release)
     named = {query for query, split, _, relevant in yardstick.queries if split.startswith(SPLIT) and relevant}
     if not named:

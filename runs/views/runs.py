@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -62,6 +62,18 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
 def download(request: HttpRequest, name: str, number: int) -> FileResponse:
     """The file as it was uploaded, under a name of ours."""
     return _file(name, access.run(access.membership(request, name), number))
+
+
+@require_safe
+def description(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """Of what a run was made that a system here has submitted, as a file."""
+    run = access.run(access.membership(request, name), number)
+    if not run.recipe:
+        raise Http404
+    filename = f"{name}-run-{run.number}.description.json"
+    return HttpResponse(
+        f"{run.recipe}\n", "application/json", headers={"Content-Disposition": f'attachment; filename="{filename}"'}
+    )
 
 
 def _file(name: str, run: Run) -> FileResponse:

@@ -44,15 +44,15 @@ def description_of(folder: Path) -> dict[str, Any]:
     }
 
 
-def in_a_line(folder: Path) -> str:
+def in_a_line(folder: Path, **more: Any) -> str:
     """Return the description of a run that was made by this process as one line of JSON, with the SHA-256 alone of each
-    file of features.
+    file of features, and more that it was made of.
     """
     about = description_of(folder)
     about["features"] = {
         use: {each["file"]: each["sha256"] for each in files} for use, files in about["features"].items()
     }
-    return json.dumps(about | {"searched_on": device().type}, ensure_ascii=False)
+    return json.dumps(about | {"searched_on": device().type} | more, ensure_ascii=False)
 
 
 def among_in_words(videos: Sequence[int]) -> str:
@@ -155,25 +155,3 @@ def give_away(folder: Path, out: Path) -> int:
 def beside(run: Path) -> Path:
     """Return the file of a run's description: `run.description.json` for `run.json`."""
     return run.with_name(run.stem + ENDING)
-
-
-def read_description(file: Path) -> dict[str, Any]:
-    """Return a run's description. Raises SystemsError if it is none, or does not say by which commands it was made."""
-    try:
-        about = read_json(file)
-        for command in about["commands"].values():
-            words, files = command["words"], command["files"]
-            if not all(isinstance(each, str) for each in (*words, *files, *files.values(), command["device"])):
-                raise TypeError
-        texts = [about["run"], *(each["sha256"] for features in about["features"].values() for each in features)]
-        if not {"index", "search"} <= about["commands"].keys() or not all(isinstance(each, str) for each in texts):
-            raise KeyError
-        if about["weights"] and not {"train", "load"} & about["commands"].keys():
-            raise SystemsError(f"{file}: does not say how the system was trained, because it came from elsewhere")
-    except SystemsError as fault:
-        raise SystemsError(str(fault).replace("; train or index the system again", "")) from fault
-    except (KeyError, TypeError, AttributeError) as fault:
-        raise SystemsError(
-            f"{file}: does not say by which commands the run was made; expected what a search wrote beside its run"
-        ) from fault
-    return dict(about)

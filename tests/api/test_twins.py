@@ -159,6 +159,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "run-piece": ("api-submission-file",),
     "run": ("api-run", "api-run-scores"),
     "run-file": ("api-run-file",),
+    "run-description": ("api-run",),
     "run-visibility": ("api-run-visibility",),
     "run-queries": ("api-run-queries",),
     "run-scatter": ("api-run-scatter",),

@@ -46,12 +46,13 @@ from metrics.formats import (
 from releases.archive import ReleaseArchive
 from releases.checks import verify
 from retrieval.rewriting.cast_file import read_cast
+from runs.systems.again import read_recipe
 from systems import storage as storing
+from systems.again import read_description
 from systems.data import Query, Video, Videos
 from systems.encoders import read_tokens, read_word_vectors
 from systems.errors import SystemsError
 from systems.examples import queries_in, read_objects
-from systems.neural.description import read_description
 from systems.streams.published import read_checkpoint
 from tests.hostile.texts import FILES
 from tests.installation import ROOT
@@ -100,6 +101,7 @@ READERS: dict[str, Reader] = {
     "read_tree": lambda file: storing.read_tree(file, lambda array: array),
     "queries_in": queries_in,
     "read_description": read_description,
+    "read_recipe": read_recipe,
     "read_tokens": lambda file: read_tokens(file, [Query("1", "a word")]),
     "read_word_vectors": lambda file: read_word_vectors(file, {"a", "word"}),
     "a release": lambda file: all_of(ReleaseArchive(file)),

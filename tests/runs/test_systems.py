@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import timedelta
+from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -74,8 +75,8 @@ OPTIONS_FORM = SMALL | {  # what the page sends of MCN's options
     "intra_iou": 0.35,
     "dropout": 0,
     "endpoints": "on",
-}
     "fit": "strict",
+}
 NDCG = "nDCG_IoU(iou=0.5)@20"
 PLACES = 10  # moments of a video, each of which shows another thing, and every video in another order
 CLIPS = 100  # of a second
@@ -130,11 +131,11 @@ def done() -> None:
     assert work_off(StringIO()) == []
 
 
-def failed(row: TrainedSystem) -> str:
 def nobody(done: int, total: int, text: str) -> None:
     """Say nothing."""
 
 
+def failed(row: TrainedSystem) -> str:
     work_off(StringIO())
     job = train_system.jobs(row).get()
     assert job.has_failed
@@ -323,7 +324,6 @@ def test_two_sets_are_joined_and_the_run_says_which_files_they_were(researcher: 
         assert json.loads(row.run.description.splitlines()[-1])["features"]["train"][f"{file}.npz"] == checksum
 
 
-def test_a_run_says_of_what_it_was_made(researcher: Membership) -> None:
 def test_sets_with_clips_of_other_lengths_are_cut_and_padded_to_fit(researcher: Membership, features: Path) -> None:
     """As the page and the command ask for it; a video is missing, and the joined set has 50 clips of every video."""
     given = arrays()
@@ -371,6 +371,7 @@ def test_sets_with_clips_of_other_lengths_are_cut_and_padded_to_fit(researcher: 
     assert (seen.clips[3 * CLIPS : 4 * CLIPS, : PLACES + 1] == 0).all()
 
 
+def test_a_run_says_of_what_it_was_made(researcher: Membership) -> None:
     [row] = ask_to_train(researcher, wanted())
     done()
     row.refresh_from_db()
@@ -384,7 +385,6 @@ def test_sets_with_clips_of_other_lengths_are_cut_and_padded_to_fit(researcher: 
     assert about["weights"][MODEL] in (row.stored / README).read_text()
 
 
-def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(researcher: Membership) -> None:
 AGAIN: dict[str, dict[str, Any]] = {
     "prior": {"options": {}},
     "mcn": {"options": SMALL | {"iterations": 8, "validate_every": 4, "validation_videos": 4}, "unit_rows": True},
@@ -464,6 +464,7 @@ def test_what_has_changed_since_a_run_was_made_is_named(researcher: Membership, 
     assert browser(researcher).get(reverse("run-description", args=["films", run.number])).status_code == 404
 
 
+def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(researcher: Membership) -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"options": {"iterations": 0}}, "iterations: 0; expected 1 to"),
         ({"options": {"speed": 3}}, "speed: there is no such option"),
@@ -472,7 +473,6 @@ def test_what_has_changed_since_a_run_was_made_is_named(researcher: Membership, 
         ({"features": "i3d+i3d"}, "expected one of descriptor, i3d, or several of files with"),
         ({"features": "i3d+descriptor"}, "or several of files with"),
         ({"clip_seconds": 0.0}, "clip_seconds: 0"),
-        ({"depth": 0}, "depth: 0"),
         ({"features": "i3d@0s"}, "expected one of descriptor, i3d"),
         ({"features": "i3d@1.5clips"}, "expected one of descriptor, i3d"),
         ({"features": "i3d@2s+i3d"}, "expected one of descriptor, i3d"),
@@ -480,6 +480,7 @@ def test_what_has_changed_since_a_run_was_made_is_named(researcher: Membership, 
         ({"features": "descriptor", "fit": "cut"}, "fit: set for descriptor, which is computed here"),
         ({"features": "descriptor", "unit_rows": True}, "unit_rows: set for descriptor"),
         ({"fit": "loose"}, 'fit: "loose"; expected one of strict, cut, pad'),
+        ({"depth": 0}, "depth: 0"),
         ({"seeds": (1, 1)}, "none twice"),
         ({"word_vectors": "magic"}, 'word_vectors: "magic"; expected learned or encoder'),
         ({"system": "magic"}, "expected one of chance"),
