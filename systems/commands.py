@@ -10,7 +10,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from .again import INPUTS, make_again
 from .data import Data, Query, Validation, Videos
 from .encoders import (
     BUNDLED,
@@ -39,6 +38,7 @@ from .library import (
     read_pairs,
     run_as_ranking,
 )
+from .neural.again import INPUTS, make_again
 from .neural.description import (
     beside,
     checksum,

@@ -11,11 +11,12 @@ from metrics import MeasureError
 from metrics.formats.json_reader import read_json
 from runs.systems.models import TrainedSystem
 from runs.systems.orders import Wanted
-from runs.systems.training import LEARNED_FROM, MADE_BY, Say, as_ranking, found_by
-from systems.again import must_be_the_same
+from runs.systems.training import MADE_BY, Say, as_ranking, found_by
 from systems.errors import SystemsError
+from systems.neural.again import must_be_the_same
+from systems.neural.description import keep_learned_from
 from systems.neural.device import DEVICES
-from systems.storage import digest, write, write_json
+from systems.storage import digest, write
 
 TYPES = dict(zip(MADE_BY, (str, float, str, bool, int, str), strict=True))
 
@@ -63,7 +64,7 @@ def make_again(campaign: Campaign, about: dict[str, Any], out: Path, say: Say) -
     row.options = about["options"]
     try:
         if about["learned_from"]:
-            write_json(row.folder / LEARNED_FROM, about["learned_from"])
+            keep_learned_from(row.folder, about["learned_from"])
         content = as_ranking(found_by(row, say)).encode()
         write(out, lambda file: file.write(content))
         must_be_the_same(about, row.stored, "train")

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from django.conf import settings
@@ -42,8 +41,7 @@ from systems.encoders import Encode, by_encoder, data_with_tokens, text_tower, v
 from systems.errors import SystemsError
 from systems.examples import examples_from, notice_of
 from systems.interface import Progress, System, features_in, in_words, keep_features
-from systems.neural.description import in_a_line, write_model_card
-from systems.storage import digest, read_json, write_json
+from systems.neural.description import checksum, in_a_line, keep_learned_from, learned_from, write_model_card
 
 DEPTH = 100  # predictions of a query
 PIECE = 1 << 20  # bytes
@@ -54,7 +52,6 @@ Say = Callable[[int, int, str], None]
 HELD_OUT = 10  # one caption in so many is for validation where no validation queries are judged
 MOST_HELD_OUT = 500
 OF_HELD_OUT = "nDCG_IoU(iou=0.5)@100"  # recall at 100 hardly tells systems apart by so few captions
-LEARNED_FROM = "learned_from.json"  # in a system's folder, beside its training set
 # Of a system, what its run is made again from, beside its options.
 MADE_BY = ("features", "clip_seconds", "fit", "unit_rows", "depth", "encoder")
 SPLIT = "val"  # how the names of validation splits begin
@@ -220,13 +217,6 @@ def _description(row: TrainedSystem, run: str) -> str:
     return f"Trained here as system {row.number}: {made_of}\n{recipe}"
 
 
-def learned_from(folder: Path) -> dict[str, Any]:
-    """Return the SHA-256 of the training set that is kept in a system's folder, and the version of the release whose
-    validation queries stopped the training; empty if it has no training set.
-    """
-    return dict(read_json(folder / LEARNED_FROM)) if (folder / LEARNED_FROM).exists() else {}
-
-
 def data_of(campaign: Campaign, videos: Videos, depth: int, folder: Path, say: Say) -> Data:
     """Return what a system is trained on. The training set is written into the folder once, and kept.
 
@@ -243,9 +233,9 @@ def data_of(campaign: Campaign, videos: Videos, depth: int, folder: Path, say: S
         part.replace(file)
     known, release = learned_from(folder), newest_release(campaign)
     if not known:
-        known = {"training_set": digest(file), "release": release.version if release else None}
-        write_json(folder / LEARNED_FROM, known)
-    if (found := digest(file)) != known["training_set"]:
+        known = {"training_set": checksum(file), "release": release.version if release else None}
+        keep_learned_from(folder, known)
+    if (found := checksum(file)) != known["training_set"]:
         raise SystemsError(
             f"the training set of {campaign}: has SHA-256 {found}; expected {known['training_set']}, as when its "
             "captions, its queries and its encoder were others"

@@ -18,6 +18,7 @@ from .device import device
 MODEL, NETWORK, CURVE = "model.safetensors", "network.json", "curve.json"
 LEARNED = (MODEL, "prior.npz", "lengths.json")  # what holds what a system has learned
 COMMANDS = "commands.json"  # by which a system was made, on this machine
+LEARNED_FROM = "learned_from.json"  # what else a system was trained on than features
 README = "README.md"
 GIVEN = {CARD, FEATURES, CURVE, NETWORK, README, *LEARNED}  # of a folder, to others
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the time of files that are given away, so that equal systems are equal files
@@ -84,6 +85,16 @@ def keep_command(folder: Path, name: str, words: list[str], files: Mapping[str, 
 def commands_in(folder: Path) -> dict[str, Any]:
     """Return the commands by which a system was made, by name; none if it came from elsewhere."""
     return dict(read_json(folder / COMMANDS)) if (folder / COMMANDS).exists() else {}
+
+
+def keep_learned_from(folder: Path, about: Mapping[str, Any]) -> None:
+    """Store in a system's folder what it is trained on, beside features."""
+    write_json(folder / LEARNED_FROM, about)
+
+
+def learned_from(folder: Path) -> dict[str, Any]:
+    """Return what a system was trained on, beside features; nothing if that is not known."""
+    return dict(read_json(folder / LEARNED_FROM)) if (folder / LEARNED_FROM).exists() else {}
 
 
 def checksum(path: Path) -> str:

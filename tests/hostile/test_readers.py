@@ -48,11 +48,11 @@ from releases.checks import verify
 from retrieval.rewriting.cast_file import read_cast
 from runs.systems.again import read_recipe
 from systems import storage as storing
-from systems.again import read_description
 from systems.data import Query, Video, Videos
 from systems.encoders import read_tokens, read_word_vectors
 from systems.errors import SystemsError
 from systems.examples import queries_in, read_objects
+from systems.neural.again import read_description
 from systems.streams.published import read_checkpoint
 from tests.hostile.texts import FILES
 from tests.installation import ROOT

@@ -45,6 +45,7 @@ from systems.options import UNUSED, Streams
 from systems.storage import digest
 from tests.cast import browser
 from tests.films import write_film
+from tests.runs.uploading import GOOD, ranking, submitted
 
 pytestmark = pytest.mark.django_db
 SMALL: dict[str, Any] = {
@@ -458,9 +459,12 @@ def test_what_has_changed_since_a_run_was_made_is_named(researcher: Membership, 
     np.savez(features / "i3d.npz", **{name: rows + 1 for name, rows in arrays().items()})
     assert re.search(r"i3d\.npz: has SHA-256 .*; expected ", again(file, about, out))
     assert not (tmp_path / "models" / "systems" / row.token / "x").exists()
-    missing = browser(researcher).get(reverse("run-description", args=["films", run.number]))
-    assert missing.status_code == 200
-    Run.objects.update(description="An upload has words alone.")
+
+
+def test_an_upload_has_no_description_to_make_it_again_from(researcher: Membership) -> None:
+    run = submitted(researcher, ranking(GOOD), description="An upload has words alone.").run
+    assert run is not None
+    assert (run.recipe, run.words) == ("", "An upload has words alone.")
     assert browser(researcher).get(reverse("run-description", args=["films", run.number])).status_code == 404
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .encoders import BUNDLED
-from .errors import SystemsError
-from .features.reader import FeatureSet
-from .interface import features_in
-from .neural.description import checksum, description_of
-from .storage import digest, read_json
+from ..encoders import BUNDLED
+from ..errors import SystemsError
+from ..features.reader import FeatureSet
+from ..interface import features_in
+from ..storage import digest, read_json
+from .description import checksum, description_of
 
 # The files that commands name, besides features.
 INPUTS = (
