@@ -70,6 +70,7 @@ NO_PAGES |= {
     "run-progress",
     "run-piece",
     "run-scatter",
+    "run-description",
     "leaderboard-file",
     "believe-file",
 }
@@ -85,7 +86,7 @@ OWN = ["/account/confirm", "/account/second-factor/codes/new"]
 LEADS = ["/campaigns/films/examples/", "/campaigns/films/", "/campaigns/early/exam/"]
 LEADS += ["/campaigns/early/exam/people/1/", "/campaigns/early/queue/", "/campaigns/films/actions/1/"]
 LEADS += ["/campaigns/films/search/?q=Somebody+waves.", "/campaigns/films/systems/1/search?q=Somebody+waves."]
-LEADS += ["/campaigns/films/leaderboard/public/"]
+LEADS += ["/campaigns/films/leaderboard/public/", "/campaigns/films/runs/1/"]
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MEASURES = {
     "nDCG_IoU(iou=0.5)@20": "NDCG@K, IoU≥μ (TVR-Ranking); needs iou",
     "Recall_IoU(iou=0.5)@20": "share of the relevant moments that are found; needs iou",
+    "Recall_Further(iou=0.5)@20": "share of all relevant moments but one that are found beside the first (GMR)",
     "Success_IoU(iou=0.5)@5": "R@K,θ: whether one of the first K comes close enough; needs iou",
     "Success_Video@5": "whether one of the first K lies in a right video",
     "AxIoU@10": "average of the running maximum of IoU (AxIoU)",

@@ -100,6 +100,7 @@ def test_ranks(world: World) -> None:
 def test_matching_measures(world: World) -> None:
     judged, answered = world
     names = ["Recall_IoU(iou=0.3)@3", "Recall_IoU(iou=0.3,rel=3)@3", "mAP_IoU(iou=0.3)", "Judged(iou=0.3)@3"]
+    names += ["Recall_Further(iou=0.3)@3"]
     measures = [parse_measure(name) for name in names]
     values = calc(names, qrels_from_dict(judged), run_from_dict(answered)).per_query()
     for query, moments in judged.items():
@@ -115,6 +116,9 @@ def test_matching_measures(world: World) -> None:
         assert row.get(measures[2]) == (pytest.approx(oracle.interpolated(hits, held)) if held else None)
         close = [r > 0.3 for r in oracle.relevance(moments, predictions[:3], rel=0)]
         assert row[measures[3]] == pytest.approx(sum(close) / max(len(close), 1))
+        hits = oracle.found(moments, predictions, 0.3, 1, strict=False)[:3]
+        further = max(sum(hits) - 1, 0) / (held - 1) if held > 1 else None
+        assert row.get(measures[4]) == (None if further is None else pytest.approx(further))
 
 
 def test_gains_and_discounts_of_ones_own() -> None:
@@ -186,10 +190,10 @@ def test_a_cutoff_far_beyond_the_lists_costs_nothing() -> None:
 
 
 def test_every_measure_has_a_slow_rewrite_or_a_reference() -> None:
-    here = {"nDCG_IoU", "Recall_IoU", "mAP_IoU", "Judged", "MedianRank", "StdRank"}
+    here = {"nDCG_IoU", "Recall_IoU", "Recall_Further", "mAP_IoU", "Judged", "MedianRank", "StdRank"}
     here |= {name.partition("(")[0].partition("@")[0] for name in slow_ones(True)}
     frozen_only = {"HIT", "mAP_Saliency", "Success_Video"}
-    elsewhere = {"Rank", "mIoU", "nDCG", "P", "R", "RR", "AP"}  # test_didemo, test_plain
+    elsewhere = {"Rank", "mIoU", "nDCG", "P", "R", "RR", "AP", "infAP", "xinfAP"}  # test_didemo, test_plain
     elsewhere |= {name for name, each in DEFINITIONS.items() if each.family == "set"}  # test_nothing_to_find
     assert here | frozen_only | elsewhere == set(DEFINITIONS)
 

@@ -14,9 +14,9 @@ def test_a_page_goes_on_with_servers_of_another_version(server: Installation, ch
     """One that stores what the page says, then one that cannot read it, and the new page that sends it again."""
     make_campaign(server, "versions")
     wait_until_open(server, "versions", 1)
-    password = server.accounts("versions", "annotator", "vera")["vera"]
-    with signed_in(server, chromium, "vera", password) as vera:
-        page = vera.claim()
+    password = server.accounts("versions", "annotator", "quinn")["quinn"]
+    with signed_in(server, chromium, "quinn", password) as quinn:
+        page = quinn.claim()
         press(page, "1")
         expect(page.locator("#saved")).to_have_text("saved ✓")
         expect(page.locator("#renewed")).to_be_hidden()
@@ -45,14 +45,14 @@ def test_a_page_goes_on_with_servers_of_another_version(server: Installation, ch
         expect(page.locator("#saved")).to_have_text("saved ✓")
         expect(page.locator("#position")).to_contain_text("4 /")
         # The console tells of the answer that was refused, which is what this test is about.
-        vera.faults[:] = [fault for fault in vera.faults if "400" not in fault]
+        quinn.faults[:] = [fault for fault in quinn.faults if "400" not in fault]
     assert stored(server) == [1, 2, 3]
 
 
 def stored(server: Installation) -> list[int]:
     code = (
         "from judging.models import Judgement\n"
-        "rows = Judgement.objects.filter(annotator__user__username='vera').order_by('pk')\n"
+        "rows = Judgement.objects.filter(annotator__user__username='quinn').order_by('pk')\n"
         "print(list(rows.values_list('grade', flat=True)))"
     )
     found: list[int] = json.loads(server.shell(code).splitlines()[-1])
