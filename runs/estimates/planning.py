@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from math import inf
 from typing import Any, NamedTuple
 
@@ -203,9 +204,13 @@ class PoolCost(NamedTuple):
 
 
 def costs_of_pools(draft: Draft, sizes: Mapping[str, list[list[int]]]) -> list[PoolCost]:
-    """Return what the usual depths take, and the draft's own, of pools as `judging.drafts.leaderboard.sizes_of`."""
+    """Return what the usual depths take, and the draft's own, of pools as `judging.drafts.leaderboard.sizes_of`.
+
+    Depths that no run reaches take what the one before takes, and are left out.
+    """
     campaign, rate = Campaign(**draft.settings), draft.settings.get("hourly_rate")
     depths = sorted({*DEPTHS, draft.pool_depth or DEPTHS[0]}) if sizes else []
+    depths = [deep for before, deep in pairwise([0, *depths]) if sizes[str(deep)] != sizes.get(str(before))]
     of_pair, found = JUDGEMENTS / _pairs(Campaign()), list[PoolCost]()
     for depth in depths:
         candidates = sum(min(size, campaign.depth) * number for size, number in sizes[str(depth)])

@@ -128,9 +128,8 @@ def test_a_lead_judges_a_leaderboard_again(draft: Draft, files: dict[str, Path],
     reading = client.get(f"/api/v1/drafts/{draft.token}/reading").json()
     assert reading["benchmark"]["wrong"] == 0
     assert reading["benchmark"]["counts"]["runs"] == 3
-    first, *_, last = reading["depths"]
-    assert (first["depth"], last["depth"]) == (1, 20)
-    assert first["candidates"] <= last["candidates"]
+    (first,) = reading["depths"]  # each run lists one moment
+    assert first["depth"] == 1
     assert first["judgements"] > first["candidates"]  # two annotators and more judge each
     assert first["cost"] == pytest.approx(first["judgements"] * SECONDS / 3600 * 20, abs=1)
     assert client.post(steps["queries"], {"pool_depth": ""}).status_code == 400
@@ -173,7 +172,7 @@ def test_the_page_shows_how_the_order_changes(draft: Draft, files: dict[str, Pat
     before = [row["before"]["value"] for row in found["rows"]]
     assert found["taus"][0] == pytest.approx(kendalltau(before, orders[0]).statistic)
     changed = client.get(page).content.decode()
-    assert "On the benchmark near leads; in grades whole does." in changed
+    assert "On the benchmark <b>near</b> leads; in grades <b>whole</b> does." in changed
     other = client.get(f"{api}?own=mIoU").json()
     assert other["measure"] == "mIoU"
     assert client.get(f"{api}?own=HIT@1").status_code == 400
