@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
+from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q
 
 from base.errors import BadValue, WrongState
@@ -19,6 +21,8 @@ from base.transactions import store as store_rows
 from campaigns.events import Happened, tell
 from campaigns.models import Campaign, Event, LogEntry, Membership, log
 from corpus.models import Moment, Video
+from jobs.queue import Lane
+from jobs.registry import SELF, Report, kind
 from judging.consensus import LEAST_OVERLAP, RULE, consensus, overlap
 from judging.models import Kind, ReusedGrade
 from judging.models.pool import Batch, Candidate, Query, QueryQuerySet
@@ -28,8 +32,10 @@ from judging.summaries import summarize
 from metrics.analysis.pooling import pooled
 from metrics.formats.tables import Qrels, Run
 
+QUERIES_AT_A_TIME = 50
 LAST_OF_RANKS = 2  # the highest number of a batch that holds ranks
 REUSED = Candidate.Outcome.REUSED.value  # exports print it in place of the rule of the consensus
+Span = tuple[int, float, float]  # a video's key, and seconds
 
 
 @all_or_nothing
@@ -153,7 +159,7 @@ def texts_of(qrels: Qrels) -> dict[str, str]:
 
 @all_or_nothing
 def store_pool(campaign: Campaign, qrels: Qrels, runs: Sequence[Run], depth: int) -> Pooled:
-    """Store the queries of a benchmark with what it and the runs find for them as candidates, and open first batches.
+    """Store the queries of a benchmark with what it and the runs find for them, and ask for first batches.
 
     A query without a text, or with that of another one, is left out, and so are candidates beyond the campaign's depth.
     Times end where the video does. Candidates have no similarity. Raise WrongState if a query is there already, and
@@ -162,7 +168,8 @@ def store_pool(campaign: Campaign, qrels: Qrels, runs: Sequence[Run], depth: int
     if campaign.queries.exists():
         raise WrongState(f"campaign {campaign}: has queries already; a benchmark needs a new campaign")
     videos = {video.name: video for video in campaign.corpus.videos.all()}
-    known = {(each.video_id, each.start, each.end): each for each in _moments_of(campaign)}
+    moments = Moment.everything.filter(video__corpus=campaign.corpus).order_by("-pk")
+    known = {(each.video_id, each.start, each.end): each for each in moments}
     pools, texts = pooled(qrels, runs, depth), texts_of(qrels)
     named = {text: query for query, text in texts.items()}
     aliases = defaultdict[str, list[str]](list)
@@ -174,39 +181,54 @@ def store_pool(campaign: Campaign, qrels: Qrels, runs: Sequence[Run], depth: int
     ]
     queries.sort(key=lambda query: place(campaign.order_seed, query.query_id))
     store_rows(queries)
-    made = 0
-    for query in queries:
-        moments = [_moment(span, videos, known) for span in pools[query.query_id][: campaign.depth]]
-        kept = dict.fromkeys(moment for moment in moments if moment)
-        Candidate.objects.bulk_create(
-            Candidate(query=query, moment=moment, rank=rank) for rank, moment in enumerate(kept, 1)
-        )
-        made += len(kept)
-        if kept:
-            open_batch(query, 1)
+    spans = [[_within(span, videos) for span in pools[query.query_id][: campaign.depth]] for query in queries]
+    new = {span: _predicted(span) for span in chain(*spans) if span and span not in known}
+    store_rows(new.values())
+    known |= new
+    candidates = [
+        Candidate(query=query, moment=known[span], rank=rank)
+        for query, own in zip(queries, spans, strict=True)
+        for rank, span in enumerate(dict.fromkeys(filter(None, own)), 1)
+    ]
+    store_rows(candidates)
+    open_first_batches.ask(campaign)
     deeper = sum(max(0, len(pools[query.query_id]) - campaign.depth) for query in queries)
-    return Pooled(len(queries), made, deeper, len(pools) - len(queries))
+    return Pooled(len(queries), len(candidates), deeper, len(pools) - len(queries))
 
 
-def _moments_of(campaign: Campaign) -> Iterable[Moment]:
-    return Moment.everything.filter(video__corpus=campaign.corpus).order_by("-pk")
-
-
-def _moment(
-    span: tuple[str, float, float], videos: dict[str, Video], known: dict[tuple[int, float, float], Moment]
-) -> Moment | None:
-    """Return the moment of that span, stored if it is new; None if nothing of it lies within the video."""
+def _within(span: tuple[str, float, float], videos: dict[str, Video]) -> Span | None:
+    """Return what of a span lies within its video, or None if nothing does."""
     name, start, end = span
     if name not in videos:
         raise BadValue("video", name, "one of the corpus's videos")
     video = videos[name]
     start, end = max(0.0, start), min(end, video.duration)
-    if start >= end:
-        return None
-    key = (video.pk, start, end)
-    if key not in known:
-        known[key] = Moment.everything.create(video=video, start=start, end=end, predicted=True)
-    return known[key]
+    return (video.pk, start, end) if start < end else None
+
+
+def _predicted(span: Span) -> Moment:
+    video, start, end = span
+    return Moment(video_id=video, start=start, end=end, predicted=True)
+
+
+@kind(
+    "open-first-batches",
+    "Open the first batches",
+    lane=Lane.JUDGING,
+    of=Campaign,
+    owner=SELF,
+    page=("campaign", "name"),
+)
+def open_first_batches(campaign: Campaign, report: Report) -> None:
+    """Open the first batch of each query that has candidates and no batch. Running it again adds nothing."""
+    with_candidates = Exists(Candidate.objects.filter(query=OuterRef("pk")))
+    queries = list(campaign.queries.pool().filter(with_candidates, batches=None).order_by("place", "pk"))
+    for start in range(0, len(queries), QUERIES_AT_A_TIME):
+        report(start, len(queries), f"opening batches: {start:,} of {len(queries):,} queries")
+        with transaction.atomic():
+            for query in queries[start : start + QUERIES_AT_A_TIME]:
+                open_batch(query, 1)
+    report(len(queries), len(queries))
 
 
 @all_or_nothing

@@ -24,6 +24,7 @@ from judging.audit import audit
 from judging.drafts.changes import ask_to_check, ask_to_make
 from judging.drafts.leaderboard import Given
 from judging.models import Batch, Candidate, Review
+from judging.pool.opening import open_first_batches
 from judging.review.reviewing import review
 from metrics import calc, read_qrels, run_from_dict
 from metrics.analysis.planning import SECONDS
@@ -69,7 +70,9 @@ def create(files: dict[str, Path], *more: object) -> str:
     call_command("import_corpus", "anet", files["benchmark"], "--format", "activitynet")
     runs = [files[name] for name in RUNS]
     words = ["anet-graded", "--corpus", "anet", "--benchmark", files["benchmark"], "--runs", *runs, *more]
-    return printed("create_campaign", *map(str, words))
+    output = printed("create_campaign", *map(str, words))
+    work_off(StringIO())
+    return output
 
 
 def only_three(files: dict[str, Path]) -> None:
@@ -242,7 +245,12 @@ def test_the_candidates_are_what_the_benchmark_and_the_runs_hold(files: dict[str
     assert kinds[0] is False  # the benchmark's own moment
     assert not any(audit(campaign).values())
     assert Moment.objects.filter(video__corpus__name="anet").count() == len(qrels.grades)
-    assert Batch.objects.in_campaign(campaign).count() == campaign.queries.count()
+    batches = Batch.objects.in_campaign(campaign)
+    assert batches.count() == campaign.queries.count()
+    opened = set(batches.values_list("pk", flat=True))
+    open_first_batches.ask(campaign)
+    assert work_off(StringIO()) == []
+    assert set(batches.values_list("pk", flat=True)) == opened
 
 
 @needs_shared

@@ -135,7 +135,8 @@ def _rejudge(options: dict[str, Any]) -> str:
     assert made is not None
     return (
         f"{campaign.name}: {made.queries:,} queries with {made.candidates:,} candidates; left out: {made.too_deep:,} "
-        f"candidates beyond the depth of {campaign.depth}, {made.without_text:,} queries without a text of their own."
+        f"candidates beyond the depth of {campaign.depth}, {made.without_text:,} queries without a text of their own.\n"
+        "A worker opens the first batches: `serve` starts one, and so does `worker --until-idle`."
     )
 
 
