@@ -168,7 +168,8 @@ from tests.waiting import wait_until
 films = Campaign.objects.get(name="films")
 Campaign.objects.filter(pk=films.pk).update(public_board=True)
 mina = films.memberships.get(user__username="mina")
-run, late, broken = (describe(mina, {"name": name, "visibility": "public"}) for name in ("bert", "late", "broken"))
+about = {"visibility": "public", "description": "Features of SHA-256 " + 64 * "f"}  # no space to break a line at
+run, late, broken = (describe(mina, about | {"name": name}) for name in ("bert", "late", "broken"))
 send(run, "run", "run.json", ranking(best(films)).encode())
 send(late, "run", "run.json", ranking({query: rows[2:] for query, rows in best(films).items()}).encode())
 send(broken, "run", "run.json", b"[]")
