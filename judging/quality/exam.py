@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import Exists, F, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop, ngettext
 
@@ -260,9 +260,9 @@ def exam_grades(campaign: Campaign) -> list[ExamGrades]:
 
     The first grade of a pair is the last one before round one was submitted.
     """
-    round_one = Sitting.objects.filter(member=OuterRef("annotator"), round=1)
-    judgements = Judgement.objects.filter(candidate__batch__in=exam_batches(campaign))
-    judgements = judgements.annotate(ended=Subquery(round_one.values("ended"))).filter(ended__isnull=False)
+    round_one = {"annotator__sittings__round": 1, "annotator__sittings__ended__isnull": False}
+    judgements = Judgement.objects.filter(candidate__batch__in=exam_batches(campaign), **round_one)
+    judgements = judgements.annotate(ended=F("annotator__sittings__ended"))
     flags = Flag.objects.filter(assignment=OuterRef("assignment"), candidate=OuterRef("candidate"))
     judgements = judgements.exclude(Exists(flags.filter(at__lte=OuterRef("ended"))))
     revisions = Revision.objects.filter(judgement=OuterRef("pk"), at__lte=OuterRef("ended"))

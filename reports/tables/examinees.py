@@ -15,7 +15,8 @@ from judging.models import Batch, Candidate, Flag, Sitting
 from judging.models.sitting import exam_batches
 from judging.quality.check_results import Checked, RecentChecks, Speed, recent_checks
 from judging.quality.exam import ExamGrades, Truths, exam_grades, truths
-from metrics.analysis.agreement import kappa
+from metrics.analysis.agreement import kappa_of
+from reports.statistics.agreement import LEVELS
 from reports.summaries import CurrentSummary
 
 
@@ -107,10 +108,10 @@ def _examinees(campaign: Campaign, known: Truths, given: list[ExamGrades]) -> li
 
 def _kappas(pairs: list[tuple[int, float | None]]) -> Kappas:
     """Of grades and truths; a median of two and a half counts as three."""
-    marked = [(grade, math.floor(truth + 0.5)) for grade, truth in pairs if truth is not None]
-    grades, right = np.array(marked, dtype=np.float64).reshape(-1, 2).T
-    plain, quadratic = kappa(grades, right), kappa(grades, right, "quadratic")
-    return Kappas(_defined(plain), _defined(quadratic))
+    cells = [grade * LEVELS.size + math.floor(truth + 0.5) for grade, truth in pairs if truth is not None]
+    counts = np.bincount(np.array(cells, np.int64), minlength=LEVELS.size**2)
+    table = counts.reshape(LEVELS.size, LEVELS.size).astype(np.float64)
+    return Kappas(_defined(kappa_of(table, LEVELS)), _defined(kappa_of(table, LEVELS, "quadratic")))
 
 
 def _defined(value: float) -> float | None:
