@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import Any
 
-from django.db.models import Case, Count, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When, Window
-from django.db.models.functions import Abs, Coalesce, Now, RowNumber
+from django.db.models import Case, Count, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.functions import Abs, Coalesce, Now
 from django.db.models.lookups import GreaterThan
 
 from campaigns.models.campaign import Campaign
 from campaigns.models.membership import Event, Membership
+from judging.models.assignment import Assignment
 from judging.models.judgement import Judgement, Revision
 from judging.models.states import AssignmentState, Kind
 
@@ -21,6 +22,7 @@ WINDOW = 20  # the newest check pairs decide about warnings and pauses
 ENOUGH = 10  # check pairs needed before anything follows, and new ones before a second warning
 # Seconds; a faster grade was hardly watched. Leads see how many there are; nothing follows from it.
 FAST = 2.0
+EVER = datetime(2000, 1, 1, tzinfo=UTC)  # earlier than any submission
 SPEED_OVER = timedelta(days=30)
 
 
@@ -69,7 +71,8 @@ def check_pairs(campaign: Campaign) -> QuerySet[Any]:
     """
     own = Judgement.objects.filter(candidate=OuterRef("candidate__repeats"), annotator=OuterRef("annotator"))
     # None has a seat, as few others: the database need not look at all candidates.
-    judgements = Judgement.objects.filter(candidate__query__kind=Kind.CHECK, annotator__campaign=campaign, seat=None)
+    copies = {"candidate__query__kind": Kind.CHECK, "candidate__query__campaign": campaign}
+    judgements = Judgement.objects.filter(**copies, seat=None)
     judgements = judgements.filter(assignment__state=AssignmentState.SUBMITTED)
     judgements = judgements.annotate(own=Subquery(own.order_by().values("grade")))
     judgements = judgements.annotate(expected=Coalesce("own", "candidate__truth")).exclude(expected=None)
@@ -84,10 +87,12 @@ def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[in
     This takes two database queries. It reads only as many of the newest checks as can fill the window.
     """
     members = campaign.memberships.filter(**({"pk": only.pk} if only else {}))
-    newest_first = Window(RowNumber(), partition_by="pk", order_by=("-assignments__submitted", "-assignments"))
-    submitted = AssignmentState.SUBMITTED
-    checks = members.filter(assignments__hidden__gt=0, assignments__state=submitted)
-    newest = checks.annotate(number=newest_first).filter(number__lte=WINDOW).values("assignments")
+    # An index has each annotator's assignments with hidden places in the order of submission.
+    with_checks = {"hidden__gt": 0, "state": AssignmentState.SUBMITTED}
+    own = Assignment.objects.filter(annotator=OuterRef("pk"), **with_checks).order_by("-submitted").values("submitted")
+    members = members.annotate(first=Coalesce(Subquery(own[WINDOW - 1 : WINDOW]), Value(EVER)))
+    checks = {f"assignments__{field}": value for field, value in with_checks.items()}
+    newest = members.filter(**checks, assignments__submitted__gte=F("first")).values("assignments")
     results: dict[int, list[tuple[datetime, bool]]] = defaultdict(list)
     pairs = check_pairs(campaign).filter(assignment__in=newest)
     for member, at, missed in pairs.values_list("annotator", "assignment__submitted", "missed"):

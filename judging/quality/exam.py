@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
-from django.db.models import Exists, F, OuterRef, Q, Subquery
+from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop, ngettext
 
@@ -267,11 +267,9 @@ def exam_grades(campaign: Campaign) -> list[ExamGrades]:
     judgements = judgements.exclude(Exists(flags.filter(at__lte=OuterRef("ended"))))
     revisions = Revision.objects.filter(judgement=OuterRef("pk"), at__lte=OuterRef("ended"))
     first = Subquery(revisions.order_by("-press", "-number").values("grade")[:1])
-    columns = judgements.annotate(first=first).values_list("pk", "annotator", "candidate", "first", "grade", "returned")
-    return [
-        ExamGrades(pk, annotator, candidate, first, last, bool(back))
-        for pk, annotator, candidate, first, last, back in columns.order_by("pk")
-    ]
+    back = ExpressionWrapper(Q(returned__isnull=False), BooleanField())
+    names = ("pk", "annotator_id", "candidate_id", "first", "grade", "back")
+    return list(map(ExamGrades._make, judgements.annotate(first=first, back=back).order_by("pk").values_list(*names)))
 
 
 def truths(campaign: Campaign, grades: list[ExamGrades]) -> Truths:

@@ -19,6 +19,8 @@ from metrics.analysis.agreement import kappa_of
 from reports.statistics.agreement import LEVELS
 from reports.summaries import CurrentSummary
 
+OF_PAIRS = ("batch", "query", "rank", "truth", "why")  # what the table of all pairs reads of each
+
 
 class Kappas(NamedTuple):
     """Cohen's kappa with the truth; none where it is not defined, or nothing is known yet."""
@@ -134,9 +136,9 @@ def pairs_of(campaign: Campaign, known: Truths, given: list[ExamGrades], batch: 
     candidates = Candidate.objects.filter(batch__in=[batch] if batch else exam_batches(campaign))
     flags = Flag.objects.filter(candidate__in=candidates).order_by().values_list("candidate").annotate(n=Count("pk"))
     flagged = dict(flags)
-    related = ("query", "clip", "moment__video") if batch else ("query",)
+    candidates = candidates.select_related("clip", "moment__video") if batch else candidates.only(*OF_PAIRS)
     found = []
-    for candidate in candidates.select_related(*related).order_by("query", "rank"):
+    for candidate in candidates.prefetch_related("query").order_by("query", "rank"):
         first, truth = sorted(grades[candidate.pk]), known.get(candidate.pk)
         missed = 0 if truth is None else sum(abs(grade - truth) > campaign.tolerance for grade in first)
         found.append(Pair(candidate, truth, first, missed, flagged.get(candidate.pk, 0)))
