@@ -69,16 +69,23 @@ def check_pairs(campaign: Campaign) -> QuerySet[Any]:
     Each has its `source`, "gold" or "repeat", its `expected` grade, which is the truth or the annotator's own of the
     pair, and whether it was `missed`.
     """
+    judgements = _of_copies(campaign).exclude(expected=None)
+    judgements = judgements.annotate(source=Case(When(own=None, then=Value("gold")), default=Value("repeat")))
+    missed = GreaterThan(Abs(F("grade") - F("expected")), campaign.tolerance)
+    found: QuerySet[Any] = judgements.annotate(missed=missed)
+    return found
+
+
+def _of_copies(campaign: Campaign) -> QuerySet[Any]:
+    """Return the judgements of copies, each with its `expected` grade, unknown where a copy only fills a batch."""
     own = Judgement.objects.filter(candidate=OuterRef("candidate__repeats"), annotator=OuterRef("annotator"))
     # None has a seat, as few others: the database need not look at all candidates.
     copies = {"candidate__query__kind": Kind.CHECK, "candidate__query__campaign": campaign}
-    judgements = Judgement.objects.filter(**copies, seat=None)
+    judgements: QuerySet[Any] = Judgement.objects.filter(**copies, seat=None)
     judgements = judgements.filter(assignment__state=AssignmentState.SUBMITTED)
     judgements = judgements.annotate(own=Subquery(own.order_by().values("grade")))
-    judgements = judgements.annotate(expected=Coalesce("own", "candidate__truth")).exclude(expected=None)
-    judgements = judgements.annotate(source=Case(When(own=None, then=Value("gold")), default=Value("repeat")))
-    missed = GreaterThan(Abs(F("grade") - F("expected")), campaign.tolerance)
-    return judgements.annotate(missed=missed).order_by("-assignment__submitted", "-pk")
+    judgements = judgements.annotate(expected=Coalesce("own", "candidate__truth"))
+    return judgements.order_by("-assignment__submitted", "-pk")
 
 
 def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[int, RecentChecks]:
@@ -94,9 +101,11 @@ def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[in
     checks = {f"assignments__{field}": value for field, value in with_checks.items()}
     newest = members.filter(**checks, assignments__submitted__gte=F("first")).values("assignments")
     results: dict[int, list[tuple[datetime, bool]]] = defaultdict(list)
-    pairs = check_pairs(campaign).filter(assignment__in=newest)
-    for member, at, missed in pairs.values_list("annotator", "assignment__submitted", "missed"):
-        results[member].append((at, bool(missed)))
+    # What is missed is told here, so that the database looks for each own grade once.
+    pairs = _of_copies(campaign).filter(assignment__in=newest)
+    for member, at, grade, expected in pairs.values_list("annotator", "assignment__submitted", "grade", "expected"):
+        if expected is not None:
+            results[member].append((at, abs(grade - expected) > campaign.tolerance))
     events = Event.objects.filter(member__campaign=campaign).order_by().values_list("member", "kind")
     last = {(member, kind): at for member, kind, at in events.annotate(last=Max("at"))}
     return {

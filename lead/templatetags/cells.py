@@ -37,15 +37,16 @@ from runs.models import Run
 register = template.Library()
 
 
-def address_of(page: str, campaign: str, key: object) -> str:
+@register.simple_tag(name="address")
+def address_of(page: str, campaign: str, key: object, *rest: str) -> str:
     """Return the address of a page that takes a campaign and a number; a list has hundreds of them."""
-    start, end = _around_number(page, campaign)
+    start, end = _around_number(page, campaign, *rest)
     return f"{start}{key}{end}"
 
 
 @lru_cache(maxsize=1024)
-def _around_number(page: str, campaign: str) -> tuple[str, str]:
-    start, _, end = reverse(page, args=[campaign, 0]).rpartition("0")
+def _around_number(page: str, campaign: str, *rest: str) -> tuple[str, str]:
+    start, _, end = reverse(page, args=[campaign, 0, *rest]).rpartition("0")
     return start, end
 
 

@@ -170,7 +170,8 @@ def threads(subjects: Iterable[Subject], reader: Membership) -> list[Thread]:
     flags = Flag.objects.waiting(reader.campaign).filter(candidate__in=keys["pair"]).order_by("at", "pk")
     names = ("candidate__query", "candidate__clip", "candidate__batch", "candidate__moment__video")
     of_subject: dict[Subject, Thread] = {each: Thread([], []) for each in subjects}
-    for flag in flags.select_related(*names, "assignment__annotator__user"):
+    flags = flags.select_related(*names, "assignment__annotator__user")
+    for flag in flags.defer("assignment__places", "assignment__limits"):
         of_subject[Subject("pair", flag.candidate_id)].flags.append(
             FlagRow(flag, named(flag.assignment.annotator, reader))
         )
@@ -185,8 +186,8 @@ def threads(subjects: Iterable[Subject], reader: Membership) -> list[Thread]:
 def question_rows(questions: Iterable[Question]) -> list[QuestionRow]:
     """Return the questions, each with the conversation before it."""
     questions = list(questions)
-    written = conversations_of({each.annotator for each in questions})
-    return [QuestionRow(each, _before(each, written)) for each in questions]
+    written = conversations_of({each.annotator for each in questions if each.letter_id})  # the others begin one
+    return [QuestionRow(each, _before(each, written) if each.letter_id else []) for each in questions]
 
 
 def _before(question: Question, written: list[Conversation]) -> list[Part]:
