@@ -141,8 +141,8 @@ class Choices:
 
     def _read(self, rows: Rows, ordered: Rows, number: int) -> list[Any]:
         """Return the first rows. What they are joined to is read for these alone, not carried along while sorting."""
-        if isinstance(ordered, list):
-            return ordered[:number]
+        if isinstance(ordered, list) or not (self.sort and ordered.query.select_related):
+            return list(ordered[:number])
         first, _ = self.ordered(rows.filter(pk__in=ordered.values("pk")[:number]))
         return list(first)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import Any
 
-from django.db.models import Case, Count, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, Count, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Abs, Coalesce, Now
 from django.db.models.lookups import GreaterThan
 
@@ -156,16 +157,18 @@ SELECTIONS = {
 }
 
 
-def pairs_behind(annotator: Membership, which: str) -> QuerySet[Any]:
+def pairs_behind(annotator: Membership, which: str, only: Collection[int] | None = None) -> QuerySet[Any]:
     """Return the judgements behind a number on the lead's page of checks; `which` is a key of `SELECTIONS`.
 
-    Each has the seconds `spent` before its first grade.
+    With `only`, primary keys, return those among them. Each has the seconds `spent` before its first grade.
     """
     judgements: QuerySet[Any] = Judgement.objects.all() if which == "speed" else check_pairs(annotator.campaign)
     # Prefetched, so that what a line shows is read for the lines of a page only.
+    assignments = Prefetch("assignment", Assignment.objects.defer("places", "limits"))
     judgements = judgements.filter(annotator=annotator).prefetch_related(
-        "assignment", "candidate__query", "candidate__clip"
+        assignments, "candidate__query", "candidate__clip"
     )
+    judgements = judgements if only is None else judgements.filter(pk__in=only)
     if which == "speed":
         # No revision is newer than the submission: this excludes most judgements before their revisions are read.
         lately = annotator.assignments.filter(Q(submitted=None) | Q(submitted__gte=Now() - SPEED_OVER))

@@ -132,7 +132,8 @@ def judgements_listing(reader: Membership) -> Listing:
 
 
 def _lines(keys: Sequence[int], campaign: Campaign) -> list[Line]:
-    found = Judgement.objects.select_related("candidate__query", "candidate__clip", "assignment").in_bulk(keys)
+    rows = Judgement.objects.select_related("candidate__query", "candidate__clip", "assignment")
+    found = rows.defer("assignment__places", "assignment__limits").in_bulk(keys)
     page = [found[key] for key in keys if key in found]
     candidates = [judgement.candidate_id for judgement in page] if campaign.rounds_known else []
     partners = Judgement.objects.filter(candidate__in=candidates, seat__isnull=False)
