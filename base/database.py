@@ -174,18 +174,19 @@ def compiled(rows: Callable[..., models.QuerySet[Any, Any]], keys: int = 1) -> C
     return ask
 
 
-def counts_for(model: type[models.Model], counts: Callable[[], dict[str, Any]]) -> Callable[[int], dict[str, int]]:
+def counts_for(model: type[models.Model], counts: Callable[[], dict[str, Any]]) -> Callable[[int], dict[str, Any]]:
     """Return a function that counts what belongs to one row of a model, given its key, in one compiled statement.
 
     Parameters
     ----------
     counts
-        Makes the subqueries, each of which has one whole number, by name. They know the row as `OuterRef("pk")`.
+        Makes the subqueries by name, each of which has one whole number, or several as a JSON object. They know the
+        row as `OuterRef("pk")`.
     """
     named = cache(counts)
     ask = compiled(lambda key: model._base_manager.filter(pk=key).values_list(*named().values()))
 
-    def count(key: int) -> dict[str, int]:
+    def count(key: int) -> dict[str, Any]:
         row = ask(key)
         return dict(zip(named(), row, strict=True)) if row else dict.fromkeys(named(), 0)
 

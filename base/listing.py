@@ -134,10 +134,17 @@ class Choices:
         after = self.params.get("after", "")
         if after:
             ordered = _after(ordered, order, after)
-        some = list(ordered[: ON_A_PAGE + 1])
+        some = self._read(rows, ordered, ON_A_PAGE + 1)
         page = some[:ON_A_PAGE]
         following = _cursor(page[-1], order) if len(some) > ON_A_PAGE else ""
         return Part(self, self.listing.show(page), [row.pk for row in page], total, following, is_first=not after)
+
+    def _read(self, rows: Rows, ordered: Rows, number: int) -> list[Any]:
+        """Return the first rows. What they are joined to is read for these alone, not carried along while sorting."""
+        if isinstance(ordered, list) or not (self.sort and ordered.query.select_related):
+            return list(ordered[:number])
+        first, _ = self.ordered(rows.filter(pk__in=ordered.values("pk")[:number]))
+        return list(first)
 
     def address(self, **changes: Any) -> str:
         """Return the address with some changes, from its question mark on. None leaves a name out."""

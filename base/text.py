@@ -51,6 +51,9 @@ def storable(text: str) -> bool:
     return not re.search("[\0\ud800-\udfff]", text)
 
 
+SAFE = (SafeString, int)  # what needs no escaping
+
+
 def markup(pattern: str, *values: object) -> SafeString:
     """Return HTML with escaped values in its places, as Django's format_html does, in a third of the time.
 
@@ -59,7 +62,7 @@ def markup(pattern: str, *values: object) -> SafeString:
     >>> markup("<td>{}</td>", "A & B")
     '<td>A &amp; B</td>'
     """
-    return SafeString(pattern.format(*(each if type(each) is SafeString else escape(str(each)) for each in values)))
+    return SafeString(pattern.format(*[each if type(each) in SAFE else escape(str(each)) for each in values]))
 
 
 def joined_markup(pattern: str, rows: Iterable[Iterable[object]]) -> SafeString:

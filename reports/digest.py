@@ -25,7 +25,7 @@ from jobs.registry import Report, each_hour, kind
 from judging.models import Assignment, Batch, Flag, Kind, Question, Review, Revision, Sitting
 from judging.work.claiming import STUCK_AFTER, stuck_batches, without_annotators
 from reports.tables.people import idle_annotators
-from reports.tables.queries import number_of, numbers_in_states, numbers_of_states, with_new
+from reports.tables.queries import number_of, numbers_in_states, numbers_of_states, with_states
 
 SENT_FROM = 6  # o'clock, in the time zone of the pages
 DONE = (Batch.State.SETTLED, Batch.State.REVIEWED)
@@ -111,8 +111,11 @@ def _what_needs_the_lead() -> dict[str, Any]:
 counts_of = counts_for(Campaign, _what_needs_the_lead)
 
 
+OF_STATES = "state "  # begins the names of the numbers of queries in states
+
+
 def _what_the_desk_counts() -> dict[str, Any]:
-    states = {f"queries {state}": number for state, number in numbers_of_states("waiting").items()}
+    states = {f"{OF_STATES}{state}": number for state, number in numbers_of_states("waiting").items()}
     return _what_needs_the_lead() | states
 
 
@@ -126,9 +129,9 @@ def counts_on_the_desk(campaign: Campaign) -> tuple[dict[str, int], dict[str, in
     does.
     """
     counts = _on_the_desk(campaign.pk)
-    states = {name.removeprefix("queries "): n for name, n in counts.items() if name.startswith("queries ")}
+    states = {name.removeprefix(OF_STATES): n for name, n in counts.items() if name.startswith(OF_STATES)}
     waiting = numbers_in_states(campaign.pk)["waiting"] if counts["waiting"] else 0
-    return counts, with_new(states) | {"waiting": waiting}
+    return counts, with_states(states) | {"waiting": waiting}
 
 
 @dataclass(frozen=True)

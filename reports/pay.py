@@ -17,7 +17,7 @@ from base.errors import BadValue, WrongState
 from base.text import harmless
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, LogEntry, Membership, log
-from reports.hours import MILLISECOND, Rates, Worked, approved_on, by_member, total, worked_on_days
+from reports.hours import MILLISECOND, Rates, Worked, approved_on, by_member, total, worked_by_day, worked_on_days
 from reports.models import ApprovedDay, ApprovedPeriod
 from reports.summaries import DAYS, last_summary
 
@@ -94,8 +94,18 @@ def days_in(campaign: Campaign, period: Period) -> dict[tuple[int, date], Worked
     return found | kept
 
 
-def _days_counted(campaign: Campaign) -> tuple[dict[tuple[int, date], Worked], datetime | None]:
-    """Return the days in the stored summary, and the time before which it is complete.
+def days_of(member: Membership, first: date) -> dict[date, Worked]:
+    """Return what one member did on each day from the first on: as counted by the last summary, or as it stands now."""
+    days, counted = _days_counted(member.campaign, member)
+    start = Period(first, first).start
+    found = {day: part for (_, day), part in days.items() if day >= first}
+    return found | worked_by_day(member, max(counted or start, start), timezone.now())
+
+
+def _days_counted(
+    campaign: Campaign, only: Membership | None = None
+) -> tuple[dict[tuple[int, date], Worked], datetime | None]:
+    """Return the days in the stored summary, of all members or of one, and the time before which it is complete.
 
     There are none if the summary was never stored, or was computed in another time zone, where days are others.
     """
@@ -105,6 +115,7 @@ def _days_counted(campaign: Campaign) -> tuple[dict[tuple[int, date], Worked], d
     days = {
         (member, date.fromisoformat(day)): Worked(Decimal(seconds), Decimal(reported), judgements, batches)
         for member, day, seconds, reported, judgements, batches in summary["worked"]
+        if only is None or member == only.pk
     }
     return days, datetime.fromisoformat(summary["before"])
 

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
+from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from base.database import compiled
@@ -115,24 +115,24 @@ def _size_and_newest(campaign: Campaign) -> tuple[bool, datetime | None]:
     """Return whether the campaign is small, and when it last changed."""
     row = _changes(campaign.pk, AT_ONCE)
     assert row is not None
-    return not any(row[:2]), max((at for at in row[2:] if at), default=None)
+    large, *times = row
+    return not large, max((at for at in times if at), default=None)
 
 
 def _of_campaign(key: int, few: int) -> QuerySet[Campaign, Any]:
-    """Return whether there are more candidates, and moments, than a few, and when the campaign changed.
+    """Return whether there are more candidates, or moments, than a few, and when the campaign changed.
 
     No more rows are read than that needs.
     """
-    tables: list[QuerySet[Any]] = [
-        Candidate.objects.filter(query__campaign=key).order_by(),  # each has at most four judgements
-        Moment.objects.filter(video__corpus=OuterRef("corpus")).order_by(),
-    ]
-    further = [Exists(rows[few : few + 1]) for rows in tables]
+    candidates = Candidate.objects.filter(query__campaign=key).order_by()  # each has at most four judgements
+    moments = Moment.objects.filter(video__corpus=OuterRef("corpus")).order_by()
+    further = Q(Exists(candidates[few : few + 1])) | Q(Exists(moments[few : few + 1]))
     # An index gives each annotator's newest one. Reopening, which takes some away, touches the campaign.
     own = Assignment.objects.submitted().filter(annotator=OuterRef("pk")).order_by("-submitted")
     members = Membership.objects.filter(campaign=key).annotate(newest=Subquery(own.values("submitted")[:1]))
     newest = Subquery(members.order_by(F("newest").desc(nulls_last=True)).values("newest")[:1])
-    return Campaign.objects.filter(pk=key).values_list(*further, newest, "touched")
+    large = ExpressionWrapper(further, BooleanField())
+    return Campaign.objects.filter(pk=key).values_list(large, newest, "touched")
 
 
 _changes = compiled(_of_campaign)

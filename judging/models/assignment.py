@@ -209,7 +209,15 @@ class Assignment(models.Model):
             models.CheckConstraint(condition=Q(slot__in=[1, 2]), name="assignment_of_slot_one_or_two"),
         ]
         # None holds the lease, which changes with each press: PostgreSQL then writes no index when it is extended.
-        indexes = [models.Index(fields=["state"]), models.Index(fields=["annotator", "state", "submitted"])]
+        indexes = [
+            models.Index(fields=["state"]),
+            models.Index(fields=["annotator", "state", "submitted"]),
+            models.Index(
+                fields=["annotator", "submitted"],
+                condition=Q(state=AssignmentState.SUBMITTED, hidden__gt=0),
+                name="submitted_with_hidden_places",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.token

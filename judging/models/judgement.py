@@ -43,7 +43,9 @@ class Judgement(models.Model):
     candidate = models.ForeignKey(  # the indexes of two constraints begin with it
         "judging.Candidate", models.PROTECT, related_name="judgements", db_index=False
     )
-    annotator = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="judgements")
+    annotator = models.ForeignKey(  # an index of Meta begins with it
+        "campaigns.Membership", models.PROTECT, related_name="judgements", db_index=False
+    )
     grade = models.PositiveSmallIntegerField(help_text="of the last revision")
     seat = models.PositiveSmallIntegerField(null=True, help_text="1 to 4; empty if the judgement does not count")
     returned = models.DateTimeField(null=True, help_text="when it was returned to be judged again")
@@ -67,6 +69,7 @@ class Judgement(models.Model):
                 condition=Q(seat__isnull=True) | Q(seat__in=[1, 2, 3, 4]), name="at_most_four_judgements_count"
             ),
         ]
+        indexes = [models.Index(fields=["annotator", "id"], name="judgements_newest_last")]
 
     def __str__(self) -> str:
         return f"{self.grade} by {self.annotator_id}"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import Any
 
-from django.db.models import Case, Count, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When, Window
-from django.db.models.functions import Abs, Coalesce, Now, RowNumber
+from django.db.models import Case, Count, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery, Value, When
+from django.db.models.functions import Abs, Coalesce, Now
 from django.db.models.lookups import GreaterThan
 
 from campaigns.models.campaign import Campaign
 from campaigns.models.membership import Event, Membership
+from judging.models.assignment import Assignment
 from judging.models.judgement import Judgement, Revision
 from judging.models.states import AssignmentState, Kind
 
@@ -21,6 +23,7 @@ WINDOW = 20  # the newest check pairs decide about warnings and pauses
 ENOUGH = 10  # check pairs needed before anything follows, and new ones before a second warning
 # Seconds; a faster grade was hardly watched. Leads see how many there are; nothing follows from it.
 FAST = 2.0
+EVER = datetime(2000, 1, 1, tzinfo=UTC)  # earlier than any submission
 SPEED_OVER = timedelta(days=30)
 
 
@@ -67,15 +70,23 @@ def check_pairs(campaign: Campaign) -> QuerySet[Any]:
     Each has its `source`, "gold" or "repeat", its `expected` grade, which is the truth or the annotator's own of the
     pair, and whether it was `missed`.
     """
-    own = Judgement.objects.filter(candidate=OuterRef("candidate__repeats"), annotator=OuterRef("annotator"))
-    # None has a seat, as few others: the database need not look at all candidates.
-    judgements = Judgement.objects.filter(candidate__query__kind=Kind.CHECK, annotator__campaign=campaign, seat=None)
-    judgements = judgements.filter(assignment__state=AssignmentState.SUBMITTED)
-    judgements = judgements.annotate(own=Subquery(own.order_by().values("grade")))
-    judgements = judgements.annotate(expected=Coalesce("own", "candidate__truth")).exclude(expected=None)
+    judgements = _of_copies(campaign).exclude(expected=None)
     judgements = judgements.annotate(source=Case(When(own=None, then=Value("gold")), default=Value("repeat")))
     missed = GreaterThan(Abs(F("grade") - F("expected")), campaign.tolerance)
-    return judgements.annotate(missed=missed).order_by("-assignment__submitted", "-pk")
+    found: QuerySet[Any] = judgements.annotate(missed=missed)
+    return found
+
+
+def _of_copies(campaign: Campaign) -> QuerySet[Any]:
+    """Return the judgements of copies, each with its `expected` grade, unknown where a copy only fills a batch."""
+    own = Judgement.objects.filter(candidate=OuterRef("candidate__repeats"), annotator=OuterRef("annotator"))
+    # None has a seat, as few others: the database need not look at all candidates.
+    copies = {"candidate__query__kind": Kind.CHECK, "candidate__query__campaign": campaign}
+    judgements: QuerySet[Any] = Judgement.objects.filter(**copies, seat=None)
+    judgements = judgements.filter(assignment__state=AssignmentState.SUBMITTED)
+    judgements = judgements.annotate(own=Subquery(own.order_by().values("grade")))
+    judgements = judgements.annotate(expected=Coalesce("own", "candidate__truth"))
+    return judgements.order_by("-assignment__submitted", "-pk")
 
 
 def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[int, RecentChecks]:
@@ -84,14 +95,18 @@ def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[in
     This takes two database queries. It reads only as many of the newest checks as can fill the window.
     """
     members = campaign.memberships.filter(**({"pk": only.pk} if only else {}))
-    newest_first = Window(RowNumber(), partition_by="pk", order_by=("-assignments__submitted", "-assignments"))
-    submitted = AssignmentState.SUBMITTED
-    checks = members.filter(assignments__hidden__gt=0, assignments__state=submitted)
-    newest = checks.annotate(number=newest_first).filter(number__lte=WINDOW).values("assignments")
+    # An index has each annotator's assignments with hidden places in the order of submission.
+    with_checks = {"hidden__gt": 0, "state": AssignmentState.SUBMITTED}
+    own = Assignment.objects.filter(annotator=OuterRef("pk"), **with_checks).order_by("-submitted").values("submitted")
+    members = members.annotate(first=Coalesce(Subquery(own[WINDOW - 1 : WINDOW]), Value(EVER)))
+    checks = {f"assignments__{field}": value for field, value in with_checks.items()}
+    newest = members.filter(**checks, assignments__submitted__gte=F("first")).values("assignments")
     results: dict[int, list[tuple[datetime, bool]]] = defaultdict(list)
-    pairs = check_pairs(campaign).filter(assignment__in=newest)
-    for member, at, missed in pairs.values_list("annotator", "assignment__submitted", "missed"):
-        results[member].append((at, bool(missed)))
+    # What is missed is told here, so that the database looks for each own grade once.
+    pairs = _of_copies(campaign).filter(assignment__in=newest)
+    for member, at, grade, expected in pairs.values_list("annotator", "assignment__submitted", "grade", "expected"):
+        if expected is not None:
+            results[member].append((at, abs(grade - expected) > campaign.tolerance))
     events = Event.objects.filter(member__campaign=campaign).order_by().values_list("member", "kind")
     last = {(member, kind): at for member, kind, at in events.annotate(last=Max("at"))}
     return {
@@ -142,16 +157,18 @@ SELECTIONS = {
 }
 
 
-def pairs_behind(annotator: Membership, which: str) -> QuerySet[Any]:
+def pairs_behind(annotator: Membership, which: str, only: Collection[int] | None = None) -> QuerySet[Any]:
     """Return the judgements behind a number on the lead's page of checks; `which` is a key of `SELECTIONS`.
 
-    Each has the seconds `spent` before its first grade.
+    With `only`, primary keys, return those among them. Each has the seconds `spent` before its first grade.
     """
     judgements: QuerySet[Any] = Judgement.objects.all() if which == "speed" else check_pairs(annotator.campaign)
     # Prefetched, so that what a line shows is read for the lines of a page only.
+    assignments = Prefetch("assignment", Assignment.objects.defer("places", "limits"))
     judgements = judgements.filter(annotator=annotator).prefetch_related(
-        "assignment", "candidate__query", "candidate__clip"
+        assignments, "candidate__query", "candidate__clip"
     )
+    judgements = judgements if only is None else judgements.filter(pk__in=only)
     if which == "speed":
         # No revision is newer than the submission: this excludes most judgements before their revisions are read.
         lately = annotator.assignments.filter(Q(submitted=None) | Q(submitted__gte=Now() - SPEED_OVER))

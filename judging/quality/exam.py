@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop, ngettext
 
@@ -260,18 +260,16 @@ def exam_grades(campaign: Campaign) -> list[ExamGrades]:
 
     The first grade of a pair is the last one before round one was submitted.
     """
-    round_one = Sitting.objects.filter(member=OuterRef("annotator"), round=1)
-    judgements = Judgement.objects.filter(candidate__batch__in=exam_batches(campaign))
-    judgements = judgements.annotate(ended=Subquery(round_one.values("ended"))).filter(ended__isnull=False)
+    round_one = {"annotator__sittings__round": 1, "annotator__sittings__ended__isnull": False}
+    judgements = Judgement.objects.filter(candidate__batch__in=exam_batches(campaign), **round_one)
+    judgements = judgements.annotate(ended=F("annotator__sittings__ended"))
     flags = Flag.objects.filter(assignment=OuterRef("assignment"), candidate=OuterRef("candidate"))
     judgements = judgements.exclude(Exists(flags.filter(at__lte=OuterRef("ended"))))
     revisions = Revision.objects.filter(judgement=OuterRef("pk"), at__lte=OuterRef("ended"))
     first = Subquery(revisions.order_by("-press", "-number").values("grade")[:1])
-    columns = judgements.annotate(first=first).values_list("pk", "annotator", "candidate", "first", "grade", "returned")
-    return [
-        ExamGrades(pk, annotator, candidate, first, last, bool(back))
-        for pk, annotator, candidate, first, last, back in columns.order_by("pk")
-    ]
+    back = ExpressionWrapper(Q(returned__isnull=False), BooleanField())
+    names = ("pk", "annotator_id", "candidate_id", "first", "grade", "back")
+    return list(map(ExamGrades._make, judgements.annotate(first=first, back=back).order_by("pk").values_list(*names)))
 
 
 def truths(campaign: Campaign, grades: list[ExamGrades]) -> Truths:

@@ -14,7 +14,7 @@ from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign, LogEntry, Membership, log
 from corpus.models import Moment
-from judging.models import Candidate, Example
+from judging.models import Candidate, Example, Kind
 from judging.models.states import WITH_GRADE
 from judging.pool.clips import clips_of_moments, prepare_clip
 
@@ -62,6 +62,13 @@ def teachable(campaign: Campaign, words: str = "") -> QuerySet[Candidate]:
     """Return the candidates that can become examples and whose query contains `words`."""
     done = Candidate.objects.in_pool(campaign).filter(outcome__in=DONE, query__text__icontains=words)
     return done.select_related("query", "clip", "moment__video").order_by("query", "-grade", "rank")
+
+
+def is_teachable(candidate: Candidate) -> bool:
+    """Return whether `teachable` returns the candidate, of which the batch and the query are read already."""
+    batch = candidate.batch
+    in_pool = batch is not None and batch.kind == Kind.POOL and batch.query.withdrawn is None
+    return in_pool and candidate.outcome in DONE
 
 
 @all_or_nothing

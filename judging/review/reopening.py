@@ -11,7 +11,7 @@ what somebody has begun stays, query by query.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,17 +105,17 @@ def finished(candidates: CandidateQuerySet) -> CandidateQuerySet:
     return candidates.filter(batch__state__in=DONE, batch__kind__in=CLAIMED, query__withdrawn=None)
 
 
-def scope_of_annotator(annotator: Membership, query: int | None = None, only: Only = ALL) -> Scope:
+def scope_of_annotator(annotator: Membership, queries: Collection[int] | None = None, only: Only = ALL) -> Scope:
     """Return the work of the annotator that counts, or will count when its batches are settled; or a part of it.
 
-    With `query`, a primary key, it is the work on that query only. In a round that is under way the annotator's
+    With `queries`, primary keys, it is the work on those queries only. In a round that is under way the annotator's
     assignment ends. If round two is under way and the annotator judged in round one, the whole batch begins anew,
     because round two depends on round one's grades. What is beside a co-judge, or off, is in finished batches only.
     """
     what = f"{'work' if only else 'all work'} of worker {annotator.worker}{only.words}"
     if only.beside or only.off:
         judged = _judged_in_part(annotator, only)
-        judged = judged if query is None else judged.filter(candidate__query=query)
+        judged = judged if queries is None else judged.filter(candidate__query__in=queries)
         scope = _finished(what, Candidate.objects.filter(pk__in=judged.values("candidate")))
         return Scope(what, scope.candidates, scope.assignments, annotator, only)
     judged = annotator.judgements.filter(seat__isnull=False).order_by()
@@ -132,9 +132,9 @@ def scope_of_annotator(annotator: Membership, query: int | None = None, only: On
     in_round_two = Candidate.objects.filter(batch__in=begun)
     to_end = assignments.not_lapsed().filter(slot__isnull=False, batch__state=Batch.State.OPEN)
     to_end = to_end.filter(round=F("batch__round"), batch__query__withdrawn=None)
-    if query is not None:
-        judged, flagged = judged.filter(candidate__query=query), flagged.filter(candidate__query=query)
-        in_round_two, to_end = in_round_two.filter(query=query), to_end.filter(batch__query=query)
+    if queries is not None:
+        judged, flagged = judged.filter(candidate__query__in=queries), flagged.filter(candidate__query__in=queries)
+        in_round_two, to_end = in_round_two.filter(query__in=queries), to_end.filter(batch__query__in=queries)
     # The union is made from the annotator's own rows. With OR the database would ask this of every candidate it has.
     keys = judged.values("candidate").union(flagged.values("candidate"), in_round_two.values("pk"))
     candidates = Candidate.objects.filter(pk__in=keys, batch__kind__in=CLAIMED, query__withdrawn=None)
@@ -166,7 +166,8 @@ def _judged_in_part(annotator: Membership, only: Only) -> QuerySet[Judgement]:
 def scope_of_record(record: Reopening, query: int | None = None) -> Scope:
     """Return what is left to reopen of somebody's work."""
     assert record.annotator
-    return scope_of_annotator(record.annotator, query, Only(record.week, record.beside, record.off))
+    queries = None if query is None else [query]
+    return scope_of_annotator(record.annotator, queries, Only(record.week, record.beside, record.off))
 
 
 @all_or_nothing

@@ -23,6 +23,7 @@ from base.templatetags.figures import UNKNOWN, decimals, plain
 from base.text import joined_markup, markup
 from campaigns.models import Campaign, LogEntry, Membership
 from corpus.models import Clip, Moment
+from judging.consensus import GRADES
 from judging.models import Judgement, ReusedGrade
 from reports.tables.batch import CandidateRow, GradeRow, named, time_of
 from reports.tables.batches import BatchLine
@@ -36,15 +37,16 @@ from runs.models import Run
 register = template.Library()
 
 
-def address_of(page: str, campaign: str, key: object) -> str:
+@register.simple_tag(name="address")
+def address_of(page: str, campaign: str, key: object, *rest: str) -> str:
     """Return the address of a page that takes a campaign and a number; a list has hundreds of them."""
-    start, end = _around_number(page, campaign)
+    start, end = _around_number(page, campaign, *rest)
     return f"{start}{key}{end}"
 
 
 @lru_cache(maxsize=1024)
-def _around_number(page: str, campaign: str) -> tuple[str, str]:
-    start, _, end = reverse(page, args=[campaign, 0]).rpartition("0")
+def _around_number(page: str, campaign: str, *rest: str) -> tuple[str, str]:
+    start, _, end = reverse(page, args=[campaign, 0, *rest]).rpartition("0")
     return start, end
 
 
@@ -380,10 +382,13 @@ def exam_truth(pair: Pair) -> SafeString:
     return known if pair.candidate.why else markup('{} <span class="quiet">· {}</span>', known, "no reason yet")
 
 
+DOTS = {grade: markup('<span class="dot g{0}">{0}</span> ', grade) for grade in GRADES}
+
+
 @register.simple_tag
 def exam_grades(pair: Pair) -> SafeString:
     """Write the first grades that a pair of the exam got, and how many flagged it."""
-    grades = joined_markup('<span class="dot g{0}">{0}</span> ', ((grade,) for grade in pair.grades))
+    grades = SafeString("".join(DOTS[grade] for grade in pair.grades))
     flags = markup('<span class="flagged">⚑ {}</span>', pair.flags) if pair.flags else ""
     return markup("{}{}", grades or markup('<span class="quiet">{}</span> ', "none yet"), flags)
 

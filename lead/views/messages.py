@@ -22,7 +22,7 @@ from judging.models.judgement import LONGEST_QUESTION
 from judging.review.decisions import ACTIONS, answer, put_aside, tell_all
 from reports.digest import digest_of, have_mailed
 from reports.lists import list_page
-from reports.tables.queue import WAITING, flags_listing, flags_of, questions_with_pairs, threads, waiting_subjects
+from reports.tables.queue import WAITING, flags_listing, flags_of, last_handled, threads, waiting_subjects
 
 MESSAGES_SHOWN = 100
 THREADS_ON_A_PAGE, HANDLED_SHOWN = 10, 10
@@ -33,14 +33,13 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
     """The flags and questions that wait, by what they are about, the oldest first; and the last answers."""
     member = access.membership(request, name)
     page = Paginator(waiting_subjects(member), THREADS_ON_A_PAGE).get_page(request.GET.get("page"))
-    handled = questions_with_pairs().filter(annotator__campaign=member.campaign, handled__isnull=False)
     return campaign_page(
         request,
         member,
         "lead/queue.html",
         page=page,
         threads=threads(page, member),
-        handled=handled.order_by("-handled", "-pk")[:HANDLED_SHOWN] if member.may_review else [],
+        handled=last_handled(member.campaign)[:HANDLED_SHOWN] if member.may_review else [],
         grades=LEVELS,
         longest=LONGEST_MESSAGE,
         longest_question=LONGEST_QUESTION,

@@ -32,7 +32,7 @@ from reports.hours import Rates
 from reports.lists import list_page
 from reports.pay import Period, approve, may_be_approved, pay_of, sum_of, write_csv
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.people import DAYS_SHOWN, PEOPLE_LIST, days_of, people_rows, practised
+from reports.tables.people import DAYS_SHOWN, PEOPLE_LIST, days_worked, people_rows, practised
 
 
 @require_safe
@@ -61,7 +61,7 @@ def detail(request: HttpRequest, name: str, worker: int) -> HttpResponse:
         "lead/person.html",
         person=person,
         events=person.events.select_related("by__user"),
-        days=days_of(person),
+        days=days_worked(person),
         practised=practised(person),
         days_shown=DAYS_SHOWN,
         live=person.assignments.live().alone().select_related("batch__query").first(),

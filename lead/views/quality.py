@@ -16,17 +16,7 @@ from judging import access
 from judging.consensus import GRADES
 from judging.models.sitting import exam_batches
 from judging.quality import check_results
-from judging.quality.exam import (
-    DEPTH,
-    LONGEST_REASON,
-    QUERIES,
-    QUORUM,
-    READY_REASONS,
-    VERDICTS,
-    set_exam,
-    set_truth,
-    unexplained,
-)
+from judging.quality.exam import DEPTH, LONGEST_REASON, QUERIES, QUORUM, READY_REASONS, VERDICTS, set_exam, set_truth
 from judging.quality.examples import LONGEST_WHY
 from reports.summaries import PEOPLE, current_summary
 from reports.tables.examinees import CheckRow, check_rows, examinee, overview, pairs_in, pairs_of_one
@@ -38,13 +28,14 @@ PAIRS_ON_A_PAGE = 50
 @require_safe
 def exam_page(request: HttpRequest, name: str) -> HttpResponse:
     member = access.membership(request, name)
+    exam = overview(member.campaign)
     return campaign_page(
         request,
         member,
         "lead/exam.html",
-        made=exam_batches(member.campaign).exists(),
-        exam=overview(member.campaign),
-        unexplained=list(unexplained(member.campaign).values("batch", "rank")),
+        made=bool(exam.pairs),
+        exam=exam,
+        unexplained=[each.candidate for each in exam.pairs if not each.candidate.why],
         quorum=QUORUM,
         queries=QUERIES,
         depth=DEPTH,
@@ -155,6 +146,11 @@ def check_pairs(request: HttpRequest, name: str, worker: int, show: str) -> Http
     annotator = access.annotator_of(lead, worker)
     if show not in check_results.SELECTIONS:
         raise Http404
+    keys = list(
+        check_results.pairs_behind(annotator, show).values_list("pk", flat=True)
+    )  # asked once, and counted here
+    page = Paginator(keys, PAIRS_ON_A_PAGE).get_page(request.GET.get("page"))
+    page.object_list = check_results.pairs_behind(annotator, show, list(page.object_list))
     return campaign_page(
         request,
         lead,
@@ -163,6 +159,6 @@ def check_pairs(request: HttpRequest, name: str, worker: int, show: str) -> Http
         kind=show,
         checks=show != "speed",
         kinds=check_results.SELECTIONS,
-        page=Paginator(check_results.pairs_behind(annotator, show), PAIRS_ON_A_PAGE).get_page(request.GET.get("page")),
+        page=page,
         events=annotator.events.select_related("by__user"),
     )

@@ -24,7 +24,7 @@ from judging.consensus import GRADES
 from judging.models import Assignment, Judgement, Query, Review
 from judging.models.states import WithdrawnFor
 from judging.pool.opening import open_all_without_clips, open_without_clips
-from judging.quality.examples import teachable
+from judging.quality.examples import is_teachable
 from judging.review import reviewing
 from judging.review.decisions import (
     WITHDRAWN_FOR_HELP,
@@ -75,7 +75,7 @@ def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         "line": place_in_line(batch),
         "others": editions.others,
         "grades": LEVELS,
-        "teachable": set(teachable(member.campaign).filter(query=batch.query).order_by().values_list("pk", flat=True)),
+        "teachable": {row.candidate.pk for row in rows if is_teachable(row.candidate)},
         **_reviews(member, editions, request.GET.getlist("done")),
     }
     return campaign_page(request, member, "lead/batch.html", **context)

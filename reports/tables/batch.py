@@ -165,14 +165,14 @@ class Editions:
 
 def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]:
     """The candidates of the batch by rank, whatever edition they are in."""
+    flags = Flag.objects.select_related("assignment__annotator__user").defer("assignment__places", "assignment__limits")
     candidates = list(
         Candidate.objects.filter(batch__in=editions.all)
         .order_by("rank")
         .select_related("moment__video", "clip")
         .prefetch_related(
             Prefetch("judgements", Judgement.objects.annotate(round=F("assignment__round"))),
-            Prefetch("flags", Flag.objects.select_related("assignment__annotator__user").order_by("pk")),
-            Prefetch("adjudications", Adjudication.objects.in_force().select_related("lead__user")),
+            Prefetch("flags", flags.order_by("pk")),
         )
     )
     judgements: list[Any] = [each for candidate in candidates for each in candidate.judgements.all()]
@@ -194,7 +194,19 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
         candidate.batch = batches[candidate.batch_id or 0]
     last = {candidate.pk for candidate in candidates[-LAST:]}
     reuses = _reuses([each.pk for each in candidates if each.outcome == Candidate.Outcome.REUSED])
-    return [_row(each, grades[each.pk], reader, each.pk in last, reuses.get(each.pk)) for each in candidates]
+    graded = _adjudications([each.pk for each in candidates if each.outcome == Candidate.Outcome.ADJUDICATED])
+    return [
+        _row(each, grades[each.pk], reader, each.pk in last, reuses.get(each.pk), graded.get(each.pk))
+        for each in candidates
+    ]
+
+
+def _adjudications(candidates: list[int]) -> dict[int, Adjudication]:
+    """Return the lead's grades of the candidates that have one."""
+    if not candidates:
+        return {}
+    rows = Adjudication.objects.in_force().filter(candidate__in=candidates)
+    return {row.candidate_id: row for row in rows.select_related("lead__user")}
 
 
 def _reuses(candidates: list[int]) -> dict[int, ReusedGrade]:
@@ -216,10 +228,15 @@ def _revised(judgements: list[Judgement]) -> dict[int, Revised]:
 
 
 def _row(
-    candidate: Candidate, grades: list[GradeRow], reader: Membership, last: bool, reuse: ReusedGrade | None
+    candidate: Candidate,
+    grades: list[GradeRow],
+    reader: Membership,
+    last: bool,
+    reuse: ReusedGrade | None,
+    adjudication: Adjudication | None,
 ) -> CandidateRow:
     flags = [FlagRow(each, named(each.assignment.annotator, reader)) for each in candidate.flags.all()]
-    return CandidateRow(candidate, grades, flags, next(iter(candidate.adjudications.all()), None), last, reuse)
+    return CandidateRow(candidate, grades, flags, adjudication, last, reuse)
 
 
 def named(annotator: Membership, reader: Membership) -> str:

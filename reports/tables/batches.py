@@ -124,7 +124,8 @@ BATCHES = Listing(
 
 def batches_of(campaign: Campaign, state: str) -> BatchQuerySet:
     """Return the batches of a campaign's pool in a state."""
-    own = STATES_OF_BATCHES[state][1].in_pool(campaign).select_related("query__campaign")
+    # The campaign, which is the same for all, is read once and not with each row.
+    own = STATES_OF_BATCHES[state][1].in_pool(campaign).select_related("query").prefetch_related("query__campaign")
     found: BatchQuerySet = own.annotate(text=F("query__text"), split=F("query__split"))
     return found
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from django.db.models import Count, F, Q, Sum
+from django.db.models import BooleanField, Count, ExpressionWrapper, F, Max, Q, Sum
 
 from campaigns.models import Campaign, Membership
-from judging.models import Action, Batch, Candidate, Flag, Judgement, Query, Review
+from judging.models import Action, Assignment, Batch, Candidate, Flag, Judgement, Query, Review
 from judging.models.pool import ANNOTATORS
-from judging.review.reopening import Scope, finished
+from judging.models.states import CLAIMED
+from judging.review.reopening import DONE, Scope, finished, scope_of_annotator
 from judging.review.reviewing import recommendations
 from judging.review.verbs import steering
 from judging.summaries import Part
@@ -34,27 +35,27 @@ class Cost:
         return not self.candidates and not self.places
 
 
+@dataclass
+class Work:
+    """What would begin again: its candidates, the judgements that count there, and who is left for each batch."""
+
+    candidates: int = 0
+    counted: int = 0
+    left: list[int] = field(default_factory=list)
+
+
 def cost_of(campaign: Campaign, scope: Scope) -> Cost:
-    # The scope is a long question where it is somebody's whole work: asked twice, and not for each number.
-    rows = scope.candidates.order_by().values_list("pk", "query_id", "batch__number")
-    parts = {candidate: (query, number) for candidate, query, number in rows}
-    judges, counted = _judged(scope)
-    for candidate, annotator in _flags(campaign):
-        if candidate in parts:
-            judges[parts[candidate]].add(annotator)
-    again = Candidate.objects.filter(batch__assignments__in=scope.assignments)
-    again = again.filter(Q(batch__round=1) | Q(escalated=True))
-    judged, able = ANNOTATORS * len(parts) + again.count(), _able(campaign)
-    left = [len(able - judges[part]) for part in set(parts.values())]
+    work, places = _work(campaign, scope), list(scope.assignments.values_list("pk", flat=True))
+    again = Candidate.objects.filter(Q(batch__round=1) | Q(escalated=True), batch__assignments__in=places)
     return Cost(
-        candidates=len(parts),
-        batches=len(left),
+        candidates=work.candidates,
+        batches=len(work.left),
         # A place is in a round under way, where nothing of the scope is: no judgement is counted twice.
-        judgements=counted + Judgement.objects.filter(assignment__in=scope.assignments).count(),
-        places=scope.assignments.count(),
-        hours=_hours(campaign, judged),
-        stuck=sum(n < ANNOTATORS for n in left),
-        tight=sum(ANNOTATORS <= n < 2 * ANNOTATORS for n in left),
+        judgements=work.counted + Judgement.objects.filter(assignment__in=places).count(),
+        places=len(places),
+        hours=_hours(campaign, ANNOTATORS * work.candidates + again.count()),
+        stuck=sum(n < ANNOTATORS for n in work.left),
+        tight=sum(ANNOTATORS <= n < 2 * ANNOTATORS for n in work.left),
     )
 
 
@@ -72,21 +73,58 @@ def _able(campaign: Campaign) -> set[int]:
     return set(people.values_list("pk", flat=True))
 
 
-def _judged(scope: Scope) -> tuple[dict[Part, set[int]], int]:
-    """Who judged something in each batch that would begin anew; and how many judgements count there."""
+def _work(campaign: Campaign, scope: Scope) -> Work:
+    """Return what would begin again. All work of a person can be ten thousands of pairs, of which most are not read."""
+    work, able, flags = Work(), _able(campaign), list(_flags(campaign))
+    if scope.annotator and not (scope.only or campaign.imported or campaign.reuses_id):
+        others = _add_usual(work, scope.annotator, able, {query for _, query, _ in flags})
+        scope = scope_of_annotator(scope.annotator, others)
+    names = ("pk", "query_id", "batch__number", "judgements__annotator", "judgements__seat")
+    parts: dict[int, Part] = {}
     judges: dict[Part, set[int]] = defaultdict(set)
-    rows = scope.candidates.order_by().values_list("query_id", "batch__number", "judgements__annotator")
-    counted = 0
-    for query, number, annotator, seated in rows.annotate(seated=Count("judgements__seat")):
+    for candidate, query, number, annotator, seat in scope.candidates.order_by().values_list(*names):
+        parts[candidate] = query, number
         judges[query, number].add(annotator)
-        counted += seated
-    return judges, counted
+        work.counted += seat is not None
+    for candidate, _, annotator in flags:
+        if candidate in parts:
+            judges[parts[candidate]].add(annotator)
+    work.candidates += len(parts)
+    work.left += [len(able - each) for each in judges.values()]
+    return work
 
 
-def _flags(campaign: Campaign) -> Iterable[tuple[int, int]]:
-    """All candidates that were flagged, and by whom."""
+def _add_usual(work: Work, annotator: Membership, able: set[int], flagged: set[int]) -> set[int]:
+    """Add the annotator's work on queries where the numbers of a batch tell all of it; return the other queries.
+
+    Nobody flagged a pair there, gave a place up or reopened anything. So each pair was judged twice in round one, and
+    what was contested twice more in round two.
+    """
+    own = annotator.assignments.submitted().filter(slot__isnull=False)
+    reopened = Batch.objects.filter(edition__gt=1, campaign=annotator.campaign_id).values("query")
+    withdrawn = Query.objects.filter(withdrawn__isnull=False, campaign=annotator.campaign_id).values("pk")
+    usual = Q(state__in=DONE, kind__in=CLAIMED) & ~Q(query__in=reopened) & ~Q(query__in=withdrawn)
+    rows = Batch.objects.filter(pk__in=own.values("batch")).annotate(
+        is_usual=ExpressionWrapper(usual, BooleanField()),
+        given_up=Count("assignments", filter=~Q(assignments__state=Assignment.State.SUBMITTED)),
+        judges=Count("assignments", filter=Q(assignments__annotator__in=able)),
+        own_round=Max("assignments__round", filter=Q(assignments__annotator=annotator)),
+    )
+    found = list(rows.values_list("query_id", "is_usual", "given_up", "judges", "own_round", "pairs", "contested"))
+    others = {query for query, is_usual, given_up, *_ in found if not is_usual or given_up or query in flagged}
+    for query, _, _, judges, own_round, pairs, contested in found:
+        if query not in others:
+            judged = pairs if own_round == 1 else contested
+            work.candidates += judged
+            work.counted += ANNOTATORS * (judged + contested)
+            work.left.append(len(able) - judges)
+    return others
+
+
+def _flags(campaign: Campaign) -> Iterable[tuple[int, int, int]]:
+    """Return all candidates that were flagged, their queries, and by whom."""
     flags = Flag.objects.filter(assignment__annotator__campaign=campaign)
-    return flags.values_list("candidate", "assignment__annotator")
+    return flags.values_list("candidate_id", "candidate__query_id", "assignment__annotator_id")
 
 
 # The verdicts that actions give; None is the one that is recommended.

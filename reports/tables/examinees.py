@@ -15,8 +15,11 @@ from judging.models import Batch, Candidate, Flag, Sitting
 from judging.models.sitting import exam_batches
 from judging.quality.check_results import Checked, RecentChecks, Speed, recent_checks
 from judging.quality.exam import ExamGrades, Truths, exam_grades, truths
-from metrics.analysis.agreement import kappa
+from metrics.analysis.agreement import kappa_of
+from reports.statistics.agreement import LEVELS
 from reports.summaries import CurrentSummary
+
+OF_PAIRS = ("batch", "query", "rank", "truth", "why")  # what the table of all pairs reads of each
 
 
 class Kappas(NamedTuple):
@@ -107,10 +110,10 @@ def _examinees(campaign: Campaign, known: Truths, given: list[ExamGrades]) -> li
 
 def _kappas(pairs: list[tuple[int, float | None]]) -> Kappas:
     """Of grades and truths; a median of two and a half counts as three."""
-    marked = [(grade, math.floor(truth + 0.5)) for grade, truth in pairs if truth is not None]
-    grades, right = np.array(marked, dtype=np.float64).reshape(-1, 2).T
-    plain, quadratic = kappa(grades, right), kappa(grades, right, "quadratic")
-    return Kappas(_defined(plain), _defined(quadratic))
+    cells = [grade * LEVELS.size + math.floor(truth + 0.5) for grade, truth in pairs if truth is not None]
+    counts = np.bincount(np.array(cells, np.int64), minlength=LEVELS.size**2)
+    table = counts.reshape(LEVELS.size, LEVELS.size).astype(np.float64)
+    return Kappas(_defined(kappa_of(table, LEVELS)), _defined(kappa_of(table, LEVELS, "quadratic")))
 
 
 def _defined(value: float) -> float | None:
@@ -133,9 +136,9 @@ def pairs_of(campaign: Campaign, known: Truths, given: list[ExamGrades], batch: 
     candidates = Candidate.objects.filter(batch__in=[batch] if batch else exam_batches(campaign))
     flags = Flag.objects.filter(candidate__in=candidates).order_by().values_list("candidate").annotate(n=Count("pk"))
     flagged = dict(flags)
-    related = ("query", "clip", "moment__video") if batch else ("query",)
+    candidates = candidates.select_related("clip", "moment__video") if batch else candidates.only(*OF_PAIRS)
     found = []
-    for candidate in candidates.select_related(*related).order_by("query", "rank"):
+    for candidate in candidates.prefetch_related("query").order_by("query", "rank"):
         first, truth = sorted(grades[candidate.pk]), known.get(candidate.pk)
         missed = 0 if truth is None else sum(abs(grade - truth) > campaign.tolerance for grade in first)
         found.append(Pair(candidate, truth, first, missed, flagged.get(candidate.pk, 0)))

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
-from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Abs
+from django.db.models.lookups import GreaterThan
 from django.http import QueryDict
 
 from base.errors import BadValue
@@ -130,7 +132,8 @@ def judgements_listing(reader: Membership) -> Listing:
 
 
 def _lines(keys: Sequence[int], campaign: Campaign) -> list[Line]:
-    found = Judgement.objects.select_related("candidate__query", "candidate__clip", "assignment").in_bulk(keys)
+    rows = Judgement.objects.select_related("candidate__query", "candidate__clip", "assignment")
+    found = rows.defer("assignment__places", "assignment__limits").in_bulk(keys)
     page = [found[key] for key in keys if key in found]
     candidates = [judgement.candidate_id for judgement in page] if campaign.rounds_known else []
     partners = Judgement.objects.filter(candidate__in=candidates, seat__isnull=False)
@@ -159,8 +162,10 @@ def _week(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
 
 
 def _contested(rows: Judgements, campaign: Campaign) -> Judgements:
-    far = Q(grade__gt=OuterRef("grade") + campaign.tolerance) | Q(grade__lt=OuterRef("grade") - campaign.tolerance)
-    return rows.filter(_beside(far), seat__lte=ANNOTATORS)
+    # Not by `_beside`: PostgreSQL expects that many rows pass a comparison, and stops reading once a page is full.
+    others = Judgement.objects.filter(candidate=OuterRef("candidate"), seat=OuterRef("partner")).order_by()
+    apart = Abs(F("grade") - Subquery(others.values("grade")))
+    return rows.filter(GreaterThan(apart, campaign.tolerance), seat__lte=ANNOTATORS)
 
 
 def _discarded(rows: Judgements, campaign: Campaign) -> Judgements:
@@ -177,10 +182,10 @@ def _with(rows: Judgements, members: list[int], campaign: Campaign) -> Judgement
     return rows.filter(Exists(theirs.exclude(pk=OuterRef("pk"))))
 
 
-def _beside(*conditions: Q, **fields: Any) -> Exists:
+def _beside(**fields: Any) -> Exists:
     """Whether the co-judge's judgement of the same candidate in the same round is such a one."""
     others = Judgement.objects.filter(candidate=OuterRef("candidate"), seat=OuterRef("partner"))
-    return Exists(others.filter(*conditions, **fields))
+    return Exists(others.filter(**fields))
 
 
 def _number(field: str, value: str) -> int:

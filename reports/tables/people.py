@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -19,7 +19,8 @@ from campaigns.models import Applicant, Campaign, Invitation, Membership
 from campaigns.models.membership import LONGEST_GROUP, MembershipQuerySet
 from jobs.models import Job
 from judging.models import Assignment, Batch, Kind
-from reports.hours import Worked, worked_by_day
+from reports.hours import Worked
+from reports.pay import Period, days_of
 from reports.summaries import CurrentSummary
 
 DAYS_SHOWN = 28
@@ -261,14 +262,19 @@ def idle_annotators() -> MembershipQuerySet:
     return long_here.filter(Exists(work), ~Exists(worked))
 
 
-def days_of(member: Membership) -> list[tuple[Any, Worked]]:
+def _first_day() -> date:
+    return timezone.localdate() - timedelta(days=DAYS_SHOWN - 1)
+
+
+def days_worked(member: Membership) -> list[tuple[date, Worked]]:
     """What the person did on each day of the last four weeks, newest first; days without work are left out."""
-    end = timezone.now()
-    return sorted(worked_by_day(member, end - timedelta(days=DAYS_SHOWN), end).items(), reverse=True)
+    return sorted(days_of(member, _first_day()).items(), reverse=True)
 
 
 def practised(member: Membership) -> dict[str, Any]:
     """The clips that the person practised with in the last four weeks, and how many of the hours went there."""
-    since = timezone.now() - timedelta(days=DAYS_SHOWN)
-    sums = member.practices.filter(at__gte=since).aggregate(clips=Count("pk"), seconds=Sum("seconds"))
+    first = _first_day()
+    sums = member.practices.filter(at__gte=Period(first, first).start).aggregate(
+        clips=Count("pk"), seconds=Sum("seconds")
+    )
     return {"clips": sums["clips"], "hours": (sums["seconds"] or 0.0) / 3600}

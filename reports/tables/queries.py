@@ -9,7 +9,7 @@ from typing import Any
 
 from django import forms
 from django.db.models import Case, Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Subquery, When
-from django.db.models.functions import Cast, Coalesce
+from django.db.models.functions import Cast, Coalesce, JSONObject
 from django.utils import timezone
 
 from base.database import counts_for
@@ -53,6 +53,7 @@ STATES_OF_QUERIES: dict[str, tuple[str, Q]] = {
     "withdrawn": ("Withdrawn", Q(withdrawn__isnull=False)),
 }
 RARE = ("stuck", "waiting")
+OF_QUERIES, ALL = ("", "begun", "closed", "withdrawn"), "all"  # states that the query's own row tells, mostly
 OF_PROGRESS = ("begun", "new")  # what the line of progress leads to
 LONGEST_SEARCH = 200  # characters
 LONGEST_AGE = 3650  # days
@@ -181,18 +182,25 @@ def states_of_queries(numbers: dict[str, int], choices: Choices) -> list[tuple[s
 
 
 def numbers_of_states(*but: str) -> dict[str, Any]:
-    """Return how many queries of a campaign, the outer row, are in each state but `new`, as subqueries."""
-    own = Query.objects.filter(campaign=OuterRef("pk"), kind=Kind.POOL)
-    numbers = {key: number_of(own.filter(which)) for key, (_, which) in STATES_OF_QUERIES.items()}
+    """Return how many queries of a campaign, the outer row, are in the states of batches, as subqueries.
+
+    How many are in the other states is one subquery, so that the queries are read once; `with_states` takes it apart.
+    """
+    own = Query.objects.filter(campaign=OuterRef("pk"), kind=Kind.POOL).order_by().values("campaign")
+    each = {key or ALL: Count("pk", filter=STATES_OF_QUERIES[key][1]) for key in OF_QUERIES}
+    numbers: dict[str, Any] = {QUERIES.key: Subquery(own.annotate(numbers=JSONObject(**each)).values("numbers"))}
     for state, batches in BATCHES_IN_STATES.items():
         of_campaign = batches.filter(campaign=OuterRef("pk"), kind=Kind.POOL, query__withdrawn=None)
         numbers[state] = number_of(of_campaign, Count("query", distinct=True))
-    return {key: number for key, number in numbers.items() if key not in {*but, "new"}}
+    return {key: number for key, number in numbers.items() if key not in but}
 
 
-def with_new(numbers: dict[str, int]) -> dict[str, int]:
-    """Add those not begun, which are what is left: to ask for them again would take as long as for all others."""
-    return numbers | {"new": numbers[""] - numbers["begun"] - numbers["closed"]}
+def with_states(numbers: dict[str, Any]) -> dict[str, int]:
+    """Return the numbers with those of the other states; what is not begun is what is left."""
+    of_queries = numbers[QUERIES.key] or dict.fromkeys((ALL, *OF_QUERIES), 0)
+    found = {key: of_queries[key or ALL] for key in OF_QUERIES}
+    found |= {key: number for key, number in numbers.items() if key != QUERIES.key}
+    return found | {"new": found[""] - found["begun"] - found["closed"]}
 
 
 _counted_in_states = counts_for(Campaign, numbers_of_states)
@@ -200,7 +208,7 @@ _counted_in_states = counts_for(Campaign, numbers_of_states)
 
 def numbers_in_states(campaign: int) -> dict[str, int]:
     """Return how many of the campaign's queries are in each state."""
-    return with_new(_counted_in_states(campaign))
+    return with_states(_counted_in_states(campaign))
 
 
 ADVICE = {Review.Verdict.SECOND: "second batch", Review.Verdict.CLOSE: "close"}

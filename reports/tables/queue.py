@@ -167,26 +167,37 @@ def threads(subjects: Iterable[Subject], reader: Membership) -> list[Thread]:
     """Return the flags and questions that wait about each of these."""
     subjects = list(subjects)
     keys = {kind: [each.pk for each in subjects if each.kind == kind] for kind in ("pair", "query", "question")}
-    flags = Flag.objects.waiting(reader.campaign).filter(candidate__in=keys["pair"]).order_by("at", "pk")
-    names = ("candidate__query", "candidate__clip", "candidate__batch", "candidate__moment__video")
+    # Read once, and not beside each flag and each question.
+    pairs = Candidate.objects.select_related("query", "clip", "batch", "moment__video").in_bulk(keys["pair"])
     of_subject: dict[Subject, Thread] = {each: Thread([], []) for each in subjects}
-    for flag in flags.select_related(*names, "assignment__annotator__user"):
+    flags = Flag.objects.waiting(reader.campaign).filter(candidate__in=pairs).order_by("at", "pk")
+    flags = flags.select_related("assignment__annotator__user").defer("assignment__places", "assignment__limits")
+    for flag in flags:
+        flag.candidate = pairs[flag.candidate_id]
         of_subject[Subject("pair", flag.candidate_id)].flags.append(
             FlagRow(flag, named(flag.assignment.annotator, reader))
         )
     if reader.may_review:
-        about = Q(candidate__in=keys["pair"]) | Q(candidate=None, query__in=keys["query"]) | Q(pk__in=keys["question"])
-        for row in question_rows(questions_with_pairs().waiting(reader.campaign).filter(about).order_by("at", "pk")):
+        about = Q(candidate__in=pairs) | Q(candidate=None, query__in=keys["query"]) | Q(pk__in=keys["question"])
+        questions = Question.objects.waiting(reader.campaign).filter(about).select_related("annotator__user", "query")
+        for row in question_rows(questions.order_by("at", "pk")):
             each = row.question
+            each.candidate = pairs[each.candidate_id] if each.candidate_id else None
             of_subject[_subject(each.pk, each.candidate_id, each.query_id)].questions.append(row)
     return [each for each in of_subject.values() if each.flags or each.questions]
+
+
+def last_handled(campaign: Campaign) -> QuestionQuerySet:
+    """Return the campaign's questions that leads answered or put aside, the last first, with what their list tells."""
+    handled = Question.objects.filter(annotator__campaign=campaign, handled__isnull=False)
+    return handled.select_related("annotator__user", "query", "answer").order_by("-handled", "-pk")
 
 
 def question_rows(questions: Iterable[Question]) -> list[QuestionRow]:
     """Return the questions, each with the conversation before it."""
     questions = list(questions)
-    written = conversations_of({each.annotator for each in questions})
-    return [QuestionRow(each, _before(each, written)) for each in questions]
+    written = conversations_of({each.annotator for each in questions if each.letter_id})  # the others begin one
+    return [QuestionRow(each, _before(each, written) if each.letter_id else []) for each in questions]
 
 
 def _before(question: Question, written: list[Conversation]) -> list[Part]:

@@ -437,6 +437,53 @@ def test_places_in_work_count_in_the_cost(batch: Batch, ada: Membership, bob: Me
     assert (cost.candidates, cost.judgements, cost.places) == (20, 40, 0)
 
 
+def test_the_cost_of_all_work_is_that_of_its_pairs(
+    settled: Batch,
+    campaign: Campaign,
+    ada: Membership,
+    bob: Membership,
+    cleo: Membership,
+    dan: Membership,
+    leo: Membership,
+) -> None:
+    """The kept numbers tell it of usual batches; this reads every pair, also where somebody flagged or gave up."""
+    others = [make_query(campaign, str(number), f"A person runs {number} times.").batches.get() for number in (2, 3)]
+    for batch in others:
+        settle_round_one(batch, ada, cleo, apart=2)
+    judged_twice_more = claim(bob).batch
+    for annotator in (bob, dan):
+        judge_all(claim(annotator), lambda candidate: 4)
+
+    def by_pairs(annotator: Membership) -> tuple[int, ...]:
+        pairs = scope_of_annotator(annotator).candidates.select_related("batch")
+        judgements = Judgement.objects.filter(candidate__in=pairs)
+        people = {each: set[int]() for each in pairs.values_list("query", "batch__number")}
+        for rows in (judgements, Flag.objects.filter(candidate__in=pairs)):
+            who = "assignment__annotator"
+            for query, number, key in rows.order_by().values_list("candidate__query", "candidate__batch__number", who):
+                people[query, number].add(key)
+        left = [4 - len(each) for each in people.values()]
+        counted = judgements.filter(seat__isnull=False).count()
+        return len(pairs), len(people), counted, sum(n < 2 for n in left), sum(2 <= n < 4 for n in left)
+
+    def are_equal() -> bool:
+        costs = [(each, cost_of(campaign, scope_of_annotator(each))) for each in (ada, bob, cleo, dan)]
+        found = [(cost.candidates, cost.batches, cost.judgements, cost.stuck, cost.tight) for _, cost in costs]
+        return found == [by_pairs(each) for each, _ in costs]
+
+    assert judged_twice_more.assignments.submitted().count() == 4
+    assert cost_of(campaign, scope_of_annotator(bob)).candidates > 20
+    assert are_equal()
+    gave_up = settled.assignments.create(annotator=cleo, round=2, slot=1, state="lapsed", lease=timezone.now())
+    assert are_equal()
+    gave_up.judgements.create(candidate=settled.candidates.earliest("rank"), annotator=cleo, grade=1)
+    assert are_equal()
+    gave_up.flags.create(candidate=settled.candidates.latest("rank"), reason=Flag.Reason.CLIP)
+    assert are_equal()
+    reopen(leo, scope_of_candidate(judged_twice_more.candidates.earliest("rank")), "a new film of it")
+    assert are_equal()
+
+
 @pytest.mark.any_database
 def test_a_form_reopens_once_with_a_reason(settled: Batch, leo: Membership) -> None:
     client, address = browser(leo), reverse("reopen", args=["films"])

@@ -21,7 +21,7 @@ from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Batch, Revision
 from releases.exports import FILES
 from reports.hours import by_member, total
-from reports.pay import Period, days_in
+from reports.pay import Period, days_in, days_of
 from reports.summaries import store_summaries
 from tests.cast import browser, content_of, settle_round_one
 from tests.remembered import remembered
@@ -108,12 +108,18 @@ def test_days_counted_before_are_what_they_are_when_counted_now(
     campaign, today = batch.query.campaign, timezone.localdate()
     days = [today - timedelta(days=back) for back in range(12, -1, -1)]
     periods = [Period(*ends) for ends in itertools.combinations_with_replacement(days, 2)]
-    counted_now = [by_member(days_in(campaign, period)) for period in periods]
+
+    def counted() -> list[Any]:
+        of_all = [by_member(days_in(campaign, period)) for period in periods]
+        return of_all + [days_of(named[0], first) for first in days]
+
+    counted_now = counted()
     store_summaries(campaign)
-    assert [by_member(days_in(campaign, period)) for period in periods] == counted_now
+    assert counted() == counted_now
+    assert total(counted_now[-len(days)].values()) == by_member(days_in(campaign, Period(days[0], today)))[named[0].pk]
     with tampering():
         Revision.objects.filter(at__lt=now - timedelta(days=4)).update(seconds=0)  # not looked at again
-    assert [by_member(days_in(campaign, period)) for period in periods] == counted_now
+    assert counted() == counted_now
     settings.TIME_ZONE = "Europe/Oslo"  # where days are others
     left = sum(each.seconds or 0 for each in Revision.objects.all())
     found = total(days_in(campaign, Period(days[0], today)).values())
