@@ -146,9 +146,8 @@ def check_pairs(request: HttpRequest, name: str, worker: int, show: str) -> Http
     annotator = access.annotator_of(lead, worker)
     if show not in check_results.SELECTIONS:
         raise Http404
-    keys = list(
-        check_results.pairs_behind(annotator, show).values_list("pk", flat=True)
-    )  # asked once, and counted here
+    # The keys are asked for once, and counted here.
+    keys = list(check_results.pairs_behind(annotator, show).values_list("pk", flat=True))
     page = Paginator(keys, PAIRS_ON_A_PAGE).get_page(request.GET.get("page"))
     page.object_list = check_results.pairs_behind(annotator, show, list(page.object_list))
     return campaign_page(
