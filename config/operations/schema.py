@@ -41,11 +41,10 @@ def unapplied() -> int:
 
 
 def must_not_be_newer(loader: MigrationLoader | None = None) -> None:
-    """Raise OtherDatabase if the database has migrations of our apps that this program does not have."""
+    """Raise OtherDatabase if the database has migrations of our apps that build on all those of this program."""
     loader = loader or MigrationLoader(connection)
-    ours = _our_apps() & loader.migrated_apps
-    unknown = sorted(set(loader.applied_migrations) - set(loader.disk_migrations))
-    if newer := [f"{app}.{name}" for app, name in unknown if app in ours]:
+    lacking = {app for app, _ in set(loader.disk_migrations) - set(loader.applied_migrations)}
+    if newer := [f"{app}.{name}" for app, name in _unknown(loader) if app not in lacking]:
         raise OtherDatabase(
             f"The database was upgraded by a newer version of Reeljudge: it has {_some(newer)}, which version "
             f"{settings.VERSION} does not know. Run that version, or restore a backup from before the upgrade."
@@ -79,16 +78,18 @@ def _has_cache() -> bool:
 
 
 def must_be_upgradable() -> None:
-    """Raise OtherDatabase if the tables are not those that the applied migrations make.
+    """Raise OtherDatabase if a migration was never released, or the tables are not those that the migrations make.
 
-    Between releases, migrations were once edited in place: such databases have other tables, under the same names of
-    migrations.
+    Between releases, migrations are merged, and were once edited in place: such databases have other migrations, or
+    other tables under the same names of migrations.
     """
     loader = MigrationLoader(connection)
     must_not_be_newer(loader)
     applied = [node for node in loader.applied_migrations if node in loader.graph.nodes]
     models = loader.project_state(applied).apps.get_models(include_auto_created=True)
-    if found := differences(each for each in models if each._meta.app_label in _our_apps()):
+    found = [f"migration {app}.{name} is of no release" for app, name in _unknown(loader)]
+    found += differences(each for each in models if each._meta.app_label in _our_apps())
+    if found:
         raise OtherDatabase(
             "The database was made by a version of Reeljudge that was never released, and cannot be upgraded: "
             f"{_some(found)}. Freeze releases with the version that made it, and begin with an empty database. Nothing "
@@ -131,6 +132,12 @@ def _columns() -> dict[str, set[str]]:
         for table, column in cursor.fetchall():
             found[table].add(column)
     return found
+
+
+def _unknown(loader: MigrationLoader) -> list[tuple[str, str]]:
+    """Return the migrations of our apps that the database has, and this program has not."""
+    ours = _our_apps() & loader.migrated_apps
+    return sorted(each for each in set(loader.applied_migrations) - set(loader.disk_migrations) if each[0] in ours)
 
 
 def _our_apps() -> set[str]:

@@ -211,6 +211,18 @@ def test_a_database_of_a_version_that_was_never_released_is_refused() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.both_databases
+def test_a_database_with_migrations_that_were_merged_before_a_release_is_refused() -> None:
+    """It is no newer one, since a newer version has the migrations of this one beside its own."""
+    recorder = MigrationRecorder(connection)
+    last = [each for each in recorder.applied_migrations() if each[0] == "jobs"]
+    assert len(last) > 1
+    recorder.record_unapplied(*max(last))
+    recorder.record_applied("jobs", "0002_owners")
+    refused("a version of Reeljudge that was never released", "migration jobs.0002_owners is of no release")
+
+
+@pytest.mark.django_db
+@pytest.mark.both_databases
 def test_a_newer_database_is_refused_by_whoever_comes_upon_it() -> None:
     cache.set(schema.SUITS, "9.0.0", None)
     MigrationRecorder(connection).record_applied("jobs", "0999_later")

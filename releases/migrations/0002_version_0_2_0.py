@@ -1,4 +1,4 @@
-"""A release holds the queries up to the frontier, and says of what they are a sample."""
+"""What 0.2.0 adds to releases: the queries up to the frontier, of what they are a sample, and a signature."""
 
 from django.db import migrations, models
 
@@ -24,6 +24,11 @@ class Migration(migrations.Migration):
             model_name='release',
             name='with_finished',
             field=models.BooleanField(default=False, help_text='whether it holds queries that are finished beyond the frontier'),
+        ),
+        migrations.AddField(
+            model_name='release',
+            name='signature',
+            field=models.TextField(blank=True, help_text='as minisign checks it; empty if it was frozen without a key'),
         ),
         migrations.RunPython(keep_what_they_hold, migrations.RunPython.noop),
     ]

@@ -1,4 +1,4 @@
-"""Hours that are approved before they are paid. What was counted by the version before is counted anew."""
+"""What 0.2.0 adds to reports: hours that are approved before they are paid, and views of lists that are kept."""
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
@@ -15,8 +15,8 @@ def forget_counts(apps, editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0001_initial'),
         ('reports', '0001_initial'),
+        ('campaigns', '0001_initial'),
     ]
 
     operations = [
@@ -34,6 +34,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['first'],
+                'constraints': [models.CheckConstraint(condition=models.Q(('first__lte', models.F('last'))), name='a_period_begins_before_it_ends'), models.UniqueConstraint(fields=('campaign', 'first'), name='one_approved_period_from_a_day')],
             },
         ),
         migrations.CreateModel(
@@ -48,20 +49,27 @@ class Migration(migrations.Migration):
                 ('member', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='approved_days', to='campaigns.membership')),
                 ('period', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='days', to='reports.approvedperiod')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('member', 'day'), name='a_day_is_approved_once_for_each_member')],
+            },
         ),
-        migrations.AddConstraint(
-            model_name='approvedperiod',
-            constraint=models.CheckConstraint(condition=models.Q(('first__lte', models.F('last'))), name='a_period_begins_before_it_ends'),
+        migrations.CreateModel(
+            name='SavedView',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('listing', models.CharField(help_text='the kind of list', max_length=20)),
+                ('name', models.CharField(max_length=60)),
+                ('is_shared', models.BooleanField(default=False)),
+                ('choices', models.CharField(help_text='as in the address of the list', max_length=1000)),
+                ('by', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='saved_views', to='campaigns.membership')),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='saved_views', to='campaigns.campaign')),
+            ],
+            options={
+                'ordering': ['name', 'pk'],
+                'constraints': [models.UniqueConstraint(fields=('by', 'listing', 'name'), name='one_view_of_a_name_for_each_person')],
+            },
         ),
-        migrations.AddConstraint(
-            model_name='approvedperiod',
-            constraint=models.UniqueConstraint(fields=('campaign', 'first'), name='one_approved_period_from_a_day'),
-        ),
-        migrations.AddConstraint(
-            model_name='approvedday',
-            constraint=models.UniqueConstraint(fields=('member', 'day'), name='a_day_is_approved_once_for_each_member'),
-        ),
+        migrations.RunPython(forget_counts, migrations.RunPython.noop),
         refuse('reports_approvedperiod', UPDATE, DELETE),
         refuse('reports_approvedday', UPDATE, DELETE),
-        migrations.RunPython(forget_counts, migrations.RunPython.noop),
     ]

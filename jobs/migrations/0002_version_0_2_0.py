@@ -1,4 +1,4 @@
-"""A job belongs to something: it names its row, its owner and its label, and its kind has a code."""
+"""What 0.2.0 adds to jobs: a job names its row, its owner and its lane, and its kind has a code; a sign is of a lane."""
 
 import django.db.models.deletion
 from django.conf import settings
@@ -60,9 +60,24 @@ MAIL, ENCODE = 'send mail', 'encode a query'
 MAIL_ARGUMENTS = ('site', 'language')  # the others, and those of most kinds, name the row
 KEPT_ARGUMENTS = {'start study': ('plan',), 'reword descriptions': ('substitution',)}
 UNKNOWN = 'version 0.2.0 does not know this kind of work; ask for it again where it was asked for'
+LANES = [('quick', 'Quick'), ('judging', 'Judging'), ('long', 'Long'), ('training', 'Training')]
+# The lanes of the kinds that were there; all others are long.
+KINDS_OF_LANES = {
+    'judging': ['cut-clip', 'cut-clips', 'cut-clips-anew', 'open-further-batches', 'reopen-work'],
+    'quick': [
+        'check-draft', 'draw-queries', 'encode-query', 'mail-confirmation', 'mail-invitation', 'mail-new-password',
+        'receive-run', 'score-runs', 'tell-webhook',
+    ],
+}
 
 
-def name_rows(apps, editor):
+def move(apps, editor):
+    """Bring the jobs of before to the new columns."""
+    name_rows(apps)
+    put_into_lanes(apps)
+
+
+def name_rows(apps):
     """Give jobs the codes, rows and owners of now. A waiting job of an unknown kind fails, and says why."""
     Job = apps.get_model('jobs', 'Job')
     Job.objects.filter(kind=ENCODE).delete()  # a search that still wants it asks again
@@ -106,14 +121,19 @@ def _name_rows_of_kind(apps, jobs, old, kept):
     jobs.model.objects.filter(pk__in=gone).delete()
 
 
+def put_into_lanes(apps):
+    for lane, kinds in KINDS_OF_LANES.items():
+        apps.get_model('jobs', 'Job').objects.filter(kind__in=kinds).update(lane=lane)
+
+
 class Migration(migrations.Migration):
 
     dependencies = [
         ('jobs', '0001_initial'),
         ('account', '0001_initial'),
-        ('campaigns', '0002_pay_webhooks_cache'),
+        ('campaigns', '0002_version_0_2_0'),
         ('corpus', '0001_initial'),
-        ('judging', '0001_initial'),
+        ('judging', '0002_version_0_2_0'),
         ('releases', '0001_initial'),
         ('runs', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
@@ -121,15 +141,15 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RemoveConstraint(model_name='job', name='one_job_per_kind_and_key'),
-        migrations.AddField(
-            model_name='job',
-            name='row',
-            field=models.BigIntegerField(default=0, help_text='primary key of what it is about; 0 if that is no row'),
-        ),
         migrations.AlterField(
             model_name='job',
             name='key',
             field=models.CharField(blank=True, help_text='of several jobs about one row', max_length=200),
+        ),
+        migrations.AddField(
+            model_name='job',
+            name='row',
+            field=models.BigIntegerField(default=0, help_text='primary key of what it is about; 0 if that is no row'),
         ),
         migrations.AddField(
             model_name='job',
@@ -170,6 +190,26 @@ class Migration(migrations.Migration):
             name='person',
             field=models.ForeignKey(help_text='whom alone it is for', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL),
         ),
+        migrations.AddField(
+            model_name='job',
+            name='lane',
+            field=models.CharField(choices=LANES, db_default='long', default='long', max_length=10),
+        ),
+        migrations.AddField(
+            model_name='job',
+            name='urgent',
+            field=models.BooleanField(db_default=False, default=False, help_text='whether somebody waits for it now'),
+        ),
+        migrations.AddField(
+            model_name='job',
+            name='is_part',
+            field=models.BooleanField(db_default=False, default=False, help_text='of another job; then no list shows it'),
+        ),
+        migrations.AddField(
+            model_name='job',
+            name='result',
+            field=models.BinaryField(help_text='what a part has returned, for those who share it', null=True),
+        ),
         migrations.AddConstraint(
             model_name='job',
             constraint=models.UniqueConstraint(fields=('kind', 'row', 'key'), name='one_job_per_kind_row_and_key'),
@@ -178,5 +218,26 @@ class Migration(migrations.Migration):
             model_name='job',
             index=models.Index(fields=['owner', 'state'], name='jobs_job_owner_29cd18_idx'),
         ),
-        migrations.RunPython(name_rows, migrations.RunPython.noop),
+        migrations.RunPython(move, migrations.RunPython.noop),
+        migrations.RunSQL('DELETE FROM jobs_sign', migrations.RunSQL.noop),
+        migrations.AlterField(
+            model_name='sign',
+            name='worker',
+            field=models.CharField(max_length=100),
+        ),
+        migrations.AddField(
+            model_name='sign',
+            name='lane',
+            field=models.CharField(choices=LANES, default='long', max_length=10),
+            preserve_default=False,
+        ),
+        migrations.AddField(
+            model_name='sign',
+            name='version',
+            field=models.CharField(db_default='', help_text='of Reeljudge that it runs; empty: an older one', max_length=40),
+        ),
+        migrations.AddConstraint(
+            model_name='sign',
+            constraint=models.UniqueConstraint(fields=('worker', 'lane'), name='one_sign_per_worker_and_lane'),
+        ),
     ]

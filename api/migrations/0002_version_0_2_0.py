@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('api', '0001_initial'),
-        ('campaigns', '0002_pay_webhooks_cache'),  # takes over the tables
+        ('campaigns', '0002_version_0_2_0'),  # takes over the tables
     ]
 
     operations = [
