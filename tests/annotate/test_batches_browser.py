@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 import pytest
@@ -235,9 +236,10 @@ def test_a_submission_says_what_was_done_and_enter_begins_the_next_batch(
     expect(page.locator("#tally strong")).to_have_text(["9", "0", "0", "0", "10", "1"])
     [(seconds,)] = sql(place, f"SELECT sum(seconds) FROM judging_revision {of(someone)}")
     [(flagged,)] = sql(place, f"SELECT sum(seconds) FROM judging_flag WHERE assignment_id IN {submitted(someone)}")
-    counted = seconds + flagged
+    counted = Decimal(f"{seconds + flagged:.3f}")
     expect(page.locator("#counted")).to_have_text(f"{counted:.0f} s")
-    expect(page.locator("#earned")).to_have_text(f"{counted / 10:.2f} SGD")  # 360 an hour
+    earned = (counted / 10).quantize(Decimal("0.01"), ROUND_HALF_UP)  # 360 an hour
+    expect(page.locator("#earned")).to_have_text(f"{earned} SGD")
     expect(page.locator("#so-far")).to_have_text("19 today")
     expect(page.locator("#next-query")).not_to_have_text(query)
     stocked(page, 22)  # the next clips are there before she goes on
