@@ -180,7 +180,7 @@ seen = TrainedSystem.objects.create(campaign=films, name="seen", number=1, **sai
 TrainedSystem.objects.update(trained=seen.created)
 moments = [["film", 1.0, 4.0, -0.5], ["film", 9.0, 14.0, -0.75]]
 SystemSearch.objects.create(system=seen, text="Somebody waves.", moments=moments)
-scored = Score.objects.exclude(spread=None).values("scoring__run").distinct()
+scored = Score.objects.filter(scoring__run__campaign=films).exclude(spread=None).values("scoring__run").distinct()
 wait_until(lambda: scored.count() == 2, lambda: "both are scored")
 Benchmark.objects.create(campaign=films, name="val.json", table="val.npz", depth=10)
 Scoring.objects.update(on_benchmark={name: [0.5, 0.25, 0.75] for name in OF_BENCHMARK})

@@ -172,8 +172,10 @@ def _write(pipe: int, line: bytes) -> None:
 
 def main(module: str, packages: str, seconds: float, memory: int, largest: int, readable: Path, writable: Path) -> None:
     """Run the child process: do what each line orders, and answer with the outcome and the error, or null."""
-    code = [Path(__file__).parents[1], *map(Path, filter(None, packages.split(",")))]
-    confine([readable, *code], writable)
+    others = [Path(path) for path in packages.split(",") if path]
+    for package in others:  # Found now: later nobody may list the folder that holds them, if something was added to it.
+        import_module(package.name)
+    confine([readable, Path(__file__).parents[1], *others], writable)
     worker = import_module(module)  # after that, because libraries start threads
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (memory * 2**20, memory * 2**20))

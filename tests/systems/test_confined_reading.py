@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -156,3 +157,23 @@ def test_many_videos_come_in_parts(folder: Path, monkeypatch: pytest.MonkeyPatch
     videos = read_videos(dict.fromkeys(content, 9.0), CLIP_SECONDS, as_npz(folder, content))
     for number, name in enumerate(content):
         assert (videos[number].clips == content[name]).all()
+
+
+def test_packages_are_found_although_something_came_into_their_folder(tmp_path: Path) -> None:
+    """Python lists a folder anew then, which it may not do once the process is confined."""
+    for name in ("first", "second", "out"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+    (tmp_path / "second" / "more.py").touch()
+    code = "import sys\nsys.path_importer_cache.clear()\nimport second.more\nFAULTS = ()\n"
+    (tmp_path / "first" / "doing.py").write_text(code + "def work(source, order, writable):\n    return 'found'\n")
+    orders = ["first.doing", "first,second", "20", "4096", "1000", str(tmp_path / "first"), str(tmp_path / "out")]
+    done = subprocess.run(
+        [sys.executable, "-m", "systems.features.confinement", *orders],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        input=b'["nothing", null]\n',
+        capture_output=True,
+        check=False,
+    )
+    assert json.loads(done.stdout or "0") == ["found", None], done.stderr.decode()
