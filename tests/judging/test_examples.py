@@ -18,7 +18,7 @@ from corpus.models import Clip, Moment
 from jobs.models import Job
 from judging.models import Batch, Candidate, Example, Kind, Query
 from judging.pool.clips import cut_clip
-from judging.quality.examples import add_example, add_own_example, levels, visible_examples
+from judging.quality.examples import add_example, add_own_example, is_teachable, levels, teachable, visible_examples
 from tests.cast import browser, claim, content_of, settle_round_one
 
 OWN = {"query": "A dog  barks.", "video": "secret-video-5", "start": "1.25", "end": "4.5", "grade": "2", "why": "Half."}
@@ -227,6 +227,18 @@ def test_the_guideline_beside_the_clip_shows_them(
     assert "All of it." in panel[0]
     assert example.clip
     assert example.clip.token in panel[0]
+
+
+def test_one_pair_is_teachable_where_the_list_has_it(settled: Candidate, leo: Membership) -> None:
+    def are_equal() -> bool:
+        found = {each.pk for each in Candidate.objects.select_related("batch__query") if is_teachable(each)}
+        return found == set(teachable(leo.campaign).values_list("pk", flat=True))
+
+    Candidate.objects.exclude(pk=settled.pk).filter(rank=2).update(outcome=Candidate.Outcome.FLAGGED)
+    assert is_teachable(Candidate.objects.select_related("batch__query").get(pk=settled.pk))
+    assert are_equal()
+    Query.objects.filter(pk=settled.query_id).update(withdrawn=Now(), withdrawn_for="query", withdrawn_why="unclear")
+    assert are_equal()
 
 
 def test_the_batch_page_offers_what_may_be_an_example(settled: Candidate, leo: Membership) -> None:
