@@ -137,12 +137,14 @@ def pooling_of(name: str) -> str:
 
 
 def _called(name: str) -> str:
-    """Return a model's name for people: what the folder of a trained model says, else the name itself."""
+    """Return a model's name for people: what the folder of a trained model says, else that of its folder or hub."""
     if name == BUNDLED:
         return BUNDLED_NAME
     card = _read(Path(name) / CARD)
     if {"name", "version"} <= card.keys():
         name = f"{card['name']} {card['version']}"
+    elif Path(name).is_dir():
+        name = Path(name).absolute().name
     return printable(name) if storable(name) else ascii(name)
 
 

@@ -29,7 +29,7 @@ from judging.pool.clips import clips_found, cut_for_search
 from metrics import moment_id
 from releases.training import DEEPEST
 from runs.systems.models import SystemSearch, TrainedSystem
-from runs.systems.training import queries_as_read, train_system
+from runs.systems.training import queries_as_read, train_system, vision_model
 from systems.data import Query
 from systems.encoders import has_two_towers
 from systems.errors import SystemsError
@@ -126,7 +126,7 @@ class Wanted:
         queries with clips has vectors by the text tower of the vision model.
         """
         if entry(self.system).compares:
-            return str(settings.VISION_MODEL)
+            return vision_model()
         return campaign.encoder if self.word_vectors == ENCODER and entry(self.system).reads else ""
 
     def named(self, seed: int) -> str:

@@ -314,15 +314,20 @@ def queries_as_read(
     return with_tokens(queries, _encoding(row, say)) if row.encoder else queries
 
 
+def vision_model() -> str:
+    """Return the name of the site's model that compares clips with texts; empty if it has none."""
+    return model_name(settings.VISION_MODEL) if settings.VISION_MODEL else ""
+
+
 def _encoding(row: TrainedSystem, say: Say) -> Encode:
     """Load the encoder of the settings, or the text tower of their vision model, and return what encodes texts by it,
     some hundred at a time.
     """
     if row.entry.compares:
-        if row.encoder != settings.VISION_MODEL:
-            found = settings.VISION_MODEL or "no model"
+        if not same_model(row.encoder, named := vision_model()):
+            found = named or "no model"
             raise SystemsError(f"VISION_MODEL: names {found}; expected {row.encoder}, to which {row} compares clips")
-        return text_tower(row.encoder)
+        return text_tower(settings.VISION_MODEL)
     model = by_encoder(settings.ENCODER)  # its weights, by which it is known, are here then
     if not same_model(row.encoder, model_name()):
         raise SystemsError(

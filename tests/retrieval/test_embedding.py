@@ -101,7 +101,7 @@ def test_another_model_encodes_anew(settings: Any, simcse: Path, fresh_models: N
     embed(TEXTS)
     settings.ENCODER = str(simcse)
     assert embed(TEXTS).shape == (3, 16)
-    assert re.fullmatch(re.escape(f"{simcse} [CLS] sha256:") + "[0-9a-f]{16}", model_name())
+    assert re.fullmatch(re.escape(f"{simcse.name} [CLS] sha256:") + "[0-9a-f]{16}", model_name())
     assert sorted(Vector.objects.values_list("model", flat=True).distinct()) == sorted(
         [fingerprint(), "sha256:53aa51172d142c89"]
     )
