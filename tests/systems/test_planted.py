@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.planted import planted
-from benchmarks.planted_systems import SYSTEMS, measured
+from benchmarks.planted_systems import SYSTEMS, measured, training
 
 QUICK = {
     "iterations": 200,
@@ -45,7 +45,7 @@ def test_the_planted_collection_of_1600_videos(tmp_path: Path) -> None:
     corpus = planted(11)
     found: Scores = {}
     for name in SYSTEMS:
-        options = {"iterations": 1000} if name not in ("chance", "prior") else {}
+        options = training(1000) if name not in ("chance", "prior") else {}
         found[name] = measured(name, corpus, tmp_path / name, seed=11, **options)
     recall = {name: each["R@100"] for name, each in found.items()}
     assert recall["prior"] >= recall["chance"] + 3
