@@ -209,7 +209,13 @@ def test_a_leads_pages_are_in_english_whatever_the_browser_asks_for(
     batch: Batch, leo: Membership, code: str, asking: Any
 ) -> None:
     corpus = leo.campaign.corpus
-    pages = {"campaign": ["films"], "corpora": [], "corpus": [corpus.name], "captions": [corpus.pk], "site-work": []}
+    pages: dict[str, list[Any]] = {
+        "campaign": ["films"],
+        "corpora": [],
+        "corpus": [corpus.name],
+        "captions": [corpus.pk],
+        "site-work": [],
+    }
     let_create(leo.user)  # who may reword captions
     for name, arguments in pages.items():
         page = browser(leo).get(reverse(name, args=arguments), **asking).content.decode()
