@@ -131,10 +131,12 @@ class LanguageMiddleware(LocaleMiddleware):
 
 def is_english_only(request: HttpRequest) -> bool:
     """Return whether the address is one of those that are not translated: leads', first accounts' and the API's."""
-    return request.path.startswith(tuple(map(reverse, ENGLISH_ONLY)))
+    of_captions = reverse("captions", args=[0]).removesuffix("0/")
+    return request.path.startswith((*map(reverse, ENGLISH_ONLY), of_captions))
 
 
-ENGLISH_ONLY = ("campaigns", "drafts", "first-account", "api-root")  # names of the addresses above them
+# Names of the addresses above them. Those of captions have no page above them.
+ENGLISH_ONLY = ("campaigns", "corpora", "site-work", "drafts", "first-account", "api-root")
 
 
 def languages(request: HttpRequest) -> dict[str, bool]:

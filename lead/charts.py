@@ -45,7 +45,7 @@ def _end(campaign: Campaign, numbers: Numbers) -> Spark:
     days = numbers["days"][-DAYS_SHOWN:]
     labels = [f"{_day(day)}: {done:,} judgements" for day, done, _ in days]
     end, earliest, latest = (numbers.get(name) for name in ("end", "earliest", "latest"))
-    pace = f"at {numbers['pace']:.0f} a day" if days else "on unknown days"
+    pace = f"at {numbers['pace']:,.0f} a day" if days else "on unknown days"
     note = f"about {numbers['left']:,} judgements left {pace}" if numbers["left"] else "nothing open is left"
     if earliest and latest:
         value, note = f"{_day(earliest)} to {_day(latest)}", f"{note} (95 %)"
@@ -53,7 +53,7 @@ def _end(campaign: Campaign, numbers: Numbers) -> Spark:
         value, note = f"After {_day(earliest)}", f"{note}, which varies too much to say when"
     else:
         value = f"Around {_day(end)}" if end else ("–" if numbers["left"] else "All is judged")
-    ends = (_day(days[0][0]), _day(days[-1][0])) if days else ("", "")
+    ends = _ends([_day(day) for day, _, _ in days])
     drawn = bars([done for _, done, _ in days], labels)
     address = reverse("agreement-judgements", args=[campaign.name])
     return Spark("When it ends", value, note, address, drawn, "judgements by day", ends)
@@ -62,7 +62,7 @@ def _end(campaign: Campaign, numbers: Numbers) -> Spark:
 def _agreement(campaign: Campaign, numbers: Numbers) -> Spark:
     weeks = numbers["weeks"][-DAYS_SHOWN:]
     value, note, only = _alpha(numbers) if campaign.rounds_known else _alpha_without_rounds(numbers)
-    ends = (_week(weeks[0]["week"]), _week(weeks[-1]["week"])) if weeks else ("", "")
+    ends = _ends([_week(week["week"]) for week in weeks])
     lows, highs = ([week.get(end) for week in weeks] for end in ("alpha_low", "alpha_high"))
     points = line([week["alpha"] for week in weeks], top=1.0)
     drawn = band(lows, highs, top=1.0) + points if points else points
@@ -74,7 +74,7 @@ def _agreement(campaign: Campaign, numbers: Numbers) -> Spark:
 
 def _alpha(numbers: Numbers) -> tuple[str, str, str]:
     alpha, contested = numbers["alpha"]["round_one"], numbers["contested"]
-    note = "ordinal, before round two" if contested is None else f"{contested:.0%} of pairs contested"
+    note = "ordinal, before round two" if contested is None else f"{100 * contested:.0f} % of pairs contested"
     return _with_interval(alpha, numbers["alpha_interval"]["round_one"]), note, "?only=contested"
 
 
@@ -114,12 +114,17 @@ def _spent(campaign: Campaign, numbers: Numbers) -> Spark:
         value = f"{campaign.currency} {spent:,.0f}" + (f" of about {spent + rate * left:,.0f}" if left else "")
         note = f"{hours:,.0f} hours; about {campaign.currency} {rate * left:,.0f} still to come"
     else:
-        value, note = f"{hours:,.1f} hours", f"about {left:,.1f} still to come"
+        value, note = f"{hours:,.1f} hours", f"about {left:,.1f} hours still to come"
     sums = list(accumulate(seconds for _, _, seconds in numbers["days"]))
     points = line(sums, top=(max(sums, default=0) + numbers["seconds_left"]) or 1)
-    ends = (_day(numbers["days"][0][0]), _day(numbers["days"][-1][0])) if numbers["days"] else ("", "")
+    ends = _ends([_day(day) for day, _, _ in numbers["days"]])
     address = reverse("hours", args=[campaign.name])
     return Spark("What it costs", value, note, address, points, "the sum by day; the top is what it will be", ends)
+
+
+def _ends(words: Sequence[str]) -> tuple[str, str]:
+    """Return the first and the last of what a drawing goes through; one alone is written once."""
+    return words[0] if words else "", words[-1] if len(words) > 1 else ""
 
 
 def _day(iso: str) -> str:

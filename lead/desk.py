@@ -126,11 +126,7 @@ class Progress:
     @property
     def parts(self) -> list[tuple[str, str, int]]:
         """The state by which the queries of each part are listed, what they are, and how many."""
-        return [
-            ("closed", "finished", self.finished),
-            ("begun", "in work", self.begun),
-            ("new", "to come", self.to_come),
-        ]
+        return [("closed", "finished", self.finished), ("begun", "begun", self.begun), ("new", "to come", self.to_come)]
 
     @property
     def line(self) -> SafeString:

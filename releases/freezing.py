@@ -111,6 +111,7 @@ def freeze_release(release: Release, report: Report) -> None:
                     written.result(timeout=0.5)
                 report(progress.done, progress.total, progress.name)
             written.result()
+            report(progress.total, progress.total)
         release.sha256, release.size = digest(file), file.stat().st_size
         name = f"releases/{release.campaign.name}-v{release.version}-{release.sha256[:12]}.zip"
         release.file.name = store(name, file).name

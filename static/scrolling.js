@@ -20,9 +20,11 @@
     }
   }
 
-  // On narrow screens the sections scroll sideways, and the present one is to be seen.
-  for (const here of document.querySelectorAll(".sections [aria-current]"))
-    here.scrollIntoView({ block: "nearest", inline: "center", behavior: "instant" });
+  // On narrow screens sections and tabs scroll sideways, and the present one is to be seen.
+  for (const here of document.querySelectorAll(":is(.sections, .filters) > [aria-current]")) {
+    const [bar, place] = [here.parentElement.getBoundingClientRect(), here.getBoundingClientRect()];
+    here.parentElement.scrollLeft += place.left + place.width / 2 - bar.left - bar.width / 2;
+  }
   watch();
   document.addEventListener("swapped", watch); // a page in the place of another
 })();

@@ -65,13 +65,13 @@ def test_from_sign_in_to_a_scored_run(
     expect(lead.locator("tbody tr td:nth-child(5)")).to_have_text(["4"] * 20)
     expect(lead.locator(".verdict")).to_contain_text("open the second batch")
     key(lead, "b")
-    expect(lead.locator(".message")).to_contain_text("Open the second batch: done")
+    expect(lead.locator(".message")).to_contain_text("Second batch opened: ")
 
     ada.judge("1")
     bob.judge("10")
     open_settled(lead, f"{place.address}/campaigns/{campaign}/")
     key(lead, "c")
-    expect(lead.locator(".message")).to_contain_text("Close the query: done")
+    expect(lead.locator(".message")).to_contain_text("Closed: ")
     lead.goto(f"{place.address}/campaigns/{campaign}/?show=closed")
     expect(lead.locator("tbody tr")).to_have_count(1)
 

@@ -147,12 +147,13 @@ def paging(
     before: object = None,
     after: object = None,
     is_first: bool = True,
+    at: str = "",
 ) -> dict[str, Any]:
     """Link the pages of a list: those around `page`, or the one that goes on before or after a key, and the first.
 
-    The links keep whatever else the address says, such as filters.
+    The links keep whatever else the address says, such as filters. `at` is the place on the page that they lead to.
     """
-    links = {"page": page, "before": before, "after": after, "is_later": not is_first}
+    links = {"page": page, "before": before, "after": after, "is_later": not is_first, "at": at}
     return links | {"request": context["request"]}
 
 

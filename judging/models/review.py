@@ -87,6 +87,11 @@ class Review(models.Model):
     def __str__(self) -> str:
         return self.get_verdict_display()
 
+    @property
+    def outcome(self) -> str:
+        """What became of the query, in words."""
+        return "Closed" if self.verdict == self.Verdict.CLOSE else "Second batch opened"
+
 
 class Reopening(models.Model):
     """Candidates that other annotators judge again. The earlier judgements are kept and no longer count."""

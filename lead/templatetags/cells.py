@@ -25,7 +25,7 @@ from campaigns.models import Campaign, LogEntry, Membership
 from corpus.models import Clip, Moment
 from judging.consensus import GRADES
 from judging.models import Judgement, ReusedGrade
-from reports.tables.batch import CandidateRow, GradeRow, named, time_of
+from reports.tables.batch import CandidateRow, GradeRow, time_of
 from reports.tables.batches import BatchLine
 from reports.tables.examinees import Pair
 from reports.tables.judgements import Line
@@ -113,7 +113,7 @@ def _rank(line: Line) -> SafeString:
     rank = markup('<a href="{}">rank {}</a>', batch, candidate.rank)
     if not candidate.clip or not candidate.clip.is_ready:
         return rank
-    return markup('{} <a href="{}">clip</a>', rank, reverse("clip", args=[candidate.clip.token]))
+    return _whole(markup('{} <a href="{}">clip</a>', rank, reverse("clip", args=[candidate.clip.token])))
 
 
 def _worker(judgement: Judgement | None, reader: Membership | None) -> object:
@@ -121,7 +121,12 @@ def _worker(judgement: Judgement | None, reader: Membership | None) -> object:
         return markup('<span class="quiet">{}</span>', "not yet")
     who = judgement.annotator.as_worker
     address = address_of("agreement-annotator", reader.campaign.name, who.worker)
-    return markup('<a href="{}">{}</a>', address, named(who, reader))
+    return _whole(markup('<a href="{}">{}</a>', address, _numbered(who, reader)))
+
+
+def _numbered(who: Membership, reader: Membership) -> str:
+    """A worker's number; for the lead with the name."""
+    return f"{who.worker} {who.user.get_username()}" if reader.may_review else str(who.worker)
 
 
 def _grade(judgement: Judgement | None) -> object:
@@ -133,6 +138,16 @@ def _day(at: datetime | None, words: str = "") -> str:
     if at is None:
         return UNKNOWN
     return date_format(localtime(at), words) if words else time_of(at)
+
+
+def _when(at: datetime | None) -> SafeString:
+    """Write a time that stays on one line."""
+    return _whole(_day(at))
+
+
+def _whole(words: object) -> SafeString:
+    """Write what stays on one line."""
+    return markup('<span class="whole">{}</span>', words)
 
 
 def _lines(*lines: object) -> SafeString:
@@ -209,18 +224,20 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
         "batches": lambda row: UNKNOWN if row.is_imported or not row.member else plain(row.batches),
         "judgements": lambda row: plain(row.judgements) if row.member else UNKNOWN,
         "hours": lambda row: UNKNOWN if row.is_imported or not row.member else decimals(row.hours, 1),
-        "last": lambda row: _day(row.last_seen),
-        "since": lambda row: _day(row.since),
+        "last": lambda row: _when(row.last_seen),
+        "since": lambda row: _when(row.since),
     },
     BatchLine: {
         "query": _query_of_batch,
+        "state": lambda line: _whole(line.state),
         "mean": lambda line: decimals(line.batch.last_mean, 1),
         "advice": lambda line: capfirst(line.advice),
     },
     FlagLine: {
-        "at": lambda line: _day(line.flag.at),
+        "at": lambda line: _when(line.flag.at),
         "query": _query_of_flag,
-        "handled": lambda line: _day(line.flag.handled),
+        "worker": lambda line: _whole(_numbered(line.flag.assignment.annotator, line.reader)),
+        "handled": lambda line: _when(line.flag.handled),
     },
     Moment: {
         "video": _video,
@@ -232,11 +249,11 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
     Run: {
         "name": _run,
         "visibility": lambda run: run.visibility.capitalize(),
-        "at": lambda run: _day(run.at),
+        "at": lambda run: _when(run.at),
         "release": lambda run: run.release or _quiet("none yet"),
     },
     LogEntry: {
-        "at": lambda entry: _day(entry.at),
+        "at": lambda entry: _when(entry.at),
         "before": lambda entry: entry.before or UNKNOWN,
         "after": lambda entry: entry.after or UNKNOWN,
     },
@@ -248,7 +265,7 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
         "other": lambda line: _worker(line.other, line.reader),
         "other_grade": lambda line: _grade(line.other),
         "seconds": lambda line: decimals(line.seconds, 1),
-        "submitted": lambda line: _day(line.judgement.assignment.submitted),
+        "submitted": lambda line: _when(line.judgement.assignment.submitted),
     },
 }
 

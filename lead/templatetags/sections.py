@@ -26,6 +26,7 @@ class Page(NamedTuple):
 SECTIONS: dict[str, tuple[Page, ...]] = {
     "Queries": (
         Page("campaign", "Queries"),
+        Page("action"),
         Page("batch"),
         Page("reviews", "Batches"),
         Page("queue", "Flags and questions"),

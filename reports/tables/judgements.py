@@ -51,7 +51,7 @@ class JudgementFilters(forms.Form):
     worker = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, label="Worker")
     locals()["with"] = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, label="With worker")
     week = forms.CharField(required=False, max_length=8, label="Week", help_text="as 2026-W05")
-    only = forms.ChoiceField(required=False)  # by what is known of the campaign
+    only = forms.ChoiceField(required=False, label="Only")  # by what is known of the campaign
     own = forms.IntegerField(required=False, min_value=0, max_value=4, label="Grade")
     other = forms.IntegerField(required=False, min_value=0, max_value=4, label="Co-judge’s grade")
     query = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, widget=forms.HiddenInput, label="Query")
@@ -106,7 +106,8 @@ def judgements_listing(reader: Membership) -> Listing:
     pairs, times = campaign.rounds_known, not campaign.imported
     known = [name for name in filters_of(campaign) if name != "before"]
     # A field of its own: that of the class is shared by all campaigns.
-    only = forms.ChoiceField(required=False, choices=[("", "all"), *((key, key) for key in only_of(campaign))])
+    words = [(key, key.replace("-", " ")) for key in only_of(campaign)]
+    only = forms.ChoiceField(required=False, choices=[("", "all"), *words], label="Only")
     form = type("Filters", (JudgementFilters,), dict.fromkeys(FILTERS.keys() - known) | {"only": only})
     columns = [
         Column("query", "Query", lambda line: line.judgement.candidate.query.text),

@@ -174,7 +174,8 @@ def must_be_a_sample(scope: Scope) -> None:
             "queries were withdrawn for what judging them showed, so the judged ones are no random sample"
         )
     if found.sample < FEWEST:
-        raise MeasureError(f"{found.sample} queries are finished up to the frontier; an estimate needs {FEWEST}")
+        queries = "1 query is" if found.sample == 1 else f"{found.sample} queries are"
+        raise MeasureError(f"{queries} finished up to the frontier; an estimate needs {FEWEST}")
 
 
 def cost_of(campaign: Campaign, queries: int) -> Cost:

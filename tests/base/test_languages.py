@@ -20,6 +20,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from base.management.commands import words as translations
+from campaigns.access import let_create
 from campaigns.models import Campaign, Membership, Message
 from jobs.running import work_off
 from judging.models import Assignment, Batch
@@ -207,9 +208,19 @@ def test_the_switch_leads_to_no_other_site_and_only_by_a_form(db: None) -> None:
 def test_a_leads_pages_are_in_english_whatever_the_browser_asks_for(
     batch: Batch, leo: Membership, code: str, asking: Any
 ) -> None:
-    page = browser(leo).get(reverse("campaign", args=["films"]), **asking).content.decode()
-    assert '<html lang="en">' in page
-    assert not FOREIGN.search(page)
+    corpus = leo.campaign.corpus
+    pages: dict[str, list[Any]] = {
+        "campaign": ["films"],
+        "corpora": [],
+        "corpus": [corpus.name],
+        "captions": [corpus.pk],
+        "site-work": [],
+    }
+    let_create(leo.user)  # who may reword captions
+    for name, arguments in pages.items():
+        page = browser(leo).get(reverse(name, args=arguments), **asking).content.decode()
+        assert '<html lang="en">' in page, name
+        assert not FOREIGN.search(page), name
     assert browser(leo).get(reverse("work"), **asking).content.decode().count(f'lang="{code}"') > 1
 
 

@@ -115,7 +115,7 @@ def test_the_word_goes_on_to_the_next_batch(
     decision = Review.objects.get()
     assert answer["Location"] == f"{reverse('batch', args=['films', other.pk])}?done={decision.pk}"
     page = client.get(answer["Location"]).content.decode()
-    assert "Close the query: done for “A person sits down.”" in page
+    assert "Closed: “A person sits down.”" in page
     last = client.post(reverse("review", args=["films", other.pk]), {"verdict": "second"})
     assert last["Location"].startswith(reverse("reviews", args=["films"]))
     assert "No batch waits for your review" in client.get(last["Location"]).content.decode()
@@ -449,7 +449,7 @@ def test_a_policys_word_is_undone_and_then_stays_by_hand(
 ) -> None:
     settle(batch, ada, bob)
     page = browser(leo).get(reverse("batch", args=["films", batch.pk])).content.decode()
-    assert "Close the query, automatically" in " ".join(page.split())
+    assert "Closed automatically, " in " ".join(page.split())
     undo(Review.objects.get(), leo)
     assert list(Batch.objects.to_review()) == [batch]
     assert not Query.objects.get().closed

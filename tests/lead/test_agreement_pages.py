@@ -113,6 +113,8 @@ def test_the_judgements_behind_each_number(
     query = Query.objects.get()
     assert len(listed(lead, query=query.pk, worker=ada.worker)) == 20
     assert listed(lead, query=query.pk + 1) == []
+    chips = re.findall(r"[^>]*<b>[^<]*", page(lead, "agreement-judgements", query=query.pk, only="round-one"))
+    assert [each.replace("<b>", "") for each in chips] == ["Query this one", "Only round one"]
 
 
 def test_a_week_is_from_monday_to_sunday(contested: Batch, leo: Membership, ada: Membership) -> None:

@@ -239,7 +239,7 @@ def test_the_line_of_progress_leads_to_its_queries(many: Campaign, leo: Membersh
     page = desk(leo)
     assert re.findall(r'<a class="plain" href="\?show=(\w+)"><span class="part \1"></span>([^<]*)</a>', page) == [
         ("closed", "1 finished"),
-        ("begun", "2 in work"),
+        ("begun", "2 begun"),
         ("new", "1 to come"),
     ]
     for state, number in (("closed", 1), ("begun", 2), ("new", 1)):

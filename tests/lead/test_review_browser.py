@@ -74,11 +74,11 @@ def by_keys(page: Page, campaign: str) -> None:
     page.wait_for_function("() => document.querySelector('.posters video').paused")
     key(page, "y")  # close
     expect(page.locator("h1")).to_have_text(TEXTS[1])
-    expect(page.locator(".done")).to_contain_text(f"Close the query: done for “{TEXTS[0]}”")
+    expect(page.locator(".done")).to_contain_text(f"Closed: “{TEXTS[0]}”")
     key(page, "Enter")  # the second batch
     expect(page.locator("h1")).to_have_text(TEXTS[2])
     key(page, "n")  # the second batch, against the recommendation
-    expect(page.locator(".done")).to_contain_text(f"Open the second batch: done for “{TEXTS[2]}”")
+    expect(page.locator(".done")).to_contain_text(f"Second batch opened: “{TEXTS[2]}”")
     key(page, "u")
     expect(page.locator("h1")).to_have_text(TEXTS[2])
     expect(page.locator("main")).to_contain_text("Undone: this batch is to be reviewed again")
@@ -118,7 +118,7 @@ def as_far_as_it_goes(page: Page, campaign: str) -> None:
     for letter, text, done in (("Y", TEXTS[1], TEXTS[0]), ("Shift+Y", TEXTS[2], TEXTS[1])):  # Caps Lock says Y
         key(page, letter)
         expect(page.locator("h1")).to_have_text(text)
-        expect(page.locator(".done")).to_contain_text(f"done for “{done}”")
+        expect(page.locator(".done")).to_contain_text(f": “{done}”, batch")
 
 
 def by_the_list(page: Page, campaign: str) -> None:
@@ -205,8 +205,8 @@ class Cockpit:
         if place:
             expect(self.page.locator(".in-line")).to_contain_text(place)
 
-    def done(self, number: int, what: str = "Close the query") -> None:
-        expect(self.notes).to_contain_text(f"{what}: done for “{self.batches[number][1]}”")
+    def done(self, number: int) -> None:
+        expect(self.notes).to_contain_text(f"Closed: “{self.batches[number][1]}”")
 
     def hold(self, handle: Callable[[Route], None]) -> None:
         """Let the next verdict be answered in another way."""
@@ -350,7 +350,7 @@ def somebody_was_faster(cockpit: Cockpit) -> None:
     expect(cockpit.notes).to_contain_text(f"Close the query, “{cockpit.batches[2][1]}”: not stored.")
     cockpit.page.click("text=Back to it")
     cockpit.stands(2)
-    expect(cockpit.page.locator(".verdict")).to_contain_text("Open the second batch, omar")
+    expect(cockpit.page.locator(".verdict")).to_contain_text("Second batch opened by omar")
     expect(cockpit.notes).not_to_contain_text("not stored")
     cockpit.page.keyboard.press("ArrowRight")
     cockpit.stands(4, f"1 of {QUERIES - 4}")
