@@ -25,7 +25,7 @@ from releases.exports import Scope
 from tests.cast import judge_all
 from tests.remembered import remembered
 
-QUERIES, FINISHED, PEOPLE = 120, 40, 8
+QUERIES, FINISHED, PEOPLE = 60, 20, 8
 SIZE, SECOND_FROM = 3, 1.6  # candidates of a batch; the mean from which the second batch is opened
 Truth = dict[str, list[int]]  # the grades of each query, by rank
 

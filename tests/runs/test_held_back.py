@@ -25,6 +25,7 @@ from runs.board.held_back import MEASURES, ask_for_held_scores, hold_back, open_
 from runs.models import HeldScore, Run, Score, Yardstick
 from runs.receiving import describe, is_taken, submit, unveil_runs
 from tests.cast import browser
+from tests.remembered import remembered
 from tests.runs.conftest import best
 from tests.runs.uploading import ranking, send, submitted, uploaded
 from tests.tampering import tampering
@@ -40,6 +41,7 @@ def leo(campaign: Campaign, member: Callable[..., Membership]) -> Membership:
 
 
 @pytest.fixture
+@remembered
 def held(judged: Campaign, leo: Membership, rio: Membership) -> Release:
     """The split of two queries is held back, and two runs are scored on the rest."""
     hold_back(leo, "val")

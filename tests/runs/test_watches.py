@@ -22,6 +22,7 @@ from metrics import estimate_difference
 from runs.estimates.watches import EVERY, begin, cost_of, last_look
 from runs.models import Run, Watch
 from tests.cast import browser, content_of
+from tests.remembered import remembered
 from tests.runs.conftest import best
 
 MEASURE = "nDCG_IoU(iou=0.5)@20"
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
+@remembered
 def lead(runs: list[Run], member: Callable[..., Membership]) -> Membership:
     Run.objects.update(visibility="shared")
     return member("leo", "lead")
