@@ -24,12 +24,14 @@ from judging.work.places import assignment_data
 from reports.own_work import _end, agreement, direction
 from tests.cast import browser, by_rank, claim, judge_all, make_query, small_batches
 from tests.conftest import Case
+from tests.remembered import remembered
 from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
 
 @pytest.fixture
+@remembered
 def paid(campaign: Campaign) -> Campaign:
     Campaign.objects.update(hourly_rate=Decimal("12.50"), currency="EUR")
     small_batches(campaign, 8)

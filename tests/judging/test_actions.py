@@ -19,11 +19,13 @@ from judging.review import actions
 from judging.review.actions import begin, prepare, undo_action
 from reports.tables.costs import action_cost
 from tests.cast import browser, claim, make_query, settle
+from tests.remembered import remembered
 
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
 
 
 @pytest.fixture
+@remembered
 def three(batch: Batch, campaign: Campaign, ada: Membership, bob: Membership) -> list[Query]:
     """Three queries to review, of which the second asks for a second batch; and a fourth that nobody has judged."""
     batches = [batch, *(make_query(campaign, str(n), f"Query {n}.").batches.get() for n in (2, 3))]

@@ -22,11 +22,13 @@ from judging.quality.check_results import check_pairs
 from judging.work import claiming, grading
 from releases.exports import FILES
 from tests.cast import browser, by_rank, claim, expire, judge_all, make_query, small_batches
+from tests.remembered import remembered
 
 HIDDEN = 2
 
 
 @pytest.fixture
+@remembered
 def checked(campaign: Campaign) -> Campaign:
     """Twelve queries with a batch of twelve pairs, and two hidden places. Only who misses all checks is paused."""
     small_batches(campaign, 12, size=12, hidden=HIDDEN)

@@ -15,6 +15,7 @@ from judging.review.decisions import hand_over, withdraw
 from judging.work import claiming, grading, submitting
 from judging.work.places import assignment_data
 from tests.cast import by_rank, claim, expire, judge_all, small_batches
+from tests.remembered import remembered
 
 pytestmark = pytest.mark.both_databases
 
@@ -25,6 +26,7 @@ def off(candidate: Candidate) -> int:
 
 
 @pytest.fixture
+@remembered
 def contested(campaign: Campaign, ada: Membership, bob: Membership) -> Campaign:
     """Three queries of a batch of twelve, each with two contested pairs; two places of a batch are hidden."""
     small_batches(campaign, 3, size=12, hidden=2)

@@ -26,6 +26,7 @@ from reports.statistics.arrays import read
 from reports.statistics.progress import progress
 from tests.cast import browser, claim, judge_all, settle
 from tests.conftest import Case
+from tests.remembered import remembered
 from tests.tampering import tampering
 from tests.terminal import printed, refused
 
@@ -36,6 +37,7 @@ TEXT = "A person sits down."
 
 
 @pytest.fixture
+@remembered
 def closed(settled: Batch) -> Query:
     """A query of which twenty pairs are settled: at 4 down to rank 10, and at 1 below."""
     review(settled, None, CLOSE)
@@ -43,12 +45,14 @@ def closed(settled: Batch) -> Query:
 
 
 @pytest.fixture
+@remembered
 def again(closed: Query) -> Campaign:
     """A later campaign over the corpus, which reuses these grades."""
     return Campaign.objects.create(name="again", corpus=closed.campaign.corpus, order_seed=9, reuses=closed.campaign)
 
 
 @pytest.fixture
+@remembered
 def people(again: Campaign) -> list[Membership]:
     """Two annotators of it, who know nothing of the earlier one, and its lead."""
     roles = {"eve": "annotator", "fay": "annotator", "lou": "lead"}

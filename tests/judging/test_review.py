@@ -19,6 +19,7 @@ from judging.pool.clips import cut_clips
 from judging.review.reviewing import InLine, place_in_line, recommendation, review, review_in_force, undo
 from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all, make_query, regrade, settle, settle_round_one, text_between_tags
+from tests.remembered import remembered
 from tests.tampering import forget, tampering
 
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
@@ -230,6 +231,7 @@ def test_a_wrong_form_is_refused(settled: Batch, leo: Membership, form: dict[str
 
 
 @pytest.fixture
+@remembered
 def three(settled: Batch, campaign: Campaign, ada: Membership, bob: Membership) -> list[Batch]:
     """Means 1, 3 and 1."""
     batches = [settled]

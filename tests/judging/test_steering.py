@@ -29,6 +29,7 @@ from releases.exports import Scope
 from reports.frontier import outlook, steered
 from tests.api.asking import Program
 from tests.cast import browser, claim, judge_all, small_batches
+from tests.remembered import remembered
 
 pytestmark = pytest.mark.both_databases
 
@@ -36,6 +37,7 @@ FIRST, USUAL, LAST = Priority.FIRST, Priority.USUAL, Priority.LAST
 
 
 @pytest.fixture
+@remembered
 def strata(campaign: Campaign) -> Campaign:
     """Eight queries of two clips each, in two strata that alternate."""
     small_batches(campaign, 8, size=2)
@@ -148,6 +150,7 @@ def test_a_query_that_has_to_wait_says_so(strata: Campaign, leo: Membership) -> 
 
 
 @pytest.fixture
+@remembered
 def night(strata: Campaign, member: Callable[..., Membership]) -> list[Membership]:
     """Four people in a group."""
     people = [member(f"n{number}") for number in range(4)]

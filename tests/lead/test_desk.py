@@ -33,6 +33,7 @@ from reports.summaries import PROGRESS, store_summaries
 from reports.tables.queries import QUERIES, queries_of
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 from tests.conftest import Case
+from tests.remembered import remembered
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
@@ -174,6 +175,7 @@ def test_the_cost_to_come_is_told_in_the_campaigns_currency(
 
 
 @pytest.fixture
+@remembered
 def many(batch: Batch, ada: Membership, bob: Membership) -> Campaign:
     """One query to review, one in work, one withdrawn."""
     campaign = batch.query.campaign

@@ -22,11 +22,13 @@ from judging.review.reopening import reopen, scope_of_batch
 from judging.review.reviewing import review
 from tests.api.asking import Program
 from tests.cast import browser, claim, judge_all, make_query, regrade, settle
+from tests.remembered import remembered
 
 pytestmark = pytest.mark.both_databases
 
 
 @pytest.fixture
+@remembered
 def several(campaign: Campaign) -> list[Batch]:
     """The first batches of six queries, in their order."""
     for number in range(2, 7):

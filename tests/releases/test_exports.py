@@ -32,6 +32,7 @@ ODD = 'film, "5" is\t100% é'
 
 
 @pytest.fixture
+@remembered
 def named(member: Callable[..., Membership]) -> list[Membership]:
     """Four annotators whose names must not get out."""
     people = [member(f"secret-name-{number}") for number in range(4)]

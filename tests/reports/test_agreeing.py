@@ -33,6 +33,7 @@ CLEO, DAN = 3, 4  # of rank 3, in round two: 1, 3, 4, 4 settles on 4
 
 
 @pytest.fixture
+@remembered
 def four(campaign: Campaign) -> Campaign:
     """Batches of four, and one query."""
     Query.objects.filter(campaign=campaign).delete()

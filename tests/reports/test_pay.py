@@ -36,6 +36,7 @@ SECRETS = ("secret-name", "Secretia", "secret@example.org")
 
 
 @pytest.fixture
+@remembered
 def named(member: Callable[..., Membership]) -> list[Membership]:
     people = [member(f"secret-name-{number}") for number in range(2)]
     for person in people:

@@ -19,6 +19,7 @@ from retrieval.rewriting.cast_file import draft
 from retrieval.rewriting.substituting import carry_out, cast_of
 from tests import chat_endpoint as stub
 from tests.chat_endpoint import ChatEndpoint
+from tests.remembered import remembered
 
 pytestmark = pytest.mark.django_db
 State = Rewording.State
@@ -34,6 +35,7 @@ CAST = [Entry("Olga", "woman"), Entry("Karel", "man")]
 
 
 @pytest.fixture
+@remembered
 def films(db: None) -> Corpus:
     return corpus_of(TEXTS)
 
