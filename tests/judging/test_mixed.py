@@ -17,8 +17,6 @@ from judging.work.places import assignment_data
 from tests.cast import by_rank, claim, expire, judge_all, small_batches
 from tests.remembered import remembered
 
-pytestmark = pytest.mark.both_databases
-
 
 def off(candidate: Candidate) -> int:
     """Contested where the rank is 1 or 2."""
@@ -105,6 +103,7 @@ def test_who_comes_back_in_time_goes_on_with_all_of_it(contested: Campaign, cleo
     assert not any(audit(contested).values())
 
 
+@pytest.mark.both_databases
 def test_what_has_gone_meanwhile_only_fills(
     contested: Campaign, cleo: Membership, dan: Membership, member: Any
 ) -> None:

@@ -24,8 +24,6 @@ from tests.api.asking import Program
 from tests.cast import browser, claim, judge_all, make_query, regrade, settle
 from tests.remembered import remembered
 
-pytestmark = pytest.mark.both_databases
-
 
 @pytest.fixture
 @remembered

@@ -83,13 +83,7 @@ def best(campaign: Campaign, *, skip: int = 0, only: tuple[str, ...] = ()) -> Pr
 
 @pytest.fixture
 @remembered
-def perfect(release: Release, rio: Membership) -> Run:
-    """The first of three runs, before one that is a little late and one that is late: two seeds of one system."""
+def runs(release: Release, rio: Membership) -> list[Run]:
+    """Perfect, a little late, and late; the last two are seeds of one system."""
     descriptions = [{"name": "perfect"}, {"name": "late-1", "group": "late"}, {"name": ODD, "group": "late"}]
-    return [uploaded(rio, best(release.campaign, skip=n), **each) for n, each in enumerate(descriptions)][0]
-
-
-@pytest.fixture
-def runs(perfect: Run) -> list[Run]:
-    """Perfect, a little late, and late."""
-    return list(perfect.campaign.runs.order_by("number"))
+    return [uploaded(rio, best(release.campaign, skip=n), **each) for n, each in enumerate(descriptions)]

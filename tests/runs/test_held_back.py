@@ -63,6 +63,7 @@ def held_scores() -> dict[str, float | None]:
     return dict(rows)
 
 
+@pytest.mark.any_database
 def test_no_other_number_counts_its_queries(held: Release, rio: Membership) -> None:
     yardstick = held.yardstick
     assert [row[0] for row in yardstick.queries] == ["q2", "q3", "q4", "q5"]
@@ -92,6 +93,7 @@ def _unlike(held: Release) -> Score:
     )
 
 
+@pytest.mark.any_database
 def test_runs_are_scored_on_it_once_a_day(held: Release, rio: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
     assert held_scores() == {}
     ask_for_held_scores()
@@ -157,6 +159,7 @@ def test_researchers_see_no_judgements_meanwhile(held: Release, rio: Membership,
     assert reader.get(reverse("releases", args=["films"])).status_code == 200
 
 
+@pytest.mark.any_database
 def test_what_has_been_seen_cannot_be_held_back(release: Release, rio: Membership, leo: Membership) -> None:
     hold_back(leo, "val")  # no run has a score yet
     hold_back(leo, "")
@@ -172,6 +175,7 @@ def test_what_has_been_seen_cannot_be_held_back(release: Release, rio: Membershi
         open_scores(leo, True)
 
 
+@pytest.mark.any_database
 def test_so_many_runs_a_day(campaign: Campaign, rio: Membership, leo: Membership) -> None:
     Campaign.objects.update(runs_a_day=1)
     for each in (rio, leo):
@@ -251,6 +255,7 @@ def _content(run: Run) -> bytes:
         return bytes(file.read())
 
 
+@pytest.mark.any_database
 def test_the_leaderboard_that_everybody_sees(held: Release, leo: Membership, ada: Membership) -> None:
     where, anybody = reverse("public-leaderboard", args=["films"]), Client()
     assert anybody.get(where).status_code == 404

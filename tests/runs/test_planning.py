@@ -76,6 +76,7 @@ def test_page_api_and_command_say_the_same(client: Client, draft: Draft, lead: M
     assert f"Queries {alone} {corrected} " in page_of(client, draft, **given)
 
 
+@pytest.mark.any_database
 def test_a_pilots_spread_is_the_librarys(client: Client, draft: Draft, lead: Membership, tmp_path: Path) -> None:
     with Release.objects.get(version=2).file.open("rb") as file:
         ZipFile(BytesIO(file.read())).extractall(tmp_path)

@@ -51,6 +51,7 @@ def finish(campaign: Campaign, number: int) -> None:
             review(query.batches.get(), lead, Review.Verdict.CLOSE)
 
 
+@pytest.mark.any_database
 def test_a_look_is_the_librarys_estimate_of_the_queries_up_to_the_frontier(lead: Membership) -> None:
     finish(lead.campaign, 4)
     watch = looked(begin(lead, 1, 2, MEASURE))
