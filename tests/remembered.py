@@ -1,8 +1,8 @@
-"""Fixtures whose rows are made once in a process, and put back for the tests that follow.
+"""Fixtures whose rows and files are made once in a process, and put back for the tests that follow.
 
 Most tests begin with the same few rows, and Django takes a hundred times as long to make them as SQLite to store them.
-What a fixture returns is read anew. Times that it took from the clock move on, as if it had just ended. On PostgreSQL,
-and in a test that has written anything else before, rows are made as usual.
+What a fixture returns is read anew. Times that it took from the clock move on, as if it had just ended; those in files
+stay. On PostgreSQL, and in a test that has written anything else before, rows are made as usual.
 """
 
 from __future__ import annotations
@@ -12,28 +12,33 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, wraps
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from django.apps import apps
+from django.conf import settings
 from django.db import connection, models, transaction
 
 P = ParamSpec("P")
-Built = TypeVar("Built", bound="models.Model")
+Built = TypeVar("Built", bound="models.Model | list[Any]")
 Row = tuple[Any, ...]
 Rows = dict[str, dict[Any, Row]]  # by table and primary key
+Files = dict[Path, bytes]  # by name in MEDIA_ROOT
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a fixture has done to the database."""
+    """What a fixture has done to the database, and the files that there are then."""
 
     rows: Rows  # all that there are
-    new: dict[str, list[Row]]  # those that it made or changed
+    new: dict[str, list[Row]]  # those that it made or changed, and all that hold a time that moves on
     gone: list[tuple[str, Any]]
-    began: datetime
+    began: datetime  # of the first fixture
     ended: datetime
     model: type[models.Model]
-    key: Any
+    keys: list[Any]
+    is_list: bool
+    files: Files
 
 
 class Beginning:
@@ -59,7 +64,10 @@ outcomes: dict[tuple[str, ...], Outcome] = {}
 
 
 def remembered(build: Callable[P, Built]) -> Callable[P, Built]:
-    """Decorate the function of a fixture that makes rows, and nothing else, and returns one of them."""
+    """Decorate the function of a fixture that makes rows and files, and nothing else.
+
+    It returns one of the rows, or several of a kind.
+    """
 
     @wraps(build)
     def fixture(*arguments: P.args, **options: P.kwargs) -> Built:
@@ -70,13 +78,15 @@ def remembered(build: Callable[P, Built]) -> Callable[P, Built]:
         if outcome := outcomes.get((*beginning.fixtures, name)):
             _put_back(outcome)
             beginning.add(name)
-            return outcome.model._base_manager.get(pk=outcome.key)  # type: ignore[return-value]
-        before = outcomes[beginning.fixtures].rows if beginning.fixtures else _rows()
-        began = _now()
-        row = build(*arguments, **options)
+            found = [outcome.model._base_manager.get(pk=key) for key in outcome.keys]
+            return found if outcome.is_list else found[0]  # type: ignore[return-value]
+        earlier = outcomes.get(beginning.fixtures)
+        before, began = (earlier.rows, earlier.began) if earlier else (_rows(), _now())
+        beginning.changes = -1  # what it calls is a part of it, and not remembered alone
+        built = build(*arguments, **options)
         beginning.add(name)
-        outcomes[beginning.fixtures] = _outcome(before, _rows(), began, row)
-        return row
+        outcomes[beginning.fixtures] = _outcome(before, _rows(), began, built)
+        return built
 
     return fixture
 
@@ -87,10 +97,25 @@ def _changes() -> int:
     return connection.connection.total_changes if is_counted else 0
 
 
-def _outcome(before: Rows, after: Rows, began: datetime, row: models.Model) -> Outcome:
-    new = {table: [row for key, row in rows.items() if before[table].get(key) != row] for table, rows in after.items()}
+def _outcome(before: Rows, after: Rows, began: datetime, built: models.Model | list[Any]) -> Outcome:
+    returned = built if isinstance(built, list) else [built]
+    new = {
+        table: [
+            row
+            for key, row in rows.items()
+            if before[table].get(key) != row or any(_moves(value, began) for value in row)
+        ]
+        for table, rows in after.items()
+    }
     gone = [(table, key) for table, rows in before.items() for key in rows.keys() - after[table].keys()]
-    return Outcome(after, {table: rows for table, rows in new.items() if rows}, gone, began, _now(), type(row), row.pk)
+    new = {table: rows for table, rows in new.items() if rows}
+    keys = [row.pk for row in returned]
+    return Outcome(after, new, gone, began, _now(), type(returned[0]), keys, isinstance(built, list), _files())
+
+
+def _files() -> Files:
+    media = Path(settings.MEDIA_ROOT)
+    return {file.relative_to(media): file.read_bytes() for file in media.rglob("*") if file.is_file()}
 
 
 def _rows() -> Rows:
@@ -112,13 +137,22 @@ def _put_back(outcome: Outcome) -> None:
             marks = ", ".join("?" * len(rows[0]))
             moved = [[_moved(value, outcome.began, later) for value in row] for row in rows]
             plain.executemany(f'INSERT OR REPLACE INTO "{table}" ({_columns(table)}) VALUES ({marks})', moved)
+    for name, content in outcome.files.items():
+        file = Path(settings.MEDIA_ROOT) / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
 
 
 def _moved(value: Any, began: datetime, later: timedelta) -> Any:
-    """A time that the fixture took from the clock, moved; or any other value."""
+    """A time that the fixtures took from the clock, moved; or any other value."""
     if not isinstance(value, datetime):
         return value
-    return str(value + later if value >= began else value)
+    return str(value + later if _moves(value, began) else value)
+
+
+def _moves(value: Any, began: datetime) -> bool:
+    """Whether it is a time that the fixtures took from the clock, and not one that is far away."""
+    return isinstance(value, datetime) and began <= value < began + timedelta(days=366)
 
 
 def _now() -> datetime:

@@ -79,6 +79,7 @@ from runs.models import (
 from runs.reliability.choices import HEADLINE
 from tests.cast import browser, claim, clip_addresses, content_of, expire, judge_all
 from tests.conftest import Case
+from tests.remembered import remembered
 
 # name: (method, stranger, outsider, annotator, other annotator, researcher, lead)
 # Who signed in a while ago is led to a page that asks for the password again before anything of the second factor.
@@ -664,6 +665,7 @@ def test_every_address_has_a_row_in_the_matrix() -> None:
 
 
 @pytest.fixture
+@remembered
 def held(batch: Batch, ada: Membership) -> Assignment:
     """The batch in Ada's hands, every candidate graded, with a clip for each."""
     assignment = claim(ada)

@@ -34,6 +34,7 @@ from judging.work.grading import ask, ask_at
 from runs.models import PredictedGrades, Predictor, TrainedSystem
 from tests.api.asking import Program
 from tests.cast import browser, claim, content_of, expire, judge_all, make_query, settle_round_one
+from tests.remembered import remembered
 
 SEED = 8_314_159_265_358
 PLACE = 0.314159265
@@ -42,6 +43,7 @@ TIMES = re.compile(r"\b\d+\.(25|5)\b")  # every moment starts at …1.25 and end
 
 
 @pytest.fixture
+@remembered
 def worked(batch: Batch, bob: Membership, leo: Membership) -> Batch:
     """Bob has judged it all before Ada looks; clips and examples are there, and similarities are canaries too."""
     Campaign.objects.update(order_seed=SEED)
@@ -331,6 +333,7 @@ DRAWN = re.compile(r"\.(pdf|svg)(\?|$)")
 
 
 @pytest.fixture
+@remembered
 def watched(batch: Batch, leo: Membership) -> Campaign:
     """People with secret names; the lead wrote about each of them wherever a lead can write about somebody."""
     campaign = batch.query.campaign

@@ -6,9 +6,6 @@ See T. Sakai, Topic set size design, 2016.
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
 
-from scipy.stats import nct
-from scipy.stats import t as student
-
 from ..formats.errors import MeasureError
 from .sampling import FEWEST, Design, Estimate, Values, width
 
@@ -166,6 +163,9 @@ def queries_to_judge(
     >>> queries_to_judge(0.02, Spread(judged=0.1441, left=0.0705), ranked=float("inf"))
     100
     """
+    from scipy.special import stdtrit  # slow to import, as all of SciPy
+    from scipy.stats import nct
+
     if not 0 < difference < inf:
         raise MeasureError(f"difference is {difference:g}; it must be positive")
     if not 0 < level < power < 1:
@@ -174,7 +174,7 @@ def queries_to_judge(
 
     def finds(judged: int) -> bool:
         error, freedom = standard_error(spread, judged, ranked), judged - (1 if ranked is None else 2)
-        bar, middle = student.ppf(1 - level / 2, freedom), difference / error
+        bar, middle = stdtrit(freedom, 1 - level / 2), difference / error
         return bool(nct.sf(bar, freedom, middle) + nct.cdf(-bar, freedom, middle) >= power)
 
     low, high = FEWEST, FEWEST

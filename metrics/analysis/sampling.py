@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from ..formats.arrays import Bools, Floats, Ints
 
@@ -163,7 +161,9 @@ class Design:
         """Return the probability of so large an estimate if the true difference were 0."""
         if not difference.se:
             return float(not difference.value)
-        return float(2 * student.sf(abs(difference.value) / difference.se, self.judged - self.strata - 1))
+        from scipy.special import stdtr  # slow to import
+
+        return float(2 * stdtr(self.judged - self.strata - 1, -abs(difference.value) / difference.se))
 
     def _within(self, values: Floats) -> Floats:
         """Values less the mean of their stratum."""
@@ -195,14 +195,16 @@ def width(judged: int, freedom: int, confidence: float, anytime: bool = False) -
     >>> round(width(100, 98, 0.95), 2), round(width(100, 98, 0.95, anytime=True), 2)
     (1.98, 3.07)
     """
+    from scipy.special import ndtri, stdtrit  # slow to import
+
     error = 1 - confidence
-    usual = float(student.ppf(1 - error / 2, freedom))
+    usual = float(stdtrit(freedom, 1 - error / 2))
     if not anytime:
         return usual
     # The normal mixture of Robbins, and as much wider as Student's interval is wider than the normal one.
     seen = judged / NARROWEST_AT * (-2 * log(error) + log(1 - 2 * log(error)))
     mixture = sqrt(2 * (seen + 1) / seen * log(sqrt(seen + 1) / error))
-    return mixture * usual / float(norm.ppf(1 - error / 2))
+    return mixture * usual / float(ndtri(1 - error / 2))
 
 
 def _merged(sample: Bools, strata: Sequence[str]) -> Ints:

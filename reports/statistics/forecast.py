@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
 from judging.models.pool import ANNOTATORS
 from reports.statistics.arrays import CONTESTED, DISCARDED, OPEN, SETTLED, Read, Records
@@ -83,7 +82,9 @@ def ends(left: Left, pace: Pace | None) -> dict[str, float | None]:
     found["end"] = number / mean
     if left.variance is None or not pace.freedom:
         return found
-    square = float(student.ppf(0.5 + CONFIDENCE / 2, pace.freedom)) ** 2
+    from scipy.special import stdtrit  # slow to import
+
+    square = float(stdtrit(pace.freedom, 0.5 + CONFIDENCE / 2)) ** 2
     # The ends are the roots of a·d² − b·d + c = 0.
     a = mean**2 - square * variance / seen
     b, c = 2 * number * mean + square * variance, number**2 - square * left.variance

@@ -5,15 +5,17 @@ The consensus rule takes nothing from here: it stays the one that every annotato
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judging.consensus import GRADES
-from metrics.analysis.severity import Severity, severity
 from metrics.formats.csv_tables import Ratings
 from reports.statistics.arrays import SETTLED, Floats, Ints, Judged, Read, beside
+
+if TYPE_CHECKING:
+    from metrics.analysis.severity import Severity
 
 Numbers = dict[str, Any]
 LISTED = 200  # pairs and queries that are kept
@@ -24,6 +26,8 @@ LEAST_PAIRS = 10  # of grades, which a query has whoever is left out; and by whi
 
 def who_judges(pool: Read, tolerance: int, rounds_known: bool = True) -> Numbers:
     """Return the numbers of the page of severity."""
+    from metrics.analysis.severity import severity  # needs SciPy, which is slow to import
+
     candidates, judged = pool
     found = severity(
         Ratings(judged.candidate, judged.annotator, judged.grade), candidates["batch"][judged.candidate], max(GRADES)

@@ -24,12 +24,12 @@ from judging.work.places import assignment_data
 from reports.own_work import _end, agreement, direction
 from tests.cast import browser, by_rank, claim, judge_all, make_query, small_batches
 from tests.conftest import Case
+from tests.remembered import remembered
 from tests.tampering import tampering
-
-pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
 
 @pytest.fixture
+@remembered
 def paid(campaign: Campaign) -> Campaign:
     Campaign.objects.update(hourly_rate=Decimal("12.50"), currency="EUR")
     small_batches(campaign, 8)
@@ -46,6 +46,7 @@ def midday(days_ago: int) -> datetime:
     return timezone.now().replace(hour=12) - timedelta(days=days_ago)
 
 
+@pytest.mark.both_databases
 def test_hours_and_earnings_stand_under_the_button(paid: Campaign, ada: Membership) -> None:
     judge_all(claim(ada), by_rank)
     with tampering():
@@ -65,6 +66,7 @@ def submit(held: Assignment) -> Any:
     return answer.json()
 
 
+@pytest.mark.both_databases
 def test_a_submission_says_what_it_counts_and_has_the_next_batch(paid: Campaign, ada: Membership) -> None:
     judge_all(claim(ada), by_rank)  # is no part of what the next one counts
     judge_all(held := claim(ada), by_rank, submit=False)
@@ -80,7 +82,6 @@ def test_a_submission_says_what_it_counts_and_has_the_next_batch(paid: Campaign,
     assert ada.assignments.live().get() == live
 
 
-@pytest.mark.any_database
 def test_a_flag_counts_its_seconds_too_and_without_a_rate_nothing_is_earned(paid: Campaign, ada: Membership) -> None:
     Campaign.objects.update(hourly_rate=None)
     judge_all(held := claim(ada), by_rank, submit=False)
@@ -91,7 +92,6 @@ def test_a_flag_counts_its_seconds_too_and_without_a_rate_nothing_is_earned(paid
     assert submit(held)["moment"] == {"seconds": 6.0, "earned": "", "today": 4}
 
 
-@pytest.mark.any_database
 def test_where_nothing_comes_next_a_submission_says_why(
     campaign: Campaign, ada: Membership, leo: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,7 +103,6 @@ def test_where_nothing_comes_next_a_submission_says_why(
     assert submit(held)["nothing"].startswith("Your work here is paused.")
 
 
-@pytest.mark.any_database
 def test_the_submission_of_an_exam_leads_on(campaign: Campaign, batch: Batch, ada: Membership) -> None:
     make_query(campaign, "2", "A person runs.")
     set_exam(campaign, seed=1, queries=1, depth=3)
@@ -113,7 +112,6 @@ def test_the_submission_of_an_exam_leads_on(campaign: Campaign, batch: Batch, ad
     assert submit(held) == {"submitted": True, "onward": reverse("work")}
 
 
-@pytest.mark.any_database
 def test_without_a_rate_there_is_no_word_of_money(paid: Campaign, ada: Membership) -> None:
     Campaign.objects.update(hourly_rate=None)
     judge_all(claim(ada), by_rank)
@@ -121,6 +119,7 @@ def test_without_a_rate_there_is_no_word_of_money(paid: Campaign, ada: Membershi
     assert "Earned" not in page(ada)
 
 
+@pytest.mark.both_databases
 def test_each_day_has_a_line_and_the_sum_is_rounded_once(paid: Campaign, ada: Membership) -> None:
     for days_ago, seconds in ((0, 360), (1, 361), (20, 9000)):
         judge_all(claim(ada), by_rank)
@@ -140,7 +139,6 @@ def test_each_day_has_a_line_and_the_sum_is_rounded_once(paid: Campaign, ada: Me
     ]
 
 
-@pytest.mark.any_database
 def test_hidden_places_count_like_all_work(campaign: Campaign, ada: Membership) -> None:
     small_batches(campaign, 3, hidden=2)
     for _ in range(3):
@@ -228,6 +226,7 @@ def test_before_twenty_settled_pairs_it_is_too_early(campaign: Campaign, ada: Me
     assert direction(ada) == ""
 
 
+@pytest.mark.both_databases
 def test_today_counts_what_is_in_hand_submitted_and_lapsed_and_nothing_of_yesterday(
     campaign: Campaign, ada: Membership, bob: Membership
 ) -> None:
@@ -247,13 +246,11 @@ def test_today_counts_what_is_in_hand_submitted_and_lapsed_and_nothing_of_yester
     assert (judged_today(ada), judged_today(bob)) == (8, 4)
 
 
-@pytest.mark.any_database
 def test_nothing_done_yet_says_where_to_begin(paid: Campaign, ada: Membership) -> None:
     assert "Take a batch" in page(ada)
     assert "up to 4 clips" in page(ada, "work")
 
 
-@pytest.mark.any_database
 def test_who_is_paused_still_reads_her_page(paid: Campaign, ada: Membership, leo: Membership) -> None:
     judge_all(claim(ada), by_rank)
     ada.pause(leo, "hidden words for the lead")
@@ -270,7 +267,6 @@ def sent(leo: Membership, **form: str) -> int:
     return browser(leo).post(reverse("send-message", args=["films"]), form).status_code
 
 
-@pytest.mark.any_database
 def test_a_message_is_read_once(campaign: Campaign, ada: Membership, bob: Membership, leo: Membership) -> None:
     assert sent(leo, to=str(ada.worker), text="Well done!\r\n\r\n<b>Go on.</b>") == 302
     for where in ("work", "mine"):
@@ -309,7 +305,6 @@ def test_a_message_to_all_reaches_who_works_and_only_once(
     assert Message.objects.count() == 2
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("form", "field"),
     [
@@ -331,7 +326,6 @@ def test_a_message_that_is_none_is_refused_by_field(
     assert not Message.objects.exists()
 
 
-@pytest.mark.any_database
 def test_a_message_to_who_is_no_annotator_here_goes_nowhere(
     campaign: Campaign, ada: Membership, leo: Membership
 ) -> None:
@@ -339,7 +333,6 @@ def test_a_message_to_who_is_no_annotator_here_goes_nowhere(
     assert not Message.objects.exists()
 
 
-@pytest.mark.any_database
 def test_the_lead_sees_what_was_sent_and_read(campaign: Campaign, ada: Membership, leo: Membership) -> None:
     sent(leo, to=str(ada.worker), text="Well done!")
     client: Client = browser(leo)
@@ -350,6 +343,5 @@ def test_the_lead_sees_what_was_sent_and_read(campaign: Campaign, ada: Membershi
     assert "not yet" not in client.get(reverse("messages", args=["films"])).content.decode()
 
 
-@pytest.mark.any_database
 def test_a_lead_has_no_page_of_her_own_work(campaign: Campaign, leo: Membership) -> None:
     assert browser(leo).get(reverse("mine", args=["films"])).status_code == 404

@@ -26,12 +26,14 @@ from releases.exports import FILES
 from reports.hours import worked_by_day, worked_on_days
 from tests.api.asking import Program
 from tests.cast import began, browser, claim, content_of, judge_all, make_query, text_between_tags
+from tests.remembered import remembered
 from tests.tampering import tampering
 
 LIMIT = 3 * 3.25 + 60  # of a clip of the tests: three plays, and a minute
 
 
 @pytest.fixture
+@remembered
 def taught(campaign: Campaign, leo: Membership) -> Campaign:
     """Three examples of the grades 4, 2 and 0, with clips."""
     moments = Moment.objects.filter(video__name="secret-video-5").order_by("pk")
@@ -80,6 +82,7 @@ def test_examples_come_in_turn_those_longest_ago_first(taught: Campaign, ada: Me
 
 
 @pytest.fixture
+@remembered
 def exam(taught: Campaign) -> Campaign:
     """One query with four candidates, of which the truth is 4, and of the last one 0."""
     make_query(taught, "2", "A person stands up.")

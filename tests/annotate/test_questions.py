@@ -124,6 +124,7 @@ def test_the_same_key_of_another_person_is_refused(ada: Membership, bob: Members
 
 
 # Answering --------------------------------------------------------------------------------------------------
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_an_answer_is_a_message_to_who_asked(held: Assignment, ada: Membership, leo: Membership) -> None:
     question = ask_at(held, 3, "clip", WORDS, uuid4())
@@ -209,6 +210,7 @@ def test_the_page_of_questions_asks_little_of_the_database(batch: Batch, ada: Me
 
 
 # Telling all ------------------------------------------------------------------------------------------------
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_an_answer_to_all_is_told_once_and_kept_without_who_asked(
     held: Assignment, ada: Membership, bob: Membership, leo: Membership

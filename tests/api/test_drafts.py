@@ -92,6 +92,7 @@ def test_a_campaign_that_reuses_the_grades_of_another(lia: Program, again: Campa
     assert candidates[0]["reused"] == first
 
 
+@pytest.mark.any_database
 def test_what_is_in_a_file_and_what_is_wrong_with_it(lia: Program) -> None:
     draft = f"drafts/{lia.post('drafts').json()['token']}"
     files = dict.fromkeys(["moments", "queries", "benchmark"])
@@ -119,6 +120,7 @@ def test_what_is_in_a_file_and_what_is_wrong_with_it(lia: Program) -> None:
     assert lia.ask("PATCH", draft, unknown, if_match=lia.get(draft)["ETag"]).status_code == 400
 
 
+@pytest.mark.any_database
 def test_nobody_reaches_anothers_draft(lia: Program) -> None:
     other = User.objects.create(username="leo")
     let_create(other)

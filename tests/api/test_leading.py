@@ -175,6 +175,7 @@ def test_a_member_is_changed_as_on_the_pages(ada: Membership, leo: Membership) -
     assert "only active lead" in problem_in(lead.post(own, {"verb": "deactivate"}), 409)["detail"]
 
 
+@pytest.mark.any_database
 @pytest.mark.django_db(transaction=True)
 def test_a_release_from_the_request_to_its_verification(settled: Batch, leo: Membership) -> None:
     lead = Program(leo)

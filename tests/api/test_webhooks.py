@@ -74,6 +74,7 @@ def hook(campaign: Campaign, site: Site, *events: str) -> tuple[Webhook, str]:
     return webhooks.make(campaign, f"{site.address}/told?by=us", events or ("batch.settled", "query.closed"), None)
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 @pytest.mark.django_db
 def test_what_happened_is_told_once_and_signed(

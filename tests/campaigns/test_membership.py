@@ -22,8 +22,6 @@ from tests.cast import browser, claim, judge_all, settle_round_one
 from tests.terminal import printed, refused
 from tests.together import at_once
 
-pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
-
 
 def again(member: Membership) -> Membership:
     return Membership.objects.get(pk=member.pk)
@@ -47,7 +45,6 @@ def test_a_pause_stops_work_and_keeps_the_batch_in_hand(ada: Membership, leo: Me
     assert happened(ada) == [("paused", "too fast"), ("resumed", "talked to her")]
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("verb", [Membership.pause, Membership.resume, decisions.deactivate, decisions.hand_over])
 def test_doing_it_twice_is_harmless(verb: Callable[..., None], ada: Membership, leo: Membership) -> None:
     if verb is Membership.resume:
@@ -94,7 +91,6 @@ def test_a_handed_over_batch_is_free_and_its_open_page_writes_no_more(
     assert not any(audit(batch.query.campaign).values())
 
 
-@pytest.mark.any_database
 def test_what_is_submitted_is_not_handed_over(ada: Membership, leo: Membership) -> None:
     held = claim(ada)
     judge_all(held, lambda candidate: 2)
@@ -112,7 +108,6 @@ def test_an_uncounted_batch_is_handed_over_without_a_place(batch: Batch, ada: Me
     assert not Assignment.objects.live().exists()
 
 
-@pytest.mark.any_database
 def test_the_only_lead_stays(leo: Membership, ada: Membership, member: Callable[..., Membership]) -> None:
     with pytest.raises(WrongState, match="only active lead"):
         leo.pause(leo, "")
@@ -153,7 +148,6 @@ def same_films(campaign: Campaign) -> Campaign:
     return Campaign.objects.create(name="again", corpus=campaign.corpus)
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("role", ["lead", "researcher"])
 @pytest.mark.parametrize("state", ["active", "left"])
 def test_who_saw_a_corpus_in_one_campaign_does_not_annotate_it_in_another(
@@ -167,7 +161,6 @@ def test_who_saw_a_corpus_in_one_campaign_does_not_annotate_it_in_another(
     assert plays.add_member(mina.user, "annotator").is_annotator
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("role", ["lead", "researcher"])
 @pytest.mark.parametrize("state", ["active", "left"])
 def test_who_annotates_a_corpus_in_one_campaign_does_not_see_it_in_another(
@@ -190,6 +183,7 @@ def test_who_may_create_campaigns_annotates_only_what_they_do_not_see(
     assert "annotator" in printed("add_member", "again", "ada")  # the corpus stayed closed to her
 
 
+@pytest.mark.both_databases
 def test_no_second_account_has_the_same_name_in_other_letters(ada: Membership) -> None:
     assert "there is an account ada; expected this name" in refused("add_member", "films", "Ada")
     assert list(User.objects.filter(username__iexact="ada")) == [ada.user]

@@ -10,8 +10,6 @@ from judging.models import Batch
 from judging.work import claiming
 from tests.cast import claim
 
-pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
-
 
 def events(member: Membership) -> list[tuple[str, int | None, str]]:
     return list(member.events.order_by("pk").values_list("kind", "by", "reason"))

@@ -9,6 +9,7 @@ from campaigns.models import Campaign
 from judging.audit import audit
 from judging.models import Batch, Candidate, Flag, Judgement, Question, Sitting
 from judging.quality.check_results import check_totals
+from tests.remembered import remembered
 
 pytestmark = pytest.mark.django_db
 
@@ -16,6 +17,18 @@ pytestmark = pytest.mark.django_db
 def make(name: str, *more: str, queries: int = 20) -> Campaign:
     call_command("generate_campaign", name, "--queries", str(queries), "--annotators", "6", *more)
     return Campaign.objects.get(name=name)
+
+
+@pytest.fixture
+@remembered
+def made(db: None) -> Campaign:
+    return make("made")
+
+
+@pytest.fixture
+@remembered
+def large(db: None) -> Campaign:
+    return make("large", queries=100)
 
 
 def grades(campaign: Campaign) -> list[int]:
@@ -34,11 +47,10 @@ def test_it_keeps_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"20 queries, 800 candidates, {judgements:,} judgements" in capsys.readouterr().out
 
 
-def test_work_is_at_every_stage() -> None:
-    campaign = make("made", queries=100)
-    states = set(Batch.objects.in_campaign(campaign).values_list("state", "round"))
+def test_work_is_at_every_stage(large: Campaign) -> None:
+    states = set(Batch.objects.in_campaign(large).values_list("state", "round"))
     assert {("reviewed", 2), ("settled", 2), ("open", 1), ("open", 2)} <= states
-    assert set(Candidate.objects.in_pool(campaign).values_list("outcome", flat=True)) == {
+    assert set(Candidate.objects.in_pool(large).values_list("outcome", flat=True)) == {
         "open",
         "contested",
         "settled",
@@ -48,24 +60,23 @@ def test_work_is_at_every_stage() -> None:
     }
 
 
-def test_it_has_checks_flags_questions_an_exam_and_the_leads_word() -> None:
-    campaign = make("made", queries=100)
-    assert not any(audit(campaign).values())
-    judgements = Judgement.objects.filter(annotator__campaign=campaign)
+def test_it_has_checks_flags_questions_an_exam_and_the_leads_word(large: Campaign) -> None:
+    assert not any(audit(large).values())
+    judgements = Judgement.objects.filter(annotator__campaign=large)
     assert 0.02 < judgements.filter(candidate__query__kind="check").count() / judgements.count() < 0.06
-    assert any(0 < hers.missed < hers.pairs for hers in check_totals(campaign).values())
-    assert Flag.objects.waiting(campaign).exists()
-    assert Question.objects.waiting(campaign).exists()
-    assert campaign.reopenings.exists()
-    assert Sitting.objects.filter(member__campaign=campaign, ended__isnull=False).count() == 6
+    assert any(0 < hers.missed < hers.pairs for hers in check_totals(large).values())
+    assert Flag.objects.waiting(large).exists()
+    assert Question.objects.waiting(large).exists()
+    assert large.reopenings.exists()
+    assert Sitting.objects.filter(member__campaign=large, ended__isnull=False).count() == 6
 
 
-def test_a_query_has_a_hundred_judgements() -> None:
-    assert len(grades(make("made"))) >= 20 * 95
+def test_a_query_has_a_hundred_judgements(made: Campaign) -> None:
+    assert len(grades(made)) >= 20 * 95
 
 
-def test_the_same_seed_says_the_same() -> None:
-    assert grades(make("one")) == grades(make("two")) != grades(make("three", "--seed", "2"))
+def test_the_same_seed_says_the_same(made: Campaign) -> None:
+    assert grades(made) == grades(make("two")) != grades(make("three", "--seed", "2"))
 
 
 @pytest.mark.parametrize("more", [("--queries", "0"), ("--queries", "20001"), ("--annotators", "3")])
@@ -75,7 +86,6 @@ def test_what_cannot_be_is_refused(more: tuple[str, str]) -> None:
     assert not Campaign.objects.exists()
 
 
-def test_a_name_that_is_taken_is_refused() -> None:
-    make("made")
+def test_a_name_that_is_taken_is_refused(made: Campaign) -> None:
     with pytest.raises(CommandError, match="campaign made: exists already"):
         call_command("generate_campaign", "made")

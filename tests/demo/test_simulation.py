@@ -42,6 +42,7 @@ def truths(campaign: Campaign, tmp_path: Path) -> Path:
     return tmp_path / "truth.csv"
 
 
+@pytest.mark.any_database
 def test_a_campaign_is_played_to_its_end(campaign: Campaign, truths: Path) -> None:
     with own_server() as address:
         tallies = list(play(address, campaign, 2, 1, truth_from(truths), reviews=False))
@@ -84,6 +85,7 @@ def test_only_the_jobs_that_bring_work_are_run_and_what_is_waited_for_is_told(
     assert int(out.getvalue().split()[0]) >= 12  # two judge six pairs at least; then it depends on who disagrees
 
 
+@pytest.mark.any_database
 def test_nothing_to_judge_is_told(campaign: Campaign) -> None:
     campaign.queries.all().delete()
     out, err = StringIO(), StringIO()

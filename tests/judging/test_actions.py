@@ -19,11 +19,11 @@ from judging.review import actions
 from judging.review.actions import begin, prepare, undo_action
 from reports.tables.costs import action_cost
 from tests.cast import browser, claim, make_query, settle
-
-pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+from tests.remembered import remembered
 
 
 @pytest.fixture
+@remembered
 def three(batch: Batch, campaign: Campaign, ada: Membership, bob: Membership) -> list[Query]:
     """Three queries to review, of which the second asks for a second batch; and a fourth that nobody has judged."""
     batches = [batch, *(make_query(campaign, str(n), f"Query {n}.").batches.get() for n in (2, 3))]
@@ -152,6 +152,7 @@ def test_queries_are_given_to_a_group_and_back(
     assert not any(audit(campaign).values())
 
 
+@pytest.mark.both_databases
 def test_a_group_that_leaves_nobody_is_told_before(
     three: list[Query], leo: Membership, ada: Membership, bob: Membership
 ) -> None:
@@ -163,7 +164,6 @@ def test_a_group_that_leaves_nobody_is_told_before(
     assert not Query.objects.filter(group="night").exists()
 
 
-@pytest.mark.any_database
 def test_the_page_chooses_what_is_set_and_so_does_the_api(
     three: list[Query], campaign: Campaign, leo: Membership
 ) -> None:
@@ -219,7 +219,6 @@ def test_only_who_prepared_it_begins_it_and_nothing_is_undone_before_it_ends(
         prepare(leo, "close", Query.objects.none())
 
 
-@pytest.mark.any_database
 def test_from_the_list_to_the_undo_on_the_pages(three: list[Query], campaign: Campaign, leo: Membership) -> None:
     client = browser(leo)
     form = {"verb": "close", "which": "all", "view": "show=review&mean_to=1.5"}
@@ -239,7 +238,6 @@ def test_from_the_list_to_the_undo_on_the_pages(three: list[Query], campaign: Ca
     assert not Query.objects.filter(closed=True).exists()
 
 
-@pytest.mark.any_database
 def test_ticked_rows_and_what_is_none_of_them(three: list[Query], leo: Membership) -> None:
     client, address = browser(leo), reverse("action-prepare", args=["films"])
     form = {"verb": "close", "which": "ticked", "row": [three[0].pk, three[2].pk]}
@@ -253,7 +251,6 @@ def test_ticked_rows_and_what_is_none_of_them(three: list[Query], leo: Membershi
     assert not Action.objects.exists()
 
 
-@pytest.mark.any_database
 def test_views_are_kept_shared_and_forgotten(
     campaign: Campaign, leo: Membership, member: Callable[..., Membership]
 ) -> None:

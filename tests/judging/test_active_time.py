@@ -21,8 +21,6 @@ from judging.work import claiming, grading, submitting
 from reports.hours import total, worked_by_day
 from tests.cast import began, claim, expire, judge_all, make_query
 
-pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
-
 EVER = datetime(2000, 1, 1, tzinfo=UTC), datetime(3000, 1, 1, tzinfo=UTC)
 DAY = 86_400
 SLACK = 120.0  # seconds that a slow machine may take for the test itself
@@ -67,6 +65,7 @@ def undone() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
+@pytest.mark.both_databases
 @claimed_by_the_database
 @given(presses=sayings, wall=st.floats(0, 7200))
 def test_the_sum_is_never_more_than_the_clock_and_no_part_negative(
@@ -99,6 +98,7 @@ def test_honest_time_is_kept_whole_in_whatever_order_it_arrives(
         assert dict(kept) == {held.candidate_at(position): pytest.approx(seconds) for position, seconds in places}
 
 
+@pytest.mark.both_databases
 def test_what_the_clock_does_not_allow_is_cut_not_refused(held: Assignment) -> None:
     began(held, 10_000)
     for position, seconds in ((1, 7000.0), (2, 7000.0), (3, 7000.0)):
@@ -109,6 +109,7 @@ def test_what_the_clock_does_not_allow_is_cut_not_refused(held: Assignment) -> N
     assert third == pytest.approx(0, abs=SLACK)
 
 
+@pytest.mark.both_databases
 def test_what_was_not_measured_stays_unknown(held: Assignment) -> None:
     began(held, 100)
     say(held, 1, "grade", None, uuid4())

@@ -28,8 +28,6 @@ from tests.cast import browser, claim, judge_all, regrade, settle_round_one
 from tests.remembered import remembered
 from tests.tampering import forget
 
-pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
-
 
 @pytest.fixture
 @remembered
@@ -88,7 +86,6 @@ def test_a_flagged_candidate_is_graded_and_its_flag_dealt_with(
     assert not any(audit(batch.query.campaign).values())
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("rank", [3, 20, 21])
 def test_where_there_is_consensus_or_nothing_yet_the_lead_gives_no_grade(
     judged: Batch, leo: Membership, rank: int
@@ -103,7 +100,6 @@ def test_where_there_is_consensus_or_nothing_yet_the_lead_gives_no_grade(
     assert not Adjudication.objects.exists()
 
 
-@pytest.mark.any_database
 def test_no_file_of_the_consensus_holds_an_adjudicated_pair(judged: Batch, leo: Membership) -> None:
     adjudicate(at_rank(1), leo, 3, "all but the chair")
     files = exported(judged.query.campaign)
@@ -115,7 +111,6 @@ def test_no_file_of_the_consensus_holds_an_adjudicated_pair(judged: Batch, leo: 
         assert json.loads(line)["consensus"] == "tvr-ranking/1"
 
 
-@pytest.mark.any_database
 def test_the_leads_grades_have_files_of_their_own(judged: Batch, leo: Membership) -> None:
     adjudicate(at_rank(1), leo, 2, "a first word")
     adjudicate(at_rank(1), leo, 3, "all but the chair")
@@ -131,7 +126,6 @@ def test_the_leads_grades_have_files_of_their_own(judged: Batch, leo: Membership
     assert {"adjudicated.txt", "adjudicated.jsonl", "discarded.csv"} <= set(manifest["sha256"])
 
 
-@pytest.mark.any_database
 def test_pairs_without_consensus_are_exported_with_their_grades(
     judged: Batch, leo: Membership, ada: Membership, bob: Membership, cleo: Membership, dan: Membership
 ) -> None:
@@ -170,7 +164,6 @@ def test_no_number_of_the_consensus_knows_the_leads_grades(judged: Batch, leo: M
     assert (outcomes["settled"], outcomes["discarded"], outcomes["adjudicated"]) == (18, 0, 2)
 
 
-@pytest.mark.any_database
 def test_figure_6_tells_the_leads_grades_apart(judged: Batch, leo: Membership) -> None:
     adjudicate(at_rank(1), leo, 4, "a word")
     rows = example(None, Subject(judged.query.campaign, judged.query))
@@ -187,7 +180,6 @@ def test_reopening_ends_an_adjudication(judged: Batch, leo: Membership) -> None:
     assert not any(audit(judged.query.campaign).values())
 
 
-@pytest.mark.any_database
 def test_the_page_takes_a_grade_with_its_reason(judged: Batch, leo: Membership) -> None:
     client, address = browser(leo), reverse("adjudicate", args=["films", at_rank(1).pk])
     page = client.get(reverse("batch", args=["films", judged.pk])).content.decode()

@@ -22,11 +22,13 @@ from judging.quality.check_results import check_pairs
 from judging.work import claiming, grading
 from releases.exports import FILES
 from tests.cast import browser, by_rank, claim, expire, judge_all, make_query, small_batches
+from tests.remembered import remembered
 
 HIDDEN = 2
 
 
 @pytest.fixture
+@remembered
 def checked(campaign: Campaign) -> Campaign:
     """Twelve queries with a batch of twelve pairs, and two hidden places. Only who misses all checks is paused."""
     small_batches(campaign, 12, size=12, hidden=HIDDEN)
@@ -48,6 +50,7 @@ def work(person: Membership, batches: int, grade: Callable[[Candidate], int] = b
             judge_all(assignment, grade)
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_every_batch_has_the_campaigns_size(
     checked: Campaign, ada: Membership, bob: Membership, cleo: Membership, dan: Membership
@@ -75,6 +78,7 @@ def test_without_hidden_places_a_batch_is_what_the_round_asks_for(
     assert not Query.objects.filter(kind=Kind.CHECK).exists()
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_a_repeat_in_a_batch_stands_far_from_its_pair(checked: Campaign, ada: Membership) -> None:
     for _ in range(12):
@@ -106,6 +110,7 @@ def test_round_two_hides_gold_on_which_both_agreed_at_once(
     assert not any(audit(checked).values())
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_a_second_batch_hides_pairs_of_the_first(
     checked: Campaign, ada: Membership, bob: Membership, cleo: Membership
@@ -126,6 +131,7 @@ def test_a_second_batch_hides_pairs_of_the_first(
         assert [(row.source, row.missed) for row in newest] == [(source, False)] * HIDDEN
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_what_is_hidden_counts_for_nothing(checked: Campaign, ada: Membership, bob: Membership) -> None:
     """Whatever is said of copies, the pairs have the grades that were given to them."""
@@ -146,6 +152,7 @@ def test_nobody_judges_two_copies_of_a_pair(checked: Campaign, ada: Membership) 
     assert not Judgement.objects.filter(candidate__repeats__isnull=False, seat__isnull=False).exists()
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_a_lapsed_batch_comes_back_with_the_same_places(checked: Campaign, ada: Membership, bob: Membership) -> None:
     held = claim(ada)

@@ -21,8 +21,6 @@ from judging.work.places import assignment_data
 from reports.digest import needs
 from tests.cast import browser, claim, expire, judge_all, make_query, settle, settle_round_one
 
-pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
-
 Say = Callable[[Assignment], object]
 
 
@@ -71,7 +69,6 @@ def test_who_only_held_it_gets_round_two(batch: Batch, ada: Membership, bob: Mem
     assert claim(ada).round == 2
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("say", SAYING)
 def test_who_said_something_comes_back_in_the_same_round(batch: Batch, ada: Membership, say: Say) -> None:
     away = begin_and_lapse(ada, say)
@@ -86,7 +83,6 @@ def contested(batch: Batch, ada: Membership, bob: Membership, cleo: Membership) 
     return batch
 
 
-@pytest.mark.any_database
 def test_the_desk_says_that_a_batch_waits_for_somebody_else(
     contested: Batch, ada: Membership, member: Callable[..., Membership], leo: Membership
 ) -> None:
@@ -111,6 +107,7 @@ def test_the_desk_says_that_a_batch_waits_for_somebody_else(
     assert needs(campaign, 0) == []
 
 
+@pytest.mark.both_databases
 def test_a_batch_that_nobody_may_judge_any_more_is_told_in_any_case(
     batch: Batch, ada: Membership, bob: Membership
 ) -> None:
@@ -131,7 +128,6 @@ def test_a_reopened_batch_waits_for_people_who_never_judged_it(
     assert claim(eve).batch.edition == 2
 
 
-@pytest.mark.any_database
 def test_where_nobody_else_is_left_a_lead_may_let_her_return(
     contested: Batch, ada: Membership, dan: Membership, member: Callable[..., Membership]
 ) -> None:
@@ -154,7 +150,6 @@ def test_where_nobody_else_is_left_a_lead_may_let_her_return(
     assert not any(audit(contested.query.campaign).values())
 
 
-@pytest.mark.any_database
 def test_who_returns_sees_no_flag_of_theirs(batch: Batch, ada: Membership, bob: Membership, cleo: Membership) -> None:
     Campaign.objects.update(may_return=True)
 
@@ -190,13 +185,13 @@ def test_where_there_is_nothing_else_the_second_batch_goes_to_whoever_is_there(
     assert second.state == Batch.State.SETTLED
 
 
-@pytest.mark.any_database
 def test_leads_decide_in_the_settings(batch: Batch, leo: Membership) -> None:
     page = browser(leo).get(reverse("campaign-settings", args=["films"])).content.decode()
     assert 'name="may_return"' in page
     assert not Campaign.objects.get().may_return
 
 
+@pytest.mark.both_databases
 def test_a_claim_finds_its_batch_in_order_without_sorting_those_of_the_campaign(batch: Batch, ada: Membership) -> None:
     for part in claimable_by(ada):
         with connection.cursor() as cursor:

@@ -25,8 +25,6 @@ from tests.cast import browser, claim, expire, judge_all, make_query
 from tests.remembered import remembered
 from tests.tampering import forget, tampering
 
-pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
-
 Grade = Callable[[Candidate], int]
 
 
@@ -76,7 +74,6 @@ def test_the_exam_is_copied_from_the_pool_and_what_it_uses_leaves_the_pool(exam:
     assert exam.exam
 
 
-@pytest.mark.any_database
 def test_the_same_seed_draws_the_same_queries(campaign: Campaign) -> None:
     queries = [make_query(campaign, str(number), f"query {number}") for number in range(2, 12)]
     others = []
@@ -97,13 +94,13 @@ def test_what_has_begun_or_is_closed_is_not_drawn(campaign: Campaign, batch: Bat
     assert not campaign.queries.filter(kind=Kind.EXAM).exists()
 
 
+@pytest.mark.both_databases
 def test_the_exam_is_made_once(exam: Campaign) -> None:
     with pytest.raises(WrongState, match="an exam already"):
         set_exam(exam, 2, queries=1)
     assert exam_batches(exam).count() == 2
 
 
-@pytest.mark.any_database
 def test_the_command_makes_it_and_names_what_is_wrong(campaign: Campaign) -> None:
     with pytest.raises(CommandError, match="depth: 41; expected 1 to 40"):
         call_command("set_exam", "films", "--depth", "41")
@@ -147,6 +144,7 @@ def test_who_has_handed_in_waits_for_the_others(exam: Campaign, ada: Membership)
     assert "You get the result when the others have finished" in browser(ada).get(reverse("work")).content.decode()
 
 
+@pytest.mark.both_databases
 def test_a_half_median_is_exact(exam: Campaign, member: Callable[..., Membership]) -> None:
     grades = dict(zip("defg", (1, 2, 3, 4), strict=True))
     for name, grade in grades.items():
@@ -168,7 +166,6 @@ def test_the_leads_truth_ends_the_waiting(exam: Campaign, ada: Membership) -> No
     assert (sitting.result, sitting.missed) == ("returned", 6)
 
 
-@pytest.mark.any_database
 def test_what_comes_back_shows_neither_the_grade_nor_the_truth(exam: Campaign, ada: Membership) -> None:
     tell(exam, 4, "Both arms are raised here.")
     before = sit(ada, lambda candidate: 1)
@@ -187,7 +184,6 @@ def test_what_comes_back_shows_neither_the_grade_nor_the_truth(exam: Campaign, a
     assert [place["grade"] for place in assignment_data(again)["places"]] == [4, None, None]
 
 
-@pytest.mark.any_database
 def test_her_home_says_how_many_clips_are_left_and_that_she_has_passed(exam: Campaign, ada: Membership) -> None:
     def says(words: str) -> bool:
         return words in browser(ada).get(reverse("work")).content.decode()
@@ -210,7 +206,6 @@ def test_her_home_says_how_many_clips_are_left_and_that_she_has_passed(exam: Cam
     assert not says("You have passed the exam.")
 
 
-@pytest.mark.any_database
 def test_without_words_of_the_lead_the_note_tells_no_direction(exam: Campaign, ada: Membership) -> None:
     tell(exam, 4)
     sit(ada, lambda candidate: 1)
@@ -219,7 +214,6 @@ def test_without_words_of_the_lead_the_note_tells_no_direction(exam: Campaign, a
     assert not any(word in note for word in ("high", "low", "more", "less", *"01234"))
 
 
-@pytest.mark.any_database
 def test_a_flag_in_a_later_round_does_not_answer_the_round_after(exam: Campaign, ada: Membership) -> None:
     tell(exam, 4)
     sit(ada, lambda candidate: 1)
@@ -243,7 +237,6 @@ def workplace_of(assignment: Assignment) -> str:
     return browser(assignment.annotator).get(address).content.decode()
 
 
-@pytest.mark.any_database
 def test_the_first_round_has_no_notes(exam: Campaign, ada: Membership) -> None:
     tell(exam, 4, "why")
     assert "does not help" not in workplace_of(claim(fresh(ada)))
@@ -252,7 +245,6 @@ def test_the_first_round_has_no_notes(exam: Campaign, ada: Membership) -> None:
     )
 
 
-@pytest.mark.any_database
 def test_after_the_last_round_it_is_failed(exam: Campaign, ada: Membership, leo: Membership) -> None:
     tell(exam, 4)
     assert [sit(ada, lambda candidate: 1).result for _ in range(3)] == ["returned", "returned", "failed"]
@@ -266,7 +258,6 @@ def test_after_the_last_round_it_is_failed(exam: Campaign, ada: Membership, leo:
     assert not any(audit(exam).values())
 
 
-@pytest.mark.any_database
 def test_another_round_is_for_who_failed(exam: Campaign, ada: Membership, leo: Membership) -> None:
     with pytest.raises(WrongState):
         repeat(ada, leo, "why not")
@@ -276,7 +267,6 @@ def test_another_round_is_for_who_failed(exam: Campaign, ada: Membership, leo: M
         repeat(ada, leo, "why not")
 
 
-@pytest.mark.any_database
 def test_a_lead_lets_somebody_work_without_the_exam(exam: Campaign, ada: Membership, leo: Membership) -> None:
     for _ in range(2):
         fresh(ada).qualify(leo, "led another campaign")
@@ -306,7 +296,6 @@ def test_a_flagged_pair_is_excused(exam: Campaign, ada: Membership, leo: Members
     assert "⚑ The clip is missing or broken" in page(leo, "exam-person", ada.worker)
 
 
-@pytest.mark.any_database
 def test_who_flags_most_pairs_has_not_passed(exam: Campaign, ada: Membership, leo: Membership) -> None:
     tell(exam, 4)
     for _ in range(2):
@@ -319,7 +308,6 @@ def test_who_flags_most_pairs_has_not_passed(exam: Campaign, ada: Membership, le
         repeat(ada, leo, "try")
 
 
-@pytest.mark.any_database
 def test_a_flag_in_a_later_round_excuses_nothing(exam: Campaign, ada: Membership) -> None:
     tell(exam, 4)
     sit(ada, lambda candidate: 1)
@@ -331,7 +319,6 @@ def test_a_flag_in_a_later_round_excuses_nothing(exam: Campaign, ada: Membership
     assert list(ada.sittings.values_list("result", "missed")) == [("returned", 6), ("returned", 6), ("open", 0)]
 
 
-@pytest.mark.any_database
 def test_results_given_stay_when_the_median_moves(exam: Campaign, member: Callable[..., Membership]) -> None:
     for name in "def":
         sit(member(name), lambda candidate: 1)
@@ -379,14 +366,12 @@ def test_submitting_twice_marks_once(exam: Campaign, ada: Membership) -> None:
     assert (ada.sittings.count(), ada.events.count()) == (1, 1)
 
 
-@pytest.mark.any_database
 def test_an_exam_that_is_not_made_yet_gives_no_work(campaign: Campaign, batch: Batch, ada: Membership) -> None:
     Campaign.objects.update(exam=True)
     assert claiming.claim(fresh(ada)) is None
     assert "It is not ready yet" in browser(ada).get(reverse("work")).content.decode()
 
 
-@pytest.mark.any_database
 def test_a_batch_whose_clips_are_cut_is_waited_for(exam: Campaign, ada: Membership) -> None:
     late = exam_batches(exam).order_by("pk").last()
     assert late is not None
@@ -398,7 +383,6 @@ def test_a_batch_whose_clips_are_cut_is_waited_for(exam: Campaign, ada: Membersh
 
 
 # What comes of it -------------------------------------------------------------------------------------------
-@pytest.mark.any_database
 def test_nothing_of_an_exam_leaves_the_campaign(exam: Campaign, ada: Membership, bob: Membership) -> None:
     tell(exam, 2)
     before = ["".join(export.lines(exam)) for export in FILES]
@@ -409,6 +393,7 @@ def test_nothing_of_an_exam_leaves_the_campaign(exam: Campaign, ada: Membership,
     assert not any(audit(exam).values())
 
 
+@pytest.mark.both_databases
 def test_the_audit_finds_what_is_wrong_with_an_exam(exam: Campaign, ada: Membership) -> None:
     tell(exam, 4)
     sit(ada, lambda candidate: 1)
@@ -438,6 +423,7 @@ def test_first_grades_are_those_at_the_end_of_round_one(
     assert result.missed == pytest.approx(100 * 6 / 18)
 
 
+@pytest.mark.both_databases
 def test_kappa_is_that_with_the_truth_before_and_after(exam: Campaign, ada: Membership) -> None:
     for batch in exam_batches(exam):
         set_truth(batch, {1: (0, ""), 2: (2, ""), 3: (4, "")})
@@ -464,7 +450,6 @@ def page(member: Membership, name: str, *arguments: object) -> str:
     return browser(member).get(reverse(name, args=["films", *arguments])).content.decode()
 
 
-@pytest.mark.any_database
 def test_a_lead_makes_the_exam_by_a_button(campaign: Campaign, leo: Membership) -> None:
     assert "Make the exam" in page(leo, "exam")
     form = {"queries": "1", "depth": "4", "seed": ""}  # empty: the campaign's own
@@ -474,7 +459,6 @@ def test_a_lead_makes_the_exam_by_a_button(campaign: Campaign, leo: Membership) 
     assert Candidate.objects.filter(query__kind=Kind.EXAM).count() == 4
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
@@ -490,7 +474,6 @@ def test_a_wrong_number_is_named(campaign: Campaign, leo: Membership, changes: d
     assert not campaign.queries.filter(kind=Kind.EXAM).exists()
 
 
-@pytest.mark.any_database
 def test_a_lead_sets_the_truth_and_why(exam: Campaign, leo: Membership) -> None:
     batch = exam_batches(exam)[0]
     form = {"truth-1": "4", "why-1": " Both arms. ", "truth-2": "", "truth-3": "0"}
@@ -503,7 +486,6 @@ def test_a_lead_sets_the_truth_and_why(exam: Campaign, leo: Membership) -> None:
     ]
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("changes", "field"),
     [({"truth-1": "5"}, "truth-1"), ({"truth-2": "2.5"}, "truth-2"), ({"why-3": "x" * 1001}, "why-3"),
@@ -518,13 +500,11 @@ def test_a_wrong_truth_is_named(exam: Campaign, leo: Membership, changes: dict[s
     assert not Candidate.objects.filter(truth__isnull=False).exists()
 
 
-@pytest.mark.any_database
 def test_the_truth_is_set_for_exams_only(campaign: Campaign, batch: Batch, leo: Membership) -> None:
     answer = browser(leo).post(reverse("exam-truth", args=["films", batch.pk]), {"truth-1": "4"})
     assert answer.status_code == 404
 
 
-@pytest.mark.any_database
 def test_the_lead_sees_who_stands_where(exam: Campaign, ada: Membership, bob: Membership, leo: Membership) -> None:
     tell(exam, 4)
     sit(ada, lambda candidate: 1)
@@ -537,7 +517,6 @@ def test_the_lead_sees_who_stands_where(exam: Campaign, ada: Membership, bob: Me
     assert "secret caption" in page(leo, "exam-batch", exam_batches(exam)[0].pk)
 
 
-@pytest.mark.any_database
 def test_verdicts_need_a_reason_and_are_kept(exam: Campaign, ada: Membership, leo: Membership) -> None:
     address = reverse("exam-verdict", args=["films", ada.worker])
     lead = browser(leo)

@@ -13,8 +13,6 @@ from judging.models import Assignment, Batch, Flag, Judgement
 from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all
 
-pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
-
 
 @pytest.fixture
 def held(batch: Batch, ada: Membership) -> Assignment:

@@ -18,8 +18,6 @@ from judging.review.reviewing import CLOSE, recommendation, review, review_in_fo
 from retrieval.captions import ranges, rows_in
 from tests.cast import claim, judge_all, settle
 
-pytestmark = pytest.mark.both_databases
-
 SPANS = [("secret-video-0", 50.0, 53.0), ("secret-video-5", 60.0, 63.5), ("secret-video-1", 5.0, 9.0)]
 
 
@@ -62,7 +60,6 @@ def test_they_come_behind_all_ranks_and_open_the_query_again(closed: Query, ada:
     assert not any(audit(closed.campaign).values())
 
 
-@pytest.mark.any_database
 def test_the_next_ones_have_the_next_number(closed: Query, ada: Membership, bob: Membership) -> None:
     for number in (3, 4):
         batch = further(closed, SPANS[number - 3 : number - 2])
@@ -72,7 +69,6 @@ def test_the_next_ones_have_the_next_number(closed: Query, ada: Membership, bob:
         closed.refresh_from_db()
 
 
-@pytest.mark.any_database
 def test_larger_numbers_are_cut_into_batches(closed: Query) -> None:
     Campaign.objects.update(batch_size=2)
     further(closed)
@@ -80,6 +76,7 @@ def test_larger_numbers_are_cut_into_batches(closed: Query) -> None:
     assert sizes == [2, 1]
 
 
+@pytest.mark.both_databases
 def test_a_moment_of_the_ranking_keeps_its_rank_and_one_that_is_judged_stays(closed: Query) -> None:
     judged, ranked = rank(3), rank(25)
     batch = further(closed, [span(judged), span(ranked), SPANS[0]])
@@ -127,7 +124,6 @@ def test_the_first_batch_can_be_closed_again_beside_them(closed: Query, leo: Mem
     assert not closed.closed
 
 
-@pytest.mark.any_database
 def test_a_policy_closes_them(closed: Query, ada: Membership, bob: Membership) -> None:
     """Whatever the grades are: there is nothing more to open."""
     Campaign.objects.update(auto_second_from=2.0)
@@ -151,13 +147,13 @@ def test_they_can_be_reopened(
     assert not any(audit(closed.campaign).values())
 
 
+@pytest.mark.both_databases
 def test_the_database_knows_no_third_batch_of_ranks(closed: Query) -> None:
     for number, is_further in ((3, False), (2, True), (1, True)):
         with pytest.raises(IntegrityError), transaction.atomic():
             Batch.of(closed, number, edition=9, further=is_further).save()
 
 
-@pytest.mark.any_database
 def test_predicted_moments_are_no_part_of_the_corpus(corpus: Corpus, campaign: Campaign) -> None:
     [made] = moments_at(corpus, [("secret-video-5", 97.0004, 101.7)])
     assert (made.start, made.end, made.caption) == (97.0, 100.0, "")

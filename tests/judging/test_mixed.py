@@ -15,8 +15,7 @@ from judging.review.decisions import hand_over, withdraw
 from judging.work import claiming, grading, submitting
 from judging.work.places import assignment_data
 from tests.cast import by_rank, claim, expire, judge_all, small_batches
-
-pytestmark = pytest.mark.both_databases
+from tests.remembered import remembered
 
 
 def off(candidate: Candidate) -> int:
@@ -25,6 +24,7 @@ def off(candidate: Candidate) -> int:
 
 
 @pytest.fixture
+@remembered
 def contested(campaign: Campaign, ada: Membership, bob: Membership) -> Campaign:
     """Three queries of a batch of twelve, each with two contested pairs; two places of a batch are hidden."""
     small_batches(campaign, 3, size=12, hidden=2)
@@ -103,6 +103,7 @@ def test_who_comes_back_in_time_goes_on_with_all_of_it(contested: Campaign, cleo
     assert not any(audit(contested).values())
 
 
+@pytest.mark.both_databases
 def test_what_has_gone_meanwhile_only_fills(
     contested: Campaign, cleo: Membership, dan: Membership, member: Any
 ) -> None:

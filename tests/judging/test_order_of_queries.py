@@ -68,6 +68,7 @@ def several(campaign: Campaign) -> list[Batch]:
     return list(Batch.objects.order_by("place"))
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_work_is_handed_out_in_the_order_that_was_drawn(several: list[Batch], ada: Membership) -> None:
     assert [batch.pk for batch in several] != sorted(batch.pk for batch in several)
@@ -78,6 +79,7 @@ def test_work_is_handed_out_in_the_order_that_was_drawn(several: list[Batch], ad
     assert handed == several
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_what_has_begun_goes_on_before_anything_else_begins(
     several: list[Batch], ada: Membership, bob: Membership, cleo: Membership, dan: Membership, leo: Membership

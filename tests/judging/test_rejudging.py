@@ -119,6 +119,7 @@ def upload(draft: Draft, files: dict[str, Path], *runs: str) -> None:
         store_text(draft, Upload.Purpose.RUN, f"{name}.json", files[name].read_text())
 
 
+@pytest.mark.any_database
 @needs_shared
 def test_a_lead_judges_a_leaderboard_again(draft: Draft, files: dict[str, Path], nora: User) -> None:
     client, steps = browser(nora), {name: reverse(f"draft-{name}", args=[draft.token]) for name in STEPS}
@@ -153,6 +154,7 @@ def test_a_lead_judges_a_leaderboard_again(draft: Draft, files: dict[str, Path],
     assert not draft.uploads.exists()
 
 
+@pytest.mark.any_database
 @needs_shared
 def test_the_page_shows_how_the_order_changes(draft: Draft, files: dict[str, Path], nora: User) -> None:
     upload(draft, files, *RUNS)
@@ -201,6 +203,7 @@ def made(draft: Draft) -> Campaign:
     return draft.campaign
 
 
+@pytest.mark.any_database
 @needs_shared
 def test_what_is_wrong_with_a_leaderboard_stands_in_the_check(draft: Draft, files: dict[str, Path]) -> None:
     assert problems(draft) == [
@@ -227,12 +230,14 @@ def problems(draft: Draft) -> list[str]:
     return list(draft.findings["problems"])
 
 
+@pytest.mark.any_database
 def test_runs_are_named_by_their_files(tmp_path: Path) -> None:
     files = ["a.json", "a.jsonl.gz", "Anonymous run.json", ".json"]
     runs = [Given(name, tmp_path, run_from_dict({"1": []})) for name in files]
     assert _names(runs) == ["a", "a-2", "run Anonymous run", ".json"]
 
 
+@pytest.mark.any_database
 @needs_shared
 def test_the_candidates_are_what_the_benchmark_and_the_runs_hold(files: dict[str, Path]) -> None:
     assert "candidates beyond the depth" in create(files)
@@ -253,6 +258,7 @@ def test_the_candidates_are_what_the_benchmark_and_the_runs_hold(files: dict[str
     assert set(batches.values_list("pk", flat=True)) == opened
 
 
+@pytest.mark.any_database
 @needs_shared
 def test_what_is_wrong_is_one_line(files: dict[str, Path]) -> None:
     assert refused("create_campaign", "x", "--corpus", "anet", "--benchmark", str(files["benchmark"])) == (
@@ -264,6 +270,7 @@ def test_what_is_wrong_is_one_line(files: dict[str, Path]) -> None:
     assert not Campaign.objects.filter(name="x").exists()
 
 
+@pytest.mark.any_database
 @needs_shared
 def test_grades_make_another_order(files: dict[str, Path], tmp_path: Path) -> None:
     only_three(files)
@@ -308,6 +315,7 @@ def is_whole(moment: Moment) -> bool:
     return moment.start == 0 and moment.end == moment.video.duration
 
 
+@pytest.mark.any_database
 def test_what_rejudged_refuses(tmp_path: Path) -> None:
     for name, query in (("a", 1), ("b", 2)):
         pair = {"query_id": query, "video_name": "v", "timestamp": [0, 5], "relevance": 1}

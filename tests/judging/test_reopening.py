@@ -34,8 +34,6 @@ from reports.tables.queries import queries_of
 from tests.cast import browser, claim, expire, judge_all, make_query, reopen_all, settle, settle_round_one
 from tests.tampering import tampering
 
-pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
-
 
 def sound(campaign: Campaign) -> bool:
     return not any(audit(campaign).values())
@@ -182,6 +180,7 @@ def test_it_can_be_reopened_again_once_settled(
     assert sound(settled.query.campaign)
 
 
+@pytest.mark.both_databases
 def test_two_editions_in_work_come_back_to_review_together(
     settled: Batch, cleo: Membership, dan: Membership, leo: Membership
 ) -> None:
@@ -365,6 +364,7 @@ def test_it_goes_on_where_it_was_cut_off(
     assert sound(campaign)
 
 
+@pytest.mark.both_databases
 def test_it_is_asked_for_once(settled: Batch, ada: Membership, leo: Membership) -> None:
     record = reopen_all_of(leo, ada, "again")
     with pytest.raises(WrongState, match="All work of worker 1 is being reopened already"):
@@ -388,7 +388,6 @@ def test_it_is_asked_for_once(settled: Batch, ada: Membership, leo: Membership) 
 # Pages ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.any_database
 def test_the_page_says_first_what_it_comes_to(
     settled: Batch, ada: Membership, bob: Membership, cleo: Membership, leo: Membership
 ) -> None:
@@ -437,6 +436,7 @@ def test_places_in_work_count_in_the_cost(batch: Batch, ada: Membership, bob: Me
     assert (cost.candidates, cost.judgements, cost.places) == (20, 40, 0)
 
 
+@pytest.mark.both_databases
 def test_the_cost_of_all_work_is_that_of_its_pairs(
     settled: Batch,
     campaign: Campaign,
@@ -484,7 +484,6 @@ def test_the_cost_of_all_work_is_that_of_its_pairs(
     assert are_equal()
 
 
-@pytest.mark.any_database
 def test_a_form_reopens_once_with_a_reason(settled: Batch, leo: Membership) -> None:
     client, address = browser(leo), reverse("reopen", args=["films"])
     form = {"candidate": at_rank(2).pk}
@@ -499,7 +498,6 @@ def test_a_form_reopens_once_with_a_reason(settled: Batch, leo: Membership) -> N
     assert Reopening.objects.count() == 1
 
 
-@pytest.mark.any_database
 def test_a_form_has_a_job_reopen_all_work_of_one(settled: Batch, ada: Membership, leo: Membership) -> None:
     client, address = browser(leo), reverse("reopen", args=["films"])
     form = {"worker": ada.worker, "reason": "graded without watching"}
@@ -511,7 +509,6 @@ def test_a_form_has_a_job_reopen_all_work_of_one(settled: Batch, ada: Membership
     assert settled.state == Batch.State.REPLACED
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("form", [{}, {"candidate": "x"}, {"batch": "1", "worker": "1"}])
 def test_a_form_that_names_not_one_thing_is_refused(settled: Batch, leo: Membership, form: dict[str, str]) -> None:
     assert browser(leo).get(reverse("reopen", args=["films"]), form).status_code == 400
@@ -526,7 +523,6 @@ def test_only_a_lead_of_this_campaign_reopens(settled: Batch, ada: Membership, l
     assert not Reopening.objects.exists()
 
 
-@pytest.mark.any_database
 def test_the_batchs_page_shows_all_editions_and_what_was_said_before(
     settled: Batch, cleo: Membership, leo: Membership
 ) -> None:

@@ -26,16 +26,17 @@ from reports.statistics.arrays import read
 from reports.statistics.progress import progress
 from tests.cast import browser, claim, judge_all, settle
 from tests.conftest import Case
+from tests.remembered import remembered
 from tests.tampering import tampering
 from tests.terminal import printed, refused
 
-pytestmark = pytest.mark.both_databases  # it is about constraints and conditions
 Outcome = Candidate.Outcome
 SECOND, CLOSE = Review.Verdict.SECOND, Review.Verdict.CLOSE
 TEXT = "A person sits down."
 
 
 @pytest.fixture
+@remembered
 def closed(settled: Batch) -> Query:
     """A query of which twenty pairs are settled: at 4 down to rank 10, and at 1 below."""
     review(settled, None, CLOSE)
@@ -43,12 +44,14 @@ def closed(settled: Batch) -> Query:
 
 
 @pytest.fixture
+@remembered
 def again(closed: Query) -> Campaign:
     """A later campaign over the corpus, which reuses these grades."""
     return Campaign.objects.create(name="again", corpus=closed.campaign.corpus, order_seed=9, reuses=closed.campaign)
 
 
 @pytest.fixture
+@remembered
 def people(again: Campaign) -> list[Membership]:
     """Two annotators of it, who know nothing of the earlier one, and its lead."""
     roles = {"eve": "annotator", "fay": "annotator", "lou": "lead"}
@@ -84,6 +87,7 @@ def close(query: Query, people: list[Membership]) -> None:
     review(query.batches.latest("pk"), people[2], CLOSE)
 
 
+@pytest.mark.both_databases
 def test_a_batch_of_reused_grades_is_settled_at_once(again: Campaign, people: list[Membership]) -> None:
     query = query_of(again, moments_of(again.corpus, 0, 20))
     batch = query.batches.get()
@@ -131,6 +135,7 @@ def test_round_two_holds_no_reused_pair(again: Campaign, people: list[Membership
     assert faults(again) == []
 
 
+@pytest.mark.both_databases
 def test_moments_are_the_same_if_they_overlap_by_nine_tenths(closed: Query, again: Campaign) -> None:
     first = closed.candidates.get(rank=1).moment  # from 1.25 to 4.5: 3.25 seconds
     other = Video.objects.exclude(pk=first.video_id).filter(corpus=again.corpus).first()
@@ -153,6 +158,7 @@ def test_moments_are_the_same_if_they_overlap_by_nine_tenths(closed: Query, agai
     assert faults(again) == []
 
 
+@pytest.mark.both_databases
 def test_of_several_moments_the_nearest_is_taken(closed: Query, again: Campaign) -> None:
     """One pair more of the earlier query is a second near moment, with another grade."""
     first = closed.candidates.get(rank=1)
@@ -225,6 +231,7 @@ def test_a_reused_grade_is_not_reused_once_more(again: Campaign, people: list[Me
     assert faults(third) == []
 
 
+@pytest.mark.both_databases
 def test_a_reused_grade_is_kept_for_good(again: Campaign) -> None:
     query_of(again, moments_of(again.corpus, 0, 20))
     row = ReusedGrade.objects.first()
@@ -291,6 +298,7 @@ def test_a_second_batch_of_reused_grades_is_undone_until_it_is_reviewed(
     assert faults(again) == []
 
 
+@pytest.mark.both_databases
 def test_the_campaigns_policy_is_followed_within_the_hour(again: Campaign) -> None:
     Campaign.objects.filter(pk=again.pk).update(auto_close_below=2.0)
     again.refresh_from_db()
@@ -344,6 +352,7 @@ FAULTS: dict[Tamper, str] = {
 }
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("tamper", FAULTS, ids=lambda tamper: tamper.__name__)
 def test_the_audit_names_what_is_broken(again: Campaign, people: list[Membership], tamper: Tamper) -> None:
     query = query_of(again, moments_of(again.corpus, 10, 30))

@@ -19,9 +19,8 @@ from judging.pool.clips import cut_clips
 from judging.review.reviewing import InLine, place_in_line, recommendation, review, review_in_force, undo
 from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all, make_query, regrade, settle, settle_round_one, text_between_tags
+from tests.remembered import remembered
 from tests.tampering import forget, tampering
-
-pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
 
 
 def flag_first(assignment: Assignment) -> Candidate:
@@ -66,7 +65,6 @@ def test_only_consensus_counts_among_the_last_five(settled: Batch) -> None:
     assert recommendation(settled).mean == 2.0
 
 
-@pytest.mark.any_database
 def test_without_any_final_grade_the_lead_decides_by_hand(settled: Batch, leo: Membership) -> None:
     regrade(Candidate.objects.filter(rank__gt=15), outcome=Candidate.Outcome.DISCARDED, grade=None)
     advice = recommendation(settled)
@@ -76,6 +74,7 @@ def test_without_any_final_grade_the_lead_decides_by_hand(settled: Batch, leo: M
     assert "accepts" not in page
 
 
+@pytest.mark.both_databases
 def test_a_flagged_candidate_waits_for_a_word_first(
     batch: Batch, ada: Membership, bob: Membership, leo: Membership
 ) -> None:
@@ -104,7 +103,6 @@ def test_where_no_more_is_ranked_there_is_only_closing(settled: Batch, campaign:
     assert recommendation(settled).reason.endswith("but no more candidates are ranked: close the query")
 
 
-@pytest.mark.any_database
 def test_the_word_goes_on_to_the_next_batch(
     settled: Batch, campaign: Campaign, ada: Membership, bob: Membership, leo: Membership
 ) -> None:
@@ -121,6 +119,7 @@ def test_the_word_goes_on_to_the_next_batch(
     assert "No batch waits for your review" in client.get(last["Location"]).content.decode()
 
 
+@pytest.mark.both_databases
 def test_two_leads_with_different_words_get_one_review(settled: Batch, leo: Membership) -> None:
     review(settled, leo, "close")
     with pytest.raises(WrongState):
@@ -130,7 +129,6 @@ def test_two_leads_with_different_words_get_one_review(settled: Batch, leo: Memb
     assert Review.objects.count() == 1
 
 
-@pytest.mark.any_database
 def test_closing_is_undone(settled: Batch, leo: Membership) -> None:
     before = list(Judgement.objects.order_by("pk").values())
     decision = review(settled, leo, "close")
@@ -199,7 +197,6 @@ def test_undo_skips_what_can_no_longer_be_undone_and_goes_on(
     assert "can no longer be undone" in own.content.decode()
 
 
-@pytest.mark.any_database
 def test_undoing_from_the_page_leads_back(settled: Batch, leo: Membership) -> None:
     decision, client = review(settled, leo, "close"), browser(leo)
     answer = client.post(reverse("undo", args=["films"]), {"review": decision.pk}, follow=True)
@@ -209,7 +206,6 @@ def test_undoing_from_the_page_leads_back(settled: Batch, leo: Membership) -> No
     assert "There was nothing left to undo" in again.content.decode()
 
 
-@pytest.mark.any_database
 def test_another_campaigns_review_is_not_ones_own_to_undo(settled: Batch, leo: Membership) -> None:
     decision = review(settled, leo, "close")
     other = Campaign.objects.create(name="other", corpus=settled.query.campaign.corpus)
@@ -219,7 +215,6 @@ def test_another_campaigns_review_is_not_ones_own_to_undo(settled: Batch, leo: M
     assert decision.undone is None
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("form", [{}, {"verdict": "third"}, {"verdict": "close", "reason": "x" * 501}])
 def test_a_wrong_form_is_refused(settled: Batch, leo: Membership, form: dict[str, str]) -> None:
     assert browser(leo).post(reverse("review", args=["films", settled.pk]), form).status_code == 400
@@ -230,6 +225,7 @@ def test_a_wrong_form_is_refused(settled: Batch, leo: Membership, form: dict[str
 
 
 @pytest.fixture
+@remembered
 def three(settled: Batch, campaign: Campaign, ada: Membership, bob: Membership) -> list[Batch]:
     """Means 1, 3 and 1."""
     batches = [settled]
@@ -245,7 +241,6 @@ def seen(batches: list[Batch]) -> list[str]:
     return [f"{batch.pk}:{each.verdict}:{each.seen}" for batch, each in pairs]
 
 
-@pytest.mark.any_database
 def test_the_list_shows_what_will_be_accepted(three: list[Batch], leo: Membership) -> None:
     page = browser(leo).get(reverse("reviews", args=["films"])).content.decode()
     assert "Accept these 3 recommendations" in page
@@ -253,7 +248,6 @@ def test_the_list_shows_what_will_be_accepted(three: list[Batch], leo: Membershi
     assert page.count("Last five mean 1.0 &lt; 2.0: close the query") == 2
 
 
-@pytest.mark.any_database
 def test_batches_are_chosen_alike_on_the_page_and_in_the_api(three: list[Batch], leo: Membership) -> None:
     review(three[0], leo, "close")
     make_query(leo.campaign, "4", "A person waits.")
@@ -273,7 +267,6 @@ def test_batches_are_chosen_alike_on_the_page_and_in_the_api(three: list[Batch],
     assert len({each["id"] for each in texts["results"] + again}) == 4
 
 
-@pytest.mark.any_database
 def test_page_list_and_api_go_through_one_order(three: list[Batch], leo: Membership) -> None:
     """The place in it, of how many, and both neighbours, round in a ring; what is reviewed has only neighbours."""
     client, keys = browser(leo), [batch.pk for batch in three]
@@ -292,7 +285,6 @@ def test_page_list_and_api_go_through_one_order(three: list[Batch], leo: Members
     assert place_in_line(three[0]) == InLine(1, 1, None, None)
 
 
-@pytest.mark.any_database
 def test_a_batchs_page_asks_fifteen_questions_at_most(
     three: list[Batch], leo: Membership, django_assert_max_num_queries: Any
 ) -> None:
@@ -333,6 +325,7 @@ def test_all_that_is_listed_is_accepted_and_undone(three: list[Batch], leo: Memb
     assert sound(three[0].query.campaign)
 
 
+@pytest.mark.both_databases
 def test_what_changed_meanwhile_is_left_and_named(three: list[Batch], leo: Membership) -> None:
     fields = seen(three)
     regrade(Candidate.objects.filter(batch=three[0], rank__gt=15), grade=2)
@@ -361,13 +354,11 @@ def test_some_of_many_that_cannot_be_undone_are_named(three: list[Batch], leo: M
     assert "1 not undone: batch 1 of “Query 2.”" in page
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("field", ["1", "x:close:1.0", "1:third:1.0", "1:close:1.0:2", "٣:close:1"])
 def test_a_list_that_is_none_is_refused(settled: Batch, leo: Membership, field: str) -> None:
     assert browser(leo).post(reverse("accept", args=["films"]), {"seen": field}).status_code == 400
 
 
-@pytest.mark.any_database
 def test_a_researcher_reads_and_sees_no_buttons(settled: Batch, member: Any) -> None:
     rio = browser(member("rio", "researcher"))
     page = rio.get(reverse("batch", args=["films", settled.pk])).content.decode()
@@ -378,7 +369,6 @@ def test_a_researcher_reads_and_sees_no_buttons(settled: Batch, member: Any) -> 
     assert "Accept" not in rio.get(reverse("reviews", args=["films"])).content.decode()
 
 
-@pytest.mark.any_database
 def test_the_lead_reads_who_said_what_and_how_long(settled: Batch, leo: Membership) -> None:
     with tampering():
         Revision.objects.update(seconds=2.5)  # as if she had taken her time
@@ -435,7 +425,6 @@ def test_a_flagged_candidate_leaves_it_to_the_lead(
     assert (batch.state, Review.objects.exists()) == ("settled", False)
 
 
-@pytest.mark.any_database
 def test_a_policy_opens_no_third_batch(automatic: Campaign, batch: Batch, ada: Membership, bob: Membership) -> None:
     settle(batch, ada, bob, 3)
     settle(batch, ada, bob, 3)
@@ -443,7 +432,6 @@ def test_a_policy_opens_no_third_batch(automatic: Campaign, batch: Batch, ada: M
     assert (second.state, review_in_force(second)) == ("settled", None)
 
 
-@pytest.mark.any_database
 def test_a_policys_word_is_undone_and_then_stays_by_hand(
     automatic: Campaign, batch: Batch, ada: Membership, bob: Membership, leo: Membership
 ) -> None:

@@ -18,6 +18,7 @@ from judging.review.reopening import reopen, scope_of_annotator, scope_of_batch,
 from judging.review.reviewing import review, undo
 from judging.work import claiming, grading, submitting
 from tests.cast import claim, judge_all, reopen_all, settle, settle_round_one
+from tests.remembered import remembered
 from tests.together import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,6 +30,7 @@ def sound(campaign: Campaign) -> bool:
 
 
 @pytest.fixture
+@remembered
 def settled(batch: Batch, ada: Membership, bob: Membership) -> Batch:
     settle(batch, ada, bob)
     return batch

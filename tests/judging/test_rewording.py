@@ -26,7 +26,7 @@ from tests import chat_endpoint as stub
 from tests.chat_endpoint import KEY, ChatEndpoint
 from tests.terminal import printed, refused
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]  # it is about verbs, which lock rows
+pytestmark = pytest.mark.django_db
 TEXTS = ["Olga opens the door.", "Karel lifts a box.", "She looks at Zora."]
 LONG_AGO = "2020-01-01T00:00Z"
 CAST = "name,phrase\nOlga,woman\nKarel,man\n"
@@ -77,6 +77,7 @@ def test_a_corpus_is_reworded_by_a_cast_list(films: Corpus, cast: Path) -> None:
     assert printed("reword", "named") == output  # the list is stored, and nothing is left to do
 
 
+@pytest.mark.both_databases
 def test_a_draft_is_written_completed_and_used(films: Corpus, tmp_path: Path) -> None:
     file = tmp_path / "draft.csv"
     output = printed("draft_cast", "named", "--out", file)
@@ -88,6 +89,7 @@ def test_a_draft_is_written_completed_and_used(films: Corpus, tmp_path: Path) ->
     assert captions()[2] == "She looks at a woman."  # a guess, by the pronoun
 
 
+@pytest.mark.both_databases
 def test_a_corpus_is_reworded_by_the_endpoint(films: Corpus, endpoint: ChatEndpoint) -> None:
     estimated = printed("reword", "named", "--estimate")
     assert "3 descriptions to reword in about 1 requests" in estimated
@@ -107,7 +109,6 @@ def test_the_work_can_be_left_to_a_worker(films: Corpus, cast: Path) -> None:
     assert captions()[0] == "A woman opens the door."
 
 
-@pytest.mark.any_database
 def test_bad_orders_are_refused(films: Corpus, tmp_path: Path, settings: object) -> None:
     assert refused("reword", "plays") == "corpus plays: not found; expected one of: named"
     assert refused("draft_cast", "plays") == "corpus plays: not found; expected one of: named"
@@ -120,7 +121,6 @@ def test_bad_orders_are_refused(films: Corpus, tmp_path: Path, settings: object)
     assert captions() == TEXTS
 
 
-@pytest.mark.any_database
 def test_an_endpoint_that_is_away_is_waited_for(
     films: Corpus, endpoint: ChatEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,7 +162,6 @@ def test_the_endpoint_is_asked_in_parts_and_after_a_crash_for_nothing_twice(
     assert (order.requests, order.input_tokens, order.descriptions) == (3, 300, 3)
 
 
-@pytest.mark.any_database
 def test_a_wrong_key_is_told_and_mended(films: Corpus, endpoint: ChatEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(substituting, "OF_A_PART", 1)
     endpoint.faults = [stub.status(401)]
@@ -197,6 +196,7 @@ def test_a_substitution_stops_if_candidates_came_first(films: Corpus, cast: Path
     assert captions() == TEXTS
 
 
+@pytest.mark.both_databases
 def test_captions_do_not_change_while_candidates_are_being_ranked(waiting: Rewording, outsider: User) -> None:
     rank_candidates.ask(Campaign.objects.create(name="c", corpus=waiting.corpus))
     with pytest.raises(WrongState, match="campaign c"):
@@ -221,6 +221,7 @@ def test_ranking_waits_for_the_rewording(films: Corpus, cast: Path) -> None:
     assert best.similarity == pytest.approx(1.0)
 
 
+@pytest.mark.both_databases
 def test_one_substitution_at_a_time(films: Corpus, cast: Path, endpoint: ChatEndpoint) -> None:
     printed("reword", "named", "--cast", cast, "--later")
     assert "is being reworded" in refused("reword", "named", "--chat")
@@ -228,7 +229,6 @@ def test_one_substitution_at_a_time(films: Corpus, cast: Path, endpoint: ChatEnd
     assert Substitution.objects.count() == 1
 
 
-@pytest.mark.any_database
 def test_a_lead_accepts_a_caption(waiting: Rewording, leo: Membership) -> None:
     assert accept_caption(waiting, leo.user, "  She looks\nat a girl. ")
     waiting.refresh_from_db()
@@ -238,7 +238,6 @@ def test_a_lead_accepts_a_caption(waiting: Rewording, leo: Membership) -> None:
     assert captions()[2] == "She looks at a girl."
 
 
-@pytest.mark.any_database
 def test_accepting_twice(waiting: Rewording, leo: Membership, member: Callable[..., Membership]) -> None:
     accept_caption(waiting, leo.user, "She looks at a girl.")
     assert not accept_caption(waiting, member("lea", "lead").user, "She looks at a girl.")
@@ -248,7 +247,6 @@ def test_accepting_twice(waiting: Rewording, leo: Membership, member: Callable[.
     assert (waiting.after, waiting.by) == ("She looks at a girl.", leo.user)
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("text", ["", " \n ", "a\0b", "é" * 1251])
 def test_what_is_no_caption(waiting: Rewording, leo: Membership, text: str) -> None:
     with pytest.raises(BadValue, match="caption: "):

@@ -12,10 +12,7 @@ from judging.review.reviewing import Recommendation, recommendation, review
 from judging.work import claiming, grading, submitting
 from tests.cast import claim, expire, judge_all, make_query, settle_round_one
 
-pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
 
-
-@pytest.mark.any_database
 def test_two_who_agree_settle_a_batch(batch: Batch, ada: Membership, bob: Membership) -> None:
     settle_round_one(batch, ada, bob)
     assert batch.state == Batch.State.SETTLED
@@ -23,6 +20,7 @@ def test_two_who_agree_settle_a_batch(batch: Batch, ada: Membership, bob: Member
     assert set(batch.candidates.values_list("rank", "grade")) >= {(1, 4), (20, 1)}
 
 
+@pytest.mark.both_databases
 def test_contested_candidates_go_to_two_others(
     batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership
 ) -> None:
@@ -40,7 +38,6 @@ def test_contested_candidates_go_to_two_others(
     assert batch.candidates.get(rank=1).judgements.filter(seat__isnull=False).count() == 4
 
 
-@pytest.mark.any_database
 def test_four_whose_middle_differs_discard_the_candidate(
     batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership
 ) -> None:
@@ -62,7 +59,6 @@ def test_claiming_again_gives_the_same_batch(batch: Batch, ada: Membership) -> N
     assert (first.pk, first.fence) == (second.pk, second.fence)
 
 
-@pytest.mark.any_database
 def test_each_annotator_sees_an_order_of_her_own_that_stays(batch: Batch, ada: Membership, bob: Membership) -> None:
     hers, his = claim(ada), claim(bob)
     orders = [[candidate.rank for candidate in each.candidates_in_order()] for each in (hers, his, hers)]
@@ -146,6 +142,7 @@ def test_who_comes_back_in_time_goes_on_with_a_new_fence(batch: Batch, ada: Memb
     assert back.judgements.count() == 1
 
 
+@pytest.mark.both_databases
 def test_a_flag_stands_for_a_grade_and_never_blocks(batch: Batch, ada: Membership, bob: Membership) -> None:
     assignment = claim(ada)
     grading.flag(assignment, 1, "clip", "black screen", fence=assignment.fence, key=uuid4())
@@ -160,6 +157,7 @@ def test_a_flag_stands_for_a_grade_and_never_blocks(batch: Batch, ada: Membershi
     assert batch.candidates.settled().count() == 19
 
 
+@pytest.mark.both_databases
 def test_a_lead_opens_the_second_batch_once(batch: Batch, ada: Membership, bob: Membership, leo: Membership) -> None:
     settle_round_one(batch, ada, bob)
     first = review(batch, leo, Review.Verdict.SECOND, "rank 20 still fits")
@@ -200,7 +198,6 @@ def test_the_recommendation_follows_the_last_five(batch: Batch, ada: Membership,
     )
 
 
-@pytest.mark.any_database
 def test_paused_annotators_and_leads_get_no_work(
     campaign: Campaign, batch: Batch, leo: Membership, member: Callable[..., Membership]
 ) -> None:

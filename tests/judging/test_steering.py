@@ -29,13 +29,13 @@ from releases.exports import Scope
 from reports.frontier import outlook, steered
 from tests.api.asking import Program
 from tests.cast import browser, claim, judge_all, small_batches
-
-pytestmark = pytest.mark.both_databases
+from tests.remembered import remembered
 
 FIRST, USUAL, LAST = Priority.FIRST, Priority.USUAL, Priority.LAST
 
 
 @pytest.fixture
+@remembered
 def strata(campaign: Campaign) -> Campaign:
     """Eight queries of two clips each, in two strata that alternate."""
     small_batches(campaign, 8, size=2)
@@ -148,6 +148,7 @@ def test_a_query_that_has_to_wait_says_so(strata: Campaign, leo: Membership) -> 
 
 
 @pytest.fixture
+@remembered
 def night(strata: Campaign, member: Callable[..., Membership]) -> list[Membership]:
     """Four people in a group."""
     people = [member(f"n{number}") for number in range(4)]
@@ -155,6 +156,7 @@ def night(strata: Campaign, member: Callable[..., Membership]) -> list[Membershi
     return [Membership.objects.get(pk=each.pk) for each in people]
 
 
+@pytest.mark.both_databases
 def test_round_one_of_a_groups_stratum_is_for_its_people(
     strata: Campaign, night: list[Membership], ada: Membership, leo: Membership
 ) -> None:
@@ -179,6 +181,7 @@ def contest(batch: Batch, first: Membership, second: Membership) -> None:
     assert batch.round == 2
 
 
+@pytest.mark.both_databases
 def test_round_two_goes_to_the_group_first_and_then_to_anybody_new(
     strata: Campaign, night: list[Membership], ada: Membership, leo: Membership
 ) -> None:
@@ -194,6 +197,7 @@ def test_round_two_goes_to_the_group_first_and_then_to_anybody_new(
     assert (held.batch, held.round) == (first, 2)
 
 
+@pytest.mark.both_databases
 def test_a_share_is_drawn_whatever_the_places_are(strata: Campaign, leo: Membership, night: list[Membership]) -> None:
     Membership.objects.filter(pk=night[3].pk).update(group="day")
     give_to_group(leo, of(strata), "night", 50)
@@ -208,6 +212,7 @@ def test_a_share_is_drawn_whatever_the_places_are(strata: Campaign, leo: Members
     assert sound(strata)
 
 
+@pytest.mark.both_databases
 def test_the_audit_finds_a_batch_or_a_stratum_that_is_steered_otherwise(strata: Campaign) -> None:
     query = strata.queries.order_by("pk")[0]
     changes: list[tuple[QuerySet[Any], dict[str, Any], str]] = [
@@ -223,6 +228,7 @@ def test_the_audit_finds_a_batch_or_a_stratum_that_is_steered_otherwise(strata: 
     assert sound(strata)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("limits", "words", "began"),
     [
@@ -320,6 +326,7 @@ def test_the_page_sets_nothing_before_it_has_been_looked_at(strata: Campaign, ad
     assert client.post(reverse("steer", args=["films", "weather"])).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_the_api_steers_as_the_page_does(strata: Campaign, ada: Membership, leo: Membership) -> None:
     lead, place = Program(leo), "campaigns/films/steering"
     assert lead.ask("PUT", f"{place}/limits", {"who": str(ada.worker), "most_a_day": 4}).status_code == 200

@@ -18,7 +18,7 @@ from reports.statistics.collection import collection
 from tests.cast import browser, claim, judge_all
 from tests.terminal import printed, refused
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -41,7 +41,6 @@ def begin(campaign: Campaign, *options: object) -> list[Candidate]:
     return list(rows.select_related("query", "batch"))
 
 
-@pytest.mark.any_database
 def test_the_top_and_a_draw_from_the_rest(ranked: Campaign) -> None:
     found = begin(ranked)
     assert [each.rank for each in found[:15]] == list(range(1, 16))
@@ -56,6 +55,7 @@ def test_the_top_and_a_draw_from_the_rest(ranked: Campaign) -> None:
     assert [each.moment_id for each in found[:15]] == at_the_top
 
 
+@pytest.mark.both_databases
 def test_batches_mix_the_top_and_the_draw(ranked: Campaign) -> None:
     found = begin(ranked)
     batches = Batch.objects.filter(kind=Kind.STUDY).order_by("number")
@@ -69,7 +69,6 @@ def test_batches_mix_the_top_and_the_draw(ranked: Campaign) -> None:
         assert min(ranks) <= 15 < max(ranks)
 
 
-@pytest.mark.any_database
 def test_a_seed_draws_the_same(ranked: Campaign) -> None:
     first = [each.rank for each in begin(ranked)]
     for seed, same in ((1, True), (2, False)):
@@ -100,6 +99,7 @@ def test_it_is_judged_like_the_pool_and_stays_out_of_qrels(
     assert "30 settled candidates of the study’s 1 queries" in page
 
 
+@pytest.mark.both_databases
 def test_a_campaign_has_one_study(ranked: Campaign, leo: Membership) -> None:
     begin(ranked)
     assert "has a study already" in refused("start_study", ranked.name)
@@ -111,14 +111,12 @@ def test_a_campaign_has_one_study(ranked: Campaign, leo: Membership) -> None:
     assert Candidate.objects.filter(query__kind=Kind.STUDY).count() == 30
 
 
-@pytest.mark.any_database
 def test_the_lead_starts_it_from_the_page(ranked: Campaign, leo: Membership) -> None:
     form = {"queries": "2", "top": "5", "random": "5", "seed": "3"}
     assert browser(leo).post(reverse("start-study", args=["films"]), form).status_code == 302
     assert Job.objects.get(kind="start-study").arguments["plan"] == [2, 5, 5, 3]
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(("field", "value"), [("queries", "0"), ("top", "5000"), ("random", "x"), ("seed", "-1")])
 def test_numbers_out_of_range_are_named(ranked: Campaign, leo: Membership, field: str, value: str) -> None:
     answer = browser(leo).post(
@@ -127,7 +125,6 @@ def test_numbers_out_of_range_are_named(ranked: Campaign, leo: Membership, field
     assert (answer.status_code, json.loads(answer.content)["field"]) == (400, field)
 
 
-@pytest.mark.any_database
 def test_a_study_needs_a_ranked_pool(campaign: Campaign) -> None:
     Candidate.objects.all().delete()
     Batch.objects.all().delete()

@@ -36,8 +36,6 @@ from judging.work import grading, submitting
 from reports.tables.costs import action_cost, cost_of
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 
-pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
-
 
 def sound(campaign: Campaign) -> bool:
     return not any(audit(campaign).values())
@@ -153,6 +151,7 @@ def test_rounds_that_were_under_way_stay_ended(
     assert sound(campaign)
 
 
+@pytest.mark.both_databases
 def test_a_part_of_somebodys_work(
     settled: Batch,
     campaign: Campaign,
@@ -197,6 +196,7 @@ def test_a_part_of_somebodys_work(
         access.scope(leo, "worker", ada.worker, "", 999)
 
 
+@pytest.mark.both_databases
 def test_many_queries_are_reopened_and_undone_as_one(
     settled: Batch, campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership, leo: Membership
 ) -> None:
@@ -219,7 +219,6 @@ def test_many_queries_are_reopened_and_undone_as_one(
     assert sound(campaign)
 
 
-@pytest.mark.any_database
 def test_from_a_cell_of_the_matrix_to_the_undo_on_the_pages(
     settled: Batch, ada: Membership, bob: Membership, leo: Membership, member: Callable[..., Membership]
 ) -> None:

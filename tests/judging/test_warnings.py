@@ -65,6 +65,7 @@ def test_within_the_tolerance_nothing_is_missed(checked: Campaign, ada: Membersh
     assert check_totals(checked)[ada.pk] == Checked(pairs, 0)
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_a_repeat_is_held_against_her_own_grade(checked: Campaign, ada: Membership) -> None:
     """Ada differs from all others, and stays by it: that is for consensus to settle, not for a check."""
@@ -78,6 +79,7 @@ def test_a_repeat_is_held_against_her_own_grade(checked: Campaign, ada: Membersh
     assert after.missed == after.pairs - before.pairs == held.hidden
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_a_warning_then_a_pause_then_a_new_beginning(checked: Campaign, ada: Membership, leo: Membership) -> None:
     do_checks(ada, 10, every_third_wrong())
@@ -145,6 +147,7 @@ def test_nobody_is_stopped_or_warned_for_speed_alone(checked: Campaign, ada: Mem
     assert (ada.state, Event.objects.count(), Message.objects.count()) == ("active", 0, 0)
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_speed_is_of_first_grades(checked: Campaign, ada: Membership) -> None:
     with tampering():
@@ -157,6 +160,7 @@ def test_speed_is_of_first_grades(checked: Campaign, ada: Membership) -> None:
     assert speeds(checked)[ada.pk] == Speed(judgements=7, fast=2, median=3.0)
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_the_lead_reads_what_the_rule_reads(checked: Campaign, ada: Membership) -> None:
     pairs = do_checks(ada, 25, every_third_wrong())

@@ -18,8 +18,6 @@ from judging.work import claiming, grading
 from releases.exports import FILES
 from tests.cast import browser, claim, judge_all, settle
 
-pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
-
 
 def test_whoever_has_it_is_told_and_can_write_no_more(batch: Batch, ada: Membership, bob: Membership) -> None:
     hers, his = claim(ada), claim(bob)

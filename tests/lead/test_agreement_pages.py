@@ -23,8 +23,6 @@ from reports.models import Summary
 from tests.cast import browser, claim, judge_all, settle_round_one, text_between_tags
 from tests.remembered import remembered
 
-pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
-
 
 @pytest.fixture
 @remembered
@@ -56,6 +54,7 @@ def listed(client: Client, **params: str | int) -> list[tuple[int, int]]:
     return list(zip(map(int, ranks), map(int, own), strict=False))
 
 
+@pytest.mark.both_databases
 def test_the_numbers_are_there_at_once(contested: Batch, leo: Membership) -> None:
     text = page(browser(leo), "agreement")
     assert "of 20 pairs in round one" in text
@@ -65,7 +64,6 @@ def test_the_numbers_are_there_at_once(contested: Batch, leo: Membership) -> Non
     assert not Job.objects.filter(kind=summaries.count_agreement.code).exists()
 
 
-@pytest.mark.any_database
 def test_researchers_see_numbers_for_names(
     contested: Batch, leo: Membership, member: Callable[..., Membership]
 ) -> None:
@@ -82,7 +80,6 @@ def test_an_annotators_page(contested: Batch, leo: Membership, ada: Membership) 
     assert browser(leo).get(reverse("agreement-annotator", args=["films", 99])).status_code == 404
 
 
-@pytest.mark.any_database
 def test_who_has_judged_nothing_has_a_page(batch: Batch, leo: Membership, ada: Membership) -> None:
     assert "Nothing is submitted yet" in page(browser(leo), "agreement")
     assert "count yet" in page(browser(leo), "agreement-annotator", ada.worker)
@@ -117,6 +114,7 @@ def test_the_judgements_behind_each_number(
     assert [each.replace("<b>", "") for each in chips] == ["Query this one", "Only round one"]
 
 
+@pytest.mark.both_databases
 def test_a_week_is_from_monday_to_sunday(contested: Batch, leo: Membership, ada: Membership) -> None:
     times = datetime(2026, 1, 4, 23, 59, tzinfo=UTC), datetime(2026, 1, 5, tzinfo=UTC)
     for time, week, found in zip(times, ("2026-W01", "2026-W02"), (20, 20), strict=True):
@@ -157,7 +155,6 @@ def test_severity_and_spread(contested: Batch, leo: Membership, ada: Membership,
         assert answer.content.decode().replace("\r\n", "\n").startswith(first.replace("\r\n", "\n"))
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("field", "value"),
     [("worker", "ada"), ("worker", "9" * 30), ("week", "2026"), ("week", "2026-W60"), ("only", "odd"),
@@ -184,6 +181,7 @@ def test_a_large_campaign_is_counted_by_a_job(contested: Batch, leo: Membership,
     assert Job.objects.get(kind=summaries.count_agreement.code).state == Job.State.DONE
 
 
+@pytest.mark.both_databases
 def test_small_and_large_campaigns_show_the_same(
     contested: Batch, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,7 +225,6 @@ def test_what_a_lead_changes_is_counted_too(contested: Batch, campaign: Campaign
     assert summaries.current_summary(campaign, "agreement").counting
 
 
-@pytest.mark.any_database
 def test_counting_that_failed_waits_for_the_lead(contested: Batch, leo: Membership, large: None) -> None:
     lead = browser(leo)
     page(lead, "agreement")

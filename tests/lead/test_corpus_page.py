@@ -23,7 +23,7 @@ from tests.cast import browser, content_of
 from tests.films import write_film
 from tests.terminal import printed
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -69,13 +69,11 @@ def test_the_size_is_that_of_the_papers_tables(small: Corpus) -> None:
     assert figures["ratio"] == pytest.approx((0.1 + 0.1 + 0.4 + 0.25) / 4)
 
 
-@pytest.mark.any_database
 def test_an_empty_corpus_has_a_page(small: Corpus, admin: Client) -> None:
     Corpus.objects.create(name="an empty one/of 2 names", format="csv")
     assert "The corpus has no moments" in page(admin, "an empty one/of 2 names")
 
 
-@pytest.mark.any_database
 def test_charades_is_as_large_as_in_table_1(shared: Path) -> None:
     """The paper has 11,770 moments, a vocabulary of 1,303 words, and 469 verbs."""
     texts, moments, videos = [], set(), set()
@@ -90,6 +88,7 @@ def test_charades_is_as_large_as_in_table_1(shared: Path) -> None:
     assert (len(vocabulary), len(verb_forms(vocabulary))) == (1_276, 275)
 
 
+@pytest.mark.both_databases
 def test_the_page_of_a_small_corpus_is_counted_at_once(lead: Client, corpus: Corpus) -> None:
     html = page(lead)
     assert "Verb forms" in html
@@ -123,6 +122,7 @@ def test_an_import_has_a_corpus_counted_anew(tmp_path: Path, monkeypatch: pytest
         assert found["queries"] == number
 
 
+@pytest.mark.both_databases
 def test_pages_go_on_where_the_one_before_ended(lead: Client, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listing, "ON_A_PAGE", 25)
     found, html = [], page(lead)
@@ -135,6 +135,7 @@ def test_pages_go_on_where_the_one_before_ended(lead: Client, corpus: Corpus, mo
     assert html == ""
 
 
+@pytest.mark.both_databases
 def test_a_search_finds_words_in_any_order(lead: Client, corpus: Corpus) -> None:
     assert rows(page(lead, q="3 DESCRIPTION 4")) == ["secret description 3 4", "secret description 4 3"]
     assert rows(page(lead, q="description", video="secret-video-2"))[0] == "secret description 2 0"
@@ -142,7 +143,6 @@ def test_a_search_finds_words_in_any_order(lead: Client, corpus: Corpus) -> None
     assert lead.get(reverse("corpus", args=["films"]), {"video": "\0"}).status_code == 400
 
 
-@pytest.mark.any_database
 def test_moments_are_sorted_and_chosen_by_their_length(lead: Client, small: Corpus, admin: Client) -> None:
     assert rows(page(admin, "small", sort="-seconds"))[0] == "He sits, sitting down."
     assert rows(page(admin, "small", seconds_from=6, seconds_to=20)) == ["She opens the door.", "A door opening"]
@@ -151,13 +151,11 @@ def test_moments_are_sorted_and_chosen_by_their_length(lead: Client, small: Corp
     assert file.splitlines()[1:] == ["film-20@5000-10000,film-20,5.0,10.0,5.0,The ring is HERS,The ring is HERS"]
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("after", ["x", "-1", "9" * 30])
 def test_a_wrong_place_to_go_on_lists_nothing(lead: Client, corpus: Corpus, after: str) -> None:
     assert "No moment fits" in page(lead, after=after)
 
 
-@pytest.mark.any_database
 def test_what_is_in_a_description_is_text(lead: Client, corpus: Corpus) -> None:
     Moment.objects.update(description="<script>alert(1)</script>")
     assert "<script>alert" not in page(lead)
@@ -171,7 +169,6 @@ def admin(db: None) -> Client:
     return client
 
 
-@pytest.mark.any_database
 def test_who_sees_which_corpora(lead: Client, admin: Client, corpus: Corpus, ada: Membership, small: Corpus) -> None:
     address = reverse("corpora")
     assert "films" in lead.get(address).content.decode()
@@ -182,7 +179,6 @@ def test_who_sees_which_corpora(lead: Client, admin: Client, corpus: Corpus, ada
     assert page(admin, "small")
 
 
-@pytest.mark.any_database
 def test_a_moment_is_cut_and_played_for_those_who_see_the_corpus(
     lead: Client, ada: Membership, leo: Membership, tmp_path: Path
 ) -> None:
@@ -209,7 +205,6 @@ def test_a_moment_is_cut_and_played_for_those_who_see_the_corpus(
     assert lead.get(address).status_code == 404
 
 
-@pytest.mark.any_database
 def test_a_moment_without_a_film_says_so(lead: Client, corpus: Corpus) -> None:
     moment = Moment.objects.all()[0]
     place = reverse("corpus-moment", args=["films", moment.pk])
@@ -221,7 +216,6 @@ def test_a_moment_without_a_film_says_so(lead: Client, corpus: Corpus) -> None:
     assert "The corpus has no film for this clip" in lead.get(place).content.decode()
 
 
-@pytest.mark.any_database
 def test_the_moments_of_another_corpus_are_not_found(lead: Client, corpus: Corpus, small: Corpus) -> None:
     other = Moment.objects.filter(video__corpus=small)[0]
     assert lead.get(reverse("corpus-moment", args=["films", other.pk])).status_code == 404

@@ -33,8 +33,7 @@ from reports.summaries import PROGRESS, store_summaries
 from reports.tables.queries import QUERIES, queries_of
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 from tests.conftest import Case
-
-pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+from tests.remembered import remembered
 
 
 def desk(who: Membership, **params: str) -> str:
@@ -82,6 +81,7 @@ def test_all_that_needs_the_lead_is_listed_most_urgent_first(
         assert f'<a href="{reverse(name, args=["films"])}" data-key="{key}">' in page
 
 
+@pytest.mark.both_databases
 def test_an_exam_that_waits_for_others_comes_to_the_desk_after_a_day(
     campaign: Campaign, ada: Membership, leo: Membership
 ) -> None:
@@ -109,6 +109,7 @@ def test_whatever_failed_is_tried_again_from_the_desk(batch: Batch, leo: Members
     assert browser(leo).post(reverse("job-again", args=[done.pk])).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_a_contested_batch_is_stuck_only_after_a_day_without_anybody(
     batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership, leo: Membership
 ) -> None:
@@ -143,7 +144,6 @@ def test_nothing_left_has_no_end(batch: Batch, ada: Membership, bob: Membership,
     assert "nothing open is left" in desk(leo)
 
 
-@pytest.mark.any_database
 def test_the_desk_says_between_which_days_it_ends(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reports.summaries.AT_ONCE", 10)
     list(generate("ending", 8, annotators=4, seed=1))
@@ -174,6 +174,7 @@ def test_the_cost_to_come_is_told_in_the_campaigns_currency(
 
 
 @pytest.fixture
+@remembered
 def many(batch: Batch, ada: Membership, bob: Membership) -> Campaign:
     """One query to review, one in work, one withdrawn."""
     campaign = batch.query.campaign
@@ -217,6 +218,7 @@ TABLES: list[tuple[dict[str, str], list[str]]] = [  # and the queries on them
 ]
 
 
+@pytest.mark.both_databases
 def test_queries_are_filtered_found_and_sorted(many: Campaign, leo: Membership, case: Case) -> None:
     for params, wanted in TABLES:
         with case(str(params)):
@@ -231,7 +233,6 @@ def test_queries_are_filtered_found_and_sorted(many: Campaign, leo: Membership, 
             assert [line.split(",")[0] for line in b"".join(listed).decode().splitlines()[1:]] == wanted
 
 
-@pytest.mark.any_database
 def test_the_line_of_progress_leads_to_its_queries(many: Campaign, leo: Membership) -> None:
     make_query(many, "4", "A cat sleeps.")
     Query.objects.filter(query_id="4").update(closed=True)
@@ -248,6 +249,7 @@ def test_the_line_of_progress_leads_to_its_queries(many: Campaign, leo: Membersh
     assert numbers["queries"] == {"all": 4, "closed": 1, "begun": 2, "new": 1}
 
 
+@pytest.mark.both_databases
 def test_a_researcher_sees_no_buttons_and_nothing_that_only_a_lead_may_open(many: Campaign, member: Any) -> None:
     rita = member("rita", "researcher")
     page = desk(rita)
@@ -260,7 +262,6 @@ def test_a_researcher_sees_no_buttons_and_nothing_that_only_a_lead_may_open(many
     assert "Look at what it costs" not in page
 
 
-@pytest.mark.any_database
 def test_no_page_asks_more_of_a_larger_campaign(db: None) -> None:
     few, more = (_questions(name, queries) for name, queries in (("few", 20), ("more", 60)))
     shared = few.keys() & more.keys()
@@ -287,6 +288,7 @@ def test_the_list_of_campaigns_asks_as_much_for_six_as_for_two(
     assert numbers == ["2", "0", "1", "1"] + ["0"] * 20
 
 
+@pytest.mark.both_databases
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's own")
 @pytest.mark.django_db
 def test_no_question_is_compiled() -> None:
@@ -328,7 +330,6 @@ def _calls(client: Client, address: str) -> int:
     return calls
 
 
-@pytest.mark.any_database
 def test_a_kept_campaign_is_shown_in_few_questions_and_calls(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a large one, whose numbers a job has counted."""
     monkeypatch.setattr("reports.summaries.AT_ONCE", 10)

@@ -16,8 +16,6 @@ from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all, text_between_tags
 from tests.tampering import forget
 
-pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
-
 
 @pytest.fixture
 def flag(batch: Batch, ada: Membership, bob: Membership) -> Flag:
@@ -48,7 +46,6 @@ def test_the_page_lists_flags_with_who_and_why(flag: Flag, leo: Membership) -> N
     assert "1 flag to look at</a>" in campaign
 
 
-@pytest.mark.any_database
 def test_a_researcher_reads_no_name_and_has_no_buttons(flag: Flag, member: Callable[..., Membership]) -> None:
     page = listed(member("rio", "researcher")).split("<main>")[1]
     assert "worker 1," in page
@@ -56,7 +53,6 @@ def test_a_researcher_reads_no_name_and_has_no_buttons(flag: Flag, member: Calla
     assert "<button" not in page
 
 
-@pytest.mark.any_database
 def test_a_flag_that_left_no_grade_leads_to_those_who_give_one(flag: Flag, leo: Membership, cleo: Membership) -> None:
     """It is said before the flag is dismissed, and again afterwards."""
     page = " ".join(listed(leo).split())
@@ -70,7 +66,6 @@ def test_a_flag_that_left_no_grade_leads_to_those_who_give_one(flag: Flag, leo: 
     assert not Flag.objects.waiting(leo.campaign).exists()
 
 
-@pytest.mark.any_database
 def test_putting_a_flag_away_is_for_good(flag: Flag, leo: Membership) -> None:
     assert handle(leo, flag, "dismiss") == 302
     flag.refresh_from_db()
@@ -82,7 +77,6 @@ def test_putting_a_flag_away_is_for_good(flag: Flag, leo: Membership) -> None:
     assert flag.candidate.outcome == Candidate.Outcome.FLAGGED
 
 
-@pytest.mark.any_database
 def test_a_clip_that_failed_is_asked_for_again(flag: Flag, leo: Membership) -> None:
     clip = flag.candidate.clip
     assert clip is not None
@@ -95,13 +89,11 @@ def test_a_clip_that_failed_is_asked_for_again(flag: Flag, leo: Membership) -> N
     assert Flag.objects.waiting(leo.campaign).exists()
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("action", ["", "delete"])
 def test_other_actions_are_refused(flag: Flag, leo: Membership, action: str) -> None:
     assert handle(leo, flag, action) == 400
 
 
-@pytest.mark.any_database
 def test_who_does_not_lead_here_handles_nothing(flag: Flag, ada: Membership, member: Callable[..., Membership]) -> None:
     for person in (ada, member("rio", "researcher")):
         assert handle(person, flag, "dismiss") == 404

@@ -22,11 +22,11 @@ from judging.review.reopening import reopen, scope_of_batch
 from judging.review.reviewing import review
 from tests.api.asking import Program
 from tests.cast import browser, claim, judge_all, make_query, regrade, settle
-
-pytestmark = pytest.mark.both_databases
+from tests.remembered import remembered
 
 
 @pytest.fixture
+@remembered
 def several(campaign: Campaign) -> list[Batch]:
     """The first batches of six queries, in their order."""
     for number in range(2, 7):

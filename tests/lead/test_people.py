@@ -19,8 +19,6 @@ from tests.campaigns.test_membership import again, happened
 from tests.cast import browser, claim, content_of, judge_all, make_query
 from tests.tampering import tampering
 
-pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
-
 CHANGE = "/campaigns/films/people/{}/change"
 
 
@@ -54,6 +52,7 @@ def test_the_table_asks_as_much_for_many_as_for_few(leo: Membership, member: Cal
     assert statements() == few <= 15
 
 
+@pytest.mark.both_databases
 def test_people_are_chosen_sorted_and_written_as_files_on_the_page_and_in_the_api(
     batch: Batch, ada: Membership, bob: Membership, leo: Membership
 ) -> None:
@@ -115,7 +114,6 @@ def test_the_table_says_how_far_each_has_come(
     assert "idle" not in [str(row.stage) for row in page.context["listed"].lines]  # nobody is, where nothing is to do
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("form", "state", "live"),
     [
@@ -138,7 +136,6 @@ def test_the_buttons(form: dict[str, str], state: str, live: bool, ada: Membersh
     assert client.get(f"/campaigns/films/people/{ada.worker}/").status_code == 200
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("form", "field"),
     [
@@ -157,7 +154,6 @@ def test_a_bad_form_is_refused_by_field(form: dict[str, str], field: str, ada: M
     assert happened(ada) == []
 
 
-@pytest.mark.any_database
 def test_a_lead_of_another_campaign_finds_nobody(ada: Membership, leo: Membership, outsider: User) -> None:
     assert browser(leo).post(CHANGE.format(99), {"verb": "pause"}).status_code == 404
     assert browser(outsider).post(CHANGE.format(ada.worker), {"verb": "pause"}).status_code == 404
@@ -173,6 +169,7 @@ def test_a_lead_may_leave_by_herself_once_there_is_another(leo: Membership, memb
     assert client.get("/campaigns/films/people/").status_code == 404
 
 
+@pytest.mark.both_databases
 def test_the_person_page_tells_hours_by_day_and_history(ada: Membership, leo: Membership) -> None:
     judge_all(claim(ada), lambda candidate: 2)
     ada.pause(leo, "a <b>break</b>")
@@ -181,7 +178,6 @@ def test_the_person_page_tells_hours_by_day_and_history(ada: Membership, leo: Me
     assert "a &lt;b&gt;break" in page.content.decode()
 
 
-@pytest.mark.any_database
 def test_pages_about_one_person_lead_to_each_other(ada: Membership, leo: Membership) -> None:
     one = reverse("person", args=["films", ada.worker])
     page = browser(leo).get(one).content.decode()

@@ -25,13 +25,12 @@ from tests.cast import claim, judge_all, make_query, regrade, settle_round_one
 from tests.remembered import remembered
 from tests.terminal import ROOT, printed, refused
 
-pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
-
 Files = dict[str, str]
 ODD = 'film, "5" is\t100% é'
 
 
 @pytest.fixture
+@remembered
 def named(member: Callable[..., Membership]) -> list[Membership]:
     """Four annotators whose names must not get out."""
     people = [member(f"secret-name-{number}") for number in range(4)]
@@ -75,7 +74,6 @@ def test_trec_qrels_hold_what_is_settled(judged: Batch) -> None:
     assert fields[0][2:] == ['film,%20"5"%20is%09100%25%20é@1250-4500', "4"]
 
 
-@pytest.mark.any_database
 def test_moments_say_what_the_ids_stand_for(judged: Batch) -> None:
     rows = list(csv.DictReader(exported(judged.query.campaign)["moments.csv"].splitlines()))
     assert [row["moment_id"] for row in rows] == sorted(settled(judged))
@@ -84,7 +82,6 @@ def test_moments_say_what_the_ids_stand_for(judged: Batch) -> None:
         assert str(moment) == row["moment_id"]
 
 
-@pytest.mark.any_database
 def test_jsonl_has_the_fields_of_tvr_ranking(judged: Batch) -> None:
     records = [json.loads(line) for line in exported(judged.query.campaign)["qrels.jsonl"].splitlines()]
     assert records[0] == {
@@ -102,6 +99,7 @@ def test_jsonl_has_the_fields_of_tvr_ranking(judged: Batch) -> None:
     assert [record["relevance"] for record in records] == list(settled(judged).values())
 
 
+@pytest.mark.both_databases
 def test_query_ids_that_look_alike_stay_apart(campaign: Campaign) -> None:
     for query_id in ("7", "007", "٧", "+7", "a7"):
         make_query(campaign, query_id, f"Query {query_id}.")
@@ -112,7 +110,6 @@ def test_query_ids_that_look_alike_stay_apart(campaign: Campaign) -> None:
     assert [line.split()[0] for line in files["qrels.txt"].splitlines()] == [str(query_id) for query_id in ids]
 
 
-@pytest.mark.any_database
 def test_ratings_hold_every_counted_grade_by_worker_number(judged: Batch, named: list[Membership]) -> None:
     rows = list(csv.DictReader(exported(judged.query.campaign)["ratings.csv"].splitlines()))
     first = [row for row in rows if row["pair_id"] == "1-1"]
@@ -129,7 +126,6 @@ def test_ratings_settle_to_the_grades_that_were_exported(judged: Batch, tmp_path
     assert final == {f"1-{each.rank}": each.grade for each in judged.candidates.settled()}
 
 
-@pytest.mark.any_database
 def test_no_export_tells_anybodys_name(judged: Batch) -> None:
     for file, content in exported(judged.query.campaign).items():
         for secret in ("secret-name", "Secretia", "secret@example.org"):
@@ -144,14 +140,12 @@ def test_queries_come_with_the_ids_merged_into_them(judged: Batch) -> None:
     )
 
 
-@pytest.mark.any_database
 def test_no_query_is_run_as_a_formula_by_a_spreadsheet(judged: Batch) -> None:
     judged.query.text, judged.query.split, judged.query.aliases = "=1+1", "@val", ["-1", "+2"]
     judged.query.save()
     assert exported(judged.query.campaign)["queries.csv"].splitlines()[1] == "1,'=1+1,'@val,'-1 +2,no,1,"
 
 
-@pytest.mark.any_database
 def test_the_manifest_says_how_the_files_were_made(judged: Batch) -> None:
     campaign = judged.query.campaign
     Campaign.objects.filter(pk=campaign.pk).update(encoder="some model")
@@ -171,6 +165,7 @@ def test_the_manifest_says_how_the_files_were_made(judged: Batch) -> None:
     }
 
 
+@pytest.mark.both_databases
 def test_the_command_writes_the_same_bytes_each_time(judged: Batch, tmp_path: Path) -> None:
     for folder in ("a", "b/c"):
         printed("export_qrels", "films", "--out", tmp_path / folder)
@@ -207,7 +202,6 @@ def test_before_anything_is_settled_the_files_are_there_and_bare(campaign: Campa
     assert json.loads(files["manifest.json"])["candidates"]["open"] == 20
 
 
-@pytest.mark.any_database
 def test_a_folder_that_cannot_be_made_and_a_campaign_that_is_none_are_named(campaign: Campaign, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert refused("export_qrels", "films", "--out", tmp_path / "file").startswith(f"--out {tmp_path}/file: cannot")
@@ -229,7 +223,6 @@ def perfect_ranking(qrels: str) -> str:
     return json.dumps(run)
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("qrels", "perfect", "options"),
     [("qrels.txt", perfect_trec, ["--moments", "moments.csv"]), ("qrels.jsonl", perfect_ranking, [])],

@@ -179,6 +179,7 @@ def test_people_are_numbers(judged: Campaign, leo: Membership) -> None:
     assert not re.search(r"\b(ada|bob|cleo|dan|leo)\b", everything)
 
 
+@pytest.mark.any_database
 def test_predictions_are_in_no_release_and_in_no_export(judged: Campaign, leo: Membership) -> None:
     before = {export.file: "".join(export.lines(judged)) for export in FILES}
     predictor = Predictor.objects.create(campaign=judged, by=leo, name="secret guess", source="file")
@@ -264,6 +265,7 @@ def test_what_is_judged_while_it_is_written_is_not_in_it(
     assert not any(verify(ReleaseArchive(Path(release.file.path))).values())
 
 
+@pytest.mark.any_database
 def test_versions_follow_each_other_and_the_difference_is_told(
     judged: Campaign, leo: Membership, ada: Membership, bob: Membership
 ) -> None:
@@ -311,6 +313,7 @@ def test_freezing_twice_at_once_makes_one_release(judged: Campaign, leo: Members
     assert freeze(judged, leo, "CC0-1.0", "once").version == 3
 
 
+@pytest.mark.any_database
 def test_freezing_again_tries_what_failed_again(judged: Campaign, leo: Membership) -> None:
     freeze(judged, leo, "CC0-1.0")
     Job.objects.filter(kind=freeze_release.code).update(state=Job.State.FAILED, error="the disk is full")
@@ -405,6 +408,7 @@ def test_a_wrong_licence_is_refused(judged: Campaign, leo: Membership) -> None:
     assert not Release.objects.exists()
 
 
+@pytest.mark.any_database
 def test_a_release_passes_its_own_check(judged: Campaign, leo: Membership, tmp_path: Path) -> None:
     answer = printed("verify_release", frozen(judged, leo).file.path)
     assert answer.count("ok ") == len(CHECKS)
@@ -526,6 +530,7 @@ def test_a_flipped_byte_is_named(judged: Campaign, leo: Membership, tmp_path: Pa
         assert "judgements.jsonl is damaged" in out.getvalue()
 
 
+@pytest.mark.any_database
 def test_a_release_shows_the_instant_whose_state_it_holds(judged: Campaign, leo: Membership) -> None:
     release = freeze(judged, leo, "CC-BY-4.0")
     frozen_at = Release.objects.get(pk=release.pk).at
@@ -580,12 +585,14 @@ def test_the_lead_freezes_downloads_and_compares_in_the_page(judged: Campaign, l
     assert client.get(address, {"from": "x", "to": "2"}).status_code == 400
 
 
+@pytest.mark.any_database
 def test_a_failed_job_says_why_in_the_page(judged: Campaign, leo: Membership) -> None:
     freeze(judged, leo, "CC0-1.0")
     Job.objects.filter(kind=freeze_release.code).update(state=Job.State.FAILED, error="the disk is full")
     assert "the disk is full" in browser(leo).get(reverse("releases", args=["films"])).content.decode()
 
 
+@pytest.mark.any_database
 def test_a_campaign_goes_on_after_a_release(judged: Campaign, leo: Membership, ada: Membership) -> None:
     frozen(judged, leo)
     make_query(judged, "2", "A person stands up.")

@@ -24,6 +24,7 @@ from tests.cast import claim, judge_all
 from tests.judging.test_reuse import query_of
 from tests.releases.test_as_data import python, unpacked
 from tests.releases.test_releases import frozen, judged, opened, tampered
+from tests.remembered import remembered
 
 __all__ = ["judged"]  # a fixture
 # The zip is written by a thread with a connection of its own, which sees what is committed.
@@ -31,6 +32,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.any_database]
 
 
 @pytest.fixture
+@remembered
 def release(judged: Campaign) -> Release:
     """Of a campaign that reuses the grades of `judged`, of which one release is frozen.
 

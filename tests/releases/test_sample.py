@@ -57,6 +57,7 @@ def marks(archive: ReleaseArchive) -> dict[str, tuple[str, str, str]]:
     return {row["query_id"]: (row["sample"], row["place"], row["stratum"]) for row in archive.rows("queries.csv")}
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_it_holds_the_queries_up_to_the_frontier(several: Campaign, leo: Membership) -> None:
     archive = archived(frozen(several, leo))
@@ -78,6 +79,7 @@ def test_it_holds_the_queries_up_to_the_frontier(several: Campaign, leo: Members
     assert not any(audit(several).values())
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_the_pool_has_all_ranks_of_every_query_whether_it_is_judged_or_not(several: Campaign, leo: Membership) -> None:
     archive = archived(frozen(several, leo))
@@ -110,6 +112,7 @@ def test_what_is_beyond_is_marked(several: Campaign, leo: Membership) -> None:
     assert not any(audit(several).values())
 
 
+@pytest.mark.any_database
 def test_a_sample_that_is_not_random_says_so(
     several: Campaign, leo: Membership, ada: Membership, bob: Membership
 ) -> None:
@@ -130,6 +133,7 @@ def test_a_sample_that_is_not_random_says_so(
     assert not any(audit(several).values())
 
 
+@pytest.mark.any_database
 def test_strata_are_named_and_a_query_without_ranks_is_listed(several: Campaign, leo: Membership) -> None:
     Query.objects.create(campaign=several, query_id="later", text="=1+1", stratum="=friends")
     archive = archived(frozen(several, leo, with_unfinished=True))

@@ -198,6 +198,7 @@ def test_a_set_that_cannot_be_made_says_why(films: Campaign, lead: Membership) -
     assert "Failed: campaign real: no caption of corpus real is left for training" in page
 
 
+@pytest.mark.any_database
 @pytest.mark.django_db(transaction=True)  # a thread of its own reads the rows
 def test_a_release_prints_the_draw_and_holds_the_captions_for_training(films: Campaign, lead: Membership) -> None:
     films.refresh_from_db()

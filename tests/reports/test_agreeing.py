@@ -26,13 +26,12 @@ from tests.cast import claim, judge_all, make_query
 from tests.remembered import remembered
 from tests.tampering import tampering
 
-pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
-
 ADA, BOB = (0, 2, 4, 1), (1, 2, 1, 1)  # of ranks 1-4; they are far apart on rank 3
 CLEO, DAN = 3, 4  # of rank 3, in round two: 1, 3, 4, 4 settles on 4
 
 
 @pytest.fixture
+@remembered
 def four(campaign: Campaign) -> Campaign:
     """Batches of four, and one query."""
     Query.objects.filter(campaign=campaign).delete()
@@ -60,6 +59,7 @@ def of(numbers: dict[str, Any], member: Membership) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.both_databases
 def test_an_annotator_by_hand(judged: Campaign, ada: Membership, bob: Membership, cleo: Membership) -> None:
     numbers = agreement(read(judged), 1)
     hers = of(numbers, ada)
@@ -82,6 +82,7 @@ def test_the_pairs_behind_kappa(judged: Campaign, ada: Membership, bob: Membersh
     assert [(each["member"], each["pairs"]) for each in hers["others"]] == [(bob.pk, 4)]
 
 
+@pytest.mark.both_databases
 def test_weeks_are_those_of_submission(judged: Campaign, ada: Membership) -> None:
     numbers = agreement(read(judged), 1)
     assert [(each["week"], each["judged"], each["pairs"]) for each in numbers["weeks"]] == [
@@ -170,6 +171,7 @@ def test_queries_with_most_disagreement_come_first(judged: Campaign, ada: Member
     assert by_query(read(judged), 1) == [[first.pk, 4, 0.25, 0.0, 1.0, 2.0], [calm.pk, 4, 0.0, 0.0, 1.0, 3.0]]
 
 
+@pytest.mark.both_databases
 def test_counts_of_the_collection_by_hand(judged: Campaign) -> None:
     counts = collection(judged, read(judged))
     moments = Candidate.objects.filter(batch__isnull=False)

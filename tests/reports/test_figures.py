@@ -24,8 +24,6 @@ from reports.figures.catalogue import BY_KEY, OF_ANNOTATORS
 from reports.figures.drawing import FIGURES, ON_MIDDLE, SHADES, finished, specification
 from tests.cast import browser, settle_round_one
 
-pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
-
 ROOT = Path(__file__).parents[2]
 DRAWN = [key for key, figure in BY_KEY.items() if figure.drawn]
 TABLES_ELSEWHERE = [figure.key for figure in OF_ANNOTATORS]
@@ -48,7 +46,6 @@ def numbers(client: Client, key: str, **params: str | int) -> list[dict[str, str
     return list(csv.DictReader(io.StringIO(get(client, f"{key}.csv", **params).decode())))
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("key", DRAWN)
 def test_each_figure_is_drawn_for_page_and_print(lead: Client, key: str) -> None:
     params = {"worker": 1} if key == "drift" else {}
@@ -66,7 +63,6 @@ def test_each_figure_says_what_it_tells_and_gives_its_numbers(lead: Client, key:
     assert numbers(lead, key)
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("key", DRAWN)
 def test_the_rows_of_a_figure_are_at_one_place(key: str) -> None:
     rows = [{"bin": "1–5", "grade": 1, "share": 0.5}]
@@ -93,24 +89,20 @@ def test_one_query_with_all_its_candidates(lead: Client) -> None:
     assert lead.get(reverse("figures", args=["films"]), {"query": "\0"}).status_code == 400
 
 
-@pytest.mark.any_database
 def test_what_looks_like_a_formula_is_text(lead: Client, batch: Batch) -> None:
     Moment.objects.filter(candidates__in=Candidate.objects.filter(rank=1)).update(caption="=1+1")
     assert numbers(lead, "figure-6")[0]["caption"] == "'=1+1"
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("file", ["table-1.svg", "figure-9.svg", "figure-4a.exe", "figure-4a", ".csv"])
 def test_what_is_not_there_is_not_found(lead: Client, file: str) -> None:
     assert lead.get(reverse("figure", args=["films", file])).status_code == 404
 
 
-@pytest.mark.any_database
 def test_words_in_place_of_others(lead: Client) -> None:
     assert numbers(lead, "table-3") == [{"word": "caption", "frequency": "60", "gender": "N"}]
 
 
-@pytest.mark.any_database
 def test_each_settled_candidate_of_a_few_queries_is_a_point(lead: Client) -> None:
     rows = numbers(lead, "figure-4-points")
     assert {row["grade"] for row in rows} == {"1", "4"}
@@ -118,7 +110,6 @@ def test_each_settled_candidate_of_a_few_queries_is_a_point(lead: Client) -> Non
     assert {row["query"] for row in rows} == {Query.objects.get().text}
 
 
-@pytest.mark.any_database
 def test_verbs_are_counted_where_there_is_a_tagger(lead: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tagger gets whole sentences, and says of each word what it is."""
 
@@ -142,7 +133,6 @@ def test_the_theme_is_made_of_the_pages_light_colours() -> None:
     assert [token for colour, token in tokens if f"{token}: {colour};" not in light] == []
 
 
-@pytest.mark.any_database
 def test_figures_before_anything_is_judged(batch: Batch, leo: Membership, member: Callable[..., Membership]) -> None:
     lead = browser(leo)
     page = lead.get(reverse("figures", args=["films"])).content.decode()

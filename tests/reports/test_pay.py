@@ -29,13 +29,12 @@ from tests.tampering import tampering
 from tests.terminal import printed
 from tests.test_access import MATRIX
 
-pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
-
 CSV = "/campaigns/films/hours.csv"
 SECRETS = ("secret-name", "Secretia", "secret@example.org")
 
 
 @pytest.fixture
+@remembered
 def named(member: Callable[..., Membership]) -> list[Membership]:
     people = [member(f"secret-name-{number}") for number in range(2)]
     for person in people:
@@ -65,6 +64,7 @@ def rows(member: Membership, params: str) -> list[dict[str, str]]:
     return list(csv.DictReader(answer.content.decode().splitlines()))
 
 
+@pytest.mark.both_databases
 def test_pay_is_hours_at_the_campaigns_rate(worked: Batch, leo: Membership) -> None:
     first, second = rows(leo, "from=2024-05-01&to=2024-05-31")
     assert first == {
@@ -84,6 +84,7 @@ def test_pay_is_hours_at_the_campaigns_rate(worked: Batch, leo: Membership) -> N
     assert (second["worker"], second["hours"], second["pay"]) == ("2", "0.250", "3.88")
 
 
+@pytest.mark.both_databases
 def test_days_begin_at_midnight_where_the_house_is(worked: Batch, leo: Membership, settings: Any) -> None:
     assert len(rows(leo, "from=2024-05-31&to=2024-05-31")) == 2
     assert rows(leo, "from=2024-06-01&to=2024-06-30") == []
@@ -92,6 +93,7 @@ def test_days_begin_at_midnight_where_the_house_is(worked: Batch, leo: Membershi
     assert len(rows(leo, "from=2024-06-01&to=2024-06-01")) == 2
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "Pacific/Kiritimati"])
 def test_days_counted_before_are_what_they_are_when_counted_now(
     zone: str, batch: Batch, named: list[Membership], settings: Any
@@ -139,7 +141,6 @@ def test_the_page_shows_this_month_and_sums(worked: Batch, leo: Membership) -> N
     )
 
 
-@pytest.mark.any_database
 def test_without_a_rate_there_are_hours_and_no_pay(worked: Batch, leo: Membership) -> None:
     Campaign.objects.update(hourly_rate=None)
     first, _ = rows(leo, "from=2024-05-01&to=2024-05-31")
@@ -148,7 +149,6 @@ def test_without_a_rate_there_are_hours_and_no_pay(worked: Batch, leo: Membershi
     assert "No hourly rate is set" in page
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("params", "field"),
     [
@@ -179,7 +179,6 @@ def test_months_have_their_own_lengths(day: date, first: date, last: date) -> No
     assert Period.of_month(day) == Period(first, last)
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("name", ['=HYPERLINK("https://evil.example.org")', "+1", "-1", "@SUM(A1)"])
 def test_a_name_is_never_a_formula(name: str, worked: Batch, leo: Membership, named: list[Membership]) -> None:
     user = named[0].user
@@ -194,7 +193,6 @@ def test_space_before_a_formula_does_not_hide_it(cell: str) -> None:
     assert harmless(cell) == f"'{cell}"
 
 
-@pytest.mark.any_database
 def test_names_are_there_only_when_asked_for(worked: Batch, leo: Membership) -> None:
     address = f"{CSV}?from=2024-05-01&to=2024-05-31"
     client = browser(leo)
@@ -219,7 +217,6 @@ def downloads(member: Membership) -> dict[str, str]:
     return files
 
 
-@pytest.mark.any_database
 def test_no_file_that_leaves_tells_a_name(worked: Batch, leo: Membership, tmp_path: Path) -> None:
     """Every download, the hours as they are by default among them, and every file of the command."""
     printed("export_qrels", "films", "--out", tmp_path)

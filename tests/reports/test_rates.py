@@ -24,8 +24,6 @@ from tests.lead.test_campaign_settings import SENT
 from tests.remembered import remembered
 from tests.tampering import tampering
 
-pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
-
 HOUR = Worked(Decimal(3600))
 TODAY = timezone.localdate
 
@@ -107,6 +105,7 @@ def test_a_rate_that_mends_a_wrong_one_holds_for_all_days(paid: Campaign, leo: M
     assert brief(lines(leo)) == [("1", "1.250", "15.00", "18.75"), ("2", "1.000", "15.00", "15.00")]
 
 
+@pytest.mark.both_databases
 def test_the_second_change_of_a_day_does_not_hide_what_held_yesterday(paid: Campaign, leo: Membership) -> None:
     for rate in ("20", "", "30", "30"):
         assert send(leo, hourly_rate=rate).status_code == 302
@@ -129,6 +128,7 @@ def test_a_currency_is_not_changed_under_past_pay(paid: Campaign, leo: Membershi
     assert send(leo, hourly_rate="20", currency="EUR", all_days="on").status_code == 302
 
 
+@pytest.mark.both_databases
 def test_work_before_midnight_is_paid_as_of_its_day(paid: Campaign, leo: Membership, settings: Any) -> None:
     """The day is the pages' own, as in hours."""
     settings.TIME_ZONE = "Pacific/Kiritimati"

@@ -26,6 +26,7 @@ from retrieval.search import index as module
 from retrieval.search.index import index_captions, opened
 from retrieval.search.one_query import _model, encode_here
 from retrieval.search.searching import ask_for_indexes_that_are_out_of_date, encode_query, search
+from tests.remembered import remembered
 from tests.terminal import environment
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +42,7 @@ TEXTS = [
 
 
 @pytest.fixture
+@remembered
 def films(db: None) -> Corpus:
     """Sixty moments, the first of them described twice."""
     corpus = Corpus.objects.create(name="many", format="tvr")

@@ -28,6 +28,7 @@ from retrieval.simcse import comparing, training
 from retrieval.simcse.making import forget_trainings, train_simcse
 from retrieval.simcse.training import Captions, Recipe, load_base, origin, split, train
 from systems import encoders
+from tests.remembered import remembered
 from tests.terminal import printed, refused
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +50,7 @@ def _models_in_the_test_folder(settings: Any, tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.fixture
+@remembered
 def described(db: None) -> Corpus:
     """Seventy-two captions, each of two moments."""
     corpus = Corpus.objects.create(name="short films", format="tvr")

@@ -60,6 +60,7 @@ def judged(campaign: Campaign, member: Callable[..., Membership]) -> Campaign:
 
 
 @pytest.fixture
+@remembered
 def release(judged: Campaign, member: Callable[..., Membership]) -> Release:
     found = freeze(judged, member("leo", "lead"), "CC0-1.0", with_unfinished=True)
     assert work_off(StringIO()) == []
@@ -81,6 +82,7 @@ def best(campaign: Campaign, *, skip: int = 0, only: tuple[str, ...] = ()) -> Pr
 
 
 @pytest.fixture
+@remembered
 def runs(release: Release, rio: Membership) -> list[Run]:
     """Perfect, a little late, and late; the last two are seeds of one system."""
     descriptions = [{"name": "perfect"}, {"name": "late-1", "group": "late"}, {"name": ODD, "group": "late"}]

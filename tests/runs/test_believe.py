@@ -73,6 +73,7 @@ def test_the_grades_of_a_release_lead_back_to_its_qrels(trial: Campaign) -> None
     )
 
 
+@pytest.mark.any_database
 def test_it_is_examined_once_and_each_figure_is_there_as_a_page_and_as_files(runs: list[Any], trial: Campaign) -> None:
     leo = browser(person(trial, "leo", "lead"))
     assert "Examine the measures" in leo.get(PAGE).content.decode()

@@ -23,6 +23,7 @@ from runs.estimates.scores import Sample
 from runs.models import Score, Yardstick
 from runs.tables import packed_values
 from tests.cast import browser, content_of
+from tests.remembered import remembered
 from tests.runs.conftest import best
 from tests.runs.uploading import uploaded
 
@@ -32,6 +33,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
+@remembered
 def part(judged: Campaign, member: Callable[..., Membership]) -> Release:
     """Four of six queries are finished."""
     lead = member("leo", "lead")
@@ -44,6 +46,7 @@ def part(judged: Campaign, member: Callable[..., Membership]) -> Release:
 
 
 @pytest.fixture
+@remembered
 def scored(part: Release, rio: Membership) -> Release:
     uploaded(rio, best(part.campaign), name="perfect")
     uploaded(rio, best(part.campaign, skip=1), name="late")

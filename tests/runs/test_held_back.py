@@ -25,6 +25,7 @@ from runs.board.held_back import MEASURES, ask_for_held_scores, hold_back, open_
 from runs.models import HeldScore, Run, Score, Yardstick
 from runs.receiving import describe, is_taken, submit, unveil_runs
 from tests.cast import browser
+from tests.remembered import remembered
 from tests.runs.conftest import best
 from tests.runs.uploading import ranking, send, submitted, uploaded
 from tests.tampering import tampering
@@ -40,6 +41,7 @@ def leo(campaign: Campaign, member: Callable[..., Membership]) -> Membership:
 
 
 @pytest.fixture
+@remembered
 def held(judged: Campaign, leo: Membership, rio: Membership) -> Release:
     """The split of two queries is held back, and two runs are scored on the rest."""
     hold_back(leo, "val")
@@ -61,6 +63,7 @@ def held_scores() -> dict[str, float | None]:
     return dict(rows)
 
 
+@pytest.mark.any_database
 def test_no_other_number_counts_its_queries(held: Release, rio: Membership) -> None:
     yardstick = held.yardstick
     assert [row[0] for row in yardstick.queries] == ["q2", "q3", "q4", "q5"]
@@ -90,6 +93,7 @@ def _unlike(held: Release) -> Score:
     )
 
 
+@pytest.mark.any_database
 def test_runs_are_scored_on_it_once_a_day(held: Release, rio: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
     assert held_scores() == {}
     ask_for_held_scores()
@@ -155,6 +159,7 @@ def test_researchers_see_no_judgements_meanwhile(held: Release, rio: Membership,
     assert reader.get(reverse("releases", args=["films"])).status_code == 200
 
 
+@pytest.mark.any_database
 def test_what_has_been_seen_cannot_be_held_back(release: Release, rio: Membership, leo: Membership) -> None:
     hold_back(leo, "val")  # no run has a score yet
     hold_back(leo, "")
@@ -170,6 +175,7 @@ def test_what_has_been_seen_cannot_be_held_back(release: Release, rio: Membershi
         open_scores(leo, True)
 
 
+@pytest.mark.any_database
 def test_so_many_runs_a_day(campaign: Campaign, rio: Membership, leo: Membership) -> None:
     Campaign.objects.update(runs_a_day=1)
     for each in (rio, leo):
@@ -249,6 +255,7 @@ def _content(run: Run) -> bytes:
         return bytes(file.read())
 
 
+@pytest.mark.any_database
 def test_the_leaderboard_that_everybody_sees(held: Release, leo: Membership, ada: Membership) -> None:
     where, anybody = reverse("public-leaderboard", args=["films"]), Client()
     assert anybody.get(where).status_code == 404

@@ -24,6 +24,7 @@ from runs.models import Run
 from tests.api.asking import Program, problem_in
 from tests.cast import browser, content_of, text_between_tags
 from tests.metrics.shared import run_cli
+from tests.remembered import remembered
 from tests.runs.conftest import best
 from tests.runs.test_watches import finish
 
@@ -32,6 +33,7 @@ MEASURE = "nDCG_IoU(iou=0.5)@20"
 
 
 @pytest.fixture
+@remembered
 def lead(runs: list[Run], member: Callable[..., Membership]) -> Membership:
     """Of a campaign of six queries, five of which are finished and frozen, with three runs; she may create others."""
     lead = member("leo", "lead")
@@ -74,6 +76,7 @@ def test_page_api_and_command_say_the_same(client: Client, draft: Draft, lead: M
     assert f"Queries {alone} {corrected} " in page_of(client, draft, **given)
 
 
+@pytest.mark.any_database
 def test_a_pilots_spread_is_the_librarys(client: Client, draft: Draft, lead: Membership, tmp_path: Path) -> None:
     with Release.objects.get(version=2).file.open("rb") as file:
         ZipFile(BytesIO(file.read())).extractall(tmp_path)

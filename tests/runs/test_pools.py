@@ -27,6 +27,7 @@ from runs.models import Enlargement, Near, PoolScore, Run, Score, Source
 from runs.pools.comparing import ask_to_compare, batches_of, comparison
 from runs.pools.enlarging import Plan, ask_to_open, ask_to_propose
 from tests.cast import browser, claim, content_of, judge_all, text_between_tags
+from tests.remembered import remembered
 from tests.runs.conftest import best
 from tests.runs.uploading import Predictions, uploaded
 
@@ -43,6 +44,7 @@ def leo(member: Callable[..., Membership]) -> Membership:
 
 
 @pytest.fixture
+@remembered
 def closed(release: Release, leo: Membership) -> Campaign:
     """All six queries are judged, reviewed and released."""
     for batch in Batch.objects.filter(state=Batch.State.SETTLED):

@@ -40,6 +40,7 @@ from tests.api.asking import Program, problem_in
 from tests.cast import browser, content_of, make_query, small_batches
 from tests.chat_endpoint import KEY, ChatEndpoint
 from tests.films import RATE, SIZE, picture, write_film
+from tests.remembered import remembered
 from tests.runs.conftest import best
 from tests.runs.test_watches import finish
 from tests.runs.uploading import packed
@@ -51,6 +52,7 @@ HEADER = "query,video,start,end,grade\n"
 
 
 @pytest.fixture
+@remembered
 def lead(judged: Campaign, member: Callable[..., Membership]) -> Membership:
     """Of six queries with four candidates each, of which four queries are finished in the order that was drawn."""
     leo = member("leo", "lead")

@@ -86,6 +86,7 @@ def test_a_job_that_failed_is_told_and_tried_again_where_it_was_asked_for(
     assert Job.objects.get(pk=job.pk).state == Job.State.DONE
 
 
+@pytest.mark.any_database
 def test_scores_are_the_librarys_and_stay_with_their_release(
     runs: list[Run], release: Release, tmp_path: Any, rio: Membership
 ) -> None:
@@ -249,6 +250,7 @@ def test_intervals_over_annotators_come_from_the_raw_grades(runs: list[Run], rel
     assert not Score.objects.exclude(measure__startswith="nDCG_IoU").exclude(spread=None).exists()
 
 
+@pytest.mark.any_database
 def test_a_resample_of_everybody_once_is_the_consensus(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two and of four grades; and a pair of which nobody is drawn keeps what it had."""
     cases = [*product(range(5), repeat=2), *product(range(5), repeat=4)]
@@ -268,6 +270,7 @@ def test_a_resample_of_everybody_once_is_the_consensus(monkeypatch: pytest.Monke
     assert with_draws(0, 3, 0, 0)[cases.index((0, 4))] == 4
 
 
+@pytest.mark.any_database
 def test_without_a_release_runs_wait(campaign: Campaign, rio: Membership) -> None:
     uploaded(rio, {"1": [("secret-video-0", 1.25, 4.5, 1.0)]})
     client = browser(rio)

@@ -45,6 +45,7 @@ from systems.options import UNUSED, Streams
 from systems.storage import digest
 from tests.cast import browser
 from tests.films import write_film
+from tests.remembered import remembered
 from tests.runs.uploading import GOOD, ranking, submitted
 
 pytestmark = pytest.mark.django_db
@@ -105,6 +106,7 @@ def arrays() -> dict[str, Any]:
 
 
 @pytest.fixture
+@remembered
 def researcher(campaign: Campaign, rio: Membership, features: Path) -> Membership:
     """A researcher of a campaign over a corpus whose captions say what the clips show."""
     return with_captions(rio)

@@ -22,6 +22,7 @@ from metrics import estimate_difference
 from runs.estimates.watches import EVERY, begin, cost_of, last_look
 from runs.models import Run, Watch
 from tests.cast import browser, content_of
+from tests.remembered import remembered
 from tests.runs.conftest import best
 
 MEASURE = "nDCG_IoU(iou=0.5)@20"
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
+@remembered
 def lead(runs: list[Run], member: Callable[..., Membership]) -> Membership:
     Run.objects.update(visibility="shared")
     return member("leo", "lead")
@@ -49,6 +51,7 @@ def finish(campaign: Campaign, number: int) -> None:
             review(query.batches.get(), lead, Review.Verdict.CLOSE)
 
 
+@pytest.mark.any_database
 def test_a_look_is_the_librarys_estimate_of_the_queries_up_to_the_frontier(lead: Membership) -> None:
     finish(lead.campaign, 4)
     watch = looked(begin(lead, 1, 2, MEASURE))

@@ -109,6 +109,7 @@ def test_what_cannot_be_drawn_is_told(client: Client, named: Draft) -> None:
     assert named.selection == {}
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_captions_that_change_after_the_check_ask_for_another_one(client: Client, named: Draft) -> None:
     stored(client, named)

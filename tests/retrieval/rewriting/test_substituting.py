@@ -19,6 +19,7 @@ from retrieval.rewriting.cast_file import draft
 from retrieval.rewriting.substituting import carry_out, cast_of
 from tests import chat_endpoint as stub
 from tests.chat_endpoint import ChatEndpoint
+from tests.remembered import remembered
 
 pytestmark = pytest.mark.django_db
 State = Rewording.State
@@ -34,6 +35,7 @@ CAST = [Entry("Olga", "woman"), Entry("Karel", "man")]
 
 
 @pytest.fixture
+@remembered
 def films(db: None) -> Corpus:
     return corpus_of(TEXTS)
 
@@ -136,6 +138,7 @@ def test_a_caption_that_means_something_else_waits(films: Corpus) -> None:
     nothing_unverified_is_a_caption(films)
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_doing_it_again_changes_nothing(films: Corpus) -> None:
     confirm(films)
@@ -146,6 +149,7 @@ def test_doing_it_again_changes_nothing(films: Corpus) -> None:
     assert Substitution.objects.latest("pk").descriptions == 0
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_a_longer_cast_list_renews_what_the_shorter_one_made(films: Corpus) -> None:
     confirm(films)
@@ -180,6 +184,7 @@ def test_captions_that_the_corpus_gave_are_left_alone(films: Corpus) -> None:
     assert TEXTS[2] not in states(films)
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_moments_that_come_later_get_the_captions_that_are_known(films: Corpus) -> None:
     confirm(films)
@@ -288,6 +293,7 @@ def test_the_endpoint_is_asked_only_for_what_the_cast_list_did_not_solve(films: 
     assert set(states(films).values()) == {State.VERIFIED}
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_captions_are_made_again_only_if_asked_for(films: Corpus, endpoint: ChatEndpoint) -> None:
     carry_out(order_by_chat(films), Reports(), chat(endpoint))
@@ -300,6 +306,7 @@ def test_captions_are_made_again_only_if_asked_for(films: Corpus, endpoint: Chat
     assert len(endpoint.bodies) == 6
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_only_settled_captions_may_become_queries(films: Corpus) -> None:
     assert may_become_queries(films).count() == 6  # nobody has begun to reword them
