@@ -1,6 +1,7 @@
 """Middleware of all pages: who asks, the sign-in, errors as answers, and the language."""
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 
@@ -131,12 +132,14 @@ class LanguageMiddleware(LocaleMiddleware):
 
 def is_english_only(request: HttpRequest) -> bool:
     """Return whether the address is one of those that are not translated: leads', first accounts' and the API's."""
-    of_captions = reverse("captions", args=[0]).removesuffix("0/")
-    return request.path.startswith((*map(reverse, ENGLISH_ONLY), of_captions))
+    return request.path.startswith(_english_only())
 
 
-# Names of the addresses above them. Those of captions have no page above them.
-ENGLISH_ONLY = ("campaigns", "corpora", "site-work", "drafts", "first-account", "api-root")
+@cache
+def _english_only() -> tuple[str, ...]:
+    """Return how their addresses begin. Those of captions have no page above them."""
+    above = ("campaigns", "corpora", "site-work", "drafts", "first-account", "api-root")
+    return (*map(reverse, above), reverse("captions", args=[0]).removesuffix("0/"))
 
 
 def languages(request: HttpRequest) -> dict[str, bool]:
