@@ -192,9 +192,10 @@ class Choices:
         """The label, the value and the address without it, of each filter that is used."""
         for name, value in self.filters.items():
             field = self.form.fields[name]
-            words = dict(getattr(field, "choices", ())).get(value, "yes" if value is True else value)
-            if field.widget.is_hidden:  # by a key, which tells nobody anything
-                words = "this one"
+            if field.widget.is_hidden:
+                words: Any = "this one"  # a key tells nobody anything
+            else:
+                words = dict(getattr(field, "choices", ())).get(value, "yes" if value is True else value)
             yield str(field.label), words, self.address(**{name: None})
 
     @property

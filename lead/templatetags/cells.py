@@ -25,7 +25,7 @@ from campaigns.models import Campaign, LogEntry, Membership
 from corpus.models import Clip, Moment
 from judging.consensus import GRADES
 from judging.models import Judgement, ReusedGrade
-from reports.tables.batch import CandidateRow, GradeRow, time_of
+from reports.tables.batch import CandidateRow, GradeRow, name_for, time_of
 from reports.tables.batches import BatchLine
 from reports.tables.examinees import Pair
 from reports.tables.judgements import Line
@@ -126,7 +126,7 @@ def _worker(judgement: Judgement | None, reader: Membership | None) -> object:
 
 def _numbered(who: Membership, reader: Membership) -> str:
     """A worker's number; for the lead with the name."""
-    return f"{who.worker} {who.user.get_username()}" if reader.may_review else str(who.worker)
+    return f"{who.worker} {name_for(who, reader)}".rstrip()
 
 
 def _grade(judgement: Judgement | None) -> object:

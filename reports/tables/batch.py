@@ -241,8 +241,13 @@ def _row(
 
 def named(annotator: Membership, reader: Membership) -> str:
     """A worker's number; for the lead with the name."""
-    number = f"worker {annotator.worker}"
-    return f"{number} ({annotator.user.get_username()})" if reader.may_review else number
+    number, name = f"worker {annotator.worker}", name_for(annotator, reader)
+    return f"{number} ({name})" if name else number
+
+
+def name_for(annotator: Membership, reader: Membership) -> str:
+    """Return the name of a worker if the reader may know it, and else nothing."""
+    return annotator.user.get_username() if reader.may_review else ""
 
 
 def time_of(at: datetime) -> str:
