@@ -22,7 +22,7 @@ WINDOWS: dict[str, Any] = {"shortest": 2, "longest": 6}
 
 
 def training(iterations: int) -> dict[str, Any]:
-    """Return the options of a training. Without dropout, networks learn the 3,200 examples by heart."""
+    """Return the options of a training. Without dropout, systems find less (docs/systems.md)."""
     return {"iterations": iterations, "dropout": 0.3, "decay_every": max(1, iterations * 7 // 10)}
 
 
