@@ -23,6 +23,7 @@ class Verb:
     code: str
     label: str  # of the button
     done: str  # what became of a query, in words
+    possible_for: str  # the queries to which it can be done, in words
     do: Callable[[Query, Action], int | str | None]  # returns the key of what it made, or what it replaced
     undo: Callable[[Query, Action, ActionRow], None]
     needs_reason: bool = False
@@ -151,13 +152,28 @@ def steering(action: Action) -> tuple[QueryQuerySet, Callable[[], object]] | Non
 VERBS = {
     each.code: each
     for each in (
-        Verb("accept", "Follow the recommendations", "followed", _accept, _undo_review),
-        Verb("second", "Open the second batch", "second batch opened", _review(Review.Verdict.SECOND), _undo_review),
-        Verb("close", "Close", "closed", _review(Review.Verdict.CLOSE), _undo_review),
+        Verb(
+            "accept",
+            "Follow the recommendations",
+            "followed",
+            "queries with a batch to review, of which the grades recommend something",
+            _accept,
+            _undo_review,
+        ),
+        Verb(
+            "second",
+            "Open the second batch",
+            "second batch opened",
+            "queries whose first batch is to be reviewed, and that have candidates for a second one",
+            _review(Review.Verdict.SECOND),
+            _undo_review,
+        ),
+        Verb("close", "Close", "closed", "queries with a batch to review", _review(Review.Verdict.CLOSE), _undo_review),
         Verb(
             "withdraw",
             "Withdraw",
             "withdrawn",
+            "queries that are not withdrawn yet",
             _withdraw,
             lambda query, action, row: bring_back(query, action.undone_by),
             needs_reason=True,
@@ -166,13 +182,38 @@ VERBS = {
             "bring_back",
             "Bring back",
             "brought back",
+            "queries that are withdrawn",
             _bring_back,
             lambda query, action, row: withdraw(
                 query, action.reason or "brought back, and that was undone", by=action.undone_by
             ),
         ),
-        Verb("reopen", "Reopen", "reopened", _reopen, _undo_reopening, needs_reason=True),
-        Verb("priority", "Set the priority", "priority set", _prioritize, _undo_priority, arguments=_priorities),
-        Verb("group", "Give to a group", "group set", _give_to_group, _undo_group, arguments=_groups),
+        Verb(
+            "reopen",
+            "Reopen",
+            "reopened",
+            "queries that are not withdrawn, with a batch that was judged to its end",
+            _reopen,
+            _undo_reopening,
+            needs_reason=True,
+        ),
+        Verb(
+            "priority",
+            "Set the priority",
+            "priority set",
+            "queries of strata with another priority, whose queries are all chosen",
+            _prioritize,
+            _undo_priority,
+            arguments=_priorities,
+        ),
+        Verb(
+            "group",
+            "Give to a group",
+            "group set",
+            "queries that others judge now",
+            _give_to_group,
+            _undo_group,
+            arguments=_groups,
+        ),
     )
 }

@@ -238,6 +238,22 @@ def test_from_the_list_to_the_undo_on_the_pages(three: list[Query], campaign: Ca
     assert not Query.objects.filter(closed=True).exists()
 
 
+def test_what_is_possible_for_no_query_says_for_which_and_cannot_be_begun(three: list[Query], leo: Membership) -> None:
+    pages = []
+    for query in Query.objects.filter(pk=three[0].pk), Query.objects.exclude(pk__in=[each.pk for each in three]):
+        action = prepare(leo, "close", query)
+        pages.append(browser(leo).get(reverse("action", args=["films", action.pk])).content.decode())
+    possible, impossible = pages
+    assert "1 of the queries chosen would be left as it is: this can be done to queries with a batch to review." in (
+        " ".join(impossible.split())
+    )
+    assert 'name="reason"' not in impossible
+    assert 'value="begin"' not in impossible
+    assert "would be left" not in possible
+    assert 'name="reason"' in possible
+    assert 'value="begin"' in possible
+
+
 def test_ticked_rows_and_what_is_none_of_them(three: list[Query], leo: Membership) -> None:
     client, address = browser(leo), reverse("action-prepare", args=["films"])
     form = {"verb": "close", "which": "ticked", "row": [three[0].pk, three[2].pk]}
