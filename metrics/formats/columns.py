@@ -255,8 +255,8 @@ def columns_of_frame(source: Any, name: str, kind: Kind) -> Columns:
     there = names_of(source, name)
     needed = [first_of(there, QUERY), first_of(there, VIDEO), "start", "end", first_of(there, kind.fields, kind.word)]
     query, video, start, end, values = lists_of(source, name, needed)
-    names = [str(each) for each in query]
-    spots = [f"row {n}" for n in range(len(names))]
+    spots = [f"row {n}" for n in range(len(query))]
+    names = [Place(name, spot).query(each) for spot, each in zip(spots, plain(query), strict=True)]
     rows = Rows(name, kind, dict.fromkeys(names), spots, names, video, start, end, values)
     return rows.columns()
 
@@ -269,10 +269,14 @@ def by_id_of_frame(source: Any, name: str, kind: Kind) -> dict[str, dict[str, An
         return None
     needed = [first_of(there, QUERY), moment, first_of(there, kind.fields, kind.word)]
     found: dict[str, dict[str, Any]] = {}
-    for n, (query, id, value) in enumerate(zip(*lists_of(source, name, needed), strict=True)):
-        held = found.setdefault(str(query), {})
+    queries, ids, values = lists_of(source, name, needed)
+    for n, (query, id, value) in enumerate(zip(plain(queries), ids, values, strict=True)):
+        place = Place(name, f"row {n}")
+        if not isinstance(id, str):
+            raise place.fail(f"{moment} is {show(id)}; it must be a text")
+        held = found.setdefault(place.query(query), {})
         if id in held:
-            raise Place(name, f"row {n}").fail(f"moment {show(id)} stands twice in its query")
+            raise place.fail(f"moment {show(id)} stands twice in its query")
         held[id] = value
     return found
 
