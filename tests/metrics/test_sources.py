@@ -331,6 +331,19 @@ def test_an_id_of_a_frame_is_an_integer_or_a_text(missing: Any) -> None:
                 read(frames.DataFrame(rows, dtype=object))
 
 
+def test_a_frame_has_the_times_in_two_columns_or_in_one() -> None:
+    frames = pytest.importorskip("pandas")
+    expected = calc_aggregate(MEASURE, QRELS, RUN)
+    found = [{"query_id": q, **row} for q, rows in records(QRELS, "relevance").items() for row in rows]
+    arrays = [{"query_id": q, **row} for q, rows in records(RUN, "model_scores").items() for row in rows]
+    for row in arrays:  # as Parquet gives them
+        row["timestamp"] = np.array(row["timestamp"])
+    assert calc_aggregate(MEASURE, frames.DataFrame(found), frames.DataFrame(arrays)) == expected
+    found[1]["timestamp"] = [1.0]
+    with pytest.raises(MeasureError, match=r"qrels: row 1: timestamp is \[1.0\]; it must be \[start, end\]"):
+        as_qrels(frames.DataFrame(found))
+
+
 def test_what_was_read_prints_in_a_line() -> None:
     printed = repr(as_run(RUN, name="mine")), repr(as_qrels(QRELS)), repr(as_pool(POOL))
     assert printed == (
