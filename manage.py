@@ -16,17 +16,23 @@ def main() -> None:
         return
     try:
         from django.conf import settings
+        from django.core.exceptions import ImproperlyConfigured
         from django.core.management import execute_from_command_line
         from django.db import OperationalError, ProgrammingError
     except ModuleNotFoundError as fault:
         print(f"{fault.name} is not installed: pip install 'reeljudge[server]'", file=sys.stderr)
         sys.exit(2)
     try:
+        command = settings.COMMAND  # which reads all of them
+    except (ImproperlyConfigured, ValueError) as fault:  # ValueError: Django's own, of TIME_ZONE
+        print(f"A setting is wrong (docs/settings.md): {fault}", file=sys.stderr)
+        sys.exit(2)
+    try:
         execute_from_command_line(sys.argv)
     except (OperationalError, ProgrammingError) as fault:
         print(
             f"The database cannot do this: {str(fault).strip()}\n"
-            f"If it is new, or the program is, run `{settings.COMMAND} migrate` first.",
+            f"If it is new, or the program is, run `{command} migrate` first.",
             file=sys.stderr,
         )
         sys.exit(2)

@@ -143,7 +143,7 @@ def _operation(
             except BadValue as fault:
                 if UNFIT not in traits:
                     raise
-                raise Unfit({fault.field: [str(fault)]}) from fault
+                raise Unfit({fault.field: [fault.fault]}) from fault
 
         return once(request, act) if ONCE in traits else act()
 

@@ -19,8 +19,8 @@ class BadValue(ReeljudgeError):
     title = _("A value is wrong")
 
     def __init__(self, field: str, found: str, right: str) -> None:
-        self.field = field
-        super().__init__(f"{field}: {found}; expected {right}")
+        self.field, self.fault = field, f"{found}; expected {right}"
+        super().__init__(f"{field}: {self.fault}")
 
 
 class BadFields(ReeljudgeError):

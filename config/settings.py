@@ -1,5 +1,7 @@
 """All settings, driven by the environment; docs/settings.md says what each variable means."""
 
+import os
+import re
 import secrets
 import tempfile
 from contextlib import suppress
@@ -18,7 +20,21 @@ from systems.neural.device import DEVICES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = __version__
-env = environ.Env()
+
+
+class Environment(environ.Env):  # type: ignore[misc]
+    """The environment, where an error names the variable."""
+
+    def get_value(self, var: str, *args: Any, **options: Any) -> Any:
+        try:
+            return super().get_value(var, *args, **options)
+        except ValueError as fault:
+            if options.get("cast") in (int, float):
+                raise ImproperlyConfigured(f"{var}: {os.environ[var]!r}; expected a number") from fault
+            raise
+
+
+env = Environment()
 
 IS_CHECKOUT = (BASE_DIR / "pyproject.toml").exists()  # else the program is installed, and writes nothing beside itself
 COMMAND = "python manage.py" if IS_CHECKOUT else "reeljudge-server"  # what people type
@@ -128,6 +144,8 @@ TEMPLATES = [
 # Storage of rows ------------------------------------------------------------------------------------------
 DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{HOME / 'reeljudge.sqlite3'}")}
 DATABASE = DATABASES["default"]
+if DATABASE.get("ENGINE") not in ("django.db.backends.sqlite3", "django.db.backends.postgresql"):
+    raise ImproperlyConfigured("DATABASE_URL: expected postgres://user:password@host:5432/name, or sqlite:///file")
 if DATABASE["ENGINE"].endswith("sqlite3"):
     DATABASE["ENGINE"] = "config.sqlite"  # Django's own, with one writer at a time in this process
     DATABASE["OPTIONS"] = {
@@ -280,6 +298,8 @@ SOCIALACCOUNT_PROVIDERS = elsewhere.providers(
 # Mail
 MAILS = bool(EMAIL_URL := env.str("EMAIL_URL", default=""))
 if MAILS:
+    if EMAIL_URL.partition("://")[0] not in env.EMAIL_SCHEMES:
+        raise ImproperlyConfigured("EMAIL_URL: expected smtp+tls://user:password@mail.example.org:587")
     vars().update(env.email_url("EMAIL_URL"))
 EMAIL_TIMEOUT = 20  # seconds
 DEFAULT_FROM_EMAIL = env.str("MAIL_FROM", default="reeljudge@localhost")
@@ -333,6 +353,8 @@ if env.bool("HTTPS", default=False):
 
 # The API ----------------------------------------------------------------------------------------------------
 API_RATE = env.str("API_RATE", default="600/m")  # requests of one person
+if API_RATE and not re.fullmatch(r"[0-9]+/[0-9]*[smhd]", API_RATE):
+    raise ImproperlyConfigured(f"API_RATE: {API_RATE!r}; expected a number and /s, /m, /h or /d, such as 600/m")
 API_ORIGINS = env.list("API_ORIGINS", default=[])  # sites whose scripts may use tokens here
 WEBHOOK_HOSTS = env.list("WEBHOOK_HOSTS", default=[])  # the only hosts to which webhooks are sent
 WEBHOOK_NETWORKS = env.list("WEBHOOK_NETWORKS", default=[])  # private networks in which such hosts may be
@@ -381,6 +403,8 @@ if SENTRY_DSN := env.str("SENTRY_DSN", default=""):
     start_sentry(SENTRY_DSN)
 
 LOG_FORMAT = env.str("LOG_FORMAT", default="line")
+LOG_LEVEL = env.str("LOG_LEVEL", default="WARNING")
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -406,7 +430,9 @@ LOGGING = {
     "handlers": {
         "terminal": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request", "outage"]}
     },
-    "root": {"handlers": ["terminal"], "level": env.str("LOG_LEVEL", default="WARNING")},
+    "root": {"handlers": ["terminal"], "level": LOG_LEVEL},
 }
 if LOG_FORMAT not in ("line", "json"):
     raise ImproperlyConfigured(f"LOG_FORMAT: {LOG_FORMAT!r}; expected line or json")
+if LOG_LEVEL not in LEVELS:
+    raise ImproperlyConfigured(f"LOG_LEVEL: {LOG_LEVEL!r}; expected one of {', '.join(LEVELS)}")

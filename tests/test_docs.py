@@ -16,6 +16,7 @@ import pytest
 
 import metrics
 from tests.installation import ROOT, Installation
+from tests.metrics.shared import run_cli
 
 MOMENTS, QUERIES = 300, 20
 README = (ROOT / "README.md").read_text()
@@ -108,6 +109,14 @@ def test_every_command_is_documented() -> None:
     there = {file.stem for folder in folders for file in folder.glob("*.py") if file.stem != "__init__"}
     documented = set(re.findall(r"^\| `(\w+)", (ROOT / "docs" / "commands.md").read_text().split("\nAnd ")[0], re.M))
     assert there == documented
+
+
+def test_every_command_of_the_libraries_is_documented() -> None:
+    _, *tables = (ROOT / "docs" / "commands.md").read_text().split("\nAnd ")
+    for table, arguments in zip(tables, ([], ["systems"]), strict=True):
+        there = set(re.findall(r"^ {4}([a-z]+)(?: |$)", run_cli(*arguments, "--help").stdout, re.M)) - {"systems"}
+        names = re.findall(r"^\| (`.+?) \|", table, re.M)
+        assert there == set(re.findall(r"`([a-z]+)", " ".join(names)))
 
 
 def test_every_dependency_is_documented() -> None:

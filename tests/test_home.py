@@ -115,3 +115,25 @@ def test_what_the_address_of_the_database_says_of_tls_reaches_it(tmp_path: Path)
     ).stdout
     assert "'sslmode': 'verify-full', 'sslrootcert': '/etc/data.crt'" in printed
     assert "lock_timeout" in printed
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("WEB_THREADS", "many", "WEB_THREADS: 'many'; expected a number"),
+        ("CHAT_TIMEOUT", "", "CHAT_TIMEOUT: ''; expected a number"),
+        ("DATABASE_URL", "mysql://me:secret@there/films", "DATABASE_URL: expected postgres://"),
+        ("EMAIL_URL", "mail.example.org:secret", "EMAIL_URL: expected smtp+tls://"),
+        ("API_RATE", "600", "API_RATE: '600'; expected a number and /s"),
+        ("TIME_ZONE", "Mars/Base", "Mars/Base"),
+        ("LOG_LEVEL", "loud", "LOG_LEVEL: 'loud'; expected one of DEBUG"),
+        ("MEDIA_STORE", "clips", "MEDIA_STORE: 'clips'; expected s3://bucket"),
+    ],
+)
+def test_a_wrong_setting_is_one_line(name: str, value: str, words: str, tmp_path: Path) -> None:
+    env = {**os.environ, "REELJUDGE_HOME": str(tmp_path), name: value}
+    done = subprocess.run([sys.executable, "manage.py", "check"], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "secret" not in done.stderr

@@ -56,7 +56,7 @@ def take(request: Request, find: Callable[[], Any]) -> Any:
     except BadValue as fault:
         if fault.field == HEADER:
             raise
-        raise Unfit({fault.field: [str(fault)]}) from fault
+        raise Unfit({fault.field: [fault.fault]}) from fault
 
 
 def _progress(file: ArrivingFile, status: int) -> Any:

@@ -79,7 +79,7 @@ def _database() -> str:
 def _migrations() -> str:
     """Whether the database has this program's tables. Their columns are compared until once all were there."""
     if number := schema.unapplied():
-        return f"{number} not applied"
+        return f"{number} migrations are not applied; run `migrate`"
     return _columns()
 
 

@@ -88,4 +88,4 @@ def _score(measure: Measure, ious: Floats, convention: str | Convention) -> Floa
         warnings.simplefilter("ignore", MeasureWarning)  # two ranks may have the same IoU
         run = run_from_dict(spans, lenient=True)
     values = calc([measure], qrels_from_dict(judged), run, convention).table()[:, 0]
-    return values if measure.definition.aggregate == "mean" else -values
+    return -values if measure.definition.is_of_ranks else values

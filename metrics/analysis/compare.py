@@ -14,7 +14,7 @@ from ..formats.errors import MeasureError
 from ..measures.conventions import Convention, Order
 from ..measures.definitions import Measures
 from ..measures.evaluate import scores_of
-from ..measures.results import Scores, listed
+from ..measures.results import Scores, listed, must_be_means
 from .comparison import Comparison, Difference, Interval
 
 BLOCK = 1_000_000  # random numbers at a time
@@ -60,7 +60,7 @@ def compare(
     Raises
     ------
     MeasureError
-        See `calc`; also for fewer than two runs, two runs of one name, and an unknown baseline or test.
+        See `calc` and `compare_scores`.
 
     See Also
     --------
@@ -113,7 +113,8 @@ def compare_scores(
     Raises
     ------
     MeasureError
-        For fewer than two runs, two runs of one name, and an unknown baseline or test.
+        For fewer than two runs, two runs of one name, an unknown baseline or test, and a measure that is no mean over
+        queries, such as a median rank.
 
     See Also
     --------
@@ -128,6 +129,7 @@ def compare_scores(
     -0.5
     """
     found = listed(scores)
+    must_be_means(found[0].measures)
     names = names_of([each.run for each in found], baseline)
     tables = dict(zip(names, (each.table() for each in found), strict=True))
     pairs = [(n, baseline) for n in names if n != baseline] if baseline else list(combinations(names, 2))

@@ -111,8 +111,7 @@ class Comparison:
 
     def _wins(self, difference: Difference, run: str) -> bool:
         ahead = difference.difference if difference.run == run else -difference.difference
-        better = ahead > 0 if difference.measure.definition.aggregate == "mean" else ahead < 0
-        return difference.corrected < self.level and better
+        return difference.corrected < self.level and ahead > 0
 
     def caption(self) -> str:
         """What the letters, the brackets and the effects of the tables are."""

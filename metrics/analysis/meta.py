@@ -13,7 +13,7 @@ from ..formats.arrays import Bools, Floats, Ints
 from ..formats.errors import MeasureError
 from ..measures.definitions import parse_measure
 from ..measures.measure import Measure
-from ..measures.results import Scores, listed
+from ..measures.results import Scores, listed, must_be_means
 
 SLACK = 1e-12  # of a mean: sums of the same values in another order are still ties
 
@@ -40,9 +40,7 @@ def score_block(scores: Mapping[str, Scores] | Sequence[Scores]) -> Floats:
     scores = listed(scores)
     if len(scores) < 2:
         raise MeasureError("measuring measures needs at least two runs")
-    odd = [m for m in scores[0].measures if m.definition.aggregate != "mean"]
-    if odd:
-        raise MeasureError(f"measure {odd[0]} is not a mean over queries; choose measures that are")
+    must_be_means(scores[0].measures)
     block = np.stack([score.table() for score in scores])
     counted = ~np.isnan(block).any(axis=(0, 2))
     if not counted.any():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..formats import ANY_GRADE, HIGHEST_GRADE, QRELS_FORMATS, RUN_FORMATS, TASKS
 from ..formats.errors import MeasureError
+from ..measures.conventions import CONVENTIONS
 
 if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run, Scores
@@ -130,10 +131,7 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
         "--measures", nargs="+", metavar="MEASURE", help=f"such as 'nDCG_IoU(iou=0.5)@20' (default: {default})"
     )
     parser.add_argument(
-        "--convention",
-        default="paper",
-        metavar="NAME",
-        help="paper (default), released, spr, tvr, stal, didemo, qvhighlights, qvm2, gmr, ego4d",
+        "--convention", default="paper", metavar="NAME", help=f"{', '.join(CONVENTIONS)} (default: paper)"
     )
     parser.add_argument(
         "--missing",

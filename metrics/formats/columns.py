@@ -253,26 +253,33 @@ def first_of(names: Container[str], aliases: Sequence[str], otherwise: str | Non
 def columns_of_frame(source: Any, name: str, kind: Kind) -> Columns:
     """Columns of anything with named columns that become lists."""
     there = names_of(source, name)
-    needed = [first_of(there, QUERY), first_of(there, VIDEO), "start", "end", first_of(there, kind.fields, kind.word)]
-    query, video, start, end, values = lists_of(source, name, needed)
-    names = [str(each) for each in query]
-    spots = [f"row {n}" for n in range(len(names))]
-    rows = Rows(name, kind, dict.fromkeys(names), spots, names, video, start, end, values)
-    return rows.columns()
+    times = ["timestamp"] if "timestamp" in there and "start" not in there else ["start", "end"]
+    needed = [first_of(there, QUERY), first_of(there, VIDEO), *times, first_of(there, kind.fields, kind.word)]
+    query, video, *ends, values = lists_of(source, name, needed)
+    spots = [f"row {n}" for n in range(len(query))]
+    names = [Place(name, spot).query(each) for spot, each in zip(spots, plain(query), strict=True)]
+    if times == ["timestamp"]:
+        lists = [list(span) if isinstance(span, np.ndarray) else span for span in ends[0]]
+        spans = [Place(name, spot).span({"timestamp": span}) for spot, span in zip(spots, lists, strict=True)]
+        ends = [[start for start, _ in spans], [end for _, end in spans]]
+    return Rows(name, kind, dict.fromkeys(names), spots, names, video, ends[0], ends[1], values).columns()
 
 
 def by_id_of_frame(source: Any, name: str, kind: Kind) -> dict[str, dict[str, Any]] | None:
     """Values by query and moment id, of a frame with a column of moment ids and none of times; None for others."""
-    there = names_of(source, name)
-    moment = first_of(there, MOMENT_ID)
-    if moment not in there or "start" in there:
+    moment = first_of(there := names_of(source, name), MOMENT_ID)
+    if moment not in there or {"start", "timestamp"} & set(there):
         return None
     needed = [first_of(there, QUERY), moment, first_of(there, kind.fields, kind.word)]
+    queries, ids, values = lists_of(source, name, needed)
     found: dict[str, dict[str, Any]] = {}
-    for n, (query, id, value) in enumerate(zip(*lists_of(source, name, needed), strict=True)):
-        held = found.setdefault(str(query), {})
+    for n, (query, id, value) in enumerate(zip(plain(queries), ids, values, strict=True)):
+        place = Place(name, f"row {n}")
+        if not isinstance(id, str):
+            raise place.fail(f"{moment} is {show(id)}; it must be a text")
+        held = found.setdefault(place.query(query), {})
         if id in held:
-            raise Place(name, f"row {n}").fail(f"moment {show(id)} stands twice in its query")
+            raise place.fail(f"moment {show(id)} stands twice in its query")
         held[id] = value
     return found
 
@@ -287,7 +294,6 @@ def names_of(source: Any, name: str) -> list[str]:
 
 def lists_of(source: Any, name: str, needed: Sequence[str]) -> list[list[Any]]:
     """Columns of a frame as lists of Python's values; one that is missing is an error."""
-    there = names_of(source, name)
-    if lacking := [column for column in needed if column not in there]:
+    if lacking := [column for column in needed if column not in names_of(source, name)]:
         raise MeasureError(f"{name}: column {lacking[0]} is missing; it needs {', '.join(needed)}")
     return [list(source[column].to_list()) for column in needed]

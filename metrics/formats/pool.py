@@ -19,7 +19,7 @@ Moment = tuple[str, float, float]
 Candidates = list[Moment | None]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Pool(Table):
     """The candidates of all ranked queries, judged or not. A query's rows stand in the order of their ranks.
 

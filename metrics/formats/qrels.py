@@ -52,8 +52,8 @@ def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GR
         A file is read by `read_qrels`. A dict is ``{query: [(video, start, end, grade), …]}``, TVR-Ranking's
         ``{query: [{"video_name", "timestamp", "relevance"}, …]}``, or by moment id
         ``{query: {"video@startms-endms": grade}}``. A frame (pandas, polars) has the columns query_id (or qid, query),
-        video_name (or video), start, end (seconds) and relevance (or grade, label); or a moment_id (or docno, doc_id)
-        for video and times.
+        video_name (or video), start, end (seconds) or timestamp (lists of both), and relevance (or grade, label); or a
+        moment_id (or docno, doc_id) for video and times.
     lenient : bool, default None
         See `read_qrels`.
     highest : int, default 4

@@ -42,6 +42,9 @@ class Table:
     def __len__(self) -> int:
         return len(self.queries)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self.start)} moments, {len(self)} queries>"
+
     @property
     def videos(self) -> list[str]:
         """Name of every row's video."""
@@ -90,6 +93,9 @@ class Run(Table):
     scores: Floats
     name: str = "run"
     existence: Mapping[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name!r}: {len(self.start)} predictions, {len(self)} queries>"
 
     @classmethod
     def build(cls, columns: Columns, name: str = "run", checks: Checks = Checks()) -> Self:  # noqa: B008
@@ -179,7 +185,7 @@ class Further(NamedTuple):
     end: Floats
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Qrels(Table):
     """The judged moments of every query with their grades (0: judged and not relevant).
 

@@ -172,6 +172,11 @@ class Definition:
     aggregate: Literal["mean", "median", "std", "f1"] = "mean"
     share: bool = True
 
+    @property
+    def is_of_ranks(self) -> bool:
+        """Whether less is better."""
+        return self.aggregate in ("median", "std")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Measure:

@@ -193,6 +193,12 @@ def listed(scores: object) -> list[Scores]:
     return list(items)
 
 
+def must_be_means(measures: Sequence[Measure]) -> None:
+    """Raise MeasureError for a measure whose aggregate is something else than the mean of the queries' values."""
+    if odd := [measure for measure in measures if measure.definition.aggregate != "mean"]:
+        raise MeasureError(f"measure {odd[0]} is not a mean over queries; choose measures that are")
+
+
 def aggregate(measure: Measure, values: Floats, convention: Convention, groups: Ints | None = None) -> float | None:
     """Aggregate of values of shape (queries, thresholds) over the queries that are not NaN.
 

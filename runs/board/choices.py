@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from base.errors import BadValue
 from base.listing import Column, Listing
 from base.request_fields import one_of, whole
-from base.text import abbreviated
 from campaigns.models import Membership
-from metrics import CONVENTIONS, Convention, Measure, MeasureError, parse_measure, parse_measures
+from metrics import CONVENTIONS, Convention, Measure, MeasureError, parse_measures
 from runs.measures import JUDGED, NAMES, NDCG, USUAL, further_of, measures_of
 from runs.models import Run, Visibility, Yardstick
 
@@ -69,11 +68,11 @@ def choices_of(params: QueryDict, yardstick: Yardstick) -> Choices:
     convention = CONVENTIONS[one_of("convention", params.get("convention", USUAL), list(NAMES))]
     known = known_measures(convention.name, yardstick)
     names = params.getlist("m") or FIRST.get(convention.name) or NAMES[convention.name][:4]
-    measures = [_known(measure, known) for measure in _parsed(names)]
+    measures = [_known(measure, known) for measure in _parsed("m", names)]
     if len(measures) > MOST:
         raise BadValue("m", f"{len(measures)} measures", f"at most {MOST}")
     sort = params.get("sort", "")
-    by = None if sort == "run" else _known(_parsed([sort])[0], known) if sort else measures[0]
+    by = None if sort == "run" else _known(_parsed("sort", [sort])[0], known) if sort else measures[0]
     number = params.get("baseline", "")
     baseline = whole("baseline", number, "the number of a run") if number else None
     sort_by = by if by in measures else None
@@ -88,17 +87,14 @@ def known_measures(convention: str, yardstick: Yardstick) -> list[Measure]:
 
 def measure_named(name: str) -> Measure:
     """Return the measure of a name. Raise BadValue if no measure has such a name."""
-    try:
-        return parse_measure(name)
-    except MeasureError as fault:
-        raise BadValue("measure", abbreviated(name), str(fault)) from fault
+    return _parsed("measure", [name])[0]
 
 
-def _parsed(names: list[str]) -> list[Measure]:
+def _parsed(field: str, names: list[str]) -> list[Measure]:
     try:
         return parse_measures(names)
     except MeasureError as fault:
-        raise BadValue("m", abbreviated(names[0]), str(fault)) from fault
+        raise BadValue(field, str(fault), f"a measure such as {NDCG[4]}") from fault
 
 
 def _known(measure: Measure, known: list[Measure]) -> Measure:

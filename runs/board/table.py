@@ -264,7 +264,7 @@ def _spread(values: list[float | None]) -> tuple[float | None, float | None]:
 
 def falls(measure: Measure) -> bool:
     """Return whether the best score is the highest; of ranks it is the lowest."""
-    return measure.definition.aggregate == "mean"
+    return not measure.definition.is_of_ranks
 
 
 def _mark_best(rows: list[Row], choices: Choices) -> None:

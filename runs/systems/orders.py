@@ -72,7 +72,7 @@ class Wanted:
         try:
             must_be_a_set(campaign.corpus, self.features)
         except BadValue as fault:
-            found["features"].append(str(fault).removeprefix("features: "))
+            found["features"].append(fault.fault)
         return found
 
     def _wrong_options(self) -> Iterator[tuple[str, str, str]]:

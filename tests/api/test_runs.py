@@ -71,6 +71,9 @@ def test_a_run_from_its_description_to_its_scores(settled: Batch, leo: Membershi
         board = other.get("campaigns/films/leaderboard")
     assert [row["name"] for row in board.json()["rows"]] == ["bert"]
     problem_in(other.get("campaigns/films/leaderboard", sort="nonsense"), 422)
+    fault = problem_in(other.get("campaigns/films/leaderboard", m=["AxIoU@10", "P"]), 422)
+    words = "measure 'P' needs a cutoff, as in P@10; expected a measure such as nDCG_IoU(iou=0.5)@20"
+    assert (fault["fields"], fault["detail"]) == ({"m": [words]}, f"m: {words}")
     problem_in(program.post(RUNS, {"name": "bert"}), 422)
 
 

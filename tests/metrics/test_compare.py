@@ -138,3 +138,11 @@ def test_tables_of_a_comparison() -> None:
     assert "<td>b b&amp;c</td>" in found._repr_html_()
     assert found.intervals["a_1", "AxIoU@1"].mean == pytest.approx(0.86875)
     assert compare_scores(scores_of([AxIoU @ 1, "R@1,0.5"], QRELS, RUNS), "b&c") == found
+
+
+@pytest.mark.parametrize("measure", ["MedianRank(iou=0.5)", "StdRank(iou=0.5)", "Rejection_F1(above=0.5)"])
+def test_only_means_are_compared(measure: str) -> None:
+    """What is tested is the mean of the queries' values, which would stand under the name of something else."""
+    run = {"1": [("a", 0, 10, 1.0)]}
+    with pytest.raises(MeasureError, match="is not a mean over queries; choose measures that are"):
+        compare([AxIoU @ 1, measure], {"1": [("a", 0, 10, 4)]}, {"one": run, "other": run})

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from metrics import CONVENTIONS
 from tests.metrics.shared import ROOT, SHARED, needs_shared, run_cli, write
 
 MOMENTS = {"1": [("a", 0, 10, 4), ("b", 0, 10, 2)], "2": [("b", 5, 9, 3)], "3": [("c", 0, 1, 0)]}
@@ -130,6 +131,11 @@ def test_help_and_measures_import_nothing_heavy() -> None:
     heavy = "import sys, metrics.measures; print([m for m in ('django', 'torch', 'pandas') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", heavy], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_help_names_every_convention() -> None:
+    printed = run_cli("evaluate", "--help").stdout
+    assert [name for name in CONVENTIONS if f"{name}," not in printed and f"{name} (" not in printed] == []
 
 
 @needs_shared

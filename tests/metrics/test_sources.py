@@ -16,6 +16,7 @@ from metrics import (
     Evaluator,
     MeasureError,
     MeasureWarning,
+    as_pool,
     as_qrels,
     as_run,
     calc,
@@ -315,3 +316,38 @@ def test_columns_have_other_names(tmp_path: Path) -> None:
     twice = frames.DataFrame({"qid": [1, 1], "docno": ["a@0-1", "a@0-1"], "score": [1, 2]})
     with pytest.raises(MeasureError, match="run: row 1: moment 'a@0-1' stands twice in its query"):
         as_run(twice)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), 1.0])
+def test_an_id_of_a_frame_is_an_integer_or_a_text(missing: Any) -> None:
+    """pandas has NaN where a cell is empty, which is no query and no moment."""
+    frames = pytest.importorskip("pandas")
+    spans = {"query_id": ["1", missing], "video": "a", "start": 0, "end": [1, 2], "score": [2, 1], "relevance": 1}
+    ids = {"query_id": ["1", missing], "doc_id": ["a@0-1", "a@0-2"], "score": [2, 1], "relevance": 1}
+    moments = {**ids, "query_id": [1, 1], "doc_id": ["a@0-1", missing]}
+    for rows, name in ((spans, "query_id"), (ids, "query_id"), (moments, "doc_id")):
+        for read in (as_qrels, as_run):
+            with pytest.raises(MeasureError, match=rf"row 1: {name} is .*; it must be"):
+                read(frames.DataFrame(rows, dtype=object))
+
+
+def test_a_frame_has_the_times_in_two_columns_or_in_one() -> None:
+    frames = pytest.importorskip("pandas")
+    expected = calc_aggregate(MEASURE, QRELS, RUN)
+    found = [{"query_id": q, **row} for q, rows in records(QRELS, "relevance").items() for row in rows]
+    arrays = [{"query_id": q, **row} for q, rows in records(RUN, "model_scores").items() for row in rows]
+    for row in arrays:  # as Parquet gives them
+        row["timestamp"] = np.array(row["timestamp"])
+    assert calc_aggregate(MEASURE, frames.DataFrame(found), frames.DataFrame(arrays)) == expected
+    found[1]["timestamp"] = [1.0]
+    with pytest.raises(MeasureError, match=r"qrels: row 1: timestamp is \[1.0\]; it must be \[start, end\]"):
+        as_qrels(frames.DataFrame(found))
+
+
+def test_what_was_read_prints_in_a_line() -> None:
+    printed = repr(as_run(RUN, name="mine")), repr(as_qrels(QRELS)), repr(as_pool(POOL))
+    assert printed == (
+        "<Run 'mine': 2 predictions, 1 queries>",
+        "<Qrels: 2 moments, 1 queries>",
+        "<Pool: 6 moments, 3 queries>",
+    )

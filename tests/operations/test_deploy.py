@@ -173,6 +173,19 @@ def test_a_units_options_are_those_of_the_commands() -> None:
             assert tried.returncode == 0, tried.stderr
 
 
+def test_commands_read_the_settings_as_services_do(tmp_path: Path) -> None:
+    """What a shell would read as its own stands in addresses and passwords."""
+    address = "postgres://reeljudge:$1@data:5432/reeljudge?sslmode=verify-full&sslrootcert=/etc/data.crt"
+    lines = ["# A comment.", "", f"REELJUDGE_HOME={tmp_path}", f"DATABASE_URL={address}", "OIDC_NAME='a b'"]
+    (tmp_path / "settings.env").write_text("\n".join([*lines, 'CHAT_KEY="x;y"', "CHAT_URL="]))
+    (tmp_path / "setpriv").write_text("#!/bin/sh\nenv")
+    (tmp_path / "setpriv").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "SETTINGS": str(tmp_path / "settings.env")}
+    done = subprocess.run([DEPLOY / "reeljudge-server"], env=environment, capture_output=True, text=True, check=True)
+    wanted = {f"DATABASE_URL={address}", "OIDC_NAME=a b", "CHAT_KEY=x;y", "CHAT_URL=", f"HOME={tmp_path}"}
+    assert wanted <= set(done.stdout.splitlines())
+
+
 @pytest.mark.parametrize("file", ["reeljudge.env", "container/compose.yaml"])
 def test_settings_named_in_deploy_exist(file: str) -> None:
     text = (DEPLOY / file).read_text()

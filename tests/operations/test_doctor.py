@@ -14,6 +14,7 @@ import pytest
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from config.operations import backups, doctor, readiness
@@ -68,6 +69,11 @@ def no_column(settings: Any, tmp_path: Path) -> None:
     connection.cursor().execute("ALTER TABLE corpus_clip RENAME COLUMN sha256 TO checksum")
 
 
+def no_migration(settings: Any, tmp_path: Path) -> None:
+    recorder = MigrationRecorder(connection)
+    recorder.record_unapplied(*max(each for each in recorder.applied_migrations() if each[0] == "jobs"))
+
+
 def no_static_files(settings: Any, tmp_path: Path) -> None:
     settings.STATIC_ROOT = tmp_path
 
@@ -99,6 +105,7 @@ def test_what_is_well_is_ok() -> None:
         (no_folder, "store", "error", "NotADirectoryError"),
         (no_mails, "mail", "error", "ConnectionRefusedError"),
         (no_redis, "redis", "error", "ConnectionError"),
+        (no_migration, "tables", "error", "migrations are not applied; run `migrate`"),
         (no_column, "tables", "error", "column corpus_clip.sha256 is missing"),
         (no_static_files, "static files", "error", "run `collectstatic`"),
         (no_workers, "workers", "warning", "nobody takes jobs of the lane quick, judging, long, training"),

@@ -24,12 +24,13 @@ from jobs.models import Job
 from jobs.registry import Kind
 from jobs.running import work_off
 from judging.consensus import Status, consensus
-from metrics import CONVENTIONS, calc, run_from_dict
+from metrics import CONVENTIONS, calc, parse_measures, run_from_dict
 from metrics.analysis.compare import holm, p_value
 from metrics.analysis.other_judging import NO_GRADE
 from releases.archive import ReleaseArchive
 from releases.freezing import freeze
 from releases.models import Release
+from runs.board.table import falls
 from runs.measures import NAMES
 from runs.models import Run, Score, Scoring
 from runs.scoring import GradesByPair, by_pair, redrawn, resample_annotators, score_runs
@@ -278,3 +279,8 @@ def test_without_a_release_runs_wait(campaign: Campaign, rio: Membership) -> Non
     runs = client.get(reverse("runs", args=["films"])).content.decode()
     assert 'data-label="Scored on release"><span class="quiet">none yet</span>' in runs
     assert "It has no scores yet" in client.get(reverse("run", args=["films", 1])).content.decode()
+
+
+def test_of_ranks_alone_the_lowest_is_the_best() -> None:
+    measures = parse_measures(["AxIoU@10", "Rejection_F1(above=0.4)", "MedianRank(iou=0.5)", "StdRank(iou=0.5)"])
+    assert [falls(measure) for measure in measures] == [True, True, False, False]
