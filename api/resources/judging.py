@@ -177,7 +177,7 @@ def _practised(practice: Practice) -> With:
     known = practising.known_of(practice)
     feedback: dict[str, Any] = {"right": None, "agrees": None, "reason": ""}
     if practice.grade is not None:
-        agrees = known.agrees(practice.grade, practice.annotator.campaign.tolerance)
+        agrees = practice.annotator.campaign.tolerates(practice.grade, known.truth)
         feedback = {"right": known.right, "agrees": agrees, "reason": known.why}
     return With(practice, query=known.query, clip=known.clip, **feedback)
 

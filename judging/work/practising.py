@@ -59,10 +59,6 @@ class Known:
         names = [f"{grade} ({LEVELS[grade][0]})" for grade in self.right]
         return names[0] if len(names) == 1 else gettext("between {low} and {high}").format(low=names[0], high=names[1])
 
-    def agrees(self, grade: int, tolerance: int) -> bool:
-        """Return whether a grade is right or close enough, as in the exam."""
-        return abs(grade - self.truth) <= tolerance
-
 
 def known_clips(member: Membership) -> list[Known]:
     """Return the clips that the member can practise with."""
