@@ -28,6 +28,7 @@ from judging.models import Candidate, Example, Flag, Judgement, Kind, Practice, 
 from judging.models.judgement import JudgementQuerySet
 from judging.quality.exam import exam_grades, reason_for, truths
 from judging.quality.examples import DONE, visible_examples
+from judging.work.places import midnight
 from judging.work.saving import counted, recorded_since
 
 MOST_A_DAY = 3600  # seconds of practice that count
@@ -165,8 +166,7 @@ def _counted(member: Membership, practice: Practice, reported: float | None) -> 
     taken = practice.example or practice.candidate
     if taken is None or member.must_pass_exam or not member.may_judge:
         return None
-    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    today = member.practices.filter(at__gte=midnight).aggregate(sum=Sum("seconds"))["sum"] or 0.0
+    today = member.practices.filter(at__gte=midnight()).aggregate(sum=Sum("seconds"))["sum"] or 0.0
     limit = min(member.campaign.most_seconds(taken.moment.length), max(0.0, MOST_A_DAY - today))
     return counted(reported, limit, _unrecorded(practice))
 
