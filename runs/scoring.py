@@ -53,14 +53,9 @@ Ints = NDArray[np.int64]
 Predicted = dict[Measure, NDArray[np.float64]]
 
 
-def newest_release(campaign: Campaign) -> Release | None:
-    """Return the newest release that is ready, which runs are checked and scored against."""
-    return campaign.releases.filter(state=Release.State.READY).order_by("version").last()
-
-
 def ask_for_scores(campaign: Campaign) -> None:
     """Ask for the job that scores the campaign's runs on its newest release, if there is one."""
-    if release := newest_release(campaign):
+    if release := campaign.releases.newest():
         ask_for_scores_on(release)
 
 

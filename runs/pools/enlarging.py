@@ -28,7 +28,6 @@ from metrics.analysis.pooling import SAME, Found, influence, undecided
 from metrics.measures.ground import Ground
 from metrics.measures.matching import temporal_iou
 from runs.models import Enlargement, Run, Source, Visibility
-from runs.scoring import newest_release
 from runs.tables import read_table
 from runs.yardsticks import yardstick_of
 
@@ -69,7 +68,7 @@ def ask_to_propose(lead: Membership, plan: Plan) -> Enlargement:
     campaign = locked(Campaign.objects.filter(pk=lead.campaign_id)).get()
     if campaign.imported:
         raise WrongState("This campaign holds imported ratings, which are finished; nobody judges in it.")
-    release = newest_release(campaign)
+    release = campaign.releases.newest()
     if release is None:
         raise WrongState("There is no release yet; it says what is judged. Freeze one first.")
     last = campaign.enlargements.aggregate(last=Max("number"))["last"] or 0
