@@ -17,7 +17,7 @@ from api.document import BYTES, Trait
 from api.fields import Body, Choice, Page, Query, Shape, Text, Whole, filters_of, shape
 from api.operations import OR_LATER, RUNS, STORES, UNFIT, Rows, With, changes, fresh, makes, reads, starts
 from api.problems import checked
-from api.resource import CAMPAIGN, Resource
+from api.resource import CAMPAIGN, LARGEST, Resource
 from base.errors import BadValue, Unfit
 from campaigns.models import Upload
 from campaigns.models.draft import ArrivingFile
@@ -224,7 +224,7 @@ class ScoresShape(Shape):
 
 
 class OfRelease(Query):
-    release = serializers.IntegerField(required=False, min_value=1, max_value=10**9 - 1, help_text="else the newest")
+    release = serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text="else the newest")
 
 
 class Scores(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scores", name="run-scores"):
