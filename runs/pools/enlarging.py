@@ -79,14 +79,10 @@ def ask_to_propose(lead: Membership, plan: Plan) -> Enlargement:
     return made
 
 
-@kind(
-    "propose-moments",
-    "Propose moments to judge",
-    of=Enlargement,
-    owner="campaign",
-    page=("pool", "campaign.name", "number"),
-    refusals=(MeasureError,),
-)
+ABOUT = {"of": Enlargement, "owner": "campaign", "page": ("pool", "campaign.name", "number")}
+
+
+@kind("propose-moments", "Propose moments to judge", refusals=(MeasureError,), **ABOUT)
 def propose_moments(enlargement: Enlargement, report: Report) -> None:
     """Find the moments of an enlargement, and store them, the most decisive first. Once found, nothing changes."""
     if enlargement.found is not None:
@@ -202,14 +198,7 @@ def ask_to_open(enlargement: Enlargement, lead: Membership, taken: int, near: st
     return enlargement
 
 
-@kind(
-    "open-further-batches",
-    "Open further batches",
-    lane=Lane.JUDGING,
-    of=Enlargement,
-    owner="campaign",
-    page=("pool", "campaign.name", "number"),
-)
+@kind("open-further-batches", "Open further batches", lane=Lane.JUDGING, **ABOUT)
 def open_further_batches(enlargement: Enlargement, report: Report) -> None:
     """Open the batches of an enlargement, query by query. Run again, it goes on with the queries that are left."""
     assert enlargement.taken is not None
