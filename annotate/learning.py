@@ -84,7 +84,6 @@ def _tried(request: HttpRequest, member: Membership, chosen: list[Example]) -> d
     number = _number(request, "example", len(chosen))
     example, answer = chosen[number - 1], request.GET.get("answer", "")
     grade = int(answer) if answer in map(str, LEVELS) else None
-    apart = abs(grade - example.grade) if grade is not None else None
     return {
         **_transport(),
         "example": example,
@@ -92,8 +91,8 @@ def _tried(request: HttpRequest, member: Membership, chosen: list[Example]) -> d
         "total": len(chosen),
         "answer": grade,
         "flagged": answer == "flag",
-        "same": apart == 0,
-        "agrees": apart is not None and apart <= member.campaign.tolerance,
+        "same": grade == example.grade,
+        "agrees": grade is not None and member.campaign.tolerates(grade, example.grade),
         "previous": number - 1,
         "next": number + 1 if number < len(chosen) else None,
     }
@@ -149,7 +148,7 @@ def practice_clip(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def _feedback(given: Practice, known: practising.Known) -> dict[str, Any]:
     if given.grade is None:
         return {}
-    return {"same": given.grade in known.right, "agrees": known.agrees(given.grade, given.annotator.campaign.tolerance)}
+    return {"same": given.grade in known.right, "agrees": given.annotator.campaign.tolerates(given.grade, known.truth)}
 
 
 @require_POST

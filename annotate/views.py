@@ -28,7 +28,7 @@ from judging.models import Assignment, Flag, Kind, Revision
 from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state, has_just_passed
 from judging.work import claiming, grading, practising, submitting
-from judging.work.places import assignment_data, clip_at, limit_reached, nothing_for, today
+from judging.work.places import assignment_data, clip_at, limit_reached, midnight, nothing_for
 from reports import own_work
 
 
@@ -301,5 +301,5 @@ LAPSED = gettext_lazy(
 
 def judged_today(member: Membership) -> int:
     """Return the number of clips that the annotator judged since midnight, the server's."""
-    first = Revision.objects.filter(number=1, at__gte=today())
-    return first.filter(judgement__assignment__in=member.assignments.said_since(today())).count()
+    first = Revision.objects.filter(number=1, at__gte=midnight())
+    return first.filter(judgement__assignment__in=member.assignments.said_since(midnight())).count()

@@ -55,7 +55,7 @@ class Listing:
     key: str  # in the address of a saved view
     columns: tuple[Column, ...]
     form: type[forms.Form]  # of the filters; no field is required
-    filters: Mapping[str, Choose]  # what each field of the form does with the rows
+    filters: Mapping[str, Choose]  # what each field of the form does with the rows; in the order of the page
     usual: str = "pk"  # the fields that rows are sorted by unless a heading is chosen
     show: Callable[[list[Any]], list[Any]] = list  # makes of some rows what the columns read
     most_counted: int = 10_000  # rows; of more a page says “more than”
@@ -63,7 +63,7 @@ class Listing:
     def choices(self, params: Mapping[str, Any]) -> Choices:
         """Return what an address, or a dictionary of filters, asks for."""
         found = params if isinstance(params, QueryDict) else QueryDict(urlencode(params))
-        return Choices(self, self.form(found), found)
+        return Choices(self, self.form(found, field_order=[*self.filters]), found)
 
     @property
     def sorts(self) -> list[str]:

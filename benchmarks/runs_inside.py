@@ -25,11 +25,10 @@ PAGES = {
 
 def main(name: str) -> dict[str, Any]:
     from campaigns.models import Campaign
-    from runs.scoring import newest_release
     from runs.yardsticks import yardstick_of
 
     campaign = Campaign.objects.get(name=name)
-    release = newest_release(campaign)
+    release = campaign.releases.newest()
     assert release
     began = time.perf_counter()
     yardstick_of(release)

@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing
-from campaigns.models import Applicant, Campaign, Draft, LogEntry, Membership, Upload, log
+from campaigns.models import Applicant, Campaign, Draft, LogEntry, Membership, Upload, Webhook, log
 from campaigns.models.membership import PERMISSION
 from corpus.models import Corpus, Moment
 from jobs.models import Job
@@ -142,6 +142,10 @@ def applicant(lead: Membership, pk: int) -> Applicant:
     """Return somebody who asks, or has asked, to join the lead's campaign."""
     applicants = Applicant.objects.filter(invitation__campaign=lead.campaign).select_related("user")
     return get_object_or_404(applicants, pk=pk)
+
+
+def webhook(lead: Membership, pk: int) -> Webhook:
+    return get_object_or_404(lead.campaign.webhooks, pk=pk)
 
 
 def annotator_of(member: Membership, worker: int) -> Membership:

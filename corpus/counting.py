@@ -80,9 +80,9 @@ def count(corpus: Corpus, report: Report = lambda done, total, message="": None)
         "verbs": len(verb_forms(seen.vocabulary)),
         "moment_hours": float(lengths[first].sum() / 3600),
         "video_hours": float(videos.sum() / 3600),
-        "query_length": _least_mean_most(np.array(seen.words)),
-        "moment_length": _least_mean_most(lengths),
-        "video_length": _least_mean_most(videos),
+        "query_length": least_mean_most(np.array(seen.words)),
+        "moment_length": least_mean_most(lengths),
+        "video_length": least_mean_most(videos),
         "ratio": float(np.mean(seen.ratios)) if len(lengths) else None,
     }
 
@@ -168,5 +168,6 @@ def _other_forms(stem: str) -> set[str]:
     return forms
 
 
-def _least_mean_most(values: Any) -> list[float] | None:
+def least_mean_most(values: Any) -> list[float] | None:
+    """Return three numbers; None of no values."""
     return [float(values.min()), float(values.mean()), float(values.max())] if len(values) else None

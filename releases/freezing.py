@@ -185,7 +185,7 @@ def _gathered(lines: Iterator[str | bytes]) -> Iterator[bytes]:
 
 def _source(campaign: Campaign) -> dict[str, Any]:
     """Return what the manifest says of the campaign whose grades are reused, with its newest release, if any."""
-    newest = campaign.releases.filter(state=Release.State.READY).order_by("version").last()
+    newest = campaign.releases.newest()
     known = {"release": newest and newest.version, "sha256": newest and newest.sha256}
     return {"campaign": campaign.name, "title": str(campaign), "least_overlap": LEAST_OVERLAP} | known
 

@@ -16,6 +16,12 @@ def creator_of(campaign: str) -> str:
     return f"The annotators and leads of {campaign}"
 
 
+class ReleaseQuerySet(models.QuerySet["Release"]):
+    def newest(self) -> Release | None:
+        """Return the newest one that is ready, which runs are checked and scored against."""
+        return self.filter(state=Release.State.READY).order_by("version").last()
+
+
 class Release(models.Model):
     """A numbered release of a campaign. A job writes its file; after that nothing changes it."""
 
@@ -45,6 +51,8 @@ class Release(models.Model):
     at = models.DateTimeField(
         db_default=Now(), help_text="when it was asked for; once written, the instant whose state it holds"
     )
+
+    objects = ReleaseQuerySet.as_manager()
 
     class Meta:
         ordering = ["campaign", "-version"]

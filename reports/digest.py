@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -24,6 +24,7 @@ from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
 from judging.models import Assignment, Batch, Flag, Kind, Question, Review, Revision, Sitting
 from judging.work.claiming import STUCK_AFTER, stuck_batches, without_annotators
+from judging.work.places import midnight
 from reports.tables.people import idle_annotators
 from reports.tables.queries import number_of, numbers_in_states, numbers_of_states, with_states
 
@@ -145,8 +146,7 @@ class Digest:
 
 def digest_of(lead: Membership) -> Digest:
     """Return the digest as it stands now. Yesterday is that of the time zone of the pages."""
-    today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    since = timezone.make_aware((today - timedelta(days=1)).replace(tzinfo=None))
+    since = midnight(later=-1)
     failed = access.jobs(lead).failed().count()
     return Digest(since, _happened(lead.campaign, since), needs(lead.campaign, failed))
 

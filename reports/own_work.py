@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -22,7 +22,7 @@ from judging.consensus import GRADES
 from judging.models import Assignment, Candidate, Judgement, Kind, Query, Question, Revision, Sitting
 from judging.models.judgement import JudgementQuerySet
 from judging.quality.exam import pairs_that_came_back, reason_for
-from judging.work.places import monday
+from judging.work.places import midnight, monday
 from reports.hours import Rates, Worked, total, worked_by_day, worked_in_assignment
 
 DAYS = 14
@@ -46,7 +46,7 @@ class WorkRow:
 def fortnight(member: Membership) -> dict[str, Any]:
     """The days of the last two weeks with work, newest first; their total; and earlier hourly rates."""
     first = timezone.localdate() - timedelta(days=DAYS - 1)
-    days, rates = worked_by_day(member, _midnight(first), _tomorrow()), Rates.of(member.campaign)
+    days, rates = worked_by_day(member, midnight(first), midnight(later=1)), Rates.of(member.campaign)
     return {
         "days": [_row(member, rates, {day: days[day]}, day) for day in sorted(days, reverse=True)],
         "total": _row(member, rates, days),
@@ -146,17 +146,9 @@ def _money(member: Membership, days: Mapping[date, Worked], rates: Rates | None 
     return "" if pay is None else f"{pay:,.2f} {member.campaign.currency}".strip()
 
 
-def _midnight(day: date) -> datetime:
-    return timezone.make_aware(datetime(day.year, day.month, day.day))
-
-
-def _tomorrow() -> datetime:
-    return _midnight(timezone.localdate() + timedelta(days=1))
-
-
 def week_of(member: Membership) -> WorkRow:
     """Return the work of the present week."""
-    return _row(member, Rates.of(member.campaign), worked_by_day(member, monday(), _tomorrow()))
+    return _row(member, Rates.of(member.campaign), worked_by_day(member, monday(), midnight(later=1)))
 
 
 @dataclass(frozen=True)

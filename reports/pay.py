@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,7 @@ from base.errors import BadValue, WrongState
 from base.text import harmless
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, LogEntry, Membership, log
+from judging.work.places import midnight
 from reports.hours import MILLISECOND, Rates, Worked, approved_on, by_member, total, worked_by_day, worked_on_days
 from reports.models import ApprovedDay, ApprovedPeriod
 from reports.summaries import DAYS, last_summary
@@ -50,11 +51,11 @@ class Period:
 
     @property
     def start(self) -> datetime:
-        return timezone.make_aware(datetime.combine(self.first, time()))
+        return midnight(self.first)
 
     @property
     def end(self) -> datetime:
-        return timezone.make_aware(datetime.combine(self.last + timedelta(days=1), time()))
+        return midnight(self.last, later=1)
 
     @property
     def before(self) -> Period:

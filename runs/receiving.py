@@ -26,7 +26,7 @@ from jobs.errors import JobLeft
 from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
-from judging.work.places import today
+from judging.work.places import midnight
 from metrics import MeasureError, MeasureWarning
 from metrics.formats import RUN_FORMATS, TASKS
 from metrics.formats.checks import Known
@@ -78,7 +78,7 @@ def _must_be_within_limit(submission: Submission) -> None:
     by, most = submission.by, submission.by.campaign.runs_a_day
     if most is None or by.may_review or TrainedSystem.objects.filter(submission=submission).exists():
         return
-    count = by.runs.filter(at__gte=today()).count()
+    count = by.runs.filter(at__gte=midnight()).count()
     if count >= most:
         words = f"{most:,} run{'s' * (most != 1)} of a researcher on a day"
         raise WrongState(

@@ -53,14 +53,9 @@ Ints = NDArray[np.int64]
 Predicted = dict[Measure, NDArray[np.float64]]
 
 
-def newest_release(campaign: Campaign) -> Release | None:
-    """Return the newest release that is ready, which runs are checked and scored against."""
-    return campaign.releases.filter(state=Release.State.READY).order_by("version").last()
-
-
 def ask_for_scores(campaign: Campaign) -> None:
     """Ask for the job that scores the campaign's runs on its newest release, if there is one."""
-    if release := newest_release(campaign):
+    if release := campaign.releases.newest():
         ask_for_scores_on(release)
 
 
@@ -104,16 +99,10 @@ def ask_for_measure(release: Release, measure: Measure) -> None:
     ask_for_scores_on(release)
 
 
-@kind(
-    "score-runs",
-    "Score runs",
-    lane=Lane.QUICK,
-    of=Release,
-    owner="campaign",
-    subject="release {0.version}",
-    page=("leaderboard", "campaign.name"),
-    by_members=True,
-)
+ABOUT = {"of": Release, "owner": "campaign", "subject": "release {0.version}", "page": ("leaderboard", "campaign.name")}
+
+
+@kind("score-runs", "Score runs", lane=Lane.QUICK, by_members=True, **ABOUT)
 def score_runs(release: Release, report: Report) -> None:
     """Score all runs of the release's campaign on it, and ask for what follows."""
     _score_unscored(release, report)
@@ -240,15 +229,7 @@ class GradesByPair(NamedTuple):
     final: Gradings
 
 
-@kind(
-    "resample-annotators",
-    "Resample annotators",
-    of=Release,
-    owner="campaign",
-    subject="release {0.version}",
-    page=("leaderboard", "campaign.name"),
-    by_members=True,
-)
+@kind("resample-annotators", "Resample annotators", by_members=True, **ABOUT)
 def resample_annotators(release: Release, report: Report) -> None:
     """Store the interval over annotators with each score of NDCG that has none yet."""
     scores = Score.objects.filter(

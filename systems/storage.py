@@ -27,12 +27,11 @@ TREE = "tree"  # the array of a file that says where its others belong
 
 
 def digest(file: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+    """Return the SHA-256 of a file. Raises SystemsError if it is no regular file."""
+    return digest_of({"": file})
 
 
-def digest_of(files: Mapping[str, Path], sign: Callable[[], None]) -> str:
+def digest_of(files: Mapping[str, Path], sign: Callable[[], None] = lambda: None) -> str:
     """Return the SHA-256 of one file under no name, or of several with their names, in their order.
 
     sign: is called every few seconds meanwhile.

@@ -12,7 +12,7 @@ from rest_framework import serializers
 
 from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole
 from api.operations import OR_LATER, RUNS, UNFIT, Answer, Rows, With, changes, reads, starts
-from api.resource import CAMPAIGN, ClipAddress, Resource
+from api.resource import CAMPAIGN, LARGEST, ClipAddress, Resource
 from api.resources.jobs import JobShape
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
@@ -37,8 +37,6 @@ from runs.reliability import choices as examinations
 from runs.reliability.figures import BY_KEY
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
 from runs.scoring import ask_for_measure, score_runs
-
-LARGEST = 10**9 - 1
 
 
 class BoardAsked(OfRelease):

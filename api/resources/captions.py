@@ -12,7 +12,7 @@ from rest_framework.request import Request
 
 from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole, shape
 from api.operations import ONCE, TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes, fresh, reads, starts
-from api.resource import Resource, must_match, tag_of
+from api.resource import LARGEST_KEY, Resource, must_match, tag_of
 from api.resources.jobs import JobShape
 from base.errors import ReeljudgeError, Unfit
 from base.transactions import all_or_nothing, locked
@@ -167,7 +167,7 @@ class NameSaid(Body):
     """What is not said of a name stays as it is."""
 
     of = CastName, "id phrase same_as stays confirmed"
-    id = Whole(min_value=1, max_value=10**18 - 1)
+    id = Whole(min_value=1, max_value=LARGEST_KEY)
 
 
 class NamesSaid(Body):

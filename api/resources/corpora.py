@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from api.fields import Body, Page, Query, Shape, Text, Whole, filters_of, shape
 from api.operations import OR_LATER, Rows, With, changes, reads, starts
-from api.resource import CAMPAIGN, ClipAddress, Resource
+from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
 from api.resources.jobs import JobShape
 from corpus.clip_files import clip_file
 from corpus.clips import FOR_CORPUS_PAGE, clip_on_page, clips_of
@@ -123,7 +123,7 @@ class Search(Resource, at=f"{CAMPAIGN}/search", name="search"):
 
 
 class WantedClip(Body):
-    moment = Whole(min_value=1, max_value=10**18 - 1, help_text="the id of what was found")
+    moment = Whole(min_value=1, max_value=LARGEST_KEY, help_text="the id of what was found")
 
 
 class Asked(Shape):

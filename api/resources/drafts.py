@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole, shape
 from api.operations import LEAD, STORES, TAGGED, UNFIT, VERSIONED, Answer, With, changes, fresh, makes, reads, starts
 from api.problems import faults_of
-from api.resource import Resource, must_match, tag_of
+from api.resource import LARGEST_KEY, Resource, must_match, tag_of
 from api.resources.campaigns import SettingsChange
 from api.resources.jobs import JobShape
 from api.resources.runs import PIECE, FileShape, take
@@ -77,7 +77,7 @@ class CorpusStep(Body):
     """A corpus that is there, by its id; or a new one, and how its file is read."""
 
     of = forms.CorpusForm, "corpus corpus_name format kind"
-    corpus = Whole(required=False, allow_null=True, min_value=1, max_value=10**18 - 1)
+    corpus = Whole(required=False, allow_null=True, min_value=1, max_value=LARGEST_KEY)
     format = Choice(choices=list(FORMATS), required=False, allow_blank=True, help_text="empty: as recognised")
     columns = Columns(required=False, help_text="of a csv or jsonl; empty: those that are proposed")
     text = Text(

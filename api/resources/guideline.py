@@ -11,7 +11,7 @@ from rest_framework import serializers
 from api.fields import Body, Number, Page, PageQuery, Shape, Text, Whole
 from api.operations import TAGGED, VERSIONED, Answer, Rows, With, changes, makes, reads
 from api.problems import checked
-from api.resource import CAMPAIGN, ClipAddress, Resource, must_match, tag_of
+from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource, must_match, tag_of
 from base.errors import Changed, Outdated
 from campaigns.models import Campaign, Guideline, Membership
 from campaigns.pages import LONGEST_GUIDELINE, GuidelineForm
@@ -122,7 +122,7 @@ class NewExample(Body):
 
     grade = Whole(min_value=min(GRADES), max_value=max(GRADES))
     why = Text(max_length=examples.LONGEST_WHY, help_text="annotators read it beside the clip")
-    candidate = Whole(required=False, min_value=1, max_value=10**18 - 1)
+    candidate = Whole(required=False, min_value=1, max_value=LARGEST_KEY)
     query = Text(required=False, max_length=500)
     video = Text(required=False, max_length=300)
     start = Number(required=False, min_value=0, max_value=1e6, help_text="seconds")

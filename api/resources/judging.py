@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole, shape
 from api.operations import JUDGE, OR_NOTHING, With, changes, fresh, reads
-from api.resource import CAMPAIGN, ClipAddress, Resource
+from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
 from base.errors import NotFound
 from campaigns.models import Message
 from corpus.clip_files import padded_clip_file
@@ -23,8 +23,6 @@ from judging.work import claiming, grading, practising, submitting
 from judging.work.grading import LARGEST, LONGEST, LONGEST_COMMENT
 from judging.work.places import assignment_data, clip_at, limit_reached
 from reports import own_work
-
-MOST_KEY = 10**18 - 1
 
 
 class Place(Shape):
@@ -97,7 +95,7 @@ class QuestionAtPlace(QuestionGiven):
 
 
 class OwnQuestionGiven(QuestionGiven):
-    letter = Whole(required=False, min_value=1, max_value=MOST_KEY, help_text="the message that it answers")
+    letter = Whole(required=False, min_value=1, max_value=LARGEST_KEY, help_text="the message that it answers")
 
 
 class OwnQuestion(Shape):
@@ -177,7 +175,7 @@ def _practised(practice: Practice) -> With:
     known = practising.known_of(practice)
     feedback: dict[str, Any] = {"right": None, "agrees": None, "reason": ""}
     if practice.grade is not None:
-        agrees = known.agrees(practice.grade, practice.annotator.campaign.tolerance)
+        agrees = practice.annotator.campaign.tolerates(practice.grade, known.truth)
         feedback = {"right": known.right, "agrees": agrees, "reason": known.why}
     return With(practice, query=known.query, clip=known.clip, **feedback)
 

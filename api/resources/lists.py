@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole
 from api.operations import UNFIT, Rows, With, changes, makes, reads, starts
-from api.resource import CAMPAIGN, Resource
+from api.resource import CAMPAIGN, LARGEST_KEY, Resource
 from base.errors import BadValue
 from campaigns.models import LogEntry
 from judging import access
@@ -21,8 +21,6 @@ from reports.models import LONGEST_NAME, LONGEST_VIEW, SavedView
 from reports.tables.costs import ActionCost, action_cost
 from reports.tables.history import HISTORY, HistoryFilters, entries_of
 from reports.tables.queries import QUERIES, QueryFilters, chosen_queries
-
-LARGEST = 10**18 - 1  # a primary key
 
 
 class ActionCostShape(Shape):
@@ -64,7 +62,7 @@ class FilterBody(Body):
 class NewAction(Body):
     verb = Choice(choices=[(verb.code, verb.label) for verb in VERBS.values()])
     queries = serializers.ListField(
-        child=Whole(min_value=1, max_value=LARGEST),
+        child=Whole(min_value=1, max_value=LARGEST_KEY),
         required=False,
         max_length=actions.MOST_ROWS,
         help_text="their ids; without them, all that the filters choose",

@@ -10,7 +10,7 @@ from rest_framework.utils.urls import replace_query_param
 
 from api.fields import Body, Query, Shape, Text, Whole
 from api.operations import ONCE, UNFIT, With, reads, starts
-from api.resource import CAMPAIGN, Resource
+from api.resource import CAMPAIGN, LARGEST, LARGEST_KEY, Resource
 from campaigns.models import Campaign
 from judging.consensus import GRADES
 from judging.models import Kind
@@ -31,8 +31,6 @@ from reports.summaries import (
 from reports.tables.judgements import ONLY, Line, judgements_page
 from reports.tables.queries import numbers_in_states
 
-LARGEST_KEY = 10**18 - 1
-LARGEST_WORKER = 10**9 - 1
 HOURS = ("seconds", "mean", "seconds_left")  # which a researcher is not told
 FILE_TYPES = ("text/csv", "application/json", "image/svg+xml", "application/pdf")
 
@@ -219,14 +217,14 @@ class JudgementsPage(Shape):
 
 
 class JudgementsAsked(Query):
-    worker = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_WORKER)
+    worker = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST)
     query = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY)
     week = Text(required=False, max_length=20, help_text="as 2026-W05")
     only = serializers.ChoiceField(list(ONLY), required=False)
     own = serializers.IntegerField(required=False, min_value=min(GRADES), max_value=max(GRADES))
     other = serializers.IntegerField(required=False, min_value=min(GRADES), max_value=max(GRADES))
     before = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY, help_text="an id")
-    locals()["with"] = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_WORKER)
+    locals()["with"] = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST)
 
 
 class Judgements(Resource, at=f"{CAMPAIGN}/judgements", name="judgements"):
@@ -260,9 +258,7 @@ class OfQuery(Query):
 
 
 class OfFigure(OfQuery):
-    worker = serializers.IntegerField(
-        required=False, min_value=0, max_value=LARGEST_WORKER, help_text="of the figure `drift`"
-    )
+    worker = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST, help_text="of the figure `drift`")
 
 
 class NewStudy(Body):

@@ -12,7 +12,7 @@ from rest_framework import serializers
 from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, WholeChoice, filters_of, shape
 from api.operations import UNFIT, Rows, With, changes, fresh, makes, reads
 from api.problems import checked
-from api.resource import CAMPAIGN, Resource
+from api.resource import CAMPAIGN, LARGEST, Resource
 from campaigns import invitations
 from campaigns.access import let_create, let_create_no_longer, may_let_create
 from campaigns.accounts import mails
@@ -258,7 +258,7 @@ class MessageShape(Shape):
 
 class NewMessage(Body):
     of = Message, "text to"
-    to = Whole(required=False, min_value=1, max_value=10**9 - 1, help_text="a worker's number; without it, all")
+    to = Whole(required=False, min_value=1, max_value=LARGEST, help_text="a worker's number; without it, all")
 
 
 class Messages(Resource, at=f"{CAMPAIGN}/messages", name="messages"):

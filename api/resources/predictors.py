@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from api.fields import Body, Choice, Page, Shape, Text, Whole
 from api.operations import STORES, UNFIT, Rows, With, changes, fresh, makes, reads, starts
-from api.resource import CAMPAIGN, Resource
+from api.resource import CAMPAIGN, LARGEST, Resource
 from api.resources.runs import MOST, PIECE, FileShape, take
 from campaigns.models import Membership
 from metrics.formats.predicted import predicted_csv
@@ -27,8 +27,6 @@ from runs.estimates.predictors import (
 )
 from runs.estimates.worth import Saving, Worth, ask_to_weigh, worth_of
 from runs.models import PredictionsFile, Predictor
-
-LARGEST = 10**9 - 1
 
 
 class EstimateShape(Shape):

@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from api.fields import Body, Choice, Number, Page, PageQuery, Query, Shape, Text, Truth, Whole, filters_of, shape
 from api.operations import OR_LATER, UNFIT, USUAL, Rows, With, changes, makes, reads, starts
-from api.resource import CAMPAIGN, ClipAddress, Resource
+from api.resource import CAMPAIGN, LARGEST, LARGEST_KEY, ClipAddress, Resource
 from base.errors import Unfit
 from campaigns.models import Membership
 from campaigns.models.membership import LONGEST_MESSAGE
@@ -24,8 +24,6 @@ from judging.review.reopening import OFF, Scope, reopen, reopen_work, undo_reope
 from reports.tables.costs import Cost, cost_of
 from reports.tables.queue import FLAGS, WAITING, Thread, flags_of, questions_with_pairs, threads, waiting_subjects
 
-LARGEST = 10**18 - 1  # a primary key
-LARGEST_WORKER = 10**9 - 1
 WEEK_HELP = "of a worker, only what was submitted in this week, such as 2026-W05"
 OFF_HELP = f"of a worker, only what is off: {OFF}"
 WITH_HELP = "of a worker, only what stands beside this worker's"
@@ -65,7 +63,7 @@ class OneReview(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/review", name="review
 
 
 class SeenAdvice(Body):
-    batch = Whole(min_value=1, max_value=LARGEST, help_text="its id")
+    batch = Whole(min_value=1, max_value=LARGEST_KEY, help_text="its id")
     verdict = Choice(choices=Review.Verdict.choices)
     mean = Number(allow_null=True, min_value=min(GRADES), max_value=max(GRADES), help_text="of the last five")
 
@@ -257,10 +255,10 @@ class ReopeningShape(Shape):
 
 class ToReopen(Body):
     what = Choice(choices=list(access.REOPENED), help_text="worker: work of an annotator, by a job")
-    id = Whole(min_value=1, max_value=LARGEST, help_text="of the candidate or the batch, or the worker's number")
+    id = Whole(min_value=1, max_value=LARGEST_KEY, help_text="of the candidate or the batch, or the worker's number")
     week = Text(required=False, max_length=8, help_text=WEEK_HELP)
     off = Truth(required=False, help_text=OFF_HELP)
-    locals()["with"] = Whole(required=False, min_value=0, max_value=LARGEST_WORKER, help_text=WITH_HELP)
+    locals()["with"] = Whole(required=False, min_value=0, max_value=LARGEST, help_text=WITH_HELP)
     reason = Text(max_length=500, help_text="kept on record")
 
 
@@ -309,12 +307,10 @@ class ReopenedQueries(Resource, at=f"{CAMPAIGN}/reopenings/<int:pk>/queries", na
 
 class CostAsked(Query):
     what = serializers.ChoiceField(list(access.REOPENED))
-    id = serializers.IntegerField(min_value=1, max_value=LARGEST)
+    id = serializers.IntegerField(min_value=1, max_value=LARGEST_KEY)
     week = Text(required=False, max_length=8, help_text=WEEK_HELP)
     off = serializers.BooleanField(required=False, help_text=OFF_HELP)
-    locals()["with"] = serializers.IntegerField(
-        required=False, min_value=0, max_value=LARGEST_WORKER, help_text=WITH_HELP
-    )
+    locals()["with"] = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST, help_text=WITH_HELP)
 
 
 class CostShape(Shape):

@@ -17,7 +17,7 @@ from api.document import BYTES, Trait
 from api.fields import Body, Choice, Page, Query, Shape, Text, Whole, filters_of, shape
 from api.operations import OR_LATER, RUNS, STORES, UNFIT, Rows, With, changes, fresh, makes, reads, starts
 from api.problems import checked
-from api.resource import CAMPAIGN, Resource
+from api.resource import CAMPAIGN, LARGEST, Resource
 from base.errors import BadValue, Unfit
 from campaigns.models import Upload
 from campaigns.models.draft import ArrivingFile
@@ -29,7 +29,7 @@ from runs.board.choices import RUNS_LIST, runs_of
 from runs.estimates.scores import sample_of, scores_of
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit
-from runs.scoring import newest_release, score_runs
+from runs.scoring import score_runs
 
 HEADER = "Upload-Offset"
 OFFSET = OpenApiParameter(
@@ -224,7 +224,7 @@ class ScoresShape(Shape):
 
 
 class OfRelease(Query):
-    release = serializers.IntegerField(required=False, min_value=1, max_value=10**9 - 1, help_text="else the newest")
+    release = serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text="else the newest")
 
 
 class Scores(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scores", name="run-scores"):
@@ -235,7 +235,7 @@ class Scores(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scores", name="run-scor
         scorings = run.scorings.select_related("release").order_by("-release__version")
         if "release" in self.params:
             return _scores(get_object_or_404(scorings, release__version=self.params["release"]))
-        newest, found = newest_release(self.participant.campaign), scorings.first()
+        newest, found = self.participant.campaign.releases.newest(), scorings.first()
         waits = newest and not (found and found.release_id == newest.pk)
         return self.under_way(score_runs.jobs(newest).unfinished().first() if waits else None, _scores(found))
 

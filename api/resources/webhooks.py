@@ -10,9 +10,9 @@ from rest_framework import serializers
 from api.fields import Body, Choice, Page, Shape, Text, Truth, shape
 from api.operations import LEAD, UNFIT, Rows, With, changes, fresh, makes, reads
 from api.resource import CAMPAIGN, Resource
-from campaigns import webhooks
+from campaigns import access, webhooks
 from campaigns.events import Happened
-from campaigns.models import Delivery, Membership, Webhook
+from campaigns.models import Delivery, Webhook
 from campaigns.webhooks import LONGEST
 
 
@@ -50,43 +50,38 @@ class Webhooks(Resource, at=f"{CAMPAIGN}/webhooks", name="webhooks"):
         return With(fresh(made), secret=secret)
 
 
-def _webhook(lead: Membership, pk: int) -> Webhook:
-    return get_object_or_404(Webhook.objects.select_related("campaign"), campaign=lead.campaign, pk=pk)
-
-
 class OneWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>", name="webhook"):
     @changes(WebhookShape, body=shape("WebhookChange", Body, enabled=Truth(help_text="whether it is told anything")))
     def patch(self, pk: int) -> Any:
         """Disable a webhook, or enable it again."""
-        webhook = _webhook(self.lead, pk)
+        webhook = access.webhook(self.lead, pk)
         webhook.enable(self.data["enabled"], self.lead)
         return webhook
 
     @changes()
     def delete(self, pk: int) -> Any:
         """Remove a webhook, with its deliveries."""
-        webhooks.remove(_webhook(self.lead, pk), self.lead)
+        webhooks.remove(access.webhook(self.lead, pk), self.lead)
 
 
 class TestWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/test", name="webhook-test"):
     @changes(DeliveryShape, status=202)
     def post(self, pk: int) -> Any:
         """Send a webhook a test."""
-        return fresh(webhooks.test(_webhook(self.lead, pk)))
+        return fresh(webhooks.test(access.webhook(self.lead, pk)))
 
 
 class Deliveries(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/deliveries", name="deliveries"):
     @reads(Page(DeliveryShape), scope=LEAD)
     def get(self, pk: int) -> Any:
         """What a webhook was sent, the newest first."""
-        return Rows(_webhook(self.lead, pk).deliveries.all(), ("-pk",))
+        return Rows(access.webhook(self.lead, pk).deliveries.all(), ("-pk",))
 
 
 class DeliverAgain(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/deliveries/<int:delivery>/again", name="delivery-again"):
     @changes(DeliveryShape, status=202)
     def post(self, pk: int, delivery: int) -> Any:
         """Send a delivery again that was not taken."""
-        rows = Delivery.objects.filter(webhook=_webhook(self.lead, pk))
-        found = get_object_or_404(rows.select_related("webhook"), pk=delivery)
+        found = get_object_or_404(access.webhook(self.lead, pk).deliveries, pk=delivery)
         webhooks.send_again(found)
         return found

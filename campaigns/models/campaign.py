@@ -264,6 +264,10 @@ class Campaign(models.Model):
         """Return the active seconds that one press may count for a moment of that many seconds."""
         return self.paid_plays * (length + 2 * self.padding) + self.paid_beyond
 
+    def tolerates(self, grade: float, right: float) -> bool:
+        """Return whether a grade is right or close enough; else it is missed."""
+        return abs(grade - right) <= self.tolerance
+
     @property
     def largest_batch(self) -> int:
         """The number of places of a whole batch, with hidden ones."""

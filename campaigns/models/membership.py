@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -63,6 +63,11 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
 
     def annotators(self) -> MembershipQuerySet:
         return self.filter(role=Membership.Role.ANNOTATOR)
+
+    def able(self) -> MembershipQuerySet:
+        """Return the annotators who may judge: they are active and, where there is an exam, have passed it."""
+        passed = Q(campaign__exam=False) | Q(qualified__isnull=False)
+        return self.annotators().filter(passed, state=Membership.State.ACTIVE)
 
     def reachable(self) -> MembershipQuerySet:
         """Return the annotators to whom messages go: all who have not left."""

@@ -70,15 +70,13 @@ def check_pairs(campaign: Campaign) -> QuerySet[Any]:
     Each has its `source`, "gold" or "repeat", its `expected` grade, which is the truth or the annotator's own of the
     pair, and whether it was `missed`.
     """
-    judgements = _of_copies(campaign).exclude(expected=None)
-    judgements = judgements.annotate(source=Case(When(own=None, then=Value("gold")), default=Value("repeat")))
-    missed = GreaterThan(Abs(F("grade") - F("expected")), campaign.tolerance)
-    found: QuerySet[Any] = judgements.annotate(missed=missed)
+    pairs = _of_copies(campaign).exclude(expected=None)
+    found: QuerySet[Any] = pairs.annotate(source=Case(When(own=None, then=Value("gold")), default=Value("repeat")))
     return found
 
 
 def _of_copies(campaign: Campaign) -> QuerySet[Any]:
-    """Return the judgements of copies, each with its `expected` grade, unknown where a copy only fills a batch."""
+    """Return the judgements of copies; where one only fills a batch, its `expected` grade and `missed` are null."""
     own = Judgement.objects.filter(candidate=OuterRef("candidate__repeats"), annotator=OuterRef("annotator"))
     # None has a seat, as few others: the database need not look at all candidates.
     copies = {"candidate__query__kind": Kind.CHECK, "candidate__query__campaign": campaign}
@@ -86,6 +84,7 @@ def _of_copies(campaign: Campaign) -> QuerySet[Any]:
     judgements = judgements.filter(assignment__state=AssignmentState.SUBMITTED)
     judgements = judgements.annotate(own=Subquery(own.order_by().values("grade")))
     judgements = judgements.annotate(expected=Coalesce("own", "candidate__truth"))
+    judgements = judgements.annotate(missed=GreaterThan(Abs(F("grade") - F("expected")), campaign.tolerance))
     return judgements.order_by("-assignment__submitted", "-pk")
 
 
@@ -102,11 +101,11 @@ def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[in
     checks = {f"assignments__{field}": value for field, value in with_checks.items()}
     newest = members.filter(**checks, assignments__submitted__gte=F("first")).values("assignments")
     results: dict[int, list[tuple[datetime, bool]]] = defaultdict(list)
-    # What is missed is told here, so that the database looks for each own grade once.
+    # What has no expected grade is left out here, so that the database looks for each own grade once.
     pairs = _of_copies(campaign).filter(assignment__in=newest)
-    for member, at, grade, expected in pairs.values_list("annotator", "assignment__submitted", "grade", "expected"):
-        if expected is not None:
-            results[member].append((at, abs(grade - expected) > campaign.tolerance))
+    for member, at, missed in pairs.values_list("annotator", "assignment__submitted", "missed"):
+        if missed is not None:
+            results[member].append((at, missed))
     events = Event.objects.filter(member__campaign=campaign).order_by().values_list("member", "kind")
     last = {(member, kind): at for member, kind, at in events.annotate(last=Max("at"))}
     return {

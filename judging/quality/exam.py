@@ -222,8 +222,8 @@ def _mark(sitting: Sitting, known: Truths, grades: list[ExamGrades]) -> None:
     judged = [each for each in grades if each.annotator == sitting.member_id and (sitting.round == 1 or each.back)]
     if any(each.candidate not in known for each in judged):
         return
-    tolerance = sitting.member.campaign.tolerance
-    missed = [each.judgement for each in judged if abs(each.last - known[each.candidate]) > tolerance]
+    campaign = sitting.member.campaign
+    missed = [each.judgement for each in judged if not campaign.tolerates(each.last, known[each.candidate])]
     sitting.pairs, sitting.missed = len(judged), len(missed)
     Judgement.objects.filter(pk__in=[each.judgement for each in judged]).update(returned=None)
     Judgement.objects.filter(pk__in=missed).update(returned=Now())

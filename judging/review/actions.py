@@ -129,32 +129,18 @@ def _what(action: Action) -> str:
     return f"{VERBS[action.verb].label}{to}: {action.rows.count():,} queries{chosen}"
 
 
-@kind(
-    "act",
-    "Act on many queries",
-    lane=Lane.JUDGING,
-    of=Action,
-    owner="campaign",
-    subject="{0}",
-    page=("action", "campaign.name", "pk"),
-    for_leads=True,
-)
+ABOUT = {"lane": Lane.JUDGING, "of": Action, "owner": "campaign", "for_leads": True}
+PAGE = ("action", "campaign.name", "pk")
+
+
+@kind("act", "Act on many queries", page=PAGE, **ABOUT)
 def act(action: Action, report: Report) -> None:
     """Do the action to each of its rows. What is not possible is left, with the reason."""
     _each(action, State.WAITING, _do, report)
     Action.objects.filter(pk=action.pk, ended=None).update(ended=Now())
 
 
-@kind(
-    "undo-action",
-    "Undo what was done to many queries",
-    lane=Lane.JUDGING,
-    of=Action,
-    owner="campaign",
-    subject="{0}",
-    page=("action", "campaign.name", "pk"),
-    for_leads=True,
-)
+@kind("undo-action", "Undo what was done to many queries", page=PAGE, **ABOUT)
 def undo_all(action: Action, report: Report) -> None:
     """Undo the action for each row to which it was done, the last one first."""
     _each(action, State.DONE, _undo, report, newest_first=True)

@@ -213,14 +213,10 @@ def reopen_all_of(lead: Membership, annotator: Membership, reason: str, only: On
     return record
 
 
-@kind(
-    "reopen-work",
-    "Reopen work",
-    lane=Lane.JUDGING,
-    of=Reopening,
-    owner="campaign",
-    page=("reopenings", "campaign.name"),
-)
+ABOUT = {"lane": Lane.JUDGING, "of": Reopening, "owner": "campaign", "page": ("reopenings", "campaign.name")}
+
+
+@kind("reopen-work", "Reopen work", **ABOUT)
 def reopen_work(record: Reopening, report: Report) -> None:
     """Reopen the work of the record's annotator. Run again, it goes on with the queries that are left."""
     queries = scope_of_record(record).queries
@@ -318,14 +314,7 @@ def undo_reopening(record: Reopening, lead: Membership) -> UndoneReopening:
     return undone
 
 
-@kind(
-    "undo-reopening",
-    "Undo a reopening",
-    lane=Lane.JUDGING,
-    of=Reopening,
-    owner="campaign",
-    page=("reopenings", "campaign.name"),
-)
+@kind("undo-reopening", "Undo a reopening", **ABOUT)
 def undo_work(record: Reopening, report: Report) -> None:
     """Undo the reopening query by query. Run again, it goes on with the queries that are left."""
     rows = list(record.queries.filter(state=ReopenedQuery.State.REOPENED))

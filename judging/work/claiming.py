@@ -279,10 +279,9 @@ def _left(may_return: Q = NOBODY) -> QuerySet[Membership]:
     """
     batch, round = OuterRef(OuterRef("pk")), OuterRef(OuterRef("round"))
     free_to_all = Q(Exact(OuterRef("round"), 2)) | Q(Exact(OuterRef("group"), Value("")))
-    active = Membership.objects.annotators().filter(state=Membership.State.ACTIVE, campaign=OuterRef("campaign"))
-    active = active.filter(Q(campaign__exam=False) | Q(qualified__isnull=False)).exclude(pk__in=spent().values("pk"))
-    active = active.filter(Q(group=OuterRef("group")) | free_to_all)
-    return active.filter(~_met(OuterRef("pk"), batch), ~_began_earlier(OuterRef("pk"), batch, round) | may_return)
+    able = Membership.objects.able().filter(campaign=OuterRef("campaign")).exclude(pk__in=spent().values("pk"))
+    able = able.filter(Q(group=OuterRef("group")) | free_to_all)
+    return able.filter(~_met(OuterRef("pk"), batch), ~_began_earlier(OuterRef("pk"), batch, round) | may_return)
 
 
 def _met(annotator: Membership | OuterRef, batch: OuterRef) -> Q:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 from bisect import bisect_left
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django.db.models import Count, F, OuterRef, Subquery, Sum
@@ -90,15 +90,14 @@ def clip_at(assignment: Assignment, key: str) -> tuple[Clip, int]:
     return clips[here], sizes[-(-(fifth + 1) * len(sizes) // SIZES) - 1] or 1
 
 
-def today() -> datetime:
-    """Return when the day began, in the time zone of the pages."""
-    return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+def midnight(day: date | None = None, later: int = 0) -> datetime:
+    """Return when a day begins, in the time zone of the pages, or the one so many days later; by default, today."""
+    return timezone.make_aware(datetime.combine((day or timezone.localdate()) + timedelta(days=later), time()))
 
 
 def monday() -> datetime:
     """Return when the week began."""
-    day = timezone.localdate() - timedelta(days=timezone.localdate().weekday())
-    return timezone.make_aware(datetime(day.year, day.month, day.day))
+    return midnight(later=-timezone.localdate().weekday())
 
 
 def limit_reached(annotator: Membership) -> str:
@@ -114,7 +113,7 @@ def limit_reached(annotator: Membership) -> str:
     for most, begin, assignments, words in (
         (campaign.week_quota, monday, everybody, OF_ALL),
         (annotator.most_a_week, monday, own, A_WEEK),
-        (annotator.most_a_day, today, own, A_DAY),
+        (annotator.most_a_day, midnight, own, A_DAY),
     ):
         if most is not None and _judged(assignments, begin()) + campaign.largest_batch > most:
             return gettext(words).format(most=most)

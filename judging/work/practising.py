@@ -28,6 +28,7 @@ from judging.models import Candidate, Example, Flag, Judgement, Kind, Practice, 
 from judging.models.judgement import JudgementQuerySet
 from judging.quality.exam import exam_grades, reason_for, truths
 from judging.quality.examples import DONE, visible_examples
+from judging.work.places import midnight
 from judging.work.saving import counted, recorded_since
 
 MOST_A_DAY = 3600  # seconds of practice that count
@@ -58,10 +59,6 @@ class Known:
         """The right grade with its name, or the two between which it lies."""
         names = [f"{grade} ({LEVELS[grade][0]})" for grade in self.right]
         return names[0] if len(names) == 1 else gettext("between {low} and {high}").format(low=names[0], high=names[1])
-
-    def agrees(self, grade: int, tolerance: int) -> bool:
-        """Return whether a grade is right or close enough, as in the exam."""
-        return abs(grade - self.truth) <= tolerance
 
 
 def known_clips(member: Membership) -> list[Known]:
@@ -169,8 +166,7 @@ def _counted(member: Membership, practice: Practice, reported: float | None) -> 
     taken = practice.example or practice.candidate
     if taken is None or member.must_pass_exam or not member.may_judge:
         return None
-    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    today = member.practices.filter(at__gte=midnight).aggregate(sum=Sum("seconds"))["sum"] or 0.0
+    today = member.practices.filter(at__gte=midnight()).aggregate(sum=Sum("seconds"))["sum"] or 0.0
     limit = min(member.campaign.most_seconds(taken.moment.length), max(0.0, MOST_A_DAY - today))
     return counted(reported, limit, _unrecorded(practice))
 

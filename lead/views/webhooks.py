@@ -12,12 +12,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from base.errors import BadValue
 from base.problem_documents import refusal_as_message
 from base.request_fields import one_of
-from campaigns import webhooks
+from campaigns import access, webhooks
 from campaigns.events import Happened
 from campaigns.models import Membership, Webhook
 from campaigns.pages import campaign_page
 from campaigns.webhooks import LONGEST, destination
-from judging import access
 
 SHOWN = 50  # deliveries
 ACTIONS = ("disable", "enable", "test", "remove")
@@ -66,7 +65,7 @@ def _events(webhook: Webhook) -> list[str]:
 def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """What a webhook was sent lately, and what was answered."""
     lead = access.lead(request, name)
-    webhook = _webhook(lead, pk)
+    webhook = access.webhook(lead, pk)
     return campaign_page(
         request,
         lead,
@@ -83,7 +82,7 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Disable a webhook, enable it, send it a test, or remove it. Doing it twice is harmless, apart from the test."""
     lead = access.lead(request, name)
-    webhook = _webhook(lead, pk)
+    webhook = access.webhook(lead, pk)
     action = one_of("action", request.POST.get("action", ""), ACTIONS)
     if action == "remove":
         webhooks.remove(webhook, lead)
@@ -102,13 +101,9 @@ def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 def again(request: HttpRequest, name: str, pk: int, delivery: int) -> HttpResponse:
     """Send a delivery again that was not taken."""
-    webhook = _webhook(access.lead(request, name), pk)
+    webhook = access.webhook(access.lead(request, name), pk)
     found = get_object_or_404(webhook.deliveries, pk=delivery)
     with refusal_as_message(request):
         webhooks.send_again(found)
         messages.success(request, "It is on its way again.")
     return redirect("webhook", name, pk)
-
-
-def _webhook(lead: Membership, pk: int) -> Webhook:
-    return get_object_or_404(Webhook.objects.select_related("campaign"), campaign=lead.campaign, pk=pk)

@@ -10,7 +10,7 @@ from django.db.models import F
 from numpy.typing import NDArray
 
 from campaigns.models import Campaign
-from corpus.counting import count_verbs, words
+from corpus.counting import count_verbs, least_mean_most, words
 from corpus.models import Corpus, Moment
 from judging.consensus import GRADES
 from judging.models import Kind
@@ -178,9 +178,9 @@ def _split(splits: Splits, part: Ints, candidates: Records, moments: Records) ->
     relevant = int((mine["grade"] > 0).sum())
     return {
         **_size(used, texts),
-        "query_length": _least_mean_most(np.array([len(text.split()) for text in texts], float)),
-        "moment_length": _least_mean_most(used["end"] - used["start"]),
-        "video_length": _least_mean_most(_of_videos(used)),
+        "query_length": least_mean_most(np.array([len(text.split()) for text in texts], float)),
+        "moment_length": least_mean_most(used["end"] - used["start"]),
+        "video_length": least_mean_most(_of_videos(used)),
         "ratio": float(np.mean((used["end"] - used["start"]) / used["length"])) if len(used) else None,
         "relevant": relevant / len(part) if len(part) else None,
         "consensus": _consensus(mine),
@@ -215,10 +215,6 @@ def _consensus(candidates: Records) -> Numbers:
         "by_lead": int((outcome == FLAGGED).sum()),
         "open": int(np.isin(outcome, [OPEN, CONTESTED]).sum()),
     }
-
-
-def _least_mean_most(values: Floats) -> list[float] | None:
-    return [float(values.min()), float(values.mean()), float(values.max())] if len(values) else None
 
 
 def _of_videos(moments: Records) -> Floats:

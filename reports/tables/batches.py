@@ -10,11 +10,11 @@ from django.db.models import Exists, F, OuterRef, Q
 from base.listing import NUMBERS, Choices, Column, Listing
 from campaigns.models import Campaign
 from campaigns.models.membership import LONGEST_GROUP
-from judging.models import Assignment, Batch, Candidate
+from judging.models import Batch, Candidate
 from judging.models.pool import BatchQuerySet
 from judging.models.states import Priority
 from judging.review.reviewing import Recommendation, recommendations
-from reports.tables.queries import BATCHES_IN_STATES, LONGEST_SEARCH, appearance
+from reports.tables.queries import BATCHES_IN_STATES, PairFilters, appearance, judged_by
 
 REVIEW, ALL = "review", "all"
 OPEN = Batch.objects.filter(state=Batch.State.OPEN)
@@ -33,25 +33,14 @@ STATES_OF_BATCHES: dict[str, tuple[str, BatchQuerySet]] = {
 }
 
 
-class BatchFilters(forms.Form):
+class BatchFilters(PairFilters):
     """The filters of the list of batches."""
 
     show = forms.ChoiceField(
         required=False, choices=[(key, words) for key, (words, _) in STATES_OF_BATCHES.items()], label="State"
     )
-    q = forms.CharField(
-        required=False, max_length=LONGEST_SEARCH, label="Text", help_text="words of the query, or its id in runs"
-    )
-    split = forms.CharField(required=False, max_length=20, label="Split")
     number = forms.IntegerField(required=False, min_value=1, max_value=1000, label="Batch number")
-    mean_from = forms.FloatField(required=False, min_value=0, max_value=4, label="Last five from")
-    mean_to = forms.FloatField(required=False, min_value=0, max_value=4, label="Last five to")
-    contested_from = forms.IntegerField(required=False, min_value=0, max_value=100, label="Contested % from")
-    contested_to = forms.IntegerField(required=False, min_value=0, max_value=100, label="Contested % to")
-    worker = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, label="Judged by worker")
     group = forms.CharField(required=False, max_length=LONGEST_GROUP, label="For the group")
-    flagged = forms.BooleanField(required=False, label="With a flagged pair")
-    discarded = forms.BooleanField(required=False, label="With a discarded pair")
     reused = forms.BooleanField(required=False, label="With a reused grade")
 
 
@@ -77,11 +66,6 @@ class BatchLine:
     def advice(self) -> str:
         """The recommendation with its reason."""
         return self.recommendation.reason if self.recommendation else ""
-
-
-def _judged_by(rows: BatchQuerySet, worker: int) -> BatchQuerySet:
-    own = Assignment.objects.filter(annotator__worker=worker, annotator__campaign=OuterRef("campaign"))
-    return rows.filter(Exists(own.filter(batch=OuterRef("pk"), submitted__isnull=False)))
 
 
 BATCHES = Listing(
@@ -112,7 +96,7 @@ BATCHES = Listing(
         "mean_to": lambda rows, mean: rows.filter(last_mean__lte=mean),
         "contested_from": lambda rows, percent: rows.filter(pairs__gt=0, contested__gte=F("pairs") * percent / 100.0),
         "contested_to": lambda rows, percent: rows.filter(pairs__gt=0, contested__lte=F("pairs") * percent / 100.0),
-        "worker": _judged_by,
+        "worker": lambda rows, worker: judged_by(rows, worker, "batch"),
         "group": lambda rows, group: rows.filter(group=group),
         "flagged": lambda rows, _: rows.filter(flagged__gt=0),
         "discarded": lambda rows, _: rows.filter(discarded__gt=0),

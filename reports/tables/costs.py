@@ -65,17 +65,10 @@ def _hours(campaign: Campaign, judgements: float) -> float | None:
     return judgements * progress["mean"] / 3600 if progress and progress["mean"] else None
 
 
-def _able(campaign: Campaign) -> set[int]:
-    """Who may judge."""
-    people = campaign.memberships.annotators().filter(state=Membership.State.ACTIVE)
-    if campaign.exam:
-        people = people.filter(qualified__isnull=False)
-    return set(people.values_list("pk", flat=True))
-
-
 def _work(campaign: Campaign, scope: Scope) -> Work:
     """Return what would begin again. All work of a person can be ten thousands of pairs, of which most are not read."""
-    work, able, flags = Work(), _able(campaign), list(_flags(campaign))
+    work, flags = Work(), list(_flags(campaign))
+    able = set(campaign.memberships.able().values_list("pk", flat=True))
     if scope.annotator and not (scope.only or campaign.imported or campaign.reuses_id):
         others = _add_usual(work, scope.annotator, able, {query for _, query, _ in flags})
         scope = scope_of_annotator(scope.annotator, others)

@@ -140,7 +140,7 @@ def pairs_of(campaign: Campaign, known: Truths, given: list[ExamGrades], batch: 
     found = []
     for candidate in candidates.prefetch_related("query").order_by("query", "rank"):
         first, truth = sorted(grades[candidate.pk]), known.get(candidate.pk)
-        missed = 0 if truth is None else sum(abs(grade - truth) > campaign.tolerance for grade in first)
+        missed = 0 if truth is None else sum(not campaign.tolerates(grade, truth) for grade in first)
         found.append(Pair(candidate, truth, first, missed, flagged.get(candidate.pk, 0)))
     return found
 
@@ -170,7 +170,7 @@ def pairs_of_one(member: Membership) -> list[OwnPair]:
     found = []
     for pair in pairs_of(campaign, known, everything):
         grades = own.get(pair.candidate.pk)
-        missed = bool(grades and pair.truth is not None and abs(grades.last - pair.truth) > campaign.tolerance)
+        missed = bool(grades and pair.truth is not None and not campaign.tolerates(grades.last, pair.truth))
         found.append(OwnPair(pair, grades, missed, flags.get(pair.candidate.pk)))
     return found
 

@@ -15,6 +15,7 @@ from campaigns.models import Campaign, LogEntry
 from jobs.models import Job
 from judging.models import ReopenedQuery, Reopening
 from judging.review.reopening import reopen_work, undo_work
+from judging.work.places import midnight
 
 LARGEST = 10**9 - 1  # a worker's number
 LONGEST_TEXT = 200  # characters of what is searched for
@@ -33,10 +34,6 @@ class HistoryFilters(forms.Form):
 
 def entries_of(campaign: Campaign) -> QuerySet[LogEntry]:
     return campaign.log.select_related("by__user")
-
-
-def _beginning(day: date) -> datetime:
-    return make_aware(datetime.combine(day, time.min))
 
 
 def _end(day: date) -> datetime:
@@ -62,7 +59,7 @@ HISTORY = Listing(
         "q": _with_text,
         "who": lambda rows, worker: rows.filter(by__worker=worker),
         "kind": lambda rows, kind: rows.filter(kind=kind),
-        "from": lambda rows, day: rows.filter(at__gte=_beginning(day)),
+        "from": lambda rows, day: rows.filter(at__gte=midnight(day)),
         "to": lambda rows, day: rows.filter(at__lte=_end(day)),
     },
     usual="-pk",

@@ -24,7 +24,7 @@ from judging.quality.check_results import FAST
 
 ON_A_PAGE = 50
 MOST_COUNTED = 1000
-LARGEST = 10**18 - 1  # a key
+LARGEST = 10**KEY - 1
 Judgements = QuerySet[Judgement]
 
 

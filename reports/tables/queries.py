@@ -59,12 +59,9 @@ LONGEST_SEARCH = 200  # characters
 LONGEST_AGE = 3650  # days
 
 
-class QueryFilters(forms.Form):
-    """The filters of the list of queries."""
+class PairFilters(forms.Form):
+    """The filters that the lists of queries and of batches share."""
 
-    show = forms.ChoiceField(
-        required=False, choices=[(key, words) for key, (words, _) in STATES_OF_QUERIES.items()], label="State"
-    )
     q = forms.CharField(
         required=False, max_length=LONGEST_SEARCH, label="Text", help_text="words of the query, or its id in runs"
     )
@@ -73,11 +70,7 @@ class QueryFilters(forms.Form):
     mean_to = forms.FloatField(required=False, min_value=0, max_value=4, label="Last five to")
     contested_from = forms.IntegerField(required=False, min_value=0, max_value=100, label="Contested % from")
     contested_to = forms.IntegerField(required=False, min_value=0, max_value=100, label="Contested % to")
-    similarity_from = forms.FloatField(required=False, min_value=-1, max_value=1, label="Similarity from")
-    similarity_to = forms.FloatField(required=False, min_value=-1, max_value=1, label="Similarity to")
     worker = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, label="Judged by worker")
-    days_from = forms.IntegerField(required=False, min_value=0, max_value=LONGEST_AGE, label="Idle days from")
-    days_to = forms.IntegerField(required=False, min_value=0, max_value=LONGEST_AGE, label="Idle days to")
     flagged = forms.BooleanField(required=False, label="With a flagged pair")
     discarded = forms.BooleanField(required=False, label="With a discarded pair")
 
@@ -88,9 +81,22 @@ class QueryFilters(forms.Form):
         return words
 
 
-def _judged_by(rows: QuerySet[Query], worker: int) -> QuerySet[Query]:
+class QueryFilters(PairFilters):
+    """The filters of the list of queries."""
+
+    show = forms.ChoiceField(
+        required=False, choices=[(key, words) for key, (words, _) in STATES_OF_QUERIES.items()], label="State"
+    )
+    similarity_from = forms.FloatField(required=False, min_value=-1, max_value=1, label="Similarity from")
+    similarity_to = forms.FloatField(required=False, min_value=-1, max_value=1, label="Similarity to")
+    days_from = forms.IntegerField(required=False, min_value=0, max_value=LONGEST_AGE, label="Idle days from")
+    days_to = forms.IntegerField(required=False, min_value=0, max_value=LONGEST_AGE, label="Idle days to")
+
+
+def judged_by(rows: QuerySet[Any], worker: int, row: str = "batch__query") -> QuerySet[Any]:
+    """Return the rows of which a worker submitted something; `row` leads there from an assignment."""
     own = Assignment.objects.filter(annotator__worker=worker, annotator__campaign=OuterRef("campaign"))
-    return rows.filter(Exists(own.filter(batch__query=OuterRef("pk"), submitted__isnull=False)))
+    return rows.filter(Exists(own.filter(**{row: OuterRef("pk")}, submitted__isnull=False)))
 
 
 def _days_ago(days: int) -> datetime:
@@ -142,7 +148,7 @@ QUERIES = Listing(
         "contested_to": lambda rows, percent: rows.filter(contested_share__lte=percent / 100),
         "similarity_from": lambda rows, similarity: rows.filter(similarity__gte=similarity),
         "similarity_to": lambda rows, similarity: rows.filter(similarity__lte=similarity),
-        "worker": _judged_by,
+        "worker": judged_by,
         "days_from": lambda rows, days: rows.filter(changed__lte=_days_ago(days)),
         "days_to": lambda rows, days: rows.filter(changed__gte=_days_ago(days)),
         "flagged": lambda rows, _: rows.filter(flagged__gt=0),

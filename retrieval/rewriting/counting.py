@@ -16,6 +16,7 @@ from django.db.models import Count, F
 from django.db.models.functions import Now
 
 from base.text import harmless
+from corpus.counting import AT_ONCE
 from corpus.models import Corpus, Moment
 from jobs.models import Job
 from jobs.registry import SELF, Report, kind
@@ -23,7 +24,6 @@ from retrieval.models import CaptionFigures, Rewording, Substitution, is_under_w
 from retrieval.rewriting.by_chat import ChatSubstituter, at_prices, messages, tokens, tokens_of
 from retrieval.rewriting.cast import LISTS
 
-AT_ONCE = 5000  # moments; a corpus with more is counted by a job
 FRAME = '{"number": 10, "caption": ""}, '  # what surrounds each caption in an answer
 ARTICLES = {"a", "an", "the"}
 MALE, FEMALE = LISTS["male"], LISTS["female"]

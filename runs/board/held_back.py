@@ -21,7 +21,7 @@ from releases.models import Release
 from runs.measures import NDCG, USUAL, numbers_of
 from runs.models import HeldScore, Run, Yardstick
 from runs.models import RunQuerySet as Runs
-from runs.scoring import newest_release, usual_scores
+from runs.scoring import usual_scores
 from runs.tables import read_table
 from runs.yardsticks import yardstick_of
 
@@ -95,7 +95,7 @@ def ask_for_held_scores() -> None:
     today = timezone.localdate()
     for yardstick in Yardstick.objects.exclude(held="").exclude(held_on=today).select_related("release__campaign"):
         release = yardstick.release
-        if newest_release(release.campaign) == release and _unscored(yardstick).exists():
+        if release.campaign.releases.newest() == release and _unscored(yardstick).exists():
             score_held_back.ask(release)
 
 

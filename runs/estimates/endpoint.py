@@ -110,7 +110,6 @@ def estimate(predictor: Predictor) -> Estimate:
     "Ask for predicted grades",
     of=Predictor,
     owner="campaign",
-    subject="{0}",
     page=("predictor", "campaign.name", "pk"),
     for_leads=True,
 )

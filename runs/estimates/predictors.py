@@ -131,7 +131,6 @@ def announce(predictor: Predictor, name: str, size: int) -> PredictionsFile:
     lane=Lane.QUICK,
     of=Predictor,
     owner="campaign",
-    subject="{0}",
     page=("predictor", "campaign.name", "pk"),
     for_leads=True,
 )

@@ -139,7 +139,6 @@ def look_again(campaign: int, what: Happened, about: About) -> None:
     lane=Lane.QUICK,
     of=Watch,
     owner="run.campaign",
-    subject="{0}",
     page=("watches", "run.campaign.name"),
     by_members=True,
     refusals=(MeasureError,),

@@ -28,7 +28,6 @@ from metrics.analysis.pooling import SAME, Found, influence, undecided
 from metrics.measures.ground import Ground
 from metrics.measures.matching import temporal_iou
 from runs.models import Enlargement, Run, Source, Visibility
-from runs.scoring import newest_release
 from runs.tables import read_table
 from runs.yardsticks import yardstick_of
 
@@ -69,7 +68,7 @@ def ask_to_propose(lead: Membership, plan: Plan) -> Enlargement:
     campaign = locked(Campaign.objects.filter(pk=lead.campaign_id)).get()
     if campaign.imported:
         raise WrongState("This campaign holds imported ratings, which are finished; nobody judges in it.")
-    release = newest_release(campaign)
+    release = campaign.releases.newest()
     if release is None:
         raise WrongState("There is no release yet; it says what is judged. Freeze one first.")
     last = campaign.enlargements.aggregate(last=Max("number"))["last"] or 0
@@ -80,14 +79,10 @@ def ask_to_propose(lead: Membership, plan: Plan) -> Enlargement:
     return made
 
 
-@kind(
-    "propose-moments",
-    "Propose moments to judge",
-    of=Enlargement,
-    owner="campaign",
-    page=("pool", "campaign.name", "number"),
-    refusals=(MeasureError,),
-)
+ABOUT = {"of": Enlargement, "owner": "campaign", "page": ("pool", "campaign.name", "number")}
+
+
+@kind("propose-moments", "Propose moments to judge", refusals=(MeasureError,), **ABOUT)
 def propose_moments(enlargement: Enlargement, report: Report) -> None:
     """Find the moments of an enlargement, and store them, the most decisive first. Once found, nothing changes."""
     if enlargement.found is not None:
@@ -203,14 +198,7 @@ def ask_to_open(enlargement: Enlargement, lead: Membership, taken: int, near: st
     return enlargement
 
 
-@kind(
-    "open-further-batches",
-    "Open further batches",
-    lane=Lane.JUDGING,
-    of=Enlargement,
-    owner="campaign",
-    page=("pool", "campaign.name", "number"),
-)
+@kind("open-further-batches", "Open further batches", lane=Lane.JUDGING, **ABOUT)
 def open_further_batches(enlargement: Enlargement, report: Report) -> None:
     """Open the batches of an enlargement, query by query. Run again, it goes on with the queries that are left."""
     assert enlargement.taken is not None

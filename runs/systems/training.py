@@ -32,7 +32,6 @@ from releases.training import file_name, write
 from retrieval.encoders import model_name, same_model
 from runs.models import Arrival, Submission, Visibility
 from runs.receiving import announce, describe, submit
-from runs.scoring import newest_release
 from runs.systems.models import TrainedSystem
 from runs.tables import read_table
 from runs.yardsticks import yardstick_of
@@ -231,7 +230,7 @@ def data_of(campaign: Campaign, videos: Videos, depth: int, folder: Path, say: S
         part = file.with_suffix(".part")
         write(campaign, {depth: part}, lambda done, total, message="": say(done, total, message))
         part.replace(file)
-    known, release = learned_from(folder), newest_release(campaign)
+    known, release = learned_from(folder), campaign.releases.newest()
     if not known:
         known = {"training_set": checksum(file), "release": release.version if release else None}
         keep_learned_from(folder, known)

@@ -33,7 +33,7 @@ from runs.measures import NAMES, NDCG, USUAL
 from runs.models import Run, RunQuerySet, Watch, Yardstick
 from runs.pools.enlarging import open_runs
 from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, new_order
-from runs.scoring import ask_for_measure, jobs_on, newest_release
+from runs.scoring import ask_for_measure, jobs_on
 
 WIDE = 0.02  # the least half of the width of a watched difference's picture
 
@@ -44,7 +44,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     member = access.membership(request, name)
     yardstick = yardstick_of(member, request.GET)
     if yardstick is None:
-        return campaign_page(request, member, "runs/no_board.html", release=newest_release(member.campaign))
+        return campaign_page(request, member, "runs/no_board.html", release=member.campaign.releases.newest())
     choices, queries = choices_of(request.GET, yardstick), Queries(yardstick)
     found = board(Run.objects.seen_by(member), yardstick, choices, queries.chosen(request.GET))
     context: dict[str, Any] = {
@@ -122,7 +122,7 @@ def rejudged(request: HttpRequest, name: str) -> HttpResponse:
         "queries": member.campaign.queries.pool().count(),
         "closed": member.campaign.queries.pool().filter(closed=True).count(),
         "runs": Run.objects.seen_by(member).count(),
-        "newest": newest_release(member.campaign),
+        "newest": member.campaign.releases.newest(),
     }
     return campaign_page(request, member, "runs/rejudged.html", **context)
 

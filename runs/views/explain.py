@@ -19,7 +19,6 @@ from runs import access
 from runs.explain.cases import case_of, drawing_of
 from runs.explain.queries import MOST_RUNS, Choices, Line, address_of, choices_of, lines_of, scatter_file, texts_of
 from runs.models import Run
-from runs.scoring import newest_release
 
 ON_A_PAGE = 50
 GAINS = ("Gain", "Discount", "Counts")
@@ -80,7 +79,7 @@ def scatter(request: HttpRequest, name: str, number: int, format: str) -> HttpRe
 
 
 def _not_scored(request: HttpRequest, member: Membership) -> HttpResponse:
-    release = newest_release(member.campaign)
+    release = member.campaign.releases.newest()
     return campaign_page(request, member, "runs/no_board.html", release=release, title="Why this score")
 
 

@@ -33,7 +33,6 @@ from runs.pools.enlarging import (
     open_runs,
     propose_moments,
 )
-from runs.scoring import newest_release
 
 MOST_SHOWN = 100  # moments
 
@@ -46,7 +45,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     enlargements = member.campaign.enlargements.select_related("lead__user", "release")
     context: dict[str, Any] = {
         "release": release,
-        "newest": (newest := newest_release(member.campaign)),
+        "newest": (newest := member.campaign.releases.newest()),
         "compared": compared,
         "headings": _headings(compared.has_reused if compared else False),
         "measure": parse_measure(measure),

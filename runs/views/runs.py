@@ -28,7 +28,7 @@ from runs.estimates.scores import sample_of, scores_of
 from runs.measures import NAMES
 from runs.models import Arrival, Run, Score, Submission, Visibility
 from runs.receiving import MOST_MIB, TAKEN, RunForm, announce, describe, is_taken, must_be_open, receive_run, submit
-from runs.scoring import jobs_on, newest_release
+from runs.scoring import jobs_on
 
 SUFFIXES = (".json", ".jsonl", ".txt", ".trec", ".gz")
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
@@ -38,7 +38,7 @@ page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 def index(request: HttpRequest, name: str) -> HttpResponseBase:
     """The runs that the member may see, and how far their scoring is, which the page asks for again until it ends."""
     member = access.membership(request, name)
-    release = newest_release(member.campaign)
+    release = member.campaign.releases.newest()
     jobs = list(jobs_on(release)) if release else []
     at_work = any(job.is_unfinished for job in jobs)
     if request.headers.get("hx-request"):

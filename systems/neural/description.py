@@ -103,9 +103,9 @@ def checksum(path: Path) -> str:
     """
     try:
         if not path.is_dir():
-            return digest_of({"": path}, lambda: None)
+            return digest(path)
         files = sorted(file for file in path.rglob("*") if file.is_file())
-        return digest_of({str(file.relative_to(path)): file for file in files}, lambda: None)
+        return digest_of({str(file.relative_to(path)): file for file in files})
     except OSError as fault:
         raise SystemsError(f"{path}: cannot be read ({fault.strerror})") from fault
 

@@ -154,7 +154,8 @@ def test_a_pair_that_is_still_to_be_judged_in_the_pool_is_none(exam: Campaign, a
 def test_a_median_that_ends_in_a_half_lies_between_two_grades() -> None:
     known = practising.Known(Example(), "q", 2.5, "")
     assert known.in_words == "between 2 (partly) and 3 (all but a detail)"
-    assert [known.agrees(grade, 1) for grade in range(5)] == [False, False, True, True, False]
+    campaign = Campaign(tolerance=1)
+    assert [campaign.tolerates(grade, known.truth) for grade in range(5)] == [False, False, True, True, False]
 
 
 # The pages --------------------------------------------------------------------------------------------------

@@ -232,7 +232,7 @@ def test_the_audit_finds_a_batch_or_a_stratum_that_is_steered_otherwise(strata: 
 @pytest.mark.parametrize(
     ("limits", "words", "began"),
     [
-        ({"most_a_day": 5}, "5 clips for today", "today"),
+        ({"most_a_day": 5}, "5 clips for today", "midnight"),
         ({"most_a_week": 5}, "5 clips for this week", "monday"),
         ({"most_in_all": 5}, "5 clips in all", ""),
     ],

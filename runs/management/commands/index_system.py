@@ -8,7 +8,7 @@ from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from base.text import printable
 from corpus.errors import CorpusError
-from runs.management.commands.search_system import add_system_arguments, system_numbered
+from runs.management.commands.search_system import NUMBER, system_numbered
 from runs.systems.training import index
 from systems.errors import SystemsError
 
@@ -18,7 +18,8 @@ class Command(ReeljudgeCommand):
     help = "Index the corpus anew with a trained system, such as after videos were added; its run stays as it is."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_system_arguments(parser)
+        parser.add_argument("campaign")
+        parser.add_argument("number", type=int, help=NUMBER)
         parser.add_argument("--check", action="store_true", help="only look whether the stored index is whole")
 
     def handle(self, **options: Any) -> None:

@@ -15,13 +15,16 @@ from runs.systems.training import DEPTH, as_ranking, queries_as_read, queries_of
 from systems.data import Query
 from systems.errors import SystemsError
 
+NUMBER = "of the system, as the campaign's page of systems lists it"
+
 
 class Command(ReeljudgeCommand):
     refusals = (CorpusError, SystemsError)
     help = "Print the best moments for a typed query, or write a run of the campaign's queries with --out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_system_arguments(parser, is_optional=True)
+        parser.add_argument("campaign")
+        parser.add_argument("number", type=int, nargs="?", help=f"{NUMBER}; without it zero_shot, else the newest")
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--query", help="words to search for")
         what.add_argument("--out", type=Path, help="a file for a run of all queries, in TVR-Ranking's format")
@@ -60,15 +63,6 @@ def _system(campaign: str, number: int | None) -> TrainedSystem:
     if found is None:
         raise ReeljudgeError(f"campaign {campaign} has no system that is trained; expected one")
     return found
-
-
-def add_system_arguments(parser: ArgumentParser, is_optional: bool = False) -> None:
-    parser.add_argument("campaign")
-    about = "of the system, as the campaign's page of systems lists it"
-    if is_optional:
-        parser.add_argument("number", type=int, nargs="?", help=f"{about}; without it zero_shot, else the newest")
-    else:
-        parser.add_argument("number", type=int, help=about)
 
 
 def system_numbered(campaign: str, number: int) -> TrainedSystem:
