@@ -32,7 +32,7 @@ class SubstitutionShape(Shape):
     helps = {"model": "of the chat endpoint"}
 
 
-class EstimateShape(Shape):
+class RewordingCostShape(Shape):
     of = Estimate, "descriptions requests input_tokens output_tokens cost"
 
 
@@ -52,7 +52,7 @@ class CaptionsShape(Shape):
     names = serializers.IntegerField(source="confirmed", help_text="of the cast list that are confirmed")
     drafted = serializers.IntegerField(help_text="names that are not confirmed")
     model = serializers.CharField(help_text="of the chat endpoint; empty without one")
-    estimate = EstimateShape(allow_null=True, help_text="what the chat endpoint would cost")
+    estimate = RewordingCostShape(allow_null=True, help_text="what the chat endpoint would cost")
     substitutions = SubstitutionShape(many=True, help_text="the newest first")
     jobs = JobShape(many=True, help_text="under way, or failed")
 

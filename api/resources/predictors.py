@@ -29,7 +29,7 @@ from runs.estimates.worth import Saving, Worth, ask_to_weigh, worth_of
 from runs.models import PredictionsFile, Predictor
 
 
-class EstimateShape(Shape):
+class AskingCostShape(Shape):
     of = Estimate, "candidates input_tokens output_tokens cost"
     helps = {"candidates": "that are left"}
 
@@ -49,7 +49,9 @@ class PredictorShape(Shape):
 
 class OnePredictorShape(PredictorShape):
     prompt = serializers.CharField(help_text="what the endpoint is told before each clip")
-    estimate = EstimateShape(allow_null=True, help_text="what asking the endpoint for the rest costs; null with a file")
+    estimate = AskingCostShape(
+        allow_null=True, help_text="what asking the endpoint for the rest costs; null with a file"
+    )
 
 
 class NewPredictor(Body):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import pairwise
@@ -25,6 +26,7 @@ from schemathesis.core.failures import FailureGroup
 from schemathesis.core.parameters import ParameterLocation
 
 from api.document import document
+from api.fields import Shape
 from campaigns.access import let_create
 from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.models import Clip
@@ -227,6 +229,18 @@ def test_the_document_is_valid() -> None:
     from openapi_spec_validator import validate  # which takes seconds, and here only this test's process
 
     validate(found)
+
+
+def test_each_shape_has_a_name_of_its_own() -> None:
+    """The document would describe two of one name by the fields of one of them."""
+    assert document()  # which imports all of them
+    waiting, names = [Shape], list[str]()
+    while waiting:
+        found = waiting.pop().__subclasses__()
+        names += [each.__name__ for each in found]
+        waiting += found
+    assert len(names) > 100
+    assert not [name for name, times in Counter(names).items() if times > 1]
 
 
 @pytest.mark.usefixtures("_one_connection")
