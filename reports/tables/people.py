@@ -18,7 +18,7 @@ from campaigns.accounts.mails import mail_invitation
 from campaigns.models import Applicant, Campaign, Invitation, Membership
 from campaigns.models.membership import LONGEST_GROUP, MembershipQuerySet
 from jobs.models import Job
-from judging.models import Assignment, Batch, Kind
+from judging.models import Assignment, Batch, Kind, Sitting
 from reports.hours import Worked
 from reports.pay import Period, days_of
 from reports.summaries import CurrentSummary
@@ -251,7 +251,7 @@ def _stage_of_invitation(each: Invitation, job: Job | None, is_over: bool) -> tu
 def idle_annotators() -> MembershipQuerySet:
     """Return the annotators who have taken and submitted nothing for three days, although their campaign has work.
 
-    Those who wait to be told of work are not among them.
+    Those who wait to be told of work, or for the marks of their exam, or have failed it, are not among them.
     """
     since = Now() - IDLE_AFTER
     recent = Q(claimed__gt=since) | Q(submitted__gt=since)
@@ -259,7 +259,9 @@ def idle_annotators() -> MembershipQuerySet:
     work = Batch.objects.filter(campaign=OuterRef("campaign"), kind=Kind.POOL, state=Batch.State.OPEN)
     active = Membership.objects.annotators().filter(state=Membership.State.ACTIVE, waits=None, same_as=None)
     long_here = active.filter(joined__lt=since, campaign__imported=None)
-    return long_here.filter(Exists(work), ~Exists(worked))
+    rounds = Sitting.objects.filter(member=OuterRef("pk"))
+    examined = Q(campaign__exam=True, qualified=None) & Exists(rounds) & ~Exists(rounds.filter(ended=None))
+    return long_here.exclude(examined).filter(Exists(work), ~Exists(worked))
 
 
 def _first_day() -> date:

@@ -13,8 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Membership
-from judging.models import Assignment, Batch, Revision
+from campaigns.models import Campaign, Membership
+from judging.models import Assignment, Batch, Revision, Sitting
+from reports.tables.people import idle_annotators
 from tests.campaigns.test_membership import again, happened
 from tests.cast import browser, claim, content_of, judge_all, make_query
 from tests.tampering import tampering
@@ -112,6 +113,19 @@ def test_the_table_says_how_far_each_has_come(
     Batch.objects.update(state=Batch.State.REVIEWED)
     page = browser(leo).get("/campaigns/films/people/")
     assert "idle" not in [str(row.stage) for row in page.context["listed"].lines]  # nobody is, where nothing is to do
+
+
+def test_who_has_ended_the_exam_and_may_not_judge_is_not_idle(
+    batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership, leo: Membership
+) -> None:
+    Campaign.objects.update(exam=True)
+    Membership.objects.update(joined=timezone.now() - timedelta(days=9))
+    ended = timezone.now() - timedelta(days=8)
+    ada.sittings.create(ended=ended)  # and waits for the marks
+    bob.sittings.create(ended=ended, result=Sitting.Result.FAILED)
+    cleo.sittings.create(ended=ended, result=Sitting.Result.FAILED)
+    cleo.sittings.create(round=2)  # which the lead has let her take
+    assert {member.user.username for member in idle_annotators()} == {"cleo", "dan"}
 
 
 @pytest.mark.parametrize(
