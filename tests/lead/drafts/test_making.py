@@ -353,7 +353,8 @@ def test_a_reading_leaves_to_the_films_what_they_tell(client: Client, draft: Dra
     client.get(reverse("draft-corpus", args=[draft.token]))
     work_off()
     assert client.get(reverse("draft-corpus", args=[draft.token])).context["steps"][0].done
-    assert "field duration: missing" in checked(client, draft)["problems"][0]
+    (problem, *_) = checked(client, draft)["problems"]
+    assert problem.endswith("expected seconds here, the video in a file of durations, or its film")
 
 
 def test_an_upload_that_is_not_whole_hinders(client: Client, draft: Draft) -> None:
