@@ -276,6 +276,16 @@ def test_what_is_no_text_is_told(client: Client, draft: Draft, content: bytes, m
     assert not page.context["steps"][0].done
 
 
+def test_a_text_that_is_there_twice_is_one_query(client: Client, draft: Draft) -> None:
+    step, texts = reverse("draft-queries", args=[draft.token]), "A man waves.\nA dog runs.\n\nA man waves.\n"
+    assert client.post(step, {"pasted": texts})["Location"] != step
+    client.get(step)
+    work_off()
+    found = client.get(step).context["read"]["found"]
+    assert (found.first, found.counts) == ([["A man waves."], ["A dog runs."]], {"queries": 2, "repeated": 1})
+    assert checked(client, draft)["counts"]["queries"] == 2
+
+
 def test_columns_and_names_are_proposed(client: Client, draft: Draft) -> None:
     draft.change(format="", corpus_name="", name="")
     Corpus.objects.create(name="holidays", format="csv")
