@@ -174,5 +174,13 @@ def test_of_23_named_people_three_join_and_ask_and_one_answer_is_told_to_all(
     page.keyboard.press("Control+Enter")
     expect(page.locator("main")).to_contain_text("Nothing waits.")
     expect(page.locator("tbody tr", has_text="When do you pay?")).to_contain_text("On Monday.")
+
+    page.goto(f"{place.address}/campaigns/people/settings")
+    warn, bar = page.locator("[name=check_warn]"), page.locator(".save")
+    warn.fill("3")
+    page.evaluate("scrollTo(0, 0)")
+    page.keyboard.press("Enter")
+    expect(warn).to_be_focused()
+    assert warn.evaluate("(field) => field.getBoundingClientRect().bottom") <= bar.bounding_box()["y"]  # type: ignore[index]
     for guest in guests:
         guest.context.close()
