@@ -70,6 +70,15 @@ def joined_markup(pattern: str, rows: Iterable[Iterable[object]]) -> SafeString:
     return SafeString("".join(markup(pattern, *row) for row in rows))
 
 
+def percent(share: float, places: int = 0) -> str:
+    """Return a share as pages and files write it.
+
+    >>> percent(0.0811), percent(0.0811, 1)
+    ('8 %', '8.1 %')
+    """
+    return f"{share * 100:.{places}f} %"
+
+
 def with_minus(number: str) -> str:
     """Return a written number with a minus sign in place of the hyphen.
 

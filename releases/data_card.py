@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import Count, Q
 
+from base.text import percent
 from campaigns.models import Campaign
 from judging.consensus import LEAST_OVERLAP, RULE
 from judging.models import Candidate, Judgement
@@ -179,7 +180,7 @@ def _reused(release: Release, about: dict[str, Any]) -> str:
 {release.counts["pairs"]["reused"]:,} of the grades are **reused** from the campaign `{source["campaign"]}`\
 {newest if source["release"] else ""}.
 It reached them on queries of the same text, and on moments of the same video that are the same or overlap by \
-{source["least_overlap"]:.0%} or
+{percent(source["least_overlap"])} or
 more. Nobody judged these pairs here: they are in no number of judgements, annotators, agreement or cost. `pairs.csv`
 and `qrels.jsonl` mark them, and `reused.jsonl` has the source of each, with the grades that it rests on.
 """
@@ -286,8 +287,8 @@ LEADS_RULE = """A pair that an annotator could not judge is flagged, and has no 
 alone is marked `adjudicated`, and is not a consensus.
 """
 REUSED_RULE = f"""A pair is `reused` if an earlier campaign settled a pair of the same text whose moment is the same, or
-overlaps by {LEAST_OVERLAP:.0%} or more (intersection over union), and the steps above lead from its grades to the same
-final grade. Nobody judges it again.
+overlaps by {percent(LEAST_OVERLAP)} or more (intersection over union), and the steps above lead from its grades
+to the same final grade. Nobody judges it again.
 
 """
 IMPORTED_RULE = """These ratings were imported. Two ratings of a pair are taken as in step 1, four as in step 2.

@@ -105,7 +105,9 @@ class ReadingShape(Shape):
     first = serializers.ListField(
         child=serializers.ListField(), help_text="the first ten: video, start, end and caption; or a query"
     )
-    counts = serializers.DictField(child=serializers.IntegerField(), help_text="videos and moments, or queries")
+    counts = serializers.DictField(
+        child=serializers.IntegerField(), help_text="videos and moments, or queries and repeated texts"
+    )
     problems = FaultShape(many=True, help_text="the first ten of them")
 
 

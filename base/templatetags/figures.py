@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from base.text import markup, with_minus
+from base.text import percent as written
 
 register = template.Library()
 UNKNOWN = "–"
@@ -63,7 +64,7 @@ def percent(value: float | None) -> str:
     >>> percent(0.0811)
     '8.1 %'
     """
-    return UNKNOWN if value is None else f"{value * 100:.1f} %"
+    return UNKNOWN if value is None else written(value, 1)
 
 
 @register.filter

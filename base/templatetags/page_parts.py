@@ -87,8 +87,13 @@ def row(content: str, label: str, **options: str) -> str:
 
 @register.simple_tag
 def form_row(field: BoundField) -> str:
-    """Write the same row for a field of a Django form, with its help and its errors."""
+    """Write the same row for a field of a Django form, with its help and its errors.
+
+    A page of a refused form comes with the focus on the first field that is wrong, so that it is in sight.
+    """
     is_tick = getattr(field.field.widget, "input_type", "") == "checkbox"
+    if field.errors:
+        field.field.widget.attrs["autofocus"] = True
     return render_to_string(
         "parts/form_row.html",
         {

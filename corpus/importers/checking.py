@@ -124,7 +124,8 @@ class Checker:
         if length is None:
             length = self._elsewhere(row.video) or row.duration
         if length is None:
-            raise MissingDuration("field duration: missing; expected seconds here, or the video in --durations")
+            right = "seconds here, the video in a file of durations, or its film"
+            raise MissingDuration(f"field duration: missing; expected {right}")
         if length <= 0:
             raise CorpusError(f"field duration: {length:g}; expected more than 0 seconds")
         known = self.stored.get(row.video) or self.lengths.setdefault(row.video, length)

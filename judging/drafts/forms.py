@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 
-from base.text import abbreviated, storable
+from base.text import abbreviated, percent, storable
 from campaigns.access import campaigns_to_reuse, corpora_open_to
 from campaigns.models import Campaign, Draft, Membership, Upload
 from campaigns.pages import Lines
@@ -35,8 +35,8 @@ MOST_DRAWN = 1_000_000  # queries
 OF_A_SELECTION = ("draws", "validation", "test", "seed", "strata")  # fields
 REUSES_HELP = (
     "An earlier campaign over this corpus that you lead. Where it has closed a query of the same text, its consensus on"
-    f" the same moment, or on one that overlaps it by {LEAST_OVERLAP:.0%}, holds here too, and nobody judges that pair"
-    " again. Such grades count as no judgement, and releases mark them."
+    f" the same moment, or on one that overlaps it by {percent(LEAST_OVERLAP)}, holds here too, and nobody judges that"
+    " pair again. Such grades count as no judgement, and releases mark them."
 )
 
 

@@ -145,7 +145,7 @@ def _for_pages(problem: Problem, file: Path) -> str:
 
 
 def _read_queries(upload: Upload, found: Reading, fault: Callable[[str, str], None], report: Report) -> None:
-    texts, file = set[str](), upload.path
+    texts, repeated, file = set[str](), 0, upload.path
     report(0, 0, upload.name)
     try:
         with queries_file(upload.draft) as file:
@@ -153,14 +153,16 @@ def _read_queries(upload: Upload, found: Reading, fault: Callable[[str, str], No
                 if isinstance(each, Problem):
                     fault(each.where, each.message)
                     continue
-                texts.add(each)
-                if len(found.first) < FIRST:
+                if each in texts:
+                    repeated += 1
+                elif len(found.first) < FIRST:
                     found.first.append([each])
+                texts.add(each)
         if not texts and not found.wrong:
             fault("", "holds no queries; expected one query a line, or JSON with query_id and query")
     except (CorpusError, ReeljudgeError) as refused:
         fault("", str(refused).replace(f"{file}: ", ""))
-    found.counts = {"queries": len(texts)}
+    found.counts = {"queries": len(texts)} | ({"repeated": repeated} if repeated else {})
 
 
 def _read_leaderboard(upload: Upload, found: Reading, fault: Callable[[str, str], None], report: Report) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_noop as _
 
+from base.text import percent
 from campaigns.models import Campaign, Event, Membership, Message
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Query
 from judging.quality.check_results import ENOUGH, RecentChecks, recent_checks
@@ -140,8 +141,8 @@ def warn_or_pause(annotator: Membership) -> None:
 
 def _reason(checks: RecentChecks, threshold: float) -> str:
     """Return the reason for the lead. The annotator's message has no numbers."""
-    share = f"{checks.recent_missed} of the last {checks.recent} check pairs were missed ({checks.share:.0%})"
-    return f"{share}; the threshold is {threshold:.0%}."
+    share = f"{checks.recent_missed} of the last {checks.recent} check pairs were missed ({percent(checks.share)})"
+    return f"{share}; the threshold is {percent(threshold)}."
 
 
 WARNING = _(

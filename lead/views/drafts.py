@@ -78,7 +78,7 @@ def corpus(request: HttpRequest, token: str) -> HttpResponse:
     if form.is_valid():
         change_corpus(draft, form)
         is_read = not draft.is_new_corpus or not draft.upload_for(MOMENTS) or is_sound(draft, MOMENTS)
-        return redirect(after(draft, "draft-corpus") if is_read else request.path)
+        return redirect(after(draft, "draft-corpus") if is_read else f"{request.path}#found")
     return _page(request, draft, "corpus", form, read=_read(draft, MOMENTS, form))
 
 
@@ -166,11 +166,11 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
     form = QueriesForm(draft, ready_in(known), request.POST if request.method == "POST" else None)
     if form.is_valid():
         change_queries(draft, form)
-        looks = "look" in request.POST and form.selection
-        if looks:
+        if "look" in request.POST and form.selection:
             draw_queries.ask(draft)
+            return redirect(request.path)
         found = reading_of(draft, purpose)
-        return redirect(request.path if looks or (found and found.wrong) else after(draft, "draft-queries"))
+        return redirect(f"{request.path}#found" if found and found.wrong else after(draft, "draft-queries"))
     about = captions_of(draft.corpus) if draft.corpus else {}
     about |= {"counted": known, "drawn": drawn(draft), "working": jobs_of(draft, draw_queries, store_corpus)}
     about |= {"read": _read(draft, purpose)}

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby, islice
+from typing import NamedTuple
+
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -14,7 +18,7 @@ from base.problem_documents import refusal_as_message
 from base.request_fields import is_whole, one_of, text_in, whole
 from campaigns.accounts import mails
 from campaigns.guideline_text import LEVELS
-from campaigns.models import Message
+from campaigns.models import Campaign, Message
 from campaigns.models.membership import LONGEST_MESSAGE
 from campaigns.pages import campaign_page
 from judging import access
@@ -111,16 +115,31 @@ def _written(request: HttpRequest, field: str, most: int, expected: str) -> str:
 
 @require_safe
 def messages_page(request: HttpRequest, name: str) -> HttpResponse:
+    """What was written to annotators, the newest first, and a form to write more."""
     lead = access.lead(request, name)
-    sent = Message.objects.filter(to__campaign=lead.campaign).select_related("to__user", "by__user")
     return campaign_page(
         request,
         lead,
         "lead/messages.html",
         annotators=lead.campaign.memberships.reachable().select_related("user").order_by("worker"),
-        sent=sent[:MESSAGES_SHOWN],
+        sent=list(islice(_letters(lead.campaign), MESSAGES_SHOWN)),
         longest=LONGEST_MESSAGE,
     )
+
+
+class Letter(NamedTuple):
+    """What was written to one annotator, or to several at once."""
+
+    copies: list[Message]
+    unread: list[Message]
+
+
+def _letters(campaign: Campaign) -> Iterator[Letter]:
+    """Yield what was written to annotators, the newest first."""
+    each = Message.objects.filter(to__campaign=campaign).select_related("to__user", "by__user")
+    for _, at_once in groupby(each.iterator(), key=lambda message: (message.at, message.by_id, message.text)):
+        copies = sorted(at_once, key=lambda message: message.to.worker)
+        yield Letter(copies, [message for message in copies if not message.read])
 
 
 @require_POST

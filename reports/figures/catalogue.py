@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from base.text import with_minus
+from base.text import percent, with_minus
 from judging.models import Candidate
 from reports.figures import numbers
 from reports.figures.numbers import Rows, Subject
@@ -99,7 +99,7 @@ def tell_consensus(rows: Rows) -> str:
     if not settled:
         return NOTHING
     share = settled / (settled + whole["discarded"])
-    return f"{share:.2%} of the candidates that were judged to the end reached consensus."
+    return f"{percent(share, 2)} of the candidates that were judged to the end reached consensus."
 
 
 def tell_by_similarity(rows: Rows) -> str:
@@ -120,12 +120,12 @@ def tell_by_rank(rows: Rows) -> str:
 
 def tell_spread(rows: Rows) -> str:
     share = sum(row["share"] for row in rows if row["highest"] - row["lowest"] <= 1)
-    return f"On {share:.0%} of the candidates all raw grades lie within 1 of each other." if share else NOTHING
+    return f"On {percent(share)} of the candidates all raw grades lie within 1 of each other." if share else NOTHING
 
 
 def tell_final(rows: Rows) -> str:
     most = max(rows, key=lambda row: int(row["candidates"]))
-    share = f"{most['share']:.0%} of the settled candidates"
+    share = f"{percent(most['share'])} of the settled candidates"
     return f"The most frequent final grade is {most['grade']}, with {share}." if most["share"] else NOTHING
 
 
@@ -168,7 +168,7 @@ def _high(rows: Rows, words: str) -> str:
         return NOTHING
     first, last = rows[0]["bin"], rows[-1]["bin"]
     low, high = (sum(row["share"] for row in rows if row["bin"] == bin and row["grade"] > 2) for bin in (first, last))
-    return f"At {words} {first}, {low:.0%} of the candidates are graded 3 or 4; at {last}, {high:.0%}."
+    return f"At {words} {first}, {percent(low)} of the candidates are graded 3 or 4; at {last}, {percent(high)}."
 
 
 def _two(value: float, sign: str = "") -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from base.text import csv_lines, harmless, with_minus
+from base.text import csv_lines, harmless, percent, with_minus
 from runs.board.table import LEVEL, Board, Cell, Row
 
 LATEX = {sign: "\\" + sign for sign in "&%$#_{}"}
@@ -149,8 +149,8 @@ def _about_sample(board: Board) -> Iterator[str]:
     sample = board.sample
     if board.is_estimated:
         yield (
-            f"Estimated from {sample.share:.0%} of the queries ({sample.judged:,} judged of {sample.ranked:,} ranked). "
-            "Brackets: 95 % interval of the estimate."
+            f"Estimated from {percent(sample.share)} of the queries ({sample.judged:,} judged of {sample.ranked:,} "
+            "ranked). Brackets: 95 % interval of the estimate."
         )
         return
     if sample.flaw:

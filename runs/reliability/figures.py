@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from base.text import percent
 from metrics import parse_measure
 from metrics.analysis.noise import axiou_error, success_error
 
@@ -107,8 +108,8 @@ def tell_bias(found: Found, measure: str) -> str:
     both = last["bias"] + last["variance"]
     share = last["bias"] / both if both else 0.0
     return (
-        f"At β = {last['level']:g} s, {share:.0%} of the squared error of {spelt(measure)} is bias: more queries would "
-        "not mend it."
+        f"At β = {last['level']:g} s, {percent(share)} of the squared error of {spelt(measure)} is bias: more queries "
+        "would not mend it."
     )
 
 
@@ -124,8 +125,8 @@ def tell_ties(found: Found, measure: str) -> str:
     shares = {row["measure"]: row["all_tied"] for row in found["rows"]["ties"]}
     most = max(shares, key=lambda each: shares[each])
     return (
-        f"On {shares[measure]:.0%} of the queries all systems have the same {spelt(measure)}, so these say nothing "
-        f"about which is better; with {spelt(most)} it is {shares[most]:.0%}."
+        f"On {percent(shares[measure])} of the queries all systems have the same {spelt(measure)}, so these say "
+        f"nothing about which is better; with {spelt(most)} it is {percent(shares[most])}."
     )
 
 

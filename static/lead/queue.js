@@ -43,8 +43,8 @@
     const sends = event.target.matches("[data-line]") ? !event.shiftKey : event.ctrlKey || event.metaKey;
     if (event.key !== "Enter" || !sends || !event.target.matches("textarea")) return;
     event.preventDefault();
-    const folded = event.target.closest("details"); // which has a button of its own
-    event.target.form.requestSubmit(folded?.querySelector("button"));
+    const part = event.target.closest("details") ?? event.target.form; // a folded part has a button of its own
+    event.target.form.requestSubmit(part.querySelector("button"));
   }
 
   document.addEventListener("keydown", (event) => {

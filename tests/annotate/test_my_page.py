@@ -343,5 +343,15 @@ def test_the_lead_sees_what_was_sent_and_read(campaign: Campaign, ada: Membershi
     assert "not yet" not in client.get(reverse("messages", args=["films"])).content.decode()
 
 
+def test_what_was_sent_to_all_is_one_row(campaign: Campaign, ada: Membership, bob: Membership, leo: Membership) -> None:
+    sent(leo, to="all", text="We pause on Monday.")
+    for unread, words in ((2, "2 not yet"), (1, "1 not yet"), (0, "by all")):
+        listed = browser(leo).get(reverse("messages", args=["films"])).content.decode()
+        assert (listed.count("We pause on Monday."), "2 annotators" in listed, words in listed) == (1, True, True)
+        assert Message.objects.unread().count() == unread
+        if unread:
+            Message.objects.unread()[0].mark_read()
+
+
 def test_a_lead_has_no_page_of_her_own_work(campaign: Campaign, leo: Membership) -> None:
     assert browser(leo).get(reverse("mine", args=["films"])).status_code == 404

@@ -117,9 +117,11 @@ def test_without_examples_the_words_are_enough(campaign: Campaign, ada: Membersh
 
 
 def test_the_end_leads_to_the_first_batch_or_to_the_exam(campaign: Campaign, ada: Membership, leo: Membership) -> None:
-    assert f'action="{reverse("claim", args=["films"])}"' in page(ada, "?step=6")
-    Campaign.objects.update(exam=True)
-    assert f'action="{reverse("work")}"' in page(ada, "?step=6")
+    for exam, address in ((False, reverse("claim", args=["films"])), (True, reverse("work"))):
+        Campaign.objects.update(exam=exam)
+        end = page(ada, "?step=6")
+        assert f'action="{address}"' in end
+        assert " autofocus>Start<" in end  # by the keyboard alone
     assert "<form method" not in page(leo, "?step=6").split("<main>")[1]
 
 

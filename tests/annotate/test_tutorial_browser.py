@@ -179,8 +179,15 @@ def test_pause_flag_and_guideline_have_the_workplaces_keys(person: Page, place: 
     expect(person.locator("#answer")).to_contain_text("Nothing is flagged here")
 
 
+# The pixels of its last link that lie where the header's row of links fades.
+FADED = """(nav) => Math.max(0, nav.lastElementChild.getBoundingClientRect().right
+    - (nav.getBoundingClientRect().right - 24))"""
+
+
 @pytest.mark.parametrize("person", [{"viewport": {"width": 360, "height": 740}, "has_touch": True}], indirect=True)
 def test_on_a_phone_nothing_is_wider_than_the_screen(person: Page, place: Installation) -> None:
+    person.goto(f"{place.address}/judge/tutorial/tutorial")
+    assert person.locator(".top nav").evaluate(FADED) == 0
     for step in range(1, 7):
         person.goto(f"{place.address}/judge/tutorial/tutorial?step={step}")
         assert person.evaluate("document.documentElement.scrollWidth") <= 360

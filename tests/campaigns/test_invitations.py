@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -393,6 +394,13 @@ def test_a_list_that_is_wrong_makes_no_link(fields: dict[str, Any], fault: str, 
     assert answer.status_code in (400, 409)
     assert fault in answer.content.decode()
     assert not Invitation.objects.exists()
+
+
+def test_the_page_of_a_list_that_is_wrong_comes_with_the_focus_on_its_field(leo: Membership) -> None:
+    assert " autofocus" not in browser(leo).get(reverse("people", args=["films"])).content.decode()
+    page = named(leo, people="Nora, nora@").content.decode()
+    assert re.findall(r'<(?:textarea|select|input) [^>]*name="(\w+)"[^>]* autofocus', page) == ["people"]
+    assert page.count(" autofocus") == 1
 
 
 def test_the_lines_of_a_table_may_name_their_columns(leo: Membership) -> None:

@@ -134,7 +134,7 @@ def test_the_words_to_an_annotator_have_no_numbers_and_those_to_the_lead_have(
     for message in ada.messages.all():
         assert not re.search(r"\d|%|check|gold|threshold|repeat", message.text)
     words = ada.events.get().reason
-    assert re.fullmatch(r"\d+ of the last \d+ check pairs were missed \(100%\); the threshold is 50%\.", words)
+    assert re.fullmatch(r"\d+ of the last \d+ check pairs were missed \(100 %\); the threshold is 50 %\.", words)
 
 
 def test_nobody_is_stopped_or_warned_for_speed_alone(checked: Campaign, ada: Membership) -> None:

@@ -111,7 +111,7 @@ def test_who_waits_for_the_lead_and_who_missed_most_stand_first(
     checked: Campaign, ada: Membership, cleo: Membership, leo: Membership
 ) -> None:
     def names() -> list[str]:
-        return [re.findall(r">(\w+)</a>", row)[0] for row in rows_of(page(leo))]
+        return [re.findall(r">\d+ (\w+)\s*</a>", row)[0] for row in rows_of(page(leo))]
 
     assert names() == ["ada", "bob", "cleo"]
     cleo.pause(leo, "A word first.")

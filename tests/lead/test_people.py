@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -203,3 +204,13 @@ def test_pages_about_one_person_lead_to_each_other(ada: Membership, leo: Members
         assert f'href="{other}"' in page
         assert browser(leo).get(other).status_code == 200
     assert f'href="{one}"' in browser(leo).get(reverse("checks", args=["films"])).content.decode()
+
+
+@pytest.mark.parametrize("page", ["person", "agreement-annotator", "check-pairs", "messages", "reopenings", "steering"])
+def test_headings_and_choices_name_a_person_in_one_way(page: str, ada: Membership, leo: Membership) -> None:
+    about = {"check-pairs": [ada.worker, "all"], "person": [ada.worker], "agreement-annotator": [ada.worker]}
+    found = browser(leo).get(reverse(page, args=["films", *about.get(page, [])])).content.decode()
+    element = re.search(rf"<(h1|option[^>]*)>([^<]*\b{ada.worker}\b.*?)</", found, re.S)
+    assert element
+    words = re.sub(r"<[^>]*>", "", element[2]).split()
+    assert words == ["Worker", f"{ada.worker}:", "ada"]

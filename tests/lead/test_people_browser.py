@@ -124,7 +124,7 @@ def invited(page: Page, place: Installation) -> dict[str, str]:
     return dict(zip(names, links, strict=True))
 
 
-def test_of_23_named_people_three_join_and_an_answer_to_one_is_told_to_all(
+def test_of_23_named_people_three_join_and_ask_and_one_answer_is_told_to_all(
     place: Installation, page: Page, chromium: Browser
 ) -> None:
     sign_up(page, place.manage("invite", "people", "--role", "lead", "--address", place.address).strip(), "quin")
@@ -163,5 +163,24 @@ def test_of_23_named_people_three_join_and_an_answer_to_one_is_told_to_all(
     expect(other.locator("main")).to_contain_text("It is, if one can lean back.")
     asking.goto(f"{place.address}/judge/")
     expect(asking.locator("main")).to_contain_text("It is, if one can lean back.")
+
+    other.goto(f"{place.address}/judge/people/mine")
+    other.click("text=Ask your lead something")
+    other.fill("form[action$='/questions'] [name=text]", "When do you pay?")
+    other.click("form[action$='/questions'] button")
+    page.goto(f"{place.address}/campaigns/people/queue/")
+    page.keyboard.press("a")
+    page.keyboard.type("On Monday.")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("main")).to_contain_text("Nothing waits.")
+    expect(page.locator("tbody tr", has_text="When do you pay?")).to_contain_text("On Monday.")
+
+    page.goto(f"{place.address}/campaigns/people/settings")
+    warn, bar = page.locator("[name=check_warn]"), page.locator(".save")
+    warn.fill("3")
+    page.evaluate("scrollTo(0, 0)")
+    page.keyboard.press("Enter")
+    expect(warn).to_be_focused()
+    assert warn.evaluate("(field) => field.getBoundingClientRect().bottom") <= bar.bounding_box()["y"]  # type: ignore[index]
     for guest in guests:
         guest.context.close()

@@ -60,6 +60,7 @@ def test_each_figure_says_what_it_tells_and_gives_its_numbers(lead: Client, key:
     page = lead.get(reverse("agreement" if key == "weeks" else "figures", args=["films"])).content.decode()
     assert f'id="{key}"' in page
     assert f"{key}.csv" in page
+    assert not re.search(r"\d%", page)  # a share is written as everywhere
     assert numbers(lead, key)
 
 

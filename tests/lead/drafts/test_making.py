@@ -249,13 +249,14 @@ def test_the_step_tells_what_is_wrong_with_a_file(
     for content, wrong in ((file, True), (MOMENTS, False)):
         store_text(draft, "moments", "moments.csv", content)
         form = {"corpus_name": "own", "format": "csv"} | (fields if wrong else {})
-        assert client.post(step, form)["Location"] == step  # it is still to be read
+        assert client.post(step, form)["Location"] == f"{step}#found"  # it is still to be read
         work_off()
         page = client.get(step)
         words = unescape(page.content.decode())
         assert (message in words, page.context["steps"][0].done) == (wrong, not wrong)
         assert str(draft.folder) not in words
-        assert client.post(step, form)["Location"] == (step if wrong else reverse("draft-films", args=[draft.token]))
+        onward = f"{step}#found" if wrong else reverse("draft-films", args=[draft.token])
+        assert client.post(step, form)["Location"] == onward
     assert not Corpus.objects.exists()
 
 
@@ -274,6 +275,25 @@ def test_what_is_no_text_is_told(client: Client, draft: Draft, content: bytes, m
     page = client.get(reverse("draft-corpus", args=[draft.token]))
     assert message in unescape(page.content.decode())
     assert not page.context["steps"][0].done
+
+
+def test_a_text_that_is_there_twice_is_one_query(client: Client, draft: Draft) -> None:
+    step, texts = reverse("draft-queries", args=[draft.token]), "A man waves.\nA dog runs.\n\nA man waves.\n"
+    assert client.post(step, {"pasted": texts})["Location"] != step
+    client.get(step)
+    work_off()
+    found = client.get(step).context["read"]["found"]
+    assert (found.first, found.counts) == ([["A man waves."], ["A dog runs."]], {"queries": 2, "repeated": 1})
+    assert checked(client, draft)["counts"]["queries"] == 2
+
+
+def test_a_step_with_problems_leads_to_them(client: Client, draft: Draft) -> None:
+    step = reverse("draft-queries", args=[draft.token])
+    store_text(draft, "queries", "queries.jsonl", '{"query_id": 1}\n')
+    client.get(step)
+    work_off()
+    assert client.post(step, {"pasted": ""})["Location"] == f"{step}#found"
+    assert client.get(step).content.decode().count('id="found"') == 1
 
 
 def test_columns_and_names_are_proposed(client: Client, draft: Draft) -> None:
@@ -353,7 +373,8 @@ def test_a_reading_leaves_to_the_films_what_they_tell(client: Client, draft: Dra
     client.get(reverse("draft-corpus", args=[draft.token]))
     work_off()
     assert client.get(reverse("draft-corpus", args=[draft.token])).context["steps"][0].done
-    assert "field duration: missing" in checked(client, draft)["problems"][0]
+    (problem, *_) = checked(client, draft)["problems"]
+    assert problem.endswith("expected seconds here, the video in a file of durations, or its film")
 
 
 def test_an_upload_that_is_not_whole_hinders(client: Client, draft: Draft) -> None:
@@ -430,7 +451,7 @@ def test_a_pasted_corpus_needs_no_script(client: Client, nora: User) -> None:
     draft = Draft.objects.get(owner=nora)
     form = {"corpus_name": "own", "format": "csv", "pasted": MOMENTS.replace("description", "Sentence")}
     address = reverse("draft-corpus", args=[draft.token])
-    assert client.post(address, form)["Location"] == address
+    assert client.post(address, form)["Location"] == f"{address}#found"
     work_off()
     assert client.get(address).context["steps"][0].done
     client.post(reverse("draft-queries", args=[draft.token]), {"pasted": "A person sits down."})

@@ -158,8 +158,9 @@ def test_files_that_are_read_whole_are_smaller(client: Client, draft: Draft) -> 
     for purpose in ("durations", "queries"):
         answer = announced(client, draft, "a.json", 64 * 2**20 + 1, purpose)
         assert (answer.status_code, "at most 64 MiB" in answer.json()["detail"]) == (413, True)
-    page = client.get(reverse("draft-queries", args=[draft.token])).content.decode()
-    assert "At most 64 MiB a file" in page
+    for step, most in (("draft-queries", "64.0 MB"), ("draft-corpus", "8.0 GB")):
+        page = client.get(reverse(step, args=[draft.token])).content.decode().replace("\xa0", " ")
+        assert f"At most {most} a file" in page
 
 
 def test_room_is_looked_for_with_each_piece(client: Client, draft: Draft, settings: Any) -> None:
