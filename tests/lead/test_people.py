@@ -208,7 +208,11 @@ def test_pages_about_one_person_lead_to_each_other(ada: Membership, leo: Members
 
 @pytest.mark.parametrize("page", ["person", "agreement-annotator", "check-pairs", "messages", "reopenings", "steering"])
 def test_headings_and_choices_name_a_person_in_one_way(page: str, ada: Membership, leo: Membership) -> None:
-    about = {"check-pairs": [ada.worker, "all"], "person": [ada.worker], "agreement-annotator": [ada.worker]}
+    about: dict[str, list[int | str]] = {
+        "check-pairs": [ada.worker, "all"],
+        "person": [ada.worker],
+        "agreement-annotator": [ada.worker],
+    }
     found = browser(leo).get(reverse(page, args=["films", *about.get(page, [])])).content.decode()
     element = re.search(rf"<(h1|option[^>]*)>([^<]*\b{ada.worker}\b.*?)</", found, re.S)
     assert element
