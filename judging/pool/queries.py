@@ -25,17 +25,20 @@ from judging.models.pool import OF_QUERY, QueryQuerySet
 from judging.models.states import CLAIMED, Priority
 from judging.order import lot, places
 from metrics import MeasureError
+from metrics.formats.csv_tables import csv_rows
+from metrics.formats.files import read_text
 from metrics.formats.json_reader import read_json
 
 MOST_PROBLEMS = 20
 LONGEST_SPLIT = 20  # characters
 Stratum = tuple[str, str]  # a split and a stratum
-LARGEST_LIST = 64 * 2**20  # bytes of one JSON list; lines have no such limit
+NEEDED = ("query_id", "query")  # the columns of a CSV
+LARGEST_LIST = 64 * 2**20  # bytes of one JSON list, or of a CSV; lines of JSON have no such limit
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line or an entry of the file: where it is, and its content as bytes or as parsed JSON."""
+    """A line or an entry of the file: where it is, and its content as bytes, or parsed."""
 
     where: str
     content: object
@@ -44,7 +47,8 @@ class Line:
 def load_queries(campaign: Campaign, file: Path, split: str = "") -> tuple[int, int]:
     """Add the file's queries to a campaign.
 
-    The file holds a JSON list, or one JSON object a line, of `{"query_id" | "desc_id", "query" | "desc"}`.
+    The file holds a JSON list, or one JSON object a line, of `{"query_id" | "desc_id", "query" | "desc"}`; or its
+    name ends in `.csv`, and it has the columns query_id and query.
 
     Returns
     -------
@@ -63,7 +67,7 @@ def load_queries(campaign: Campaign, file: Path, split: str = "") -> tuple[int, 
     if problems:
         raise ReeljudgeError("\n".join([f"{file}: no query was stored.", *problems]))
     if not loader.taken:
-        raise ReeljudgeError(f"{file}: holds no queries; expected a JSON list or one JSON object a line")
+        raise ReeljudgeError(f"{file}: holds no queries; expected a JSON list, one JSON object a line, or a CSV")
     return loader.store()
 
 
@@ -250,12 +254,14 @@ def _records(file: Path) -> Iterator[Line]:
     try:
         if _first_byte(file) == b"[":
             yield from _listed(file)
+        elif file.suffix.lower() == ".csv":
+            yield from (Line(place.spot, row) for place, row in csv_rows(_text_of(file), str(file), NEEDED))
         else:
             for number, line in lines(file):
                 yield Line(f"line {number}", line)
     except OSError as fault:
         raise ReeljudgeError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault
-    except CorpusError as fault:
+    except (CorpusError, MeasureError) as fault:
         raise ReeljudgeError(str(fault)) from fault
 
 
@@ -264,9 +270,18 @@ def _first_byte(file: Path) -> bytes:
         return source.read(1024).removeprefix(BOM_UTF8).lstrip()[:1]
 
 
-def _listed(file: Path) -> Iterator[Line]:
+def _text_of(file: Path) -> str:
+    _must_fit(file)
+    return read_text(file)
+
+
+def _must_fit(file: Path) -> None:
     if file.stat().st_size > LARGEST_LIST:
-        raise ReeljudgeError(f"{file}: over {LARGEST_LIST:,} bytes; write one JSON object a line instead of a list")
+        raise ReeljudgeError(f"{file}: over {LARGEST_LIST:,} bytes; write one JSON object a line instead")
+
+
+def _listed(file: Path) -> Iterator[Line]:
+    _must_fit(file)
     try:
         records = read_json(file.read_bytes(), strict=False)
     except MeasureError as fault:

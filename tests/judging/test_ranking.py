@@ -395,6 +395,33 @@ def test_a_file_that_is_none_of_queries_is_named(small: Campaign, tmp_path: Path
     assert Query.objects.count() == 1
 
 
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+def test_a_csv_of_queries_is_read(small: Campaign, tmp_path: Path, sign: str) -> None:
+    file = tmp_path / "queries.csv"
+    rows = ["\ufeffnote|query_id|query", "a|7|She waves.", "", "|8|He sits."]
+    file.write_text("\r\n".join(rows).replace("|", sign))
+    printed(*creating(file))
+    assert [*small.queries.order_by("pk").values_list("query_id", "text")] == [("7", "She waves."), ("8", "He sits.")]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("text\nShe waves.\n", "line 1: column query_id is missing; it needs query_id, query"),
+        ("query_id,query\n7,She waves, and goes.\n", "line 2: has 3 columns; it needs 2"),
+        ("query_id,query\n7,\n", 'line 2: field query: ""'),
+        ("query_id,query\n", "holds no queries"),
+        ("", "is empty"),
+    ],
+)
+def test_what_is_wrong_with_a_csv_of_queries_is_named_once(
+    small: Campaign, tmp_path: Path, content: str, message: str
+) -> None:
+    (file := tmp_path / "queries.csv").write_text(content)
+    assert message in (answer := refused(*creating(file)))
+    assert answer.count("queries.csv") == 1
+
+
 def test_files_that_cannot_be_read_are_named(small: Campaign, tmp_path: Path) -> None:
     for file, message in {tmp_path / "nowhere": "No such file", tmp_path: "Is a directory"}.items():
         assert f"{file}: cannot be read ({message}" in refused(*creating(file))

@@ -31,7 +31,7 @@ class Command(ReeljudgeCommand):
         usual = Counts()
         parser.add_argument("name", help="letters, digits, - and _; part of the addresses of its pages")
         parser.add_argument("--corpus", required=True)
-        parser.add_argument("--queries", type=Path, help="JSON list or one JSON object a line")
+        parser.add_argument("--queries", type=Path, help="JSON list, one JSON object a line, or CSV")
         parser.add_argument("--split", default="", help="stored with the queries of the file, for example val")
         parser.add_argument("--title", default="")
         parser.add_argument(
