@@ -18,6 +18,7 @@ from campaigns.models import Campaign
 from campaigns.models.campaign import LAST
 from judging.consensus import GRADES
 from judging.models import Candidate
+from reports.figures.numbers import week_name
 from reports.hours import Rates
 from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
 
@@ -62,7 +63,7 @@ def _end(campaign: Campaign, numbers: Numbers) -> Spark:
 def _agreement(campaign: Campaign, numbers: Numbers) -> Spark:
     weeks = numbers["weeks"][-DAYS_SHOWN:]
     value, note, only = _alpha(numbers) if campaign.rounds_known else _alpha_without_rounds(numbers)
-    ends = _ends([_week(week["week"]) for week in weeks])
+    ends = _ends([week_name(week["week"]) for week in weeks])
     lows, highs = ([week.get(end) for week in weeks] for end in ("alpha_low", "alpha_high"))
     points = line([week["alpha"] for week in weeks], top=1.0)
     drawn = band(lows, highs, top=1.0) + points if points else points
@@ -129,10 +130,6 @@ def _ends(words: Sequence[str]) -> tuple[str, str]:
 
 def _day(iso: str) -> str:
     return date_format(date.fromisoformat(iso), "j M Y")
-
-
-def _week(number: int) -> str:
-    return f"week {number % 100}, {number // 100}"
 
 
 @dataclass(frozen=True)

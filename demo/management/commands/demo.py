@@ -17,6 +17,7 @@ from django.core.management.base import CommandError
 from django.db import transaction
 
 from base.commands import ReeljudgeCommand
+from campaigns.access import let_create
 from campaigns.models import Campaign, Membership
 from corpus.films import media_at
 from corpus.importers.load import Source, load
@@ -177,7 +178,8 @@ def _campaign(folder: Path) -> Campaign:
     for username in ACCOUNTS:
         user = User.objects.create_user(username, password=PASSWORD)
         campaign.add_member(user, ROLES.get(username, Membership.Role.ANNOTATOR))
-    lead = campaign.memberships.select_related("campaign").get(role=Membership.Role.LEAD)
+    lead = campaign.memberships.select_related("campaign", "user").get(role=Membership.Role.LEAD)
+    let_create(lead.user)
     for each in EXAMPLES:
         moment = Moment.objects.get(video__corpus=campaign.corpus, description=each.description)
         add_own_example(lead, each.query, moment, each.grade, each.why)
@@ -191,5 +193,6 @@ def _accounts(address: str) -> str:
         f"  researcher  {RESEARCHER}\n"
         f"  annotators  {', '.join(ANNOTATORS)}\n"
         f"Open {address} and sign in as {ANNOTATORS[0]} to judge a batch.\n"
-        f"As {LEAD} or {RESEARCHER} you find runs of four systems in “{TITLE}”.\n"
+        f"As {LEAD} or {RESEARCHER} you find runs of four systems in “{TITLE}”,\n"
+        f"and as {LEAD} you can make a campaign of your own.\n"
     )
