@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from metrics import CONVENTIONS, Measure, parse_measures
 from metrics.analysis.compare import bootstrap_columns
-from metrics.measures.results import Scores, reported
+from metrics.measures.results import Scores
 
 USUAL = "paper"
 CUTOFFS = (10, 20, 40)
@@ -95,8 +95,7 @@ class Numbers(NamedTuple):
 
 def numbers_of(scores: Scores) -> Iterator[Numbers]:
     """Yield the numbers of a run by each measure, in the order of the measures."""
-    convention = CONVENTIONS[scores.convention.name]
-    values = [reported(m, v, convention) for m, v in zip(scores.measures, scores.values, strict=True)]
+    values = scores.columns()
     low, high = bootstrap_columns(np.stack(values, axis=1))
     for n, (measure, value) in enumerate(scores.aggregate().items()):
         is_mean = measure.definition.aggregate == "mean" and scores.groups[n] is None and value is not None

@@ -14,7 +14,7 @@ from ..formats.errors import MeasureError
 from ..measures.conventions import Convention, Order
 from ..measures.definitions import Measures
 from ..measures.evaluate import scores_of
-from ..measures.results import Scores, listed, must_be_means
+from ..measures.results import Scores, listed, must_be_means, scale_of
 from .comparison import Comparison, Difference, Interval
 
 BLOCK = 1_000_000  # random numbers at a time
@@ -133,21 +133,21 @@ def compare_scores(
     names = names_of([each.run for each in found], baseline)
     tables = dict(zip(names, (each.table() for each in found), strict=True))
     pairs = [(n, baseline) for n in names if n != baseline] if baseline else list(combinations(names, 2))
-    measures, coverage = found[0].measures, 1 - level
+    measures, coverage, convention = found[0].measures, 1 - level, found[0].convention
     intervals, differences = {}, []
     for i, measure in enumerate(measures):
+        scale = scale_of(measure, convention)
         for name in names:
-            intervals[name, measure] = bootstrap(tables[name][:, i], coverage, seed, resamples)
+            intervals[name, measure] = bootstrap(scale * tables[name][:, i], coverage, seed, resamples)
         between = [tables[a][:, i] - tables[b][:, i] for a, b in pairs]
         p = np.array([p_value(difference, test, seed, resamples) for difference in between])
         numbers = zip(pairs, between, p.tolist(), holm(p).tolist(), strict=True)
         for (a, b), difference, single, corrected in numbers:
-            spread = bootstrap(difference, coverage, seed, resamples)
+            spread = bootstrap(scale * difference, coverage, seed, resamples)
             effect = effect_size(difference)
             of_mean = (spread.mean, spread.low, spread.high)
             differences.append(Difference(measure, a, b, *of_mean, effect, single, corrected))
-    convention = found[0].convention.name
-    return Comparison(convention, test, level, baseline, tuple(names), measures, intervals, tuple(differences))
+    return Comparison(convention.name, test, level, baseline, tuple(names), measures, intervals, tuple(differences))
 
 
 def names_of(names: list[str], baseline: str | None) -> list[str]:

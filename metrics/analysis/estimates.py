@@ -29,7 +29,7 @@ from ..measures.results import ByMeasure
 from .compare import effect_size, holm, names_of
 from .comparison import Comparison, Difference, Interval
 from .planning import Spread, queries_to_decide, share_left, spread_of
-from .predictions import PredictedScores, Predictions, columns, view_of, within_range, without_grades
+from .predictions import PredictedScores, Predictions, view_of, within_range, without_grades
 from .sampling import FEWEST, Design, Estimate, Values
 
 RULE = "regression on caption rank, 1"  # with its version; releases name it
@@ -194,7 +194,7 @@ class Estimator:
         return [
             {
                 measure: self._made_ready(measure, values, predicted[measure])
-                for measure, values in zip(self.measures, columns(scores), strict=True)
+                for measure, values in zip(self.measures, scores.columns(), strict=True)
             }
             for scores, predicted in found
         ]

@@ -18,7 +18,7 @@ from ..measures.conventions import Convention
 from ..measures.evaluate import Evaluator
 from ..measures.ground import Ground
 from ..measures.measure import Measure
-from ..measures.results import Scores, reported
+from ..measures.results import scale_of
 from ..measures.scores import gains
 from .sampling import Estimate
 
@@ -156,7 +156,7 @@ class PredictedScores:
         found: list[dict[Measure, Floats]] = [{} for _ in runs]
         for evaluator, measures in self._parts:
             for values, scores in zip(found, evaluator.scores_on(evaluator.scene(runs)), strict=True):
-                values |= dict(zip(measures, columns(scores), strict=True))
+                values |= dict(zip(measures, scores.columns(), strict=True))
         return found
 
 
@@ -185,11 +185,6 @@ def view_of(measure: Measure, convention: Convention) -> View:
     return View("grade", "0" if definition.name == "Judged" else str(measure.number("rel", 1)))
 
 
-def columns(scores: Scores) -> list[Floats]:
-    """Values of each query on the scale of the aggregate, for each measure."""
-    return [reported(m, v, scores.convention) for m, v in zip(scores.measures, scores.values, strict=True)]
-
-
 def without_grades(measure: Measure, convention: Convention) -> float:
     """What a judged query scores of which no pair has a grade: 0, or NaN if the convention leaves it out."""
     return 0.0 if convention.options(measure.definition.family).empty == "zero" else np.nan
@@ -199,8 +194,7 @@ def within_range(score: Estimate, measure: Measure, convention: Convention) -> E
     """The estimate of a score, cut to the range of its measure, beyond which few queries may lead."""
     if not measure.definition.share:
         return score
-    is_percent = convention.options(measure.definition.family).report.startswith("percent")
-    value, low, high = np.clip([score.value, score.low, score.high], 0, 100 if is_percent else 1).tolist()
+    value, low, high = np.clip([score.value, score.low, score.high], 0, scale_of(measure, convention)).tolist()
     return replace(score, value=value, low=low, high=high)
 
 

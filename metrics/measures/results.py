@@ -136,7 +136,7 @@ class Scores:
 
     def per_query(self) -> dict[str, dict[Any, float]]:
         """Values of each query that counts in at least one measure, on the scale of the aggregates."""
-        rows = zip(self.queries, self._reported().tolist(), strict=True)
+        rows = zip(self.queries, np.stack(self.columns(), axis=1).tolist(), strict=True)
         kept = {
             query: ByMeasure((m, value) for m, value in zip(self.measures, row, strict=True) if value == value)
             for query, row in rows
@@ -153,8 +153,8 @@ class Scores:
         MeasureError
             Where pandas is not installed.
         """
-        columns = {str(measure): column for measure, column in zip(self.measures, self._reported().T, strict=True)}
-        return data_frame(columns, index=("query_id", self.queries))
+        columns = zip(map(str, self.measures), self.columns(), strict=True)
+        return data_frame(dict(columns), index=("query_id", self.queries))
 
     def table(self) -> Floats:
         """Values of shape (queries, measures), thresholds averaged, NaN where a query is left out."""
@@ -164,9 +164,9 @@ class Scores:
         """Number of judged queries that count in no measure."""
         return int(np.isnan(self.table()).all(axis=1).sum())
 
-    def _reported(self) -> Floats:
-        columns = [reported(m, v, self.convention) for m, v in zip(self.measures, self.values, strict=True)]
-        return np.stack(columns, axis=1)
+    def columns(self) -> list[Floats]:
+        """Values of each query on the scale of the aggregates, for each measure: shape (queries,)."""
+        return [reported(m, v, self.convention) for m, v in zip(self.measures, self.values, strict=True)]
 
 
 def _many(number: int, one: str, more: str) -> str:
@@ -229,10 +229,14 @@ def aggregate(measure: Measure, values: Floats, convention: Convention, groups: 
 
 def reported(measure: Measure, values: Floats, convention: Convention) -> Floats:
     """Values per query on the scale of the aggregate, thresholds averaged: shape (queries,)."""
-    percent = convention.options(measure.definition.family).report.startswith("percent")
-    scale = 100 if percent and measure.definition.share else 1
-    per_query: Floats = values.mean(axis=1) * scale
+    per_query: Floats = values.mean(axis=1) * scale_of(measure, convention)
     return per_query
+
+
+def scale_of(measure: Measure, convention: Convention) -> int:
+    """What a perfect share is on the scale of the aggregate: 100 where the convention writes it in per cent, or 1."""
+    percent = convention.options(measure.definition.family).report.startswith("percent")
+    return 100 if percent and measure.definition.share else 1
 
 
 def _lower_median(values: Floats) -> Floats:

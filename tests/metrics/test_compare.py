@@ -146,3 +146,19 @@ def test_only_means_are_compared(measure: str) -> None:
     run = {"1": [("a", 0, 10, 1.0)]}
     with pytest.raises(MeasureError, match="is not a mean over queries; choose measures that are"):
         compare([AxIoU @ 1, measure], {"1": [("a", 0, 10, 4)]}, {"one": run, "other": run})
+
+
+@pytest.mark.parametrize(("convention", "scale"), [("paper", 1), ("tvr", 100), ("qvhighlights", 100)])
+def test_numbers_are_on_the_scale_of_the_aggregates(convention: str, scale: int) -> None:
+    qrels = {str(n): [("a", 0, 10, 4)] for n in range(1, 21)}
+    shares = {"one": 0.4, "two": 0.7}
+    runs = {name: {str(n): [("a", 0, share * n, 1.0)] for n in range(1, 21)} for name, share in shares.items()}
+    scores = scores_of("Success_IoU(iou=0.5)@1", qrels, runs, convention)
+    found = compare_scores(scores)
+    measure = found.measures[0]
+    assert scores["two"][measure] == pytest.approx(0.65 * scale)
+    assert {name: found.intervals[name, measure].mean for name in runs} == {
+        name: pytest.approx(each[measure]) for name, each in scores.items()
+    }
+    assert found.differences[0].difference == pytest.approx(found.intervals["one", measure].mean - 0.65 * scale)
+    assert found.differences[0].low < found.differences[0].high <= scale
