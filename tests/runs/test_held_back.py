@@ -24,7 +24,7 @@ from releases.models import Release
 from runs.board.held_back import MEASURES, ask_for_held_scores, hold_back, open_scores, score_held_back
 from runs.models import HeldScore, Run, Score, Yardstick
 from runs.receiving import describe, is_taken, submit, unveil_runs
-from tests.cast import browser
+from tests.cast import browser, text_between_tags
 from tests.remembered import remembered
 from tests.runs.conftest import best
 from tests.runs.uploading import ranking, send, submitted, uploaded
@@ -226,7 +226,9 @@ def test_an_anonymous_run(
     pages += [reverse("api-run", args=["films", 1]), reverse("public-run", args=["films", run.token])]
     for page in pages:
         text = other.get(page).content.decode()
-        assert "rio" not in text.casefold(), page
+        assert "rionet" not in text.casefold(), page
+        assert "rio.example" not in text, page
+        assert "rio" not in text_between_tags(text.replace(run.token, "")).casefold(), page
         assert f"worker {rio.worker}" not in text
     for known in (rio, leo):
         assert "rionet-1" in browser(known).get(pages[0]).content.decode()
