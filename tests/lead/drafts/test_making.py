@@ -287,6 +287,16 @@ def test_a_text_that_is_there_twice_is_one_query(client: Client, draft: Draft) -
     assert checked(client, draft)["counts"]["queries"] == 2
 
 
+def test_a_csv_of_queries_is_read(client: Client, draft: Draft) -> None:
+    step = reverse("draft-queries", args=[draft.token])
+    store_text(draft, "queries", "queries.csv", 'query_id,query\n7,A man waves.\n8,\n9,"A dog runs, and barks."\n')
+    client.get(step)
+    work_off()
+    found = client.get(step).context["read"]["found"]
+    assert (found.first, found.counts) == ([["A man waves."], ["A dog runs, and barks."]], {"queries": 2})
+    assert [problem["line"] for problem in found.problems] == [3]
+
+
 def test_a_step_with_problems_leads_to_them(client: Client, draft: Draft) -> None:
     step = reverse("draft-queries", args=[draft.token])
     store_text(draft, "queries", "queries.jsonl", '{"query_id": 1}\n')
