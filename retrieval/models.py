@@ -98,10 +98,6 @@ class RewordingQuerySet(models.QuerySet["Rewording"]):
         """Return those that wait for a lead."""
         return self.filter(state=Rewording.State.QUEUED)
 
-    def under_way(self) -> RewordingQuerySet:
-        """Return those that a substitution still has to work on."""
-        return self.exclude(state__in=[Rewording.State.VERIFIED, Rewording.State.ACCEPTED, Rewording.State.QUEUED])
-
 
 class Rewording(models.Model):
     """What one description of a corpus became. All moments with this description share it."""

@@ -40,12 +40,6 @@ def hidden(heading: str | Heading) -> Heading:
 
 
 @register.filter
-def sorts_by(heading: str | Heading, key: str) -> Heading:
-    """Let the heading sort the table: `"Hours"|sorts_by:"hours"`."""
-    return _heading(heading)._replace(sort_key=key)
-
-
-@register.filter
 def only_if(heading: str | Heading, wanted: object) -> Heading | None:
     """Leave the column out unless it is wanted: `"Days"|only_if:several`."""
     return _heading(heading) if wanted else None

@@ -81,10 +81,6 @@ class Board:
     held_back: str = ""  # the split whose queries it leaves out
 
     @property
-    def columns(self) -> list[tuple[Measure, list[Cell]]]:
-        return [(measure, [row.cells[n] for row in self.rows]) for n, measure in enumerate(self.choices.measures)]
-
-    @property
     def is_estimated(self) -> bool:
         """Whether a score of it is an estimate."""
         return any(cell.plain is not None for row in self.rows for cell in row.cells)
