@@ -29,10 +29,10 @@ from ..measures.results import ByMeasure
 from .compare import effect_size, holm, names_of
 from .comparison import Comparison, Difference, Interval
 from .planning import Spread, queries_to_decide, share_left, spread_of
-from .predictions import PredictedScores, Predictions, view_of, within_range, without_grades
+from .predictions import PredictedScores, Predictions, highest, view_of, without_grades
 from .sampling import FEWEST, Design, Estimate, Values
 
-RULE = "regression on caption rank, 1"  # with its version; releases name it
+RULE = "regression on caption rank, 2"  # with its version; releases name it
 
 
 class Estimator:
@@ -121,7 +121,7 @@ class Estimator:
 
     def estimates_of(self, sources: Sequence[Run | IdRun]) -> list[ByMeasure[Estimate]]:
         """As `estimates`, of runs that were read and need no names."""
-        return [ByMeasure((m, self._score(m, values)) for m, values in each.items()) for each in self._values(sources)]
+        return [ByMeasure((m, self._estimate(values)) for m, values in each.items()) for each in self._values(sources)]
 
     def differences(self, run: Any, other: Any) -> ByMeasure[Estimate]:
         """Estimate the score of a run less that of another on each measure. Parameters and errors: see `estimate`."""
@@ -158,11 +158,11 @@ class Estimator:
         intervals, differences = {}, []
         for measure in self.measures:
             for name, of_run in values.items():
-                mean = self._score(measure, of_run[measure])
+                mean = self._estimate(of_run[measure])
                 intervals[name, measure] = Interval(mean.value, mean.low, mean.high)
             found = [values[run][measure].less(values[other][measure]) for run, other in pairs]
             estimates = [self._estimate(each) for each in found]
-            p = np.array([self.design.p_value(each) for each in estimates])
+            p = np.array([self.design.p_value(each) for each in found])
             for pair, each, mean, single, corrected in zip(pairs, found, estimates, p, holm(p), strict=True):
                 effect = effect_size(each.residual + each.mean)
                 numbers = (mean.value, mean.low, mean.high, effect, float(single), float(corrected))
@@ -171,9 +171,6 @@ class Estimator:
         return Comparison(
             convention, "estimated", level, baseline, tuple(values), self.measures, intervals, tuple(differences)
         )
-
-    def _score(self, measure: Measure, values: Values) -> Estimate:
-        return within_range(self._estimate(values), measure, self.convention)
 
     def _estimate(self, values: Values) -> Estimate:
         return self.design.estimate(values, self.future, self.confidence, self.anytime)
@@ -201,7 +198,7 @@ class Estimator:
 
     def _made_ready(self, measure: Measure, scores: Floats, predicted: Floats) -> Values:
         judged = np.append(scores, without_grades(measure, self.convention))[self._places]
-        values = self.design.values(judged, predicted)
+        values = self.design.values(judged, predicted, highest(measure, self.convention))
         if values is None:
             raise MeasureError(f"{measure} cannot be estimated: the convention leaves out all judged queries")
         return values
@@ -276,7 +273,7 @@ def estimate(
     >>> qrels = {str(n): [("a", n, n + 1, 4 - n), ("b", n, n + 1, 2)] for n in range(4)}
     >>> run = {str(n): [("a", n, n + 1, 1.0)] for n in range(6)}
     >>> print(estimate("nDCG_IoU(iou=0.5)@1", qrels, run, pool))
-    0.8750 [0.4947, 1.0000], estimated from 67% of the queries
+    0.8750 [0.5614, 0.9454], estimated from 67% of the queries, bounded
     """
     measure = parse_measure(measure)
     estimator = Estimator(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from math import ceil, inf, sqrt
 
 from ..formats.errors import MeasureError
-from .sampling import FEWEST, Design, Estimate, Values, width
+from .intervals import width
+from .sampling import FEWEST, Design, Estimate, Values
 
 MOST = 1_000_000  # queries
 JUDGEMENTS = 69.4  # of a query of TVR-Ranking: 227,768 of 3,280 queries
@@ -198,7 +199,7 @@ def queries_to_decide(difference: Estimate, spread: Spread) -> int | None:
     def is_decided(judged: int) -> bool:
         left = spread.left**2 * (1 if difference.future else 1 - judged / difference.ranked) / judged
         squares = left + (spread.predicted**2 / difference.ranked if difference.future else 0)
-        half = sqrt(squares) * width(judged, judged - 2, difference.confidence, difference.anytime)
+        half = sqrt(squares) * width(judged, judged - 2, difference.confidence, difference.anytime)[1]
         return half < abs(difference.value)
 
     if difference.is_decided:
@@ -259,14 +260,13 @@ def share_left(design: Design, values: Values) -> float:
     squares = float((values.residual**2).sum())
     if not squares:
         return float("nan")
-    left = values.residual - design.estimate(values, future=True).slope * values.predicted[design.sample]
+    left = values.residual - design.slope(values) * values.predicted[design.sample]
     freedom = (values.residual.size - 1) / (values.residual.size - 2)
     return min(1.0, float(((left - left.mean()) ** 2).sum()) / squares * freedom)
 
 
 def spread_of(design: Design, difference: Values) -> Spread:
     """Return how a difference varies between the judged queries of a pilot."""
-    slope = design.estimate(difference, future=True).slope  # also of a pilot that is judged to its end
-    left = difference.residual - slope * difference.predicted[design.sample]
+    left = difference.residual - design.slope(difference) * difference.predicted[design.sample]
     judged = float(difference.residual.std(ddof=1))
     return Spread(judged, min(judged, float(left.std(ddof=2))))

@@ -19,8 +19,7 @@ from ..measures.evaluate import Evaluator
 from ..measures.ground import Ground
 from ..measures.measure import Measure
 from ..measures.results import scale_of
-from ..measures.scores import gains
-from .sampling import Estimate
+from ..measures.scores import discounts, gains
 
 ENOUGH = 30  # judged candidates; from fewer, a rank's mean is smoothed over the ranks around it
 UNEVEN = 0.05  # more than that, and a predictor's candidates of judged and of other queries are unlike
@@ -190,12 +189,11 @@ def without_grades(measure: Measure, convention: Convention) -> float:
     return 0.0 if convention.options(measure.definition.family).empty == "zero" else np.nan
 
 
-def within_range(score: Estimate, measure: Measure, convention: Convention) -> Estimate:
-    """The estimate of a score, cut to the range of its measure, beyond which few queries may lead."""
-    if not measure.definition.share:
-        return score
-    value, low, high = np.clip([score.value, score.low, score.high], 0, scale_of(measure, convention)).tolist()
-    return replace(score, value=value, low=low, high=high)
+def highest(measure: Measure, convention: Convention) -> float:
+    """The highest score of a query: that of a perfect share, or of DCG where each prediction has IoU 1."""
+    if measure.definition.share:
+        return float(scale_of(measure, convention))
+    return float((1 / discounts(measure.param("discount") or "log2", measure.depth)).sum())
 
 
 def _with_scale(measure: Measure, scale: Floats) -> Measure:

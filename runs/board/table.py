@@ -196,7 +196,7 @@ def _estimate(
     for n, measure in enumerate(choices.measures):
         for row, (_, scores), each in zip(rows, found, values[n], strict=True):
             if each:
-                mean, cell = sample.estimate_score(each, scores[str(measure)]), row.cells[n]
+                mean, cell = sample.estimate(each), row.cells[n]
                 row.cells[n] = Cell(mean.value, mean.low, mean.high, cell.spread, plain=cell.value)
 
 
@@ -211,7 +211,7 @@ def _compare_estimates(rows: list[Row], sample: Sample, values: list[list[Sample
             if base and each and not row.is_baseline
         ]
         differences = [sample.estimate(each) for _, each in pairs]
-        p = holm(np.array([sample.design.p_value(each) for each in differences]))
+        p = holm(np.array([sample.design.p_value(each) for _, each in pairs]))
         for (row, _), difference, corrected in zip(pairs, differences, p.tolist(), strict=True):
             row.cells[n].p, row.cells[n].difference = corrected, difference.value
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics import CONVENTIONS, Estimate, parse_measure
-from metrics.analysis.predictions import within_range, without_grades
+from metrics.analysis.predictions import highest, without_grades
 from metrics.analysis.sampling import FEWEST, Design, Values
 from runs.models import Score, Scoring, Yardstick
 from runs.tables import unpacked_values
@@ -25,7 +25,7 @@ def scores_of(scoring: Scoring, sample: Sample) -> Iterator[tuple[Score, Estimat
     scores = scoring.scores.order_by("pk")
     for score in scores if sample.is_part else scores.defer("values", "predicted"):
         values = sample.values(score) if sample.is_part else None
-        yield score, sample.estimate_score(values, score) if values else None
+        yield score, sample.estimate(values) if values else None
 
 
 class Sample:
@@ -70,12 +70,9 @@ class Sample:
             return None
         measure, convention = parse_measure(score.measure), CONVENTIONS[score.convention]
         judged = np.append(unpacked_values(score.values).astype(np.float64), without_grades(measure, convention))
-        return self.design.values(judged[self._places], unpacked_values(score.predicted).astype(np.float64))
+        predicted = unpacked_values(score.predicted).astype(np.float64)
+        return self.design.values(judged[self._places], predicted, highest(measure, convention))
 
     def estimate(self, values: Values) -> Estimate:
-        """Estimate a difference."""
+        """Estimate a score or a difference."""
         return self.design.estimate(values, future=True)
-
-    def estimate_score(self, values: Values, score: Score) -> Estimate:
-        convention = CONVENTIONS[score.convention]
-        return within_range(self.estimate(values), parse_measure(score.measure), convention)

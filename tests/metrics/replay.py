@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from metrics.analysis.meta import signs, tau_b
 from metrics.analysis.sampling import Design
@@ -109,8 +110,8 @@ def replay(judged: Judged, systems: Systems, share: float, draws: int, seed: int
         ready = [each for each in made if each]
         found = [design.estimate(each) for each in ready]
         held += [each.low <= truth[s] <= each.high for s, each in enumerate(found)]
-        widths += [each.high - each.value for each in found]
-        plains += [(each.high - each.value) / each.se * each.plain_se for each in found]
+        widths += [(each.high - each.low) / 2 for each in found]
+        plains += [each.plain_se * stdtrit(rows.size - 2, 0.975) for each in found]
         for first, second in rng.integers(0, len(values), (pairs, 2)).tolist():
             between = design.estimate(ready[first].less(ready[second]))
             kept += [between.low <= truth[first] - truth[second] <= between.high] if first != second else []
@@ -122,10 +123,16 @@ def replay(judged: Judged, systems: Systems, share: float, draws: int, seed: int
 
 
 def is_decided_early(difference: Floats, predicted: Floats, looks: Iterable[int], anytime: bool) -> bool:
-    """Whether a difference is said to be decided after one of the numbers of queries, judged in the order given."""
+    """Whether a difference is said to be decided after one of the numbers of queries, judged in the order given: by the
+    interval that holds at all times, or by the usual interval of the mean.
+    """
     for look in looks:
         design = Design(np.arange(difference.size) < look, [""] * difference.size)
-        values = design.values(difference[:look], predicted)
-        if values and design.estimate(values, future=True, anytime=anytime).is_decided:
+        values = design.values(difference[:look] / 2 + 0.5, predicted / 2)  # between 0 and 1; equal runs have 0.5
+        assert values
+        found = design.estimate(values, future=True, anytime=anytime)
+        half = found.plain_se * stdtrit(look - 1, 0.975)
+        low, high = (found.low, found.high) if anytime else (found.plain - half, found.plain + half)
+        if not low <= 0.5 <= high:
             return True
     return False
