@@ -36,8 +36,9 @@ UNREADABLE = (
 )
 SETTLED, DISCARDED, CONTESTED, OPEN = "settled", "discarded", "contested", "open"
 FLAGGED, ADJUDICATED, REUSED = "flagged", "adjudicated", "reused"
-# The file that repeats the grades of pairs with each outcome.
-WITH_GRADES = {SETTLED: "ratings.csv"} | dict.fromkeys((DISCARDED, FLAGGED, ADJUDICATED), "discarded.csv")
+RATINGS = "ratings.csv"
+# The second file of grades in a release of version 0.2 or earlier: those of pairs with these outcomes.
+OLD_RATINGS, WITHOUT_CONSENSUS = "discarded.csv", (DISCARDED, FLAGGED, ADJUDICATED)
 # The columns of two tables for hubs, which are made again from the other files.
 OF_QRELS: Columns = {"query_id": TEXT, "moment_id": TEXT, "relevance": WHOLE, "pair_id": TEXT}
 OF_JUDGEMENTS: Columns = {
@@ -348,14 +349,19 @@ def _records(release: Reader, name: str, ids: dict[str, Pair]) -> dict[Pair, int
 
 def same_grades(release: Reader) -> Findings:
     outcomes = {row["pair_id"]: row["outcome"] for row in release.rows("pairs.csv")}
-    right: dict[str, Counter[tuple[str, str, str]]] = {"ratings.csv": Counter(), "discarded.csv": Counter()}
+    if OLD_RATINGS in release.names:
+        files = {SETTLED: RATINGS} | dict.fromkeys(WITHOUT_CONSENSUS, OLD_RATINGS)
+    else:
+        files = dict.fromkeys(outcomes.values(), RATINGS)
+    right = {name: Counter[tuple[str, str, str, str]]() for name in {RATINGS, *files.values()}}
     for each in release.records("judgements.jsonl"):
         pair = str(each["pair_id"])
-        if each["counts"] and outcomes[pair] in WITH_GRADES:
-            right[WITH_GRADES[outcomes[pair]]][pair, str(each["worker"]), str(each["grade"])] += 1
+        if each["counts"] and (name := files.get(outcomes[pair])):
+            right[name][pair, str(each["worker"]), str(each["grade"]), outcomes[pair]] += 1
     for name, grades in right.items():
-        found = Counter((row["pair_id"], row["worker"], row["relevance"]) for row in release.rows(name))
-        for pair in sorted({pair for pair, _, _ in (grades - found) + (found - grades)}):
+        rows = release.rows(name)
+        found = Counter((row["pair_id"], row["worker"], row["relevance"], row.get("outcome", SETTLED)) for row in rows)
+        for pair in sorted({pair for pair, *_ in (grades - found) + (found - grades)}):
             yield f"{name}: the grades of pair {pair} are not those of its judgements"
 
 

@@ -47,6 +47,7 @@ _ROUND = Case(
 Outcome = Candidate.Outcome
 MOMENT = ("moment__video__name", "moment__start", "moment__end")
 REUSE = ("overlap", "grade", "grades", "rule")  # columns of a reused grade
+RATED = ["pair_id", "worker", "relevance", "outcome", "query_id", "video", "start", "end", "batch"]
 
 
 def pair_id(candidate: str = "") -> Coalesce:
@@ -161,29 +162,18 @@ def _record(pair: str, query_id: str, query: str, video: str, start: float, end:
 
 
 def ratings(scope: Scope) -> Lines:
-    """Yield each counted grade of settled pairs with the worker's number, ordered by round and worker."""
-    counted = Judgement.objects.filter(candidate__in=scope.candidates.settled(), seat__isnull=False)
-    counted = counted.order_by(*in_order(scope.campaign))
-    rows = counted.values_list(pair_id("candidate__"), WORKER, "grade")
-    return csv_lines(["pair_id", "worker", "relevance"], rows.iterator(chunk_size=2000))
+    """Yield each counted grade with the worker's number, and the outcome, moment and batch of its pair.
 
-
-def discarded(scope: Scope) -> Lines:
-    """Yield each counted grade of the pairs that have no consensus after a complete round."""
-    without = [Outcome.DISCARDED, Outcome.FLAGGED, Outcome.ADJUDICATED]
-    pairs = scope.candidates.filter(outcome__in=without)
-    counted = Judgement.objects.filter(candidate__in=pairs, seat__isnull=False)
+    They are ordered by pair, round and worker. A batch is named by its query and its number there.
+    """
+    counted = Judgement.objects.filter(candidate__in=scope.candidates, seat__isnull=False)
     counted = counted.order_by(*in_order(scope.campaign))
-    moment = [f"candidate__moment__{field}" for field in ("video__name", "start", "end")]
-    fields: list[str | Combinable] = [
-        pair_id("candidate__"),
-        "candidate__query__query_id",
-        *moment,
-        "candidate__outcome",
-    ]
-    rows = counted.values_list(*fields, WORKER, "grade")
-    header = ["pair_id", "query_id", "video", "start", "end", "outcome", "worker", "relevance"]
-    return csv_lines(header, rows.iterator(chunk_size=2000))
+    number = Cast("candidate__batch__number", CharField())
+    batch = Concat("candidate__query__query_id", Value("-"), number, output_field=CharField())
+    moment = [f"candidate__{field}" for field in MOMENT]
+    fields: list[str | Combinable] = ["candidate__outcome", "candidate__query__query_id", *moment, batch]
+    rows = counted.values_list(pair_id("candidate__"), WORKER, "grade", *fields)
+    return csv_lines(RATED, rows.iterator(chunk_size=2000))
 
 
 def moments(scope: Scope) -> Lines:
@@ -232,7 +222,7 @@ FILES = [
     Export("qrels.txt", "TREC qrels: query, 0, moment, grade", "text/plain", trec_qrels),
     Export("moments.csv", "the moments of the TREC files, with video and seconds", "text/csv", moments),
     Export("qrels.jsonl", "qrels as TVR-Ranking has them, one JSON object a pair", "application/jsonl", tvr_ranking),
-    Export("ratings.csv", "every counted grade, by worker number", "text/csv", ratings),
+    Export("ratings.csv", "every counted grade, by worker number, with the pair's outcome", "text/csv", ratings),
     Export("adjudicated.txt", "TREC qrels of the grades that a lead gave", "text/plain", ADJUDICATED_TREC),
     Export(
         "adjudicated.jsonl",
@@ -246,7 +236,6 @@ FILES = [
         "application/jsonl",
         reused,
     ),
-    Export("discarded.csv", "every grade of pairs without a consensus", "text/csv", discarded),
     Export("queries.csv", "queries, the ids merged into each, and which are in the sample", "text/csv", queries),
     Export("manifest.json", "rule version, model, counts, checksums", "application/json", manifest),
 ]
