@@ -388,33 +388,42 @@ def right_sample(release: Reader) -> Findings:
     if checksum_of(f"{query}\n".encode() for query in ids)[0] != about["order_sha256"]:
         yield f"{POOL} has another order of queries than the manifest"
     sample = [each["query_id"] for each in pool if each["sample"]]
-    for what, number, stated in (("queries", len(ids), about["queries"]), ("the sample", len(sample), about["sample"])):
-        if number != stated:
-            yield f"{POOL} has {number:,} in {what}; the manifest says {stated:,}"
+    marks = {row["query_id"]: (row["sample"], row["place"], row["stratum"]) for row in release.rows("queries.csv")}
+    unranked = about.get("unranked", 0)
+    sampled = len(sample) + sum(marks[query][0] == "yes" for query in marks.keys() - set(ids))
+    stated = {"queries": about["queries"] - unranked, "the sample": about["sample"]}
+    for (what, right), number in zip(stated.items(), (len(ids), sampled), strict=True):
+        if number != right:
+            yield f"{POOL} has {number:,} in {what}; the manifest says {right:,}"
     withdrawn = {each["query_id"] for each in pool if each.get("withdrawn")}
     end = next((number for number, query in enumerate(ids) if query not in withdrawn.union(sample)), len(ids))
     for query in sorted(set(sample).intersection(ids[end:])):
         yield f"query {query} is in the sample, but comes after {ids[end]}, which is not finished"
-    if about["random"] != withdrawn.isdisjoint(ids[:end]):
+    if about["random"] != withdrawn.isdisjoint(ids[:end]) and (about["random"] or not unranked):
         yield f"the sample is said to be {'' if about['random'] else 'not '}random, against {POOL}"
-    yield from _marks(release, pool)
+    yield from _marks(marks, pool, unranked)
     yield from _ranks(release, pool)
 
 
-def _marks(release: Reader, pool: list[dict[str, Any]]) -> Findings:
-    right = {
-        each["query_id"]: ("yes" if each["sample"] else "no", str(place), each["stratum"])
-        for place, each in enumerate(pool, 1)
-    }
-    listed = {row["query_id"]: (row["sample"], row["place"], row["stratum"]) for row in release.rows("queries.csv")}
-    for query, marks in listed.items():
-        sample, place, stratum = right.get(query, ("", "", ""))
+def _marks(listed: dict[str, tuple[str, str, str]], pool: list[dict[str, Any]], unranked: int) -> Findings:
+    """Compare the marks of `queries.csv` with the pool. Queries that are not ranked have places between the others."""
+    last = 0
+    for number, each in enumerate(pool, 1):
+        query, wanted = each["query_id"], "yes" if each["sample"] else "no"
+        if query not in listed:
+            if each["sample"]:
+                yield f"queries.csv: query {query} of the sample is missing"
+            continue
+        sample, place, stratum = listed[query]
+        is_placed = max(last + 1, number) <= int(place) <= number + unranked
         # A cell that a spreadsheet would run as a formula has an apostrophe before it.
-        if marks not in ((sample, place, stratum), (sample, place, f"'{stratum}")):
-            yield f"queries.csv: query {query} is marked {marks}; {POOL} says {right.get(query)}"
-    for query, (sample, *_) in right.items():
-        if sample == "yes" and query not in listed:
-            yield f"queries.csv: query {query} of the sample is missing"
+        if sample != wanted or not is_placed or stratum not in (each["stratum"], f"'{each['stratum']}"):
+            right = (wanted, str(number), each["stratum"])
+            yield f"queries.csv: query {query} is marked {listed[query]}; {POOL} says {right}"
+        last = int(place)
+    if not unranked:
+        for query in listed.keys() - {each["query_id"] for each in pool}:
+            yield f"queries.csv: query {query} is marked {listed[query]}; {POOL} does not have it"
 
 
 def _ranks(release: Reader, pool: list[dict[str, Any]]) -> Findings:

@@ -162,8 +162,10 @@ def _sample(release: Release) -> str:
         kind = f"are a random sample, drawn without replacement, of all {all_:,} in the campaign"
     text = (
         f"\nIts {n:,} queries up to the frontier {kind}. `queries.csv` marks them. `pool.jsonl` has the candidates of"
-        " every query, judged or not, by which scores on the sample can be corrected.\n"
+        " every ranked query, judged or not, by which scores on the sample can be corrected.\n"
     )
+    if unranked := about["unranked"]:
+        text += f"Queries without ranked candidates, which are not in `pool.jsonl`: {unranked:,}.\n"
     if more := release.counts["queries"] - n:
         text += f"It holds {more:,} more, which are not in the sample; estimates leave them out.\n"
     elif about["beyond"]:

@@ -228,7 +228,7 @@ def test_a_release_is_loaded_from_its_zip_and_its_folder(judged: Campaign, leo: 
     (tmp_path / "release" / "pairs.csv").write_text("changed")
     late = load_release(tmp_path / "release")  # nothing but the manifest is read here
     assert len(late.qrels.grades) == 19
-    with pytest.raises(MeasureError, match=r"pairs.csv: SHA-256 is .*the manifest says otherwise"):
+    with pytest.raises(MeasureError, match=r"pairs.csv: SHA-256 is .*the manifest has another one"):
         _ = late.judgements
     with pytest.raises(MeasureError, match=f"SHA-256 is {stored.sha256}, not 00"):
         load_release(file, sha256="00")
