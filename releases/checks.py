@@ -10,6 +10,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import sys
 import zipfile
 import zlib
@@ -39,8 +40,10 @@ FLAGGED, ADJUDICATED, REUSED = "flagged", "adjudicated", "reused"
 RATINGS = "ratings.csv"
 # The second file of grades in a release of version 0.2 or earlier: those of pairs with these outcomes.
 OLD_RATINGS, WITHOUT_CONSENSUS = "discarded.csv", (DISCARDED, FLAGGED, ADJUDICATED)
-# The columns of two tables for hubs, which are made again from the other files.
-OF_QRELS: Columns = {"query_id": TEXT, "moment_id": TEXT, "relevance": WHOLE, "pair_id": TEXT}
+# The columns of two tables for hubs, which are made again from the other files. Qrels have BEIR's names; in releases of
+# version 0.2 or earlier they have others, and a column more.
+OF_QRELS: Columns = {"query-id": TEXT, "corpus-id": TEXT, "score": WHOLE}
+OF_OLD_QRELS: Columns = {"query_id": TEXT, "moment_id": TEXT, "relevance": WHOLE, "pair_id": TEXT}
 OF_JUDGEMENTS: Columns = {
     "pair_id": TEXT,
     "query_id": TEXT,
@@ -78,7 +81,12 @@ class Reader:
             return checksum_of(iter(lambda: content.read(AT_ONCE), b""))
 
     def lines(self, name: str) -> Iterator[str]:
-        """Yield the lines of a file. One that is longer than `LONGEST_LINE` characters is a ValueError."""
+        """Yield the lines of a file, none if it is empty and so left out.
+
+        One that is longer than `LONGEST_LINE` characters is a ValueError.
+        """
+        if name not in self.names:
+            return
         with self.opened(name) as packed:
             content = io.TextIOWrapper(packed, encoding="utf-8", newline="")
             while line := content.readline(LONGEST_LINE):
@@ -138,18 +146,18 @@ class Check:
 
 
 def verify(release: Reader) -> dict[str, list[str]]:
-    """Run the checks, and return the first faults that each finds. The lists are empty if the release is whole.
+    """Run all checks, and return the first faults that each finds. The lists are empty if the release is whole.
 
-    The first check that finds a fault is the last one that runs, because each relies on those before it.
+    A fault that one check finds can be the cause of those that later checks find.
     """
     found: dict[str, list[str]] = {}
     for check in CHECKS:
+        found[check.says] = []
         try:
-            found[check.says] = list(islice(check.find(release), MOST_FAULTS))
+            for fault in islice(check.find(release), MOST_FAULTS):
+                found[check.says].append(fault)
         except UNREADABLE as fault:
-            found[check.says] = [f"cannot be read: {type(fault).__name__} {fault}"]
-        if found[check.says]:
-            break
+            found[check.says].append(f"cannot be read: {type(fault).__name__} {fault}")
     return found
 
 
@@ -237,8 +245,7 @@ def _holds(row: dict[str, str], begun: str, right: tuple[str, str], imported: bo
 def reused_grades(release: Reader) -> Findings:
     """Check that reused grades follow from grades of nearly the same moments, and that nobody judged these pairs."""
     rows = {row["pair_id"]: row for row in release.rows("pairs.csv") if row["outcome"] == REUSED}
-    # A release of before there were any has no such file.
-    found = {str(each["pair_id"]): each for each in (release.records(REUSES) if REUSES in release.names else ())}
+    found = {str(each["pair_id"]): each for each in release.records(REUSES)}
     for pair in sorted(rows.keys() ^ found.keys()):
         yield f"{REUSES}: pair {pair} is {'missing' if pair in rows else 'not said to be reused'}"
     for pair in rows.keys() & found.keys():
@@ -277,8 +284,8 @@ def same_qrels(release: Reader) -> Findings:
         "adjudicated.txt": (by_lead, release.qrels("adjudicated.txt")),
         "adjudicated.jsonl": (by_lead, _records(release, "adjudicated.jsonl", ids)),
     }
-    for name in (name for name in release.names if name.startswith("splits/") and name.endswith(".qrels.txt")):
-        queries = {line.strip() for line in release.lines(name.replace(".qrels.", ".queries."))}
+    for listed in (name for name in release.names if name.startswith("splits/") and name.endswith(".queries.txt")):
+        queries, name = {line.strip() for line in release.lines(listed)}, listed.replace(".queries.", ".qrels.")
         own = {pair: grade for pair, grade in settled.items() if pair[0] in queries}
         forms[name] = (own, release.qrels(name))
     for name, (right, found) in forms.items():
@@ -303,8 +310,9 @@ def same_for_others(release: Reader) -> Findings:
     """Compare what hubs and BEIR read with the other files; tables of qrels and judgements are made again."""
     for split, queries in _splits(release).items():
         own = [row for row in release.rows("pairs.csv") if row["query_id"] in queries]
+        of_qrels = OF_OLD_QRELS if f"data/moments/{split}.parquet" in release.names else OF_QRELS
         for name, columns, rows in (
-            ("qrels", OF_QRELS, _rows_of_qrels(own)),
+            ("qrels", of_qrels, (row[: len(of_qrels)] for row in _rows_of_qrels(own))),
             ("judgements", OF_JUDGEMENTS, _rows_of_judgements(release, {row["pair_id"]: row for row in own})),
         ):
             file = f"data/{name}/{split}.parquet"
@@ -471,14 +479,14 @@ def report(release: Reader, say: Callable[[str], object]) -> bool:
     say(printable(f"{release.manifest['campaign']}, release {release.manifest['version']}"))
     found = verify(release)
     for check in CHECKS:
-        findings = found.get(check.says)
-        say(f"  {'skipped' if findings is None else 'BROKEN ' if findings else 'ok     '} {check.says}")
-        for finding in (findings or [])[:MOST_PRINTED]:
+        findings = found[check.says]
+        say(f"  {'BROKEN ' if findings else 'ok     '} {check.says}")
+        for finding in findings[:MOST_PRINTED]:
             say(f"           {printable(finding[:LONGEST])}")
-        if findings and len(findings) > MOST_PRINTED:
+        if len(findings) > MOST_PRINTED:
             more = len(findings) - MOST_PRINTED
             say(f"           … and {more:,}{' or more' * (len(findings) == MOST_FAULTS)} others")
-    is_whole = list(found.values()) == [[]] * len(CHECKS)
+    is_whole = not any(found.values())
     for known in known_faults(release) if is_whole else ():
         say(f"  known   {printable(known[:LONGEST])}")
     return is_whole
@@ -494,10 +502,18 @@ def main(arguments: list[str]) -> int:
     folder = Path(arguments[0]) if arguments else Path(__file__).parent
     try:
         release = Folder(folder)
-        return 0 if report(release, print) else 1
+        return 0 if report(release, say) else 1
     except UNREADABLE as fault:
-        print(printable(f"{folder}: {MANIFEST} cannot be read ({fault}); expected a release that is unpacked"))
+        say(printable(f"{folder}: {MANIFEST} cannot be read ({fault}); expected a release that is unpacked"))
         return 2
+
+
+def say(line: str) -> None:
+    """Print a line, unless nobody reads the output any more, as behind `head`."""
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
 if __name__ == "__main__":

@@ -84,8 +84,12 @@ def parts(release: Release, about: dict[str, Any], pool: Read, written: Files) -
             partial(hub.croissant, about, responsible(about), written),
         ),
     ]
-    files = [*((each.name, each.what) for each in described), (MANIFEST, "the SHA-256 of each file, and the counts")]
-    return [Part("README.md", "this card", partial(card, release, files, about)), *described]
+    return [*described, Part("README.md", "this card", partial(_card, release, described, about, written))]
+
+
+def _card(release: Release, described: list[Part], about: dict[str, Any], written: Files) -> Lines:
+    files = [(part.name, part.what) for part in described if part.name in written]
+    return card(release, [*files, (MANIFEST, "the SHA-256 of each file, and the counts")], about)
 
 
 def scope_of(release: Release) -> Scope:
@@ -250,7 +254,7 @@ def estimates(scope: Scope) -> dict[str, Any]:
     """
     found = scope.frontier
     candidates = Candidate.objects.ranked().filter(query__campaign=scope.campaign).order_by()
-    ranked = set(candidates.values_list("query", flat=True).distinct())
+    ranked = set(candidates.values_list("query__pk", flat=True).distinct())
     in_pool = [each.query_id for each in scope.order if each.pk in ranked]
     return {
         "rule": RULE,

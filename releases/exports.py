@@ -132,13 +132,13 @@ def reused(scope: Scope) -> Lines:
     for pair, source_pair, query, campaign, source_query, *rest in rows.iterator(chunk_size=5000):
         video, start, end, source_video, source_start, source_end, *values = rest
         record = {
-            "pair_id": number_or_text(pair),
-            "query_id": number_or_text(query),
+            "pair_id": pair,
+            "query_id": query,
             "moment_id": moment_id(video, start, end),
             "timestamp": [start, end],
             "campaign": campaign,
-            "source_pair_id": number_or_text(source_pair),
-            "source_query_id": number_or_text(source_query),
+            "source_pair_id": source_pair,
+            "source_query_id": source_query,
             "source_moment_id": moment_id(source_video, source_start, source_end),
             "source_timestamp": [source_start, source_end],
         }
@@ -148,8 +148,8 @@ def reused(scope: Scope) -> Lines:
 def _record(pair: str, query_id: str, query: str, video: str, start: float, end: float, *rest: Any) -> dict[str, Any]:
     duration, caption, similarity, grade, rule = rest
     return {
-        "pair_id": number_or_text(pair),
-        "query_id": number_or_text(query_id),
+        "pair_id": pair,
+        "query_id": query_id,
         "query": query,
         "video_name": video,
         "timestamp": [start, end],
@@ -246,12 +246,6 @@ def _of(scope: Scope, outcomes: Iterable[str], *fields: str | Combinable, **only
     """Yield fields of the pool's pairs with these outcomes. These are tuples: there may be hundreds of thousands."""
     candidates = scope.candidates.filter(outcome__in=outcomes, **only).order_by(*by_rank())
     return candidates.values_list(*fields).iterator(chunk_size=5000)
-
-
-def number_or_text(id: str) -> int | str:
-    """Return the id as a number, as TVR-Ranking writes ids, if the number reads back as the same id (7, not 007)."""
-    number = int(id) if id.isdecimal() else None
-    return id if number is None or str(number) != id else number
 
 
 def _sha256(lines: Lines) -> str:

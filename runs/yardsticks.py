@@ -107,7 +107,7 @@ def pool_in(archive: ReleaseArchive) -> Pool | None:
 
 def _unpacked(archive: ReleaseArchive, name: str, folder: str) -> Path:
     file = Path(folder) / name
-    file.write_bytes(archive.archive.read(name))
+    file.write_bytes(archive.read(name))
     return file
 
 

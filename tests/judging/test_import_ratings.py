@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from releases.exports import Scope
 from releases.freezing import freeze
 from reports.summaries import store_summaries
 from tests.cast import browser, text_between_tags
+from tests.releases.test_releases import opened
 from tests.stand_ins import HEADER, write_pairs
 from tests.terminal import printed, refused
 
@@ -100,9 +100,9 @@ def test_a_release_of_ratings_that_stopped_anywhere_is_whole(tmp_path: Path) -> 
     assert work_off(io.StringIO()) == []
     release.refresh_from_db()
     assert "BROKEN" not in printed("verify_release", release.file.path)
-    archive = zipfile.ZipFile(release.file.path)
+    archive = opened(release)
     judged = [json.loads(line) for line in archive.read("judgements.jsonl").splitlines()]
-    assert [(row["worker"], row["round"]) for row in judged if row["pair_id"] == 14] == [
+    assert [(row["worker"], row["round"]) for row in judged if row["pair_id"] == "14"] == [
         (4, None), (4, None), (6, None), (9, None)
     ]  # fmt: skip
     assert json.loads(archive.read("MANIFEST.json"))["counts"]["annotators"] == 3
@@ -115,7 +115,7 @@ def test_a_release_of_ratings_that_stopped_anywhere_is_whole(tmp_path: Path) -> 
     assert "which ratings belong to which round" in card
     for untrue in ("seeing the clip", "ranked by", "language", "guidelines/", "splits/"):
         assert untrue not in card, untrue
-    assert [json.loads(row)["pair_id"] for row in archive.read("qrels.jsonl").splitlines()] == [14]
+    assert [json.loads(row)["pair_id"] for row in archive.read("qrels.jsonl").splitlines()] == ["14"]
 
 
 @pytest.mark.django_db

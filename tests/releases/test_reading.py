@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from metrics import as_pool, as_qrels, load_release, read_qrels, read_ratings
 from metrics.formats.csv_tables import read_side_file
 from tests.metrics.shared import run_cli
 from tests.releases.test_as_data import OLD
-from tests.releases.test_releases import frozen, judged
+from tests.releases.test_releases import frozen, judged, opened, unpacked
 
 __all__ = ["judged"]  # a fixture
 # The zip is written by a thread with a connection of its own, which sees what is committed.
@@ -42,9 +41,8 @@ def grades(path: Path) -> dict[tuple[str, str], int]:
 def test_each_file_of_qrels_is_read_and_says_the_same(judged: Campaign, leo: Membership, tmp_path: Path) -> None:
     judged.queries.update(split="val")
     adjudicate(Candidate.objects.get(outcome=Candidate.Outcome.DISCARDED), leo, 2, "all but the chair")
-    with zipfile.ZipFile(frozen(judged, leo).file.path) as archive:
-        archive.extractall(tmp_path)
-        names = archive.namelist()
+    release = frozen(judged, leo)
+    folder, names = unpacked(Path(release.file.path), tmp_path), opened(release).namelist()
     kinds = (QRELS, ADJUDICATED, RATINGS, OTHERS)
     assert [name for name in names if sum(name.startswith(kind) for kind in kinds) != 1] == []
     rows = Candidate.objects.settled().select_related("query", "moment__video")
@@ -53,21 +51,20 @@ def test_each_file_of_qrels_is_read_and_says_the_same(judged: Campaign, leo: Mem
     qrels = [name for name in names if name.startswith(QRELS)]
     assert len(qrels) == 4
     for name in qrels:
-        assert grades(tmp_path / name) == settled, name
+        assert grades(folder / name) == settled, name
     for name in (name for name in names if name.startswith(ADJUDICATED)):
-        assert [*grades(tmp_path / name).values()] == [2], name
-    assert read_ratings(tmp_path / "ratings.csv").grade.size == 46
-    assert {*read_side_file(tmp_path / "moments.csv")} >= {moment for _, moment in settled}
+        assert [*grades(folder / name).values()] == [2], name
+    assert read_ratings(folder / "ratings.csv").grade.size == 46
+    assert {*read_side_file(folder / "moments.csv")} >= {moment for _, moment in settled}
 
 
 def test_a_release_is_taken_wherever_qrels_a_pool_or_ratings_are(
     judged: Campaign, leo: Membership, tmp_path: Path
 ) -> None:
     file = Path(frozen(judged, leo).file.path)
-    with zipfile.ZipFile(file) as archive:
-        archive.extractall(tmp_path)
-    for source in (file, str(file), tmp_path, load_release(file)):
-        assert as_qrels(source).stamps == read_qrels(tmp_path / "qrels.jsonl").stamps
+    folder = unpacked(file, tmp_path)
+    for source in (file, str(file), folder, load_release(file)):
+        assert as_qrels(source).stamps == read_qrels(folder / "qrels.jsonl").stamps
         assert as_pool(source).rank.size == 40
         assert read_ratings(source).grade.size == 46
 
