@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from . import HIGHEST_GRADE
-from .arrays import Ints
+from .arrays import Ints, data_frame
 from .columns import MOMENT, MOMENT_ID, QUERY, VIDEO, Columns, Rows, first_of
 from .errors import MeasureError, Place, show
 from .files import ReleaseFiles, is_release, read_part, read_text, source_name, text_of
@@ -168,12 +168,20 @@ class Rating(NamedTuple):
     batch: str | None = None  # None if the file does not say it
 
 
-class Ratings(NamedTuple):
-    """One rating a row: int64 numbers of candidate and annotator, and the grade; each of shape (ratings,)."""
-
+class _Numbered(NamedTuple):
     candidate: Ints
     annotator: Ints
     grade: Ints
+
+
+class Ratings(_Numbered):
+    """One rating a row: int64 numbers of candidate and annotator, and the grade; each of shape (ratings,).
+
+    pairs, workers: what the numbers stand for, where ratings were read from a file.
+    """
+
+    pairs: tuple[str, ...] = ()
+    workers: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, ratings: Iterable[Rating]) -> Self:
@@ -184,7 +192,24 @@ class Ratings(NamedTuple):
             (pairs.setdefault(pair, len(pairs)), workers.setdefault(worker, len(workers)), grade)
             for pair, worker, grade, *_ in ratings
         ]
-        return cls(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+        found = cls(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+        found.pairs, found.workers = tuple(pairs), tuple(workers)
+        return found
+
+    def to_frame(self) -> Any:
+        """A pandas data frame with the columns pair_id, worker and relevance, and a row for each rating.
+
+        Raises
+        ------
+        MeasureError
+            Where pandas is not installed.
+        """
+        columns = {"pair_id": (self.candidate, self.pairs), "worker": (self.annotator, self.workers)}
+        named = {
+            name: [names[number] for number in numbers.tolist()] if names else numbers
+            for name, (numbers, names) in columns.items()
+        }
+        return data_frame(named | {"relevance": self.grade})
 
 
 def read_ratings(path: str | PathLike[str], highest: int = HIGHEST_GRADE) -> Ratings:
@@ -222,6 +247,11 @@ def read_ratings(path: str | PathLike[str], highest: int = HIGHEST_GRADE) -> Rat
     [3, 4]
     """
     return Ratings.of(rating for _, rating in rating_rows(path, highest))
+
+
+def as_ratings(source: Any) -> Ratings:
+    """Ratings from ratings, or from a file or a release as in `read_ratings`."""
+    return source if isinstance(source, Ratings) else read_ratings(source)
 
 
 def rating_rows(path: str | PathLike[str], highest: int = HIGHEST_GRADE) -> Iterator[tuple[Place, Rating]]:
