@@ -18,6 +18,7 @@ from jobs.registry import Report, kind
 from judging import consensus
 from judging.audit import INVARIANTS, INVARIANTS_OF_IMPORTED, Invariant
 from metrics import MeasureError
+from metrics.formats.files import FORMAT, root_of
 from metrics.formats.json_reader import read_json
 from releases import checks
 from releases.checks import MANIFEST, POOL, UNREADABLE, Reader, right_sample, verify
@@ -25,7 +26,6 @@ from releases.models import Release
 from releases.publishing import parquet
 from reports.models import Summary
 
-FORMAT = "reeljudge-release/1"
 FUTURE = "from __future__ import annotations\n"
 LARGEST = 4 * 2**30  # bytes of all files together, unpacked
 LARGEST_RATIO = 40  # of the unpacked bytes to those of the zip; a release's is near 10
@@ -60,7 +60,8 @@ class ReleaseArchive(Reader):
             raise ReeljudgeError(f"{file}: not a zip that can be read ({fault}); expected a release") from fault
 
     def _manifest(self) -> dict[str, Any]:
-        entries = {entry.filename: entry for entry in self.archive.infolist()}
+        self.root = root_of(self.archive.namelist())
+        entries = {self._within(entry.filename): entry for entry in self.archive.infolist()}
         packed = sum(entry.compress_size for entry in self.archive.infolist())
         most = min(LARGEST, ROOM + LARGEST_RATIO * packed)
         if sum(entry.file_size for entry in self.archive.infolist()) > most:
@@ -70,7 +71,7 @@ class ReleaseArchive(Reader):
         if MANIFEST not in entries or entries[MANIFEST].file_size > LARGEST_MANIFEST:
             raise ReeljudgeError(f"{self.file}: holds no {MANIFEST}; expected a release")
         try:
-            manifest = read_json(self.archive.read(MANIFEST))
+            manifest = read_json(self.read(MANIFEST))
         except (MeasureError, RuntimeError) as fault:
             raise ReeljudgeError(f"{self.file}: {MANIFEST} is not JSON ({fault})") from fault
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
@@ -83,10 +84,21 @@ class ReleaseArchive(Reader):
 
     @property
     def names(self) -> list[str]:
-        return self.archive.namelist()
+        return [self._within(name) for name in self.archive.namelist()]
+
+    def _within(self, name: str) -> str:
+        """Return the name of a file within the release's folder; what is not in the folder keeps its name."""
+        return name.removeprefix(self.root)
 
     def opened(self, name: str) -> IO[bytes]:
-        return self.archive.open(name)
+        return self.archive.open(self.root + name)
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file; an empty one is left out of a release."""
+        if name not in self.names:
+            return b""
+        with self.opened(name) as content:
+            return content.read()
 
     def parsed(self, text: str) -> Any:
         return read_json(text)

@@ -10,6 +10,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import sys
 import zipfile
 import zlib
@@ -36,10 +37,13 @@ UNREADABLE = (
 )
 SETTLED, DISCARDED, CONTESTED, OPEN = "settled", "discarded", "contested", "open"
 FLAGGED, ADJUDICATED, REUSED = "flagged", "adjudicated", "reused"
-# The file that repeats the grades of pairs with each outcome.
-WITH_GRADES = {SETTLED: "ratings.csv"} | dict.fromkeys((DISCARDED, FLAGGED, ADJUDICATED), "discarded.csv")
-# The columns of two tables for hubs, which are made again from the other files.
-OF_QRELS: Columns = {"query_id": TEXT, "moment_id": TEXT, "relevance": WHOLE, "pair_id": TEXT}
+RATINGS = "ratings.csv"
+# The second file of grades in a release of version 0.2 or earlier: those of pairs with these outcomes.
+OLD_RATINGS, WITHOUT_CONSENSUS = "discarded.csv", (DISCARDED, FLAGGED, ADJUDICATED)
+# The columns of two tables for hubs, which are made again from the other files. Qrels have BEIR's names; in releases of
+# version 0.2 or earlier they have others, and a column more.
+OF_QRELS: Columns = {"query-id": TEXT, "corpus-id": TEXT, "score": WHOLE}
+OF_OLD_QRELS: Columns = {"query_id": TEXT, "moment_id": TEXT, "relevance": WHOLE, "pair_id": TEXT}
 OF_JUDGEMENTS: Columns = {
     "pair_id": TEXT,
     "query_id": TEXT,
@@ -77,7 +81,12 @@ class Reader:
             return checksum_of(iter(lambda: content.read(AT_ONCE), b""))
 
     def lines(self, name: str) -> Iterator[str]:
-        """Yield the lines of a file. One that is longer than `LONGEST_LINE` characters is a ValueError."""
+        """Yield the lines of a file, none if it is empty and so left out.
+
+        One that is longer than `LONGEST_LINE` characters is a ValueError.
+        """
+        if name not in self.names:
+            return
         with self.opened(name) as packed:
             content = io.TextIOWrapper(packed, encoding="utf-8", newline="")
             while line := content.readline(LONGEST_LINE):
@@ -137,18 +146,18 @@ class Check:
 
 
 def verify(release: Reader) -> dict[str, list[str]]:
-    """Run the checks, and return the first faults that each finds. The lists are empty if the release is whole.
+    """Run all checks, and return the first faults that each finds. The lists are empty if the release is whole.
 
-    The first check that finds a fault is the last one that runs, because each relies on those before it.
+    A fault that one check finds can be the cause of those that later checks find.
     """
     found: dict[str, list[str]] = {}
     for check in CHECKS:
+        found[check.says] = []
         try:
-            found[check.says] = list(islice(check.find(release), MOST_FAULTS))
+            for fault in islice(check.find(release), MOST_FAULTS):
+                found[check.says].append(fault)
         except UNREADABLE as fault:
-            found[check.says] = [f"cannot be read: {type(fault).__name__} {fault}"]
-        if found[check.says]:
-            break
+            found[check.says].append(f"cannot be read: {type(fault).__name__} {fault}")
     return found
 
 
@@ -236,8 +245,7 @@ def _holds(row: dict[str, str], begun: str, right: tuple[str, str], imported: bo
 def reused_grades(release: Reader) -> Findings:
     """Check that reused grades follow from grades of nearly the same moments, and that nobody judged these pairs."""
     rows = {row["pair_id"]: row for row in release.rows("pairs.csv") if row["outcome"] == REUSED}
-    # A release of before there were any has no such file.
-    found = {str(each["pair_id"]): each for each in (release.records(REUSES) if REUSES in release.names else ())}
+    found = {str(each["pair_id"]): each for each in release.records(REUSES)}
     for pair in sorted(rows.keys() ^ found.keys()):
         yield f"{REUSES}: pair {pair} is {'missing' if pair in rows else 'not said to be reused'}"
     for pair in rows.keys() & found.keys():
@@ -276,8 +284,8 @@ def same_qrels(release: Reader) -> Findings:
         "adjudicated.txt": (by_lead, release.qrels("adjudicated.txt")),
         "adjudicated.jsonl": (by_lead, _records(release, "adjudicated.jsonl", ids)),
     }
-    for name in (name for name in release.names if name.startswith("splits/") and name.endswith(".qrels.txt")):
-        queries = {line.strip() for line in release.lines(name.replace(".qrels.", ".queries."))}
+    for listed in (name for name in release.names if name.startswith("splits/") and name.endswith(".queries.txt")):
+        queries, name = {line.strip() for line in release.lines(listed)}, listed.replace(".queries.", ".qrels.")
         own = {pair: grade for pair, grade in settled.items() if pair[0] in queries}
         forms[name] = (own, release.qrels(name))
     for name, (right, found) in forms.items():
@@ -302,8 +310,9 @@ def same_for_others(release: Reader) -> Findings:
     """Compare what hubs and BEIR read with the other files; tables of qrels and judgements are made again."""
     for split, queries in _splits(release).items():
         own = [row for row in release.rows("pairs.csv") if row["query_id"] in queries]
+        of_qrels = OF_OLD_QRELS if f"data/moments/{split}.parquet" in release.names else OF_QRELS
         for name, columns, rows in (
-            ("qrels", OF_QRELS, _rows_of_qrels(own)),
+            ("qrels", of_qrels, (row[: len(of_qrels)] for row in _rows_of_qrels(own))),
             ("judgements", OF_JUDGEMENTS, _rows_of_judgements(release, {row["pair_id"]: row for row in own})),
         ):
             file = f"data/{name}/{split}.parquet"
@@ -348,14 +357,19 @@ def _records(release: Reader, name: str, ids: dict[str, Pair]) -> dict[Pair, int
 
 def same_grades(release: Reader) -> Findings:
     outcomes = {row["pair_id"]: row["outcome"] for row in release.rows("pairs.csv")}
-    right: dict[str, Counter[tuple[str, str, str]]] = {"ratings.csv": Counter(), "discarded.csv": Counter()}
+    if OLD_RATINGS in release.names:
+        files = {SETTLED: RATINGS} | dict.fromkeys(WITHOUT_CONSENSUS, OLD_RATINGS)
+    else:
+        files = dict.fromkeys(outcomes.values(), RATINGS)
+    right = {name: Counter[tuple[str, str, str, str]]() for name in {RATINGS, *files.values()}}
     for each in release.records("judgements.jsonl"):
         pair = str(each["pair_id"])
-        if each["counts"] and outcomes[pair] in WITH_GRADES:
-            right[WITH_GRADES[outcomes[pair]]][pair, str(each["worker"]), str(each["grade"])] += 1
+        if each["counts"] and (name := files.get(outcomes[pair])):
+            right[name][pair, str(each["worker"]), str(each["grade"]), outcomes[pair]] += 1
     for name, grades in right.items():
-        found = Counter((row["pair_id"], row["worker"], row["relevance"]) for row in release.rows(name))
-        for pair in sorted({pair for pair, _, _ in (grades - found) + (found - grades)}):
+        rows = release.rows(name)
+        found = Counter((row["pair_id"], row["worker"], row["relevance"], row.get("outcome", SETTLED)) for row in rows)
+        for pair in sorted({pair for pair, *_ in (grades - found) + (found - grades)}):
             yield f"{name}: the grades of pair {pair} are not those of its judgements"
 
 
@@ -382,33 +396,42 @@ def right_sample(release: Reader) -> Findings:
     if checksum_of(f"{query}\n".encode() for query in ids)[0] != about["order_sha256"]:
         yield f"{POOL} has another order of queries than the manifest"
     sample = [each["query_id"] for each in pool if each["sample"]]
-    for what, number, stated in (("queries", len(ids), about["queries"]), ("the sample", len(sample), about["sample"])):
-        if number != stated:
-            yield f"{POOL} has {number:,} in {what}; the manifest says {stated:,}"
+    marks = {row["query_id"]: (row["sample"], row["place"], row["stratum"]) for row in release.rows("queries.csv")}
+    unranked = about.get("unranked", 0)
+    sampled = len(sample) + sum(marks[query][0] == "yes" for query in marks.keys() - set(ids))
+    stated = {"queries": about["queries"] - unranked, "the sample": about["sample"]}
+    for (what, right), number in zip(stated.items(), (len(ids), sampled), strict=True):
+        if number != right:
+            yield f"{POOL} has {number:,} in {what}; the manifest says {right:,}"
     withdrawn = {each["query_id"] for each in pool if each.get("withdrawn")}
     end = next((number for number, query in enumerate(ids) if query not in withdrawn.union(sample)), len(ids))
     for query in sorted(set(sample).intersection(ids[end:])):
         yield f"query {query} is in the sample, but comes after {ids[end]}, which is not finished"
-    if about["random"] != withdrawn.isdisjoint(ids[:end]):
+    if about["random"] != withdrawn.isdisjoint(ids[:end]) and (about["random"] or not unranked):
         yield f"the sample is said to be {'' if about['random'] else 'not '}random, against {POOL}"
-    yield from _marks(release, pool)
+    yield from _marks(marks, pool, unranked)
     yield from _ranks(release, pool)
 
 
-def _marks(release: Reader, pool: list[dict[str, Any]]) -> Findings:
-    right = {
-        each["query_id"]: ("yes" if each["sample"] else "no", str(place), each["stratum"])
-        for place, each in enumerate(pool, 1)
-    }
-    listed = {row["query_id"]: (row["sample"], row["place"], row["stratum"]) for row in release.rows("queries.csv")}
-    for query, marks in listed.items():
-        sample, place, stratum = right.get(query, ("", "", ""))
+def _marks(listed: dict[str, tuple[str, str, str]], pool: list[dict[str, Any]], unranked: int) -> Findings:
+    """Compare the marks of `queries.csv` with the pool. Queries that are not ranked have places between the others."""
+    last = 0
+    for number, each in enumerate(pool, 1):
+        query, wanted = each["query_id"], "yes" if each["sample"] else "no"
+        if query not in listed:
+            if each["sample"]:
+                yield f"queries.csv: query {query} of the sample is missing"
+            continue
+        sample, place, stratum = listed[query]
+        is_placed = max(last + 1, number) <= int(place) <= number + unranked
         # A cell that a spreadsheet would run as a formula has an apostrophe before it.
-        if marks not in ((sample, place, stratum), (sample, place, f"'{stratum}")):
-            yield f"queries.csv: query {query} is marked {marks}; {POOL} says {right.get(query)}"
-    for query, (sample, *_) in right.items():
-        if sample == "yes" and query not in listed:
-            yield f"queries.csv: query {query} of the sample is missing"
+        if sample != wanted or not is_placed or stratum not in (each["stratum"], f"'{each['stratum']}"):
+            right = (wanted, str(number), each["stratum"])
+            yield f"queries.csv: query {query} is marked {listed[query]}; {POOL} says {right}"
+        last = int(place)
+    if not unranked:
+        for query in listed.keys() - {each["query_id"] for each in pool}:
+            yield f"queries.csv: query {query} is marked {listed[query]}; {POOL} does not have it"
 
 
 def _ranks(release: Reader, pool: list[dict[str, Any]]) -> Findings:
@@ -456,14 +479,14 @@ def report(release: Reader, say: Callable[[str], object]) -> bool:
     say(printable(f"{release.manifest['campaign']}, release {release.manifest['version']}"))
     found = verify(release)
     for check in CHECKS:
-        findings = found.get(check.says)
-        say(f"  {'skipped' if findings is None else 'BROKEN ' if findings else 'ok     '} {check.says}")
-        for finding in (findings or [])[:MOST_PRINTED]:
+        findings = found[check.says]
+        say(f"  {'BROKEN ' if findings else 'ok     '} {check.says}")
+        for finding in findings[:MOST_PRINTED]:
             say(f"           {printable(finding[:LONGEST])}")
-        if findings and len(findings) > MOST_PRINTED:
+        if len(findings) > MOST_PRINTED:
             more = len(findings) - MOST_PRINTED
             say(f"           … and {more:,}{' or more' * (len(findings) == MOST_FAULTS)} others")
-    is_whole = list(found.values()) == [[]] * len(CHECKS)
+    is_whole = not any(found.values())
     for known in known_faults(release) if is_whole else ():
         say(f"  known   {printable(known[:LONGEST])}")
     return is_whole
@@ -479,10 +502,18 @@ def main(arguments: list[str]) -> int:
     folder = Path(arguments[0]) if arguments else Path(__file__).parent
     try:
         release = Folder(folder)
-        return 0 if report(release, print) else 1
+        return 0 if report(release, say) else 1
     except UNREADABLE as fault:
-        print(printable(f"{folder}: {MANIFEST} cannot be read ({fault}); expected a release that is unpacked"))
+        say(printable(f"{folder}: {MANIFEST} cannot be read ({fault}); expected a release that is unpacked"))
         return 2
+
+
+def say(line: str) -> None:
+    """Print a line, unless nobody reads the output any more, as behind `head`."""
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def parts(release: Release, about: dict[str, Any], pool: Read, written: Files) -
         *exports,
         Part("qrels.nested.json", "qrels as `{query: {moment: grade}}`", partial(nested_qrels, scope)),
         Part("pairs.csv", "every pair with rank, similarity, outcome and pool", partial(pairs, scope)),
-        Part(POOL, "the ranked candidates of every query of the campaign, judged or not", partial(pool_lines, scope)),
+        Part(POOL, "the candidates of every ranked query of the campaign, judged or not", partial(pool_lines, scope)),
         Part("judgements.jsonl", "every judgement, by worker number", partial(judgements, scope)),
         Part("rules/consensus.md", "how the final grades were made", partial(rule_text, scope.campaign)),
         *_splits(scope),
@@ -84,8 +84,12 @@ def parts(release: Release, about: dict[str, Any], pool: Read, written: Files) -
             partial(hub.croissant, about, responsible(about), written),
         ),
     ]
-    files = [*((each.name, each.what) for each in described), (MANIFEST, "the SHA-256 of each file, and the counts")]
-    return [Part("README.md", "this card", partial(card, release, files, about)), *described]
+    return [*described, Part("README.md", "this card", partial(_card, release, described, about, written))]
+
+
+def _card(release: Release, described: list[Part], about: dict[str, Any], written: Files) -> Lines:
+    files = [(part.name, part.what) for part in described if part.name in written]
+    return card(release, [*files, (MANIFEST, "the SHA-256 of each file, and the counts")], about)
 
 
 def scope_of(release: Release) -> Scope:
@@ -211,7 +215,7 @@ def _drawing(figure: Figure, rows: Rows) -> Iterator[str]:
 
 
 def pool_lines(scope: Scope) -> Lines:
-    """Yield each query that the sample stands for, in the campaign's order, as JSON lines.
+    """Yield each query with ranked candidates, in the campaign's order, as JSON lines. The manifest counts the others.
 
     `candidates` are the moments that the ranking by similarity found, the best first, so that the first has rank 1.
     They are the same whether or not the query is judged, and however many batches it has. `withdrawn` is there, and
@@ -228,11 +232,11 @@ def pool_lines(scope: Scope) -> Lines:
 
 
 def ranked_queries(scope: Scope) -> Iterator[tuple[Ordered, list[str]]]:
-    """Yield each query that the sample stands for, in the campaign's order, with the ids of its ranked moments."""
+    """Yield each query with ranked moments that the sample stands for, in the campaign's order, and their ids."""
     rest = iter(scope.order)
     while some := list(islice(rest, QUERIES_AT_A_TIME)):
         found = _ranked(some)
-        yield from ((each, found[each.pk]) for each in some)
+        yield from ((each, found[each.pk]) for each in some if each.pk in found)
 
 
 def _ranked(queries: list[Ordered]) -> dict[int, list[str]]:
@@ -244,14 +248,21 @@ def _ranked(queries: list[Ordered]) -> dict[int, list[str]]:
 
 
 def estimates(scope: Scope) -> dict[str, Any]:
-    """Return what the manifest says of the sample: how many queries it has of how many, and whether it is random."""
+    """Return what the manifest says of the sample: how many queries it has of how many, and whether it is random.
+
+    `unranked` is the number of queries without ranked candidates. They are not in the pool, nor in `order_sha256`.
+    """
     found = scope.frontier
+    candidates = Candidate.objects.ranked().filter(query__campaign=scope.campaign).order_by()
+    ranked = set(candidates.values_list("query__pk", flat=True).distinct())
+    in_pool = [each.query_id for each in scope.order if each.pk in ranked]
     return {
         "rule": RULE,
         "queries": found.queries,
+        "unranked": found.queries - len(in_pool),
         "sample": found.sample,
         "beyond": found.beyond,
         "random": found.is_random,
         "why_not": [flaw] if (flaw := flaw_of(found.left_out)) else [],
-        "order_sha256": order.checksum(each.query_id for each in scope.order),
+        "order_sha256": order.checksum(in_pool),
     }

@@ -10,14 +10,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import Count, Q
+from django.utils import translation
 
 from base.text import percent
+from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign
 from judging.consensus import LEAST_OVERLAP, RULE
 from judging.models import Candidate, Judgement
 from releases.exports import WORKER, Scope
-from releases.models import Release
+from releases.models import Release, creator_of, title_of
 from releases.publishing.hub import configs
+from releases.publishing.methods import sections
 
 LICENCES = {
     "CC-BY-4.0": ("Creative Commons Attribution 4.0", "https://creativecommons.org/licenses/by/4.0/"),
@@ -67,14 +70,19 @@ def card(release: Release, files: list[tuple[str, str]], about: dict[str, Any]) 
         The manifest, without its list of files.
     """
     yield _header(release, about["splits"])
+    folder = f"{about['campaign']}-v{about['version']}"
     yield _numbers(release)
-    yield _loading(f"{about['campaign']}-v{about['version']}", next(reversed(about["splits"])))
+    yield _about(release)
+    yield _scale(release)
+    yield _loading(folder, next(reversed(about["splits"])))
     yield _sample(release)
     yield _unfinished(release)
     yield _reused(release, about)
     yield _imported(release) if release.campaign.imported else _making(release.campaign)
+    yield from _sections(about)
     if release.notes:
         yield f"\n## Notes\n\n{release.notes}\n"
+    yield _citation(release, folder)
     yield "\n## Files\n\n"
     yield from (f"- `{name}`: {what}\n" for name, what in files)
 
@@ -85,7 +93,7 @@ def _header(release: Release, splits: dict[str, list[str]]) -> str:
     return f"""---
 pretty_name: {_quoted(str(release.campaign))}
 license: {release.licence.lower()}
-task_categories:
+{f"language:{chr(10)}- {release.language}{chr(10)}" if release.language else ""}task_categories:
 - text-retrieval
 tags:
 - video-moment-retrieval
@@ -122,19 +130,28 @@ Final grades: {", ".join(f"{grade}: {number:,}" for grade, number in counts["gra
 
 def _loading(folder: str, split: str) -> str:
     return f"""
+## Scoring a run
+
+```sh
+reeljudge evaluate --qrels {folder} --run run.json
+```
+
+`run.json` has the predictions of a system. The command is that of the Python library `reeljudge`, which takes this
+folder or its zip wherever qrels, a pool or ratings are taken.
+
 ## Loading it
 
-Beside the unpacked folder `{folder}`, or with the name that the data set has on a hub in its place:
+In the folder that holds `{folder}`, or with the name of the data set on a hub instead:
 
 ```python
 from datasets import load_dataset
 
-qrels = load_dataset("{folder}", "qrels", split="{split}")
-queries = load_dataset("{folder}", "queries", split="{split}")
-print(qrels[0], queries[0])
+pairs = load_dataset("{folder}", split="{split}")
+queries = load_dataset("{folder}", "queries", split="queries")
+print(pairs[0], queries[0])
 ```
 
-With Reeljudge's library, from the folder or the zip:
+The configurations `corpus`, `queries` and `qrels` have BEIR's columns. With Reeljudge's library:
 
 ```python
 from reeljudge import load_release
@@ -145,7 +162,46 @@ print(release.splits, len(release.queries), release.qrels)
 
 `python verify.py` checks all files, and computes the final grades again from the judgements.
 
-## What it holds
+## Contents
+"""
+
+
+def _scale(release: Release) -> str:
+    if release.campaign.imported:
+        return "\n## Grades\n\nA higher grade is a better match. The source of the ratings defines the grades.\n"
+    with translation.override("en"):
+        rows = "".join(f"| {grade} | {name} | {meaning} |\n" for grade, (name, meaning) in sorted(LEVELS.items()))
+    return f"\n## Grades\n\n| grade | name | meaning |\n|---|---|---|\n{rows}\nThe guideline is in `guidelines/`.\n"
+
+
+def _about(release: Release) -> str:
+    """Return the facts that the lead gave, and those that are always known."""
+    facts = {"Release": release.date, "Contact": release.contact, "Source of the films": release.films}
+    facts["Language of the queries"] = release.language
+    lines = "".join(f"- {name}: {fact}\n" for name, fact in facts.items() if fact)
+    return f"\n{lines}- Licence of the judgements: {release.licence}. The films have their own licences.\n"
+
+
+def _sections(about: dict[str, Any]) -> Iterator[str]:
+    """Yield the sections of the methods that the card repeats."""
+    for heading, sentences in sections(about):
+        if heading in ("Agreement", "Limits"):
+            yield f"\n## {heading}\n\n{' '.join(text for text, _ in sentences)}\n"
+
+
+def _citation(release: Release, folder: str) -> str:
+    title = str(release.campaign)
+    year = f"  year = {{{release.date.year}}},\n" if release.date else ""
+    return f"""
+## Citation
+
+```bibtex
+@misc{{{folder},
+  title = {{{{{title_of(title, release.version)}}}}},
+  author = {{{{{creator_of(title)}}}}},
+{year}  note = {{Test collection, {release.licence}}}
+}}
+```
 """
 
 
@@ -162,8 +218,10 @@ def _sample(release: Release) -> str:
         kind = f"are a random sample, drawn without replacement, of all {all_:,} in the campaign"
     text = (
         f"\nIts {n:,} queries up to the frontier {kind}. `queries.csv` marks them. `pool.jsonl` has the candidates of"
-        " every query, judged or not, by which scores on the sample can be corrected.\n"
+        " every ranked query, judged or not, by which scores on the sample can be corrected.\n"
     )
+    if unranked := about["unranked"]:
+        text += f"Queries without ranked candidates, which are not in `pool.jsonl`: {unranked:,}.\n"
     if more := release.counts["queries"] - n:
         text += f"It holds {more:,} more, which are not in the sample; estimates leave them out.\n"
     elif about["beyond"]:

@@ -47,6 +47,7 @@ _ROUND = Case(
 Outcome = Candidate.Outcome
 MOMENT = ("moment__video__name", "moment__start", "moment__end")
 REUSE = ("overlap", "grade", "grades", "rule")  # columns of a reused grade
+RATED = ["pair_id", "worker", "relevance", "outcome", "query_id", "video", "start", "end", "batch"]
 
 
 def pair_id(candidate: str = "") -> Coalesce:
@@ -131,13 +132,13 @@ def reused(scope: Scope) -> Lines:
     for pair, source_pair, query, campaign, source_query, *rest in rows.iterator(chunk_size=5000):
         video, start, end, source_video, source_start, source_end, *values = rest
         record = {
-            "pair_id": number_or_text(pair),
-            "query_id": number_or_text(query),
+            "pair_id": pair,
+            "query_id": query,
             "moment_id": moment_id(video, start, end),
             "timestamp": [start, end],
             "campaign": campaign,
-            "source_pair_id": number_or_text(source_pair),
-            "source_query_id": number_or_text(source_query),
+            "source_pair_id": source_pair,
+            "source_query_id": source_query,
             "source_moment_id": moment_id(source_video, source_start, source_end),
             "source_timestamp": [source_start, source_end],
         }
@@ -147,8 +148,8 @@ def reused(scope: Scope) -> Lines:
 def _record(pair: str, query_id: str, query: str, video: str, start: float, end: float, *rest: Any) -> dict[str, Any]:
     duration, caption, similarity, grade, rule = rest
     return {
-        "pair_id": number_or_text(pair),
-        "query_id": number_or_text(query_id),
+        "pair_id": pair,
+        "query_id": query_id,
         "query": query,
         "video_name": video,
         "timestamp": [start, end],
@@ -161,29 +162,18 @@ def _record(pair: str, query_id: str, query: str, video: str, start: float, end:
 
 
 def ratings(scope: Scope) -> Lines:
-    """Yield each counted grade of settled pairs with the worker's number, ordered by round and worker."""
-    counted = Judgement.objects.filter(candidate__in=scope.candidates.settled(), seat__isnull=False)
-    counted = counted.order_by(*in_order(scope.campaign))
-    rows = counted.values_list(pair_id("candidate__"), WORKER, "grade")
-    return csv_lines(["pair_id", "worker", "relevance"], rows.iterator(chunk_size=2000))
+    """Yield each counted grade with the worker's number, and the outcome, moment and batch of its pair.
 
-
-def discarded(scope: Scope) -> Lines:
-    """Yield each counted grade of the pairs that have no consensus after a complete round."""
-    without = [Outcome.DISCARDED, Outcome.FLAGGED, Outcome.ADJUDICATED]
-    pairs = scope.candidates.filter(outcome__in=without)
-    counted = Judgement.objects.filter(candidate__in=pairs, seat__isnull=False)
+    They are ordered by pair, round and worker. A batch is named by its query and its number there.
+    """
+    counted = Judgement.objects.filter(candidate__in=scope.candidates, seat__isnull=False)
     counted = counted.order_by(*in_order(scope.campaign))
-    moment = [f"candidate__moment__{field}" for field in ("video__name", "start", "end")]
-    fields: list[str | Combinable] = [
-        pair_id("candidate__"),
-        "candidate__query__query_id",
-        *moment,
-        "candidate__outcome",
-    ]
-    rows = counted.values_list(*fields, WORKER, "grade")
-    header = ["pair_id", "query_id", "video", "start", "end", "outcome", "worker", "relevance"]
-    return csv_lines(header, rows.iterator(chunk_size=2000))
+    number = Cast("candidate__batch__number", CharField())
+    batch = Concat("candidate__query__query_id", Value("-"), number, output_field=CharField())
+    moment = [f"candidate__{field}" for field in MOMENT]
+    fields: list[str | Combinable] = ["candidate__outcome", "candidate__query__query_id", *moment, batch]
+    rows = counted.values_list(pair_id("candidate__"), WORKER, "grade", *fields)
+    return csv_lines(RATED, rows.iterator(chunk_size=2000))
 
 
 def moments(scope: Scope) -> Lines:
@@ -232,7 +222,7 @@ FILES = [
     Export("qrels.txt", "TREC qrels: query, 0, moment, grade", "text/plain", trec_qrels),
     Export("moments.csv", "the moments of the TREC files, with video and seconds", "text/csv", moments),
     Export("qrels.jsonl", "qrels as TVR-Ranking has them, one JSON object a pair", "application/jsonl", tvr_ranking),
-    Export("ratings.csv", "every counted grade, by worker number", "text/csv", ratings),
+    Export("ratings.csv", "every counted grade, by worker number, with the pair's outcome", "text/csv", ratings),
     Export("adjudicated.txt", "TREC qrels of the grades that a lead gave", "text/plain", ADJUDICATED_TREC),
     Export(
         "adjudicated.jsonl",
@@ -246,7 +236,6 @@ FILES = [
         "application/jsonl",
         reused,
     ),
-    Export("discarded.csv", "every grade of pairs without a consensus", "text/csv", discarded),
     Export("queries.csv", "queries, the ids merged into each, and which are in the sample", "text/csv", queries),
     Export("manifest.json", "rule version, model, counts, checksums", "application/json", manifest),
 ]
@@ -257,12 +246,6 @@ def _of(scope: Scope, outcomes: Iterable[str], *fields: str | Combinable, **only
     """Yield fields of the pool's pairs with these outcomes. These are tuples: there may be hundreds of thousands."""
     candidates = scope.candidates.filter(outcome__in=outcomes, **only).order_by(*by_rank())
     return candidates.values_list(*fields).iterator(chunk_size=5000)
-
-
-def number_or_text(id: str) -> int | str:
-    """Return the id as a number, as TVR-Ranking writes ids, if the number reads back as the same id (7, not 007)."""
-    number = int(id) if id.isdecimal() else None
-    return id if number is None or str(number) != id else number
 
 
 def _sha256(lines: Lines) -> str:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tempfile
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,8 @@ from campaigns.models import Campaign, LogEntry, Membership, log
 from corpus.stored_files import store
 from jobs.registry import Report, kind
 from judging.consensus import LEAST_OVERLAP, RULE
-from releases.archive import FORMAT
+from metrics.formats.files import FORMAT
+from releases.checks import MANIFEST
 from releases.contents import estimates, parts, pool_of, scope_of
 from releases.data_card import LICENCES, counted
 from releases.exports import Scope, by_query
@@ -39,6 +42,7 @@ from reports.statistics.arrays import Read
 from systems.storage import digest
 
 LONGEST_NOTES = 20_000  # characters
+LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold; files in releases have no other time
 AT_ONCE = 1 << 16  # bytes
 # What writing sets.
@@ -54,21 +58,32 @@ def freeze(
     *,
     with_finished: bool = False,
     with_unfinished: bool = False,
+    contact: str = "",
+    language: str = "",
+    films: str = "",
 ) -> Release:
     """Make the campaign's next release, and ask for the job that writes it. Judging goes on meanwhile.
 
     While a release that was asked for in the same way is being written, that one is returned, and no other is made.
     It holds the queries up to the frontier: with `with_finished` also those that are finished beyond it, and with
-    `with_unfinished` all, as they are. Raise BadValue if the licence is unknown, or the notes are too long.
+    `with_unfinished` all, as they are. `contact`, `language` and `films` are for its data card. Raise BadValue if the
+    licence is unknown, a text is too long, or the language is not a code.
     """
     if licence not in LICENCES:
         raise BadValue("licence", licence[:40] or "nothing", f"one of {', '.join(LICENCES)}")
     if len(notes) > LONGEST_NOTES or "\0" in notes:
         raise BadValue("notes", f"{len(notes):,} characters", f"at most {LONGEST_NOTES:,}, without NUL")
+    about = {"contact": contact.strip(), "language": language.strip(), "films": films.strip()}
+    for name, text in about.items():
+        most = Release._meta.get_field(name).max_length
+        if len(text) > most or not text.isprintable():
+            raise BadValue(name, f"{len(text):,} characters", f"one line of at most {most}")
+    if about["language"] and not LANGUAGE.fullmatch(about["language"]):
+        raise BadValue("language", about["language"], "a code such as en or zh-Hans")
     locked(Campaign.objects.filter(pk=campaign.pk)).get()
     newest = campaign.releases.order_by("version").last()
-    wanted = {"licence": licence, "notes": notes.strip(), "with_finished": with_finished}
-    wanted["with_unfinished"] = with_unfinished
+    wanted = {"licence": licence, "notes": notes.strip(), "date": timezone.localdate(), **about}
+    wanted |= {"with_finished": with_finished, "with_unfinished": with_unfinished}
     release = campaign.releases.filter(state=Release.State.MAKING, **wanted).first()
     if release is None:
         version = newest.version + 1 if newest else 1
@@ -143,11 +158,12 @@ def _read_and_write(release: Release, file: Path, progress: Progress) -> None:
             release.unfinished = _unfinished(release.campaign)
             pool = pool_of(scope)
             about, files = _manifest(release, scope, pool), dict[str, dict[str, Any]]()
-            wanted = parts(release, about, pool, files)
+            wanted, folder = parts(release, about, pool, files), f"{about['campaign']}-v{about['version']}/"
             for number, part in enumerate(wanted):
                 progress.done, progress.total, progress.name = number, len(wanted), part.name
-                files[part.name] = _write(archive, part.name, part.lines())
-            _write(archive, "MANIFEST.json", iter([json.dumps(about | {"files": files}, indent=2) + "\n"]))
+                if content := _written(archive, folder + part.name, part.lines()):
+                    files[part.name] = content
+            _written(archive, folder + MANIFEST, iter([json.dumps(about | {"files": files}, indent=2) + "\n"]))
     finally:
         connection.close()  # this thread's own
 
@@ -159,13 +175,16 @@ def _unfinished(campaign: Campaign) -> list[str]:
     return list(rows.values_list("query_id", flat=True))
 
 
-def _write(archive: zipfile.ZipFile, name: str, lines: Iterator[str | bytes]) -> dict[str, Any]:
-    """Stream a file into the zip, and return its length and checksum."""
+def _written(archive: zipfile.ZipFile, name: str, lines: Iterator[str | bytes]) -> dict[str, Any] | None:
+    """Stream a file into the zip, and return its length and checksum; an empty one is left out."""
+    pieces = _gathered(lines)
+    if (first := next(pieces, None)) is None:
+        return None
     entry = zipfile.ZipInfo(name, EPOCH)
     entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
     checksum, size = hashlib.sha256(), 0
     with archive.open(entry, "w", force_zip64=True) as out:
-        for piece in _gathered(lines):
+        for piece in chain([first], pieces):
             checksum.update(piece)
             size += len(piece)
             out.write(piece)
@@ -180,7 +199,8 @@ def _gathered(lines: Iterator[str | bytes]) -> Iterator[bytes]:
         if len(piece) >= AT_ONCE:
             yield bytes(piece)
             piece.clear()
-    yield bytes(piece)
+    if piece:
+        yield bytes(piece)
 
 
 def _source(campaign: Campaign) -> dict[str, Any]:
@@ -200,6 +220,8 @@ def _manifest(release: Release, scope: Scope, pool: Read) -> dict[str, Any]:
         "version": release.version,
         "licence": release.licence,
         "licence_url": LICENCES[release.licence][1],
+        "date": release.date and release.date.isoformat(),
+        **{name: text for name in ("contact", "language", "films") if (text := getattr(release, name))},
         "corpus": campaign.corpus.name,
         "encoder": campaign.encoder,
         **({"selection": campaign.selection} if campaign.selection else {}),

@@ -34,6 +34,10 @@ class Release(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.MAKING)
     licence = models.CharField(max_length=40, help_text="SPDX identifier")
     notes = models.TextField(blank=True)
+    date = models.DateField(null=True, help_text="the day on which it was asked for")
+    contact = models.CharField(max_length=200, blank=True, help_text="whom readers ask: a name, an address or a page")
+    language = models.CharField(max_length=20, blank=True, help_text="of queries and captions, such as en or zh-Hans")
+    films = models.CharField(max_length=500, blank=True, help_text="where the films are from, and who may get them")
     with_finished = models.BooleanField(
         default=False, help_text="whether it holds queries that are finished beyond the frontier"
     )

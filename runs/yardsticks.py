@@ -16,6 +16,7 @@ from judging.models import Candidate
 from metrics import Pool, Qrels, qrels_from_dict, read_pool, read_qrels
 from metrics.analysis.other_judging import NO_GRADE, Judged, RawGrades
 from releases.archive import ReleaseArchive
+from releases.checks import OLD_RATINGS, RATINGS
 from releases.models import Release
 from runs.models import Yardstick
 from runs.tables import store_table
@@ -106,7 +107,7 @@ def pool_in(archive: ReleaseArchive) -> Pool | None:
 
 def _unpacked(archive: ReleaseArchive, name: str, folder: str) -> Path:
     file = Path(folder) / name
-    file.write_bytes(archive.archive.read(name))
+    file.write_bytes(archive.read(name))
     return file
 
 
@@ -160,7 +161,7 @@ def _pairs(release: ReleaseArchive, hidden: Collection[str]) -> tuple[dict[str, 
         spans[pair] = (str(each["query_id"]), each["video_name"], float(start), float(end))
         final[pair] = int(each["relevance"])
     queries = {query for query, *_ in spans.values()}
-    for row in release.rows("discarded.csv"):
+    for row in release.rows(OLD_RATINGS if OLD_RATINGS in release.names else RATINGS):
         if row["outcome"] == Candidate.Outcome.DISCARDED and row["query_id"] in queries:
             spans[row["pair_id"]] = (row["query_id"], row["video"], float(row["start"]), float(row["end"]))
             final[row["pair_id"]] = NO_GRADE

@@ -23,7 +23,7 @@ from releases.training import DEEPEST, ask_for_training_set, make_training_set
 
 
 class ReleaseShape(Shape):
-    of = Release, "version state licence notes with_finished with_unfinished sha256 size at"
+    of = Release, "version state licence notes date contact language films with_finished with_unfinished sha256 size at"
     helps = {
         "licence": "SPDX identifier",
         "sha256": "of its file; empty while it is made",
@@ -38,6 +38,9 @@ class ReleaseShape(Shape):
 class NewRelease(Body):
     licence = Choice(choices=list(LICENCES))
     notes = Text(required=False, max_length=LONGEST_NOTES, allow_blank=True)
+    contact = Text(required=False, max_length=200, allow_blank=True, help_text="whom readers of its data card ask")
+    language = Text(required=False, max_length=20, allow_blank=True, help_text="of the queries, such as en")
+    films = Text(required=False, max_length=500, allow_blank=True, help_text="where the films are from")
     with_finished = Truth(required=False, help_text="hold queries that are finished beyond the frontier, too")
     with_unfinished = Truth(required=False, help_text="hold queries that are not finished, too")
 

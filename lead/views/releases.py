@@ -56,7 +56,8 @@ def make(request: HttpRequest, name: str) -> HttpResponse:
     lead = access.lead(request, name)
     data = request.POST
     choice = {name: data.get(name) == "on" for name in ("with_finished", "with_unfinished")}
-    freeze(lead.campaign, lead, data.get("licence", ""), data.get("notes", ""), **choice)
+    texts = {name: data.get(name, "") for name in ("notes", "contact", "language", "films")}
+    freeze(lead.campaign, lead, data.get("licence", ""), **texts, **choice)
     return redirect("releases", name=name)  # its row says how far it is
 
 

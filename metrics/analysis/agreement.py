@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
+from os import PathLike
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ..formats import HIGHEST_GRADE
 from ..formats.arrays import Floats, Ints
-from ..formats.csv_tables import Ratings
+from ..formats.csv_tables import Ratings, as_ratings
 from .compare import draws
 from .comparison import Interval
 
@@ -80,13 +81,13 @@ def kappa_of(table: Floats, values: Floats, weights: Weights = "plain") -> float
     return 1 - float((cost * table).sum()) * float(table.sum()) / expected if expected > 0 else float("nan")
 
 
-def alpha(ratings: Ratings, scale: Scale = "ordinal") -> float:
+def alpha(ratings: Ratings | str | PathLike[str], scale: Scale = "ordinal") -> float:
     """Krippendorff's alpha over any number of annotators and any pattern of missing ratings.
 
     Parameters
     ----------
-    ratings : Ratings
-        Candidates with a single rating do not count.
+    ratings : Ratings, path or LoadedRelease
+        A file or a release is read by `read_ratings`. Candidates with a single rating do not count.
     scale : {"nominal", "ordinal", "interval"}, default "ordinal"
         How far two grades are apart.
 
@@ -115,6 +116,7 @@ def alpha(ratings: Ratings, scale: Scale = "ordinal") -> float:
     >>> alpha(toy, "nominal")
     0.0
     """
+    ratings = as_ratings(ratings)
     if ratings.grade.size == 0:
         return float("nan")
     grades, grade = np.unique(ratings.grade, return_inverse=True)

@@ -4,8 +4,8 @@ from dataclasses import dataclass, fields
 from html import escape
 from typing import Any
 
+from ..formats.arrays import data_frame
 from ..measures.measure import Measure
-from ..measures.results import data_frame
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 LATEX = str.maketrans({sign: f"\\{sign}" for sign in "_%&#"})

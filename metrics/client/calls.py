@@ -3,6 +3,9 @@
 import csv
 import hashlib
 import io
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 from typing import Any
@@ -12,6 +15,7 @@ from uuid import uuid4
 from ..formats.errors import MeasureError
 from ..formats.files import read_beginning
 from ..formats.json_reader import read_json
+from ..formats.release import LoadedRelease, load_release
 from .requests import Answer, ApiError, Ask, Steps, answer_to, below_api, json_of, one_line, rows_of, until
 from .shapes import About, Choices, Leaderboard, OwnCampaign, Progress, RunScores, StoredRun
 
@@ -62,6 +66,25 @@ def download(path: str, to: str | Path) -> Steps[Path]:
     to = Path(to)
     yield from answer_to(Ask("GET", path, to=to))
     return to
+
+
+def load(campaign: str, version: int | None) -> Steps[LoadedRelease]:
+    """Download a release, the newest by default, and open it. Its file is deleted with the object."""
+    ready = [each for each in (yield from releases(campaign)) if each["state"] == "ready"]
+    found = next((each for each in ready if version in (None, each["version"])), None)
+    if found is None:
+        what = "no release yet" if version is None else f"no release {version}"
+        raise MeasureError(f"campaign {campaign}: has {what}; it has {[each['version'] for each in ready]}")
+    folder = Path(tempfile.mkdtemp(prefix="reeljudge-release-"))
+    try:
+        path = inside(campaign, "releases", found["version"], "file")
+        file = yield from download(path, folder / f"{campaign}-v{found['version']}.zip")
+        loaded = load_release(file, found["sha256"])
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(loaded, shutil.rmtree, folder, ignore_errors=True)
+    return loaded
 
 
 def scores(campaign: str, number: int, release: int | None, patience: float) -> Steps[RunScores]:

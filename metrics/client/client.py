@@ -32,6 +32,7 @@ from .requests import (
 )
 
 if TYPE_CHECKING:
+    from ..formats.release import LoadedRelease
     from .shapes import About, Choices, Leaderboard, OwnCampaign, Progress, RunScores, StoredRun
 
 PAGE_OF_RUN = re.compile(r"(https?://[^?#]+?)/campaigns/([^/?#]+)/runs/(?:public/([\w-]+)|(\d{1,9}))/?")
@@ -101,6 +102,16 @@ class Client(Site):
     def releases(self, campaign: str) -> list[dict[str, Any]]:
         """Return the releases, the newest first."""
         return self._done(calls.releases(campaign))
+
+    def load_release(self, campaign: str, version: int | None = None) -> "LoadedRelease":
+        """Return a release, the newest by default. Every function that takes qrels, a pool or ratings takes it.
+
+        Raises
+        ------
+        MeasureError
+            If there is no such release, or its file has another SHA-256 than the server has stored.
+        """
+        return self._done(calls.load(campaign, version))
 
     def runs(self, campaign: str) -> "list[StoredRun]":
         """Return the runs that the person may see, the newest first."""
@@ -324,6 +335,10 @@ class AsyncClient(Site):
     async def releases(self, campaign: str) -> list[dict[str, Any]]:
         """See `Client.releases`."""
         return await self._done(calls.releases(campaign))
+
+    async def load_release(self, campaign: str, version: int | None = None) -> "LoadedRelease":
+        """See `Client.load_release`."""
+        return await self._done(calls.load(campaign, version))
 
     async def runs(self, campaign: str) -> "list[StoredRun]":
         """See `Client.runs`."""

@@ -18,7 +18,8 @@ WEIGHTS: tuple["Weights", ...] = ("plain", "linear", "quadratic")
 def add(commands: Any) -> None:
     words = "Krippendorff's alpha and Cohen's kappa of raw ratings; severity and spread of each annotator"
     parser = commands.add_parser("annotators", help=words)
-    parser.add_argument("--ratings", required=True, metavar="FILE", help="CSV: pair_id,worker,relevance")
+    ratings = "a release (zip or folder), or a CSV of pair_id,worker,relevance"
+    parser.add_argument("--ratings", required=True, metavar="FILE", help=ratings)
     least = "shared candidates that a kappa needs (default 30)"
     parser.add_argument("--least", type=inputs.whole(1), default=30, help=least)
     together = (

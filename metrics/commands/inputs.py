@@ -65,7 +65,8 @@ def add_qrels(parser: argparse.ArgumentParser) -> None:
         "--qrels",
         required=True,
         metavar="FILE",
-        help="judged moments: TVR-Ranking's JSONL, TREC, CSV, or a data set's annotations; - for standard input",
+        help="judged moments: a release (zip or folder), TVR-Ranking's JSONL, TREC, CSV, or a data set's annotations; "
+        "- for standard input",
     )
     add_qrels_format(parser)
 
@@ -159,7 +160,7 @@ def add_pool(parser: argparse.ArgumentParser, needed: bool) -> None:
         "--pool",
         required=needed,
         metavar="FILE",
-        help="candidates of all ranked queries, judged or not, as pool.jsonl of a release: scores are estimated from "
+        help="candidates of all ranked queries, judged or not: a release, or its pool.jsonl; scores are estimated from "
         "the judged queries, and corrected by all of them",
     )
     parser.add_argument(

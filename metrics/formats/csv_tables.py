@@ -4,16 +4,17 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from . import HIGHEST_GRADE
-from .arrays import Ints
+from .arrays import Ints, data_frame
 from .columns import MOMENT, MOMENT_ID, QUERY, VIDEO, Columns, Rows, first_of
 from .errors import MeasureError, Place, show
-from .files import read_text, source_name
+from .files import ReleaseFiles, is_release, read_part, read_text, source_name, text_of
 from .moment_ids import parse_moment_id
 from .tables import Qrels, Table
 
@@ -23,6 +24,7 @@ SIDE_COLUMNS = ["moment_id", "video", "start", "end"]
 Times = dict[str, tuple[str, float, float]]
 COLUMNS = ("pair_id", "worker", "relevance")
 ROUNDS = {"1": 1, "2": 2}
+RATINGS_OF_RELEASE, OLD_RATINGS = "ratings.csv", "discarded.csv"
 
 
 class CsvLine(NamedTuple):
@@ -166,12 +168,20 @@ class Rating(NamedTuple):
     batch: str | None = None  # None if the file does not say it
 
 
-class Ratings(NamedTuple):
-    """One rating a row: int64 numbers of candidate and annotator, and the grade; each of shape (ratings,)."""
-
+class _Numbered(NamedTuple):
     candidate: Ints
     annotator: Ints
     grade: Ints
+
+
+class Ratings(_Numbered):
+    """One rating a row: int64 numbers of candidate and annotator, and the grade; each of shape (ratings,).
+
+    pairs, workers: what the numbers stand for, where ratings were read from a file.
+    """
+
+    pairs: tuple[str, ...] = ()
+    workers: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, ratings: Iterable[Rating]) -> Self:
@@ -182,16 +192,34 @@ class Ratings(NamedTuple):
             (pairs.setdefault(pair, len(pairs)), workers.setdefault(worker, len(workers)), grade)
             for pair, worker, grade, *_ in ratings
         ]
-        return cls(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+        found = cls(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+        found.pairs, found.workers = tuple(pairs), tuple(workers)
+        return found
+
+    def to_frame(self) -> Any:
+        """A pandas data frame with the columns pair_id, worker and relevance, and a row for each rating.
+
+        Raises
+        ------
+        MeasureError
+            Where pandas is not installed.
+        """
+        columns = {"pair_id": (self.candidate, self.pairs), "worker": (self.annotator, self.workers)}
+        named = {
+            name: [names[number] for number in numbers.tolist()] if names else numbers
+            for name, (numbers, names) in columns.items()
+        }
+        return data_frame(named | {"relevance": self.grade})
 
 
-def read_ratings(path: str | Path, highest: int = HIGHEST_GRADE) -> Ratings:
+def read_ratings(path: str | PathLike[str], highest: int = HIGHEST_GRADE) -> Ratings:
     """Ratings of pairs by annotators, from a CSV with the columns pair_id, worker and relevance.
 
     Parameters
     ----------
     path : path
-        The file; gzip is unpacked; ``-`` is standard input.
+        The file; gzip is unpacked; ``-`` is standard input. Also a release, as its zip, its folder or a
+        `LoadedRelease`.
     highest : int, default 4
         The highest grade of the scale.
 
@@ -221,7 +249,12 @@ def read_ratings(path: str | Path, highest: int = HIGHEST_GRADE) -> Ratings:
     return Ratings.of(rating for _, rating in rating_rows(path, highest))
 
 
-def rating_rows(path: str | Path, highest: int = HIGHEST_GRADE) -> Iterator[tuple[Place, Rating]]:
+def as_ratings(source: Any) -> Ratings:
+    """Ratings from ratings, or from a file or a release as in `read_ratings`."""
+    return source if isinstance(source, Ratings) else read_ratings(source)
+
+
+def rating_rows(path: str | PathLike[str], highest: int = HIGHEST_GRADE) -> Iterator[tuple[Place, Rating]]:
     """Ratings with their places, in the order of a CSV with the columns pair_id, worker and relevance.
 
     Pairs and workers are texts that are not blank; a relevance is an integer from 0 to `highest`. A column round, if
@@ -232,7 +265,7 @@ def rating_rows(path: str | Path, highest: int = HIGHEST_GRADE) -> Iterator[tupl
     source = source_name(path)
     grades = {str(grade): grade for grade in range(highest + 1)}
     place = None
-    for place, row in csv_rows(read_text(path), source, COLUMNS):
+    for place, row in _rows_of_ratings(path):
         grade = grades.get(row["relevance"])
         if grade is None:
             raise _wrong(place, row, "relevance", f"an integer from 0 to {highest}")
@@ -245,6 +278,14 @@ def rating_rows(path: str | Path, highest: int = HIGHEST_GRADE) -> Iterator[tupl
         yield place, Rating(row["pair_id"], row["worker"], grade, round, row.get("batch"))
     if place is None:
         raise MeasureError(f"{source}: holds no ratings; expected lines of {','.join(COLUMNS)}")
+
+
+def _rows_of_ratings(path: str | PathLike[str]) -> Iterator[tuple[Place, dict[str, str]]]:
+    """The rows of a file of ratings; those of a release of version 0.2 or earlier are in two files."""
+    release = ReleaseFiles(Path(path)) if is_release(path) else None
+    for name in (RATINGS_OF_RELEASE, OLD_RATINGS) if release and OLD_RATINGS in release else (RATINGS_OF_RELEASE,):
+        source, data = read_part(release or path, name)
+        yield from csv_rows(text_of(data, source), source, COLUMNS)
 
 
 def _wrong(place: Place, row: dict[str, str], name: str, right: str) -> MeasureError:

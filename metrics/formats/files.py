@@ -1,8 +1,10 @@
-"""Reading files so that whatever is wrong with one is said in a sentence, with its place."""
+"""Reading files, and files of releases, so that whatever is wrong with one is said in a sentence, with its place."""
 
 import gzip
+import hashlib
 import os
 import sys
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +12,10 @@ from io import BytesIO
 from itertools import count
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from .errors import MeasureError, show
+from .json_reader import read_json
 
 STANDARD_INPUT = "-"
 GZIP = b"\x1f\x8b"
@@ -38,15 +41,99 @@ KINDS = {  # of binary files, by what they begin with
 BEGINNING = 65_536  # bytes
 MIB = 2**20
 UNPACK, MOST_UNPACKED = "REELJUDGE_UNPACK_MIB", "512"
+MANIFEST, FORMAT = "MANIFEST.json", "reeljudge-release/1"
+LARGEST_MANIFEST = 2**24  # bytes
 
 
-def read_bytes(path: str | Path) -> bytes:
+class ReleaseFiles(os.PathLike[str]):
+    """The files of a release, in its zip or in the folder where it is unpacked. It is a path, which readers take.
+
+    path: of the zip or the folder. source: how messages name it. manifest: the content of MANIFEST.json.
+    Raises MeasureError if this is not a release.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.source = source_name(path)
+        self._root = ""  # the folder in the zip; releases of version 0.2 and earlier have none
+        self.manifest: dict[str, Any] = self._manifest()
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.manifest["files"]
+
+    def read(self, name: str) -> bytes:
+        """The content of a file. Raises MeasureError if there is no such file, or its checksum is another one than the
+        manifest's.
+        """
+        entry = self.manifest["files"].get(name)
+        if not isinstance(entry, dict) or ".." in Path(name).parts or Path(name).is_absolute():
+            raise MeasureError(f"{self.source}: has no {show(name)}")
+        try:
+            # No more than the manifest allows, whatever the zip unpacks to.
+            data = self._unpacked(name, int(entry["bytes"]) + 1)
+        except (KeyError, OSError, ValueError, zipfile.BadZipFile, zlib.error) as fault:
+            raise MeasureError(f"{self.source}: {name}: cannot be read ({fault})") from fault
+        if (found := hashlib.sha256(data).hexdigest()) != entry.get("sha256"):
+            raise MeasureError(f"{self.source}: {name}: SHA-256 is {found[:16]}…; the manifest has another one")
+        return data
+
+    def _unpacked(self, name: str, most: int) -> bytes:
+        if self.path.is_dir():
+            with (self.path / name).open("rb") as file:
+                return file.read(most)
+        with zipfile.ZipFile(self.path) as archive, archive.open(self._root + name) as packed:
+            return packed.read(most)
+
+    def _manifest(self) -> dict[str, Any]:
+        try:
+            if not self.path.is_dir():
+                with zipfile.ZipFile(self.path) as archive:
+                    self._root = root_of(archive.namelist())
+            found = read_json(self._unpacked(MANIFEST, LARGEST_MANIFEST))
+        except (KeyError, OSError, ValueError, zipfile.BadZipFile, zlib.error) as fault:
+            raise MeasureError(f"{self.source}: {MANIFEST} cannot be read ({fault}); expected a release") from fault
+        if not isinstance(found, dict) or found.get("format") != FORMAT or not isinstance(found.get("files"), dict):
+            raise MeasureError(f"{self.source}: {MANIFEST} is not of the format {FORMAT}; expected a release")
+        return found
+
+
+def root_of(names: list[str]) -> str:
+    """The folder of a release in its zip, with a slash at its end; empty for a release without one."""
+    found = (name.removesuffix(MANIFEST) for name in names if name.split("/")[1:] == [MANIFEST])
+    return "" if MANIFEST in names else next(found, "")
+
+
+def is_release(path: Any) -> bool:
+    """Whether this is the folder of a release, or a zip, which is nothing else that the library reads."""
+    if isinstance(path, ReleaseFiles):
+        return True
+    source_name(path)
+    file = Path(path)
+    # A pipe is not looked into: what is read there is gone.
+    return (file / MANIFEST).is_file() or (file.is_file() and zipfile.is_zipfile(file))
+
+
+def read_part(path: str | PathLike[str], name: str) -> tuple[str, bytes]:
+    """How messages name a file, and its bytes as of `read_bytes`; of a release, the file of that name in it."""
+    if not is_release(path):
+        return source_name(path), read_bytes(path)
+    release = path if isinstance(path, ReleaseFiles) else ReleaseFiles(Path(path))
+    source, data = f"{release.source}: {name}", release.read(name)
+    _check_text(data, source)
+    text_of(data, source)
+    return source, data
+
+
+def read_bytes(path: str | PathLike[str]) -> bytes:
     """Bytes of a file of text, unpacked if it is gzip; ``-`` is standard input. Raises MeasureError if the file cannot
     be read, is empty, is not UTF-8 text, or unpacks to more than 512 MiB or as many as `REELJUDGE_UNPACK_MIB` says.
     """
     source = source_name(path)
     with _readable(source):
-        data = sys.stdin.buffer.read() if str(path) == STANDARD_INPUT else Path(path).read_bytes()
+        data = sys.stdin.buffer.read() if os.fspath(path) == STANDARD_INPUT else Path(path).read_bytes()
         if data.startswith(GZIP):
             data = _unpacked(data, source)
     data = data.removeprefix(BOM)
@@ -125,11 +212,12 @@ def numbered_lines(file: BinaryIO, source: str, longest: int = -1) -> Iterator[t
             yield number, line
 
 
-def source_name(path: str | Path) -> str:
+def source_name(path: str | PathLike[str]) -> str:
     """How messages name a file; what is no path is an error."""
     if not isinstance(path, str | PathLike):
         raise MeasureError(f"a file's path is needed, and {type(path).__name__} is none")
-    return "standard input" if str(path) == STANDARD_INPUT else str(path)
+    name = os.fspath(path)
+    return "standard input" if name == STANDARD_INPUT else name
 
 
 def text_of(data: bytes, source: str) -> str:

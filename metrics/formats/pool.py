@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,14 @@ import numpy as np
 from .arrays import Bools, Ints
 from .dicts import qrels_from_dict
 from .errors import MeasureError, Place, show
-from .files import read_bytes, source_name
+from .files import read_part
 from .json_files import json_lines, no_collecting
 from .moment_ids import parse_moment_id
 from .tables import Table
 
 Moment = tuple[str, float, float]
 Candidates = list[Moment | None]
+POOL_OF_RELEASE = "pool.jsonl"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -54,9 +55,9 @@ def as_pool(source: Any) -> Pool:
 
     Parameters
     ----------
-    source : Pool, path or dict
-        A file as in `read_pool`, or ``{query: [candidate, …]}``, the best rank first. A candidate is a moment id or
-        ``(video, start, end)`` in seconds; None keeps a rank free.
+    source : Pool, path, LoadedRelease or dict
+        A file or a release as in `read_pool`, or ``{query: [candidate, …]}``, the best rank first. A candidate is a
+        moment id or ``(video, start, end)`` in seconds; None keeps a rank free.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def as_pool(source: Any) -> Pool:
     """
     if isinstance(source, Pool):
         return source
-    if isinstance(source, str | Path):
+    if isinstance(source, str | PathLike):
         return read_pool(source)
     if not isinstance(source, Mapping):
         raise MeasureError(f"pool: is {show(source)}; it must be a file or a dict from query to its candidates")
@@ -87,7 +88,7 @@ def as_pool(source: Any) -> Pool:
     return _pool("pool", {str(query): _candidates(places[str(query)], held) for query, held in source.items()})
 
 
-def read_pool(path: str | Path) -> Pool:
+def read_pool(path: str | PathLike[str]) -> Pool:
     """A pool from a file of JSON lines, such as `pool.jsonl` of a release: an object for each ranked query.
 
     Its fields are `query_id`, `candidates` (moment ids, the best rank first; null keeps a rank free), and, if there are
@@ -98,7 +99,8 @@ def read_pool(path: str | Path) -> Pool:
     Parameters
     ----------
     path : path
-        The file; gzip is unpacked; ``-`` is standard input.
+        The file; gzip is unpacked; ``-`` is standard input. Also a release, as its zip, its folder or a
+        `LoadedRelease`.
 
     Returns
     -------
@@ -123,10 +125,11 @@ def read_pool(path: str | Path) -> Pool:
     ...     read_pool(path).videos
     ['a', 'b']
     """
-    source, withdrawn, missing = source_name(path), 0, 0
+    withdrawn, missing = 0, 0
     moments, samples, strata = dict[str, Candidates](), dict[str, bool](), dict[str, str]()
     with no_collecting():
-        for place, record in json_lines(read_bytes(path), source):
+        source, data = read_part(path, POOL_OF_RELEASE)
+        for place, record in json_lines(data, source):
             query = place.query(place.need(record, "query_id"))
             if query in moments:
                 raise place.fail(f"query {query!r} stands twice; each ranked query needs one line")

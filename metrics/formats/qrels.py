@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from .columns import MOMENT, Columns, by_id_of_frame, columns_of_frame
 from .csv_tables import Times, csv_qrels, read_side_file
 from .detection import format_of_records, qrels_format
 from .dicts import IdQrels, is_by_id, qrels_from_dict
-from .files import STANDARD_INPUT, read_bytes, source_name, text_of
+from .files import STANDARD_INPUT, is_release, read_part, text_of
 from .json_files import Records, no_collecting
 from .json_qrels import jsonl_qrels, nested_qrels, qrels_as_jsonl, qrels_as_nested, qrels_records
 from .tables import Qrels
@@ -32,6 +33,7 @@ RECORD_READERS: dict[str, Callable[[Records], Columns]] = {
     "tacos": partial(annotations.captions_qrels, unit=annotations.in_frames),
     "ego4d": ego4d_qrels,
 }
+QRELS_OF_RELEASE = "qrels.jsonl"
 QRELS_WRITERS: dict[str, Callable[[Qrels], str]] = {
     "jsonl": qrels_as_jsonl,
     "nested": qrels_as_nested,
@@ -48,9 +50,9 @@ def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GR
 
     Parameters
     ----------
-    source : Qrels, path, dict or data frame
-        A file is read by `read_qrels`. A dict is ``{query: [(video, start, end, grade), …]}``, TVR-Ranking's
-        ``{query: [{"video_name", "timestamp", "relevance"}, …]}``, or by moment id
+    source : Qrels, path, LoadedRelease, dict or data frame
+        A file or a release is read by `read_qrels`. A dict is ``{query: [(video, start, end, grade), …]}``,
+        TVR-Ranking's ``{query: [{"video_name", "timestamp", "relevance"}, …]}``, or by moment id
         ``{query: {"video@startms-endms": grade}}``. A frame (pandas, polars) has the columns query_id (or qid, query),
         video_name (or video), start, end (seconds) or timestamp (lists of both), and relevance (or grade, label); or a
         moment_id (or docno, doc_id) for video and times.
@@ -97,7 +99,7 @@ def qrels_source(source: Any, lenient: bool | None = None, highest: int = HIGHES
     """As `as_qrels`, but qrels by moment id stay as they are until somebody needs their times."""
     if isinstance(source, Qrels | IdQrels):
         return source
-    if isinstance(source, str | Path):
+    if isinstance(source, str | PathLike):
         return read_qrels(source, lenient=lenient, highest=highest)
     if is_by_id(source):
         return IdQrels(source, lenient, highest)
@@ -109,7 +111,7 @@ def qrels_source(source: Any, lenient: bool | None = None, highest: int = HIGHES
 
 
 def read_qrels(
-    path: str | Path,
+    path: str | PathLike[str],
     format: str | None = None,
     moments: str | Path | None = None,
     lenient: bool | None = None,
@@ -120,7 +122,8 @@ def read_qrels(
     Parameters
     ----------
     path : path
-        The file; gzip is unpacked; ``-`` is standard input. Also a folder in BEIR's layout with one split.
+        The file; gzip is unpacked; ``-`` is standard input. Also a release, as its zip, its folder or a
+        `LoadedRelease`, and a folder in BEIR's layout with one split.
     format : str, default None
         One of `QRELS_FORMATS`; None: told from the content.
     moments : path, default None
@@ -128,7 +131,7 @@ def read_qrels(
     lenient : bool, default None
         Whether moments that stand twice, have two grades or one above `highest`, end before they start, or lie before 0
         are kept, counted and warned of; False: the first is an error. None means False, but for the annotation files of
-        published data sets, which are taken as they are.
+        published data sets and for releases, which are taken as they are.
     highest : int, default 4
         The highest grade of the scale.
 
@@ -163,15 +166,15 @@ def read_qrels(
     check_name("qrels format", format, QRELS_FORMATS)
     with no_collecting():
         format, columns = _columns(path, format, read_side_file(moments) if moments else None)
-    return Qrels.build(columns, Checks(format not in GRADED_QRELS if lenient is None else lenient, highest))
+    if lenient is None:
+        lenient = format not in GRADED_QRELS or is_release(path)
+    return Qrels.build(columns, Checks(lenient, highest))
 
 
-def _columns(path: str | Path, format: str | None, times: Times | None) -> tuple[str, Columns]:
-    source = source_name(path)
-    if source == str(path) and Path(path).is_dir():
+def _columns(path: str | PathLike[str], format: str | None, times: Times | None) -> tuple[str, Columns]:
+    if not is_release(path) and Path(path).is_dir():
         path = split_of(Path(path))
-        source = str(path)
-    data = read_bytes(path)
+    source, data = read_part(path, QRELS_OF_RELEASE)
     format = format or qrels_format(data, source)
     if format == "trec":
         return format, trec_qrels(data, source, times)

@@ -6,8 +6,6 @@ import io
 import shutil
 import tempfile
 import weakref
-import zipfile
-import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -16,18 +14,16 @@ from urllib.parse import unquote
 
 from .csv_tables import read_side_file
 from .errors import MeasureError, show
-from .files import source_name
+from .files import ReleaseFiles, text_of
 from .json_files import json_lines
 from .json_reader import read_json
-from .pool import Pool, read_pool
-from .qrels import read_qrels
+from .pool import POOL_OF_RELEASE, Pool, read_pool
+from .qrels import QRELS_OF_RELEASE, read_qrels
 from .tables import Qrels
 
-MANIFEST, FORMAT = "MANIFEST.json", "reeljudge-release/1"
-QRELS, POOL, JUDGEMENTS, PAIRS = "qrels.jsonl", "pool.jsonl", "judgements.jsonl", "pairs.csv"
+JUDGEMENTS, PAIRS = "judgements.jsonl", "pairs.csv"
 CORPUS, QUERIES = "beir/corpus.jsonl", "beir/queries.jsonl"
 OLD_MOMENTS, OLD_QUERIES = "moments.csv", "queries.csv"  # of releases by version 0.1.0
-LARGEST_MANIFEST = 2**24  # bytes
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # cells that begin so have an apostrophe before it
 
 
@@ -58,8 +54,10 @@ class ReleasedJudgement(NamedTuple):
     guideline: int | None = None
 
 
-class LoadedRelease:
+class LoadedRelease(ReleaseFiles):
     """A release of a test collection. Each part is read, and its file verified, when it is first asked for.
+
+    Every function that takes qrels, a pool or ratings as a path takes a release, too.
 
     Attributes
     ----------
@@ -84,11 +82,6 @@ class LoadedRelease:
     load_release : opens one.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.source = source_name(path)
-        self.manifest: dict[str, Any] = self._manifest()
-
     def __repr__(self) -> str:
         return f"<release {self.manifest['version']} of {self.manifest['campaign']}>"
 
@@ -104,26 +97,25 @@ class LoadedRelease:
         MeasureError
             For a split that the release does not have.
         """
-        file = self.file(QRELS)
         if split is None:
-            return read_qrels(file, "jsonl", lenient=True)
+            return read_qrels(self)
         if split not in self.splits:
             raise MeasureError(f"{self.source}: split {show(split)}: not found; there are {', '.join(self.splits)}")
         queries = set(self.splits[split])
         part = self._folder / "split.jsonl"
-        with file.open(encoding="utf-8") as lines, part.open("w", encoding="utf-8") as out:
-            out.writelines(line for line in lines if str(read_json(line)["query_id"]) in queries)
+        lines = self.read(QRELS_OF_RELEASE).splitlines(keepends=True)
+        part.write_bytes(b"".join(line for line in lines if str(read_json(line)["query_id"]) in queries))
         return read_qrels(part, "jsonl", lenient=True)
 
     @cached_property
     def queries(self) -> dict[str, str]:
-        if self._has(QUERIES):
+        if QUERIES in self:
             return {each["_id"]: each["text"] for each in self._records(QUERIES)}
         return {row["query_id"]: _without_apostrophe(row["query"]) for row in self._rows(OLD_QUERIES)}
 
     @cached_property
     def moments(self) -> dict[str, ReleasedMoment]:
-        if self._has(CORPUS):
+        if CORPUS in self:
             return {
                 each["_id"]: ReleasedMoment(**each["metadata"], caption=each["text"]) for each in self._records(CORPUS)
             }
@@ -139,12 +131,12 @@ class LoadedRelease:
             for name in self.manifest["files"]:
                 if name.startswith("splits/") and name.endswith(".queries.txt"):
                     split = unquote(name.removeprefix("splits/").removesuffix(".queries.txt"))
-                    found[split] = self.file(name).read_text(encoding="utf-8").split("\n")[:-1]
+                    found[split] = text_of(self.read(name), name).split("\n")[:-1]
         return {name: tuple(queries) for name, queries in found.items()}
 
     @cached_property
     def pool(self) -> Pool | None:
-        return read_pool(self.file(POOL)) if self._has(POOL) else None
+        return read_pool(self) if POOL_OF_RELEASE in self else None
 
     @cached_property
     def judgements(self) -> tuple[ReleasedJudgement, ...]:
@@ -157,37 +149,19 @@ class LoadedRelease:
         )
 
     def file(self, name: str) -> Path:
-        """The path of a file of the release, which has the checksum that the manifest says.
+        """The path of a file of the release, whose checksum is that of the manifest.
 
         Raises
         ------
         MeasureError
-            If the release has no such file, or it is not what it was when the release was written.
+            If the release has no such file, or it was changed since the release was written.
         """
-        entry = self.manifest["files"].get(name)
-        if not isinstance(entry, dict) or ".." in Path(name).parts or Path(name).is_absolute():
-            raise MeasureError(f"{self.source}: holds no {show(name)}")
-        file = self.path / name if self.path.is_dir() else self._taken_out(name, entry)
-        try:
-            with file.open("rb") as content:
-                found = hashlib.file_digest(content, "sha256").hexdigest()
-        except OSError as fault:
-            raise MeasureError(f"{self.source}: {name}: cannot be read ({fault.strerror})") from fault
-        if found != entry.get("sha256"):
-            raise MeasureError(f"{self.source}: {name}: SHA-256 is {found[:16]}…; the manifest says otherwise")
-        return file
-
-    def _taken_out(self, name: str, entry: dict[str, Any]) -> Path:
+        data = self.read(name)
+        if self.path.is_dir():
+            return self.path / name
         file = self._folder / name
-        if file.exists():
-            return file
         file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with zipfile.ZipFile(self.path) as archive, archive.open(name) as packed:
-                content = packed.read(int(entry["bytes"]) + 1)  # and no more, whatever the zip unpacks to
-        except (KeyError, OSError, ValueError, zipfile.BadZipFile, zlib.error) as fault:
-            raise MeasureError(f"{self.source}: {name}: cannot be read ({fault})") from fault
-        file.write_bytes(content)
+        file.write_bytes(data)
         return file
 
     @cached_property
@@ -196,29 +170,12 @@ class LoadedRelease:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return Path(folder)
 
-    def _manifest(self) -> dict[str, Any]:
-        try:
-            if self.path.is_dir():
-                text = (self.path / MANIFEST).read_bytes()
-            else:
-                with zipfile.ZipFile(self.path) as archive, archive.open(MANIFEST) as packed:
-                    text = packed.read(LARGEST_MANIFEST)
-            found = read_json(text)
-        except (KeyError, OSError, ValueError, zipfile.BadZipFile) as fault:
-            raise MeasureError(f"{self.source}: {MANIFEST} cannot be read ({fault}); expected a release") from fault
-        if not isinstance(found, dict) or found.get("format") != FORMAT or not isinstance(found.get("files"), dict):
-            raise MeasureError(f"{self.source}: {MANIFEST} does not say format {FORMAT}")
-        return found
-
-    def _has(self, name: str) -> bool:
-        return name in self.manifest["files"]
-
     def _records(self, name: str) -> Iterator[Any]:
-        for _, record in json_lines(self.file(name).read_bytes(), f"{self.source}: {name}"):
+        for _, record in json_lines(self.read(name), f"{self.source}: {name}"):
             yield record
 
     def _rows(self, name: str) -> Iterator[dict[str, str]]:
-        with io.StringIO(self.file(name).read_text(encoding="utf-8"), newline="") as lines:
+        with io.StringIO(text_of(self.read(name), name), newline="") as lines:
             yield from csv.DictReader(lines)
 
 

@@ -11,11 +11,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .arrays import Floats, Ints
+from .arrays import Floats, Ints, data_frame
 from .checks import Checks, check_qrels, check_run, rises, times, warn
 from .columns import Columns, Sampling, numbers
 from .errors import MeasureError, show
 from .moment_ids import as_word
+
+VALUES = {"grades": "relevance", "scores": "score", "rank": "rank"}  # columns of a data frame, by the field
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,6 +58,22 @@ class Table:
         bounds = self.offsets.tolist()
         for i, query in enumerate(self.queries):
             yield query, rows[bounds[i] : bounds[i + 1]]
+
+    def to_frame(self) -> Any:
+        """A pandas data frame with a row for each moment, which `as_qrels` and `as_run` take.
+
+        Its columns are query_id, video_name, start and end (seconds), and the relevance of qrels, the score of a run or
+        the rank of a pool.
+
+        Raises
+        ------
+        MeasureError
+            Where pandas is not installed.
+        """
+        queries = [self.queries[number] for number in self.query_of_row().tolist()]
+        columns = {"query_id": queries, "video_name": self.videos, "start": self.start, "end": self.end}
+        values = {name: getattr(self, field) for field, name in VALUES.items() if hasattr(self, field)}
+        return data_frame(columns | values)
 
     def query_of_row(self) -> Ints:
         """Number of the query of every row: int64 of shape (rows,)."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..formats.arrays import Floats, Ints
+from ..formats.arrays import Floats, Ints, data_frame
 from ..formats.errors import MeasureError
 from .conventions import Convention
 from .definitions import parse_measure
@@ -171,16 +171,6 @@ class Scores:
 
 def _many(number: int, one: str, more: str) -> str:
     return f"{number} {one if number == 1 else more}"
-
-
-def data_frame(data: Any, columns: list[str] | None = None, index: tuple[str, Sequence[str]] | None = None) -> Any:
-    """A pandas data frame, with a named index if one is given; raises MeasureError where pandas is not installed."""
-    try:
-        import pandas
-    except ImportError:
-        raise MeasureError("to_frame needs pandas: pip install pandas") from None
-    rows = pandas.Index(index[1], name=index[0]) if index else None
-    return pandas.DataFrame(data, rows, columns)
 
 
 def listed(scores: object) -> list[Scores]:

@@ -1,4 +1,4 @@
-"""What 0.2.0 adds to releases: the queries up to the frontier, of what they are a sample, and a signature."""
+"""What 0.2.0 adds to releases: the queries up to the frontier, of what they are a sample, a signature, and what its card says."""
 
 from django.db import migrations, models
 
@@ -29,6 +29,26 @@ class Migration(migrations.Migration):
             model_name='release',
             name='signature',
             field=models.TextField(blank=True, help_text='as minisign checks it; empty if it was frozen without a key'),
+        ),
+        migrations.AddField(
+            model_name='release',
+            name='date',
+            field=models.DateField(help_text='the day on which it was asked for', null=True),
+        ),
+        migrations.AddField(
+            model_name='release',
+            name='contact',
+            field=models.CharField(blank=True, help_text='whom readers ask: a name, an address or a page', max_length=200),
+        ),
+        migrations.AddField(
+            model_name='release',
+            name='language',
+            field=models.CharField(blank=True, help_text='of queries and captions, such as en or zh-Hans', max_length=20),
+        ),
+        migrations.AddField(
+            model_name='release',
+            name='films',
+            field=models.CharField(blank=True, help_text='where the films are from, and who may get them', max_length=500),
         ),
         migrations.RunPython(keep_what_they_hold, migrations.RunPython.noop),
     ]

@@ -19,28 +19,19 @@ from django.db.models.functions import Floor
 from judging.models import Judgement
 from metrics.formats.moment_ids import as_word, moment_id
 from releases.checks import OF_JUDGEMENTS, OF_QRELS, row_of_judgement
-from releases.exports import (
-    MOMENT,
-    WORKER,
-    Lines,
-    Scope,
-    by_query,
-    by_rank,
-    in_order,
-    number_or_text,
-    pair_id,
-    round_of,
-)
+from releases.exports import MOMENT, WORKER, Lines, Scope, by_query, by_rank, in_order, pair_id, round_of
 from releases.models import creator_of, title_of
 from releases.publishing.parquet import NUMBER, TEXT, TRUTH, WHOLE, Column, Columns, parquet
 
 VALIDATION, TEST, TRAIN, NO_SPLIT = "validation", "test", "train", "unsplit"
 USUAL_NAMES = dict.fromkeys(("val", "valid", "validation", "dev"), VALIDATION) | {"test": TEST}
 USUAL_NAMES |= dict.fromkeys(("train", "training"), TRAIN)
-OF_QUERIES: Columns = {"query_id": TEXT, "query": TEXT, "aliases": TEXT, "sample": TRUTH, "place": WHOLE}
+OF_PAIRS: Columns = {"query_id": TEXT, "query": TEXT, "video": TEXT, "start": NUMBER, "end": NUMBER}
+OF_PAIRS |= {"relevance": WHOLE, "caption": TEXT, "moment_id": TEXT, "pair_id": TEXT}
+OF_QUERIES: Columns = {"_id": TEXT, "text": TEXT, "split": TEXT, "aliases": TEXT, "sample": TRUTH, "place": WHOLE}
 OF_QUERIES |= {"stratum": TEXT}
-OF_MOMENTS: Columns = {"moment_id": TEXT, "video": TEXT, "start": NUMBER, "end": NUMBER, "duration": NUMBER}
-OF_MOMENTS |= {"caption": TEXT}
+OF_CORPUS: Columns = {"_id": TEXT, "title": TEXT, "text": TEXT, "video": TEXT, "start": NUMBER, "end": NUMBER}
+OF_CORPUS |= {"duration": NUMBER}
 Made = Callable[[], Iterator[Any]]
 Files = Mapping[str, Mapping[str, Any]]  # SHA-256 and bytes of each file that is written, by its name
 Named = Mapping[str, list[str]]  # the campaign's splits, by the name that the hub's split has
@@ -63,18 +54,27 @@ def _hub_name(name: str, has_splits: bool) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A table for hubs: a file for each split."""
+    """A table for hubs: a file for each split of the release, or, as BEIR has queries and the corpus, one for all."""
 
     name: str
     what: str
     columns: Columns
-    rows: Callable[[Scope, list[str]], Iterator[tuple[Any, ...]]]
+    rows: Callable[[Scope, Named], Iterator[tuple[Any, ...]]]
+    is_one: bool = False
 
-    def file(self, split: str) -> str:
-        return f"data/{self.name}/{split}.parquet"
+    def files(self, splits: Named) -> dict[str, tuple[str, Named]]:
+        """Return each file with the split that hubs know it by, and the splits of the release that are in it."""
+        if self.is_one:
+            return {f"data/{self.name}.parquet": (self.name, splits)}
+        return {f"data/{self.name}/{split}.parquet": (split, {split: names}) for split, names in splits.items()}
 
-    def lines(self, scope: Scope, splits: list[str]) -> Iterator[bytes]:
+    def lines(self, scope: Scope, splits: Named) -> Iterator[bytes]:
         return parquet(self.columns, self.rows(scope, splits))
+
+
+def _own(splits: Named) -> list[str]:
+    """Return the campaign's own names of some splits."""
+    return [name for names in splits.values() for name in names]
 
 
 def judged(scope: Scope, **only: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -87,7 +87,7 @@ def judged(scope: Scope, **only: Any) -> Iterator[tuple[str, str, dict[str, Any]
     listed = rows.order_by(*in_order(scope.campaign)).values_list(*fields, "assignment__guideline", *own)
     for pair, worker, number, grade, seat, reopening, spent, guideline, query, *moment in listed.iterator(5000):
         record = {
-            "pair_id": number_or_text(pair),
+            "pair_id": pair,
             "worker": worker,
             "round": number,
             "grade": grade,
@@ -99,36 +99,44 @@ def judged(scope: Scope, **only: Any) -> Iterator[tuple[str, str, dict[str, Any]
         yield query, moment_id(*moment), record
 
 
-def _qrels(scope: Scope, splits: list[str]) -> Iterator[tuple[Any, ...]]:
-    rows = scope.candidates.settled().filter(query__split__in=splits).order_by(*by_rank())
-    listed = rows.values_list("query__query_id", *MOMENT, "grade", pair_id())
-    for query, video, start, end, grade, pair in listed.iterator(chunk_size=5000):
-        yield query, moment_id(video, start, end), grade, pair
+def _pairs(scope: Scope, splits: Named) -> Iterator[tuple[Any, ...]]:
+    rows = scope.candidates.settled().filter(query__split__in=_own(splits)).order_by(*by_rank())
+    listed = rows.values_list("query__query_id", "query__text", *MOMENT, "grade", "moment__caption", pair_id())
+    for *about, caption, pair in listed.iterator(chunk_size=5000):
+        yield *about, caption, moment_id(*about[2:5]), pair
 
 
-def _queries(scope: Scope, splits: list[str]) -> Iterator[tuple[Any, ...]]:
+def _qrels(scope: Scope, splits: Named) -> Iterator[tuple[Any, ...]]:
+    for query, _, _, _, _, grade, _, moment, _ in _pairs(scope, splits):
+        yield query, moment, grade
+
+
+def _queries(scope: Scope, splits: Named) -> Iterator[tuple[Any, ...]]:
     places = {each.query_id: (each.sample, number) for number, each in enumerate(scope.order, 1)}
-    rows = scope.queries.filter(split__in=splits).order_by(*by_query())
-    for key, text, aliases, stratum in rows.values_list("query_id", "text", "aliases", "stratum"):
-        yield key, text, " ".join(map(str, aliases)), *places[key], stratum
+    of = {name: split for split, names in splits.items() for name in names}
+    rows = scope.queries.order_by(*by_query())
+    for key, text, split, aliases, stratum in rows.values_list("query_id", "text", "split", "aliases", "stratum"):
+        yield key, text, of[split], " ".join(map(str, aliases)), *places[key], stratum
 
 
-def _moments(scope: Scope, splits: list[str]) -> Iterator[tuple[Any, ...]]:
-    rows = scope.candidates.filter(query__split__in=splits).order_by(*by_rank())
+def _corpus(scope: Scope, splits: Named) -> Iterator[tuple[Any, ...]]:
     fields = (*MOMENT, "moment__video__duration", "moment__caption")
-    found = {moment_id(*row[:3]): row for row in rows.values_list(*fields).iterator(chunk_size=5000)}
-    yield from ((name, *row) for name, row in sorted(found.items()))
+    rows = scope.candidates.order_by(*by_rank()).values_list(*fields)
+    found = {moment_id(*row[:3]): row for row in rows.iterator(chunk_size=5000)}
+    for name, (video, start, end, duration, caption) in sorted(found.items()):
+        yield name, "", caption, video, start, end, duration
 
 
-def _judgements(scope: Scope, splits: list[str]) -> Iterator[tuple[Any, ...]]:
-    for query, moment, record in judged(scope, candidate__query__split__in=splits):
+def _judgements(scope: Scope, splits: Named) -> Iterator[tuple[Any, ...]]:
+    for query, moment, record in judged(scope, candidate__query__split__in=_own(splits)):
         yield row_of_judgement(query, moment, record)
 
 
 TABLES = [
-    Table("qrels", "the pairs with a consensus, and their grades", OF_QRELS, _qrels),
-    Table("queries", "the queries", OF_QUERIES, _queries),
-    Table("moments", "the moments of all pairs, with seconds and captions", OF_MOMENTS, _moments),
+    Table("pairs", "the pairs with a consensus: query, video, times, and grade", OF_PAIRS, _pairs),
+    Table("corpus", "the moments of all pairs as documents, with seconds and captions", OF_CORPUS, _corpus, True),
+    Table("queries", "the queries", OF_QUERIES, _queries, True),
+    Table("qrels", "the grades, with BEIR's names", OF_QRELS, _qrels),
     Table("judgements", "every judgement, by worker number", OF_JUDGEMENTS, _judgements),
 ]
 
@@ -137,14 +145,12 @@ def files(scope: Scope, about: dict[str, Any]) -> Iterator[tuple[str, str, Made]
     """Yield the name of each file, what it is, and the function that makes it. `about` is the manifest."""
     splits: dict[str, list[str]] = about["splits"]
     for table in TABLES:
-        for split, names in splits.items():
-            made = _bound(table.lines, scope, names)
-            yield table.file(split), f"{table.what}, of the split {split}, as Parquet", made
-    everything = [name for names in splits.values() for name in names]
-    yield "beir/corpus.jsonl", "the moments as documents, as BEIR has them", _bound(_corpus, scope, everything)
+        for file, (split, held) in table.files(splits).items():
+            yield file, f"{_described(table, split)}, as Parquet", _bound(table.lines, scope, held)
+    yield "beir/corpus.jsonl", "the moments as documents, as BEIR has them", _bound(_beir_corpus, scope, splits)
     yield "beir/queries.jsonl", "the queries, as BEIR has them", _bound(_beir_queries, scope, splits)
     for split, names in splits.items():
-        made = _bound(_beir_qrels, scope, names)
+        made = _bound(_beir_qrels, scope, {split: names})
         yield f"beir/qrels/{split}.tsv", f"qrels of the split {split}, as BEIR has them", made
     yield "topics.tsv", "the queries as topics: id, tab, text", _bound(_topics, scope)
     definition = Path(__file__).with_name("ir_definition.py")
@@ -167,22 +173,20 @@ def _topics(scope: Scope) -> Lines:
         yield f"{as_word(key)}\t{' '.join(text.split())}\n"
 
 
-def _corpus(scope: Scope, splits: list[str]) -> Lines:
-    for name, video, start, end, _, caption in _moments(scope, splits):
+def _beir_corpus(scope: Scope, splits: Named) -> Lines:
+    for name, title, caption, video, start, end, _ in _corpus(scope, splits):
         about = {"video": video, "start": start, "end": end}
-        yield _line({"_id": name, "title": "", "text": caption, "metadata": about})
+        yield _line({"_id": name, "title": title, "text": caption, "metadata": about})
 
 
 def _beir_queries(scope: Scope, splits: Named) -> Lines:
-    of = {name: split for split, names in splits.items() for name in names}
-    rows = scope.queries.order_by(*by_query())
-    for key, text, split in rows.values_list("query_id", "text", "split"):
-        yield _line({"_id": key, "text": text, "metadata": {"split": of[split]}})
+    for key, text, split, *_ in _queries(scope, splits):
+        yield _line({"_id": key, "text": text, "metadata": {"split": split}})
 
 
-def _beir_qrels(scope: Scope, splits: list[str]) -> Lines:
+def _beir_qrels(scope: Scope, splits: Named) -> Lines:
     yield "query-id\tcorpus-id\tscore\n"
-    for query, moment, grade, _ in _qrels(scope, splits):
+    for query, moment, grade in _qrels(scope, splits):
         yield f"{query}\t{moment}\t{grade}\n"
 
 
@@ -195,8 +199,8 @@ def configs(splits: Named) -> str:
     lines = ["configs:"]
     for table in TABLES:
         lines += [f"- config_name: {table.name}", *(["  default: true"] * (table is TABLES[0])), "  data_files:"]
-        for split in splits:
-            lines += [f"  - split: {split}", f"    path: {table.file(split)}"]
+        for file, (split, _) in table.files(splits).items():
+            lines += [f"  - split: {split}", f"    path: {file}"]
     return "\n".join(lines)
 
 
@@ -207,7 +211,7 @@ message: Please cite the release whose grades you use.
 type: dataset
 title: {json.dumps(title_of(about["title"], about["version"]), ensure_ascii=False)}
 version: "{about["version"]}"
-license: {about["licence"]}
+{f'date-released: "{about["date"]}"{chr(10)}' if about.get("date") else ""}license: {about["licence"]}
 authors:
 - name: {json.dumps(creator_of(about["title"]), ensure_ascii=False)}
 keywords:
@@ -285,7 +289,7 @@ def croissant(about: dict[str, Any], responsible: dict[str, Any], written: Files
     written
         The files that are written already: all tables are.
     """
-    tables = [(table, split) for table in TABLES for split in about["splits"]]
+    tables = [(table, file, split) for table in TABLES for file, (split, _) in table.files(about["splits"]).items()]
     record = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -298,9 +302,11 @@ def croissant(about: dict[str, Any], responsible: dict[str, Any], written: Files
         "citeAs": f"{creator_of(about['title'])}. {title_of(about['title'], about['version'])}.",
         "keywords": ["video moment retrieval", "graded relevance", "test collection"],
         "isLiveDataset": False,
+        **({"datePublished": about["date"]} if about.get("date") else {}),
+        **({"inLanguage": about["language"]} if about.get("language") else {}),
         **{f"rai:{name}": value for name, value in responsible.items() if value},
-        "distribution": [_file_object(table.file(split), written) for table, split in tables],
-        "recordSet": [_record_set(table, split) for table, split in tables],
+        "distribution": [_file_object(file, written) for _, file, _ in tables],
+        "recordSet": [_record_set(*each) for each in tables],
     }
     yield json.dumps(record, ensure_ascii=False, indent=2) + "\n"
 
@@ -317,17 +323,21 @@ def _file_object(name: str, written: Files) -> dict[str, Any]:
     }
 
 
-def _record_set(table: Table, split: str) -> dict[str, Any]:
-    name = f"{table.name}-{split}"
+def _record_set(table: Table, file: str, split: str) -> dict[str, Any]:
+    name = table.name if table.is_one else f"{table.name}-{split}"
     fields = [
         {
             "@type": "cr:Field",
             "@id": f"{name}/{column}",
             "name": column,
             "dataType": next(written for each, written in CROISSANT_TYPES if each is kind),
-            "source": {"fileObject": {"@id": table.file(split)}, "extract": {"column": column}},
+            "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
         }
         for column, kind in table.columns.items()
     ]
-    what = f"{table.what}, of the split {split}"
+    what = _described(table, split)
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": what, "field": fields}
+
+
+def _described(table: Table, split: str) -> str:
+    return table.what if table.is_one else f"{table.what}, of the split {split}"

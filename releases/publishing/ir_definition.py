@@ -8,12 +8,13 @@ A release holds this file. Import it in the folder where the release is unpacked
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import ir_datasets
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericDoc, GenericQuery, TrecQrel
+from ir_datasets.indices import Docstore
 
 FOLDER = Path(__file__).resolve().parent
 GRADES = {0: "unrelated", 1: "few points", 2: "partly", 3: "all but a detail", 4: "perfect"}
@@ -29,6 +30,23 @@ class Moments(BaseDocs):
 
     def docs_iter(self) -> Iterator[GenericDoc]:
         return (GenericDoc(each["_id"], each["text"]) for each in records("corpus.jsonl"))
+
+    def docs_count(self) -> int:
+        return sum(1 for _ in records("corpus.jsonl"))
+
+    def docs_store(self) -> Docstore:
+        return MomentStore()
+
+
+class MomentStore(Docstore):
+    """The moments by their ids, in memory."""
+
+    def __init__(self) -> None:
+        super().__init__(GenericDoc)
+        self.documents = {each.doc_id: each for each in Moments().docs_iter()}
+
+    def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[GenericDoc]:
+        return (self.documents[each] for each in doc_ids if each in self.documents)
 
 
 class Queries(BaseQueries):

@@ -94,6 +94,9 @@ def test_a_run_is_submitted_and_scored_as_the_library_scores_it(
     assert client.download_run(CAMPAIGN, stored["number"], tmp_path / "again.json").read_bytes() == (file.read_bytes())
     with ZipFile(client.download_release(CAMPAIGN, 1, tmp_path / "release.zip")) as release:
         assert release.testzip() is None
+    assert calc_aggregate([MEASURE], client.load_release(CAMPAIGN), str(file)) == ours
+    with pytest.raises(MeasureError, match=r"has no release 9; it has \[1\]"):
+        client.load_release(CAMPAIGN, 9)
     with pytest.raises(ApiError, match="no other run of the campaign has") as refusal:
         client.submit(CAMPAIGN, file, name="worst first")
     assert (refusal.value.status, [*refusal.value.fields]) == (422, ["name"])

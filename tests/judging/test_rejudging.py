@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import zipfile
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -34,6 +33,7 @@ from runs.rejudging import HEADLINE as R1
 from runs.rejudging import _names
 from tests.cast import browser, judge_all
 from tests.metrics.shared import SHARED, needs_shared, run_cli
+from tests.releases.test_releases import opened
 from tests.terminal import printed, refused
 
 # A release is written by a thread with a connection of its own, which sees what is committed.
@@ -276,7 +276,7 @@ def test_grades_make_another_order(files: dict[str, Path], tmp_path: Path) -> No
     only_three(files)
     create(files)
     release = judged_and_frozen(Campaign.objects.get(name="anet-graded"))
-    zipfile.ZipFile(release.file.path).extract("qrels.jsonl", tmp_path)
+    (tmp_path / "qrels.jsonl").write_bytes(opened(release).read("qrels.jsonl"))
     runs = [files[name] for name in RUNS]
     words = ["--benchmark", files["benchmark"], "--qrels", tmp_path / "qrels.jsonl", "--runs", *runs]
     done = run_cli("rejudged", *words, "--unjudged", "skip", "--format", "json", "--measures", "nDCG_IoU(iou=0.5)@10")

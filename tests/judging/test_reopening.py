@@ -544,5 +544,5 @@ def test_no_export_holds_what_was_said_before(
         judge_all(claim(annotator), lambda candidate: 0)
     files = {export.file: "".join(export.lines(settled.query.campaign)) for export in FILES}
     rows = [row.split(",") for row in files["ratings.csv"].splitlines()[1:]]
-    assert [row[1:] for row in rows if row[0] == "1-3"] == [[str(cleo.worker), "0"], [str(dan.worker), "0"]]
+    assert [row[1:3] for row in rows if row[0] == "1-3"] == [[str(cleo.worker), "0"], [str(dan.worker), "0"]]
     assert len(rows) == 40

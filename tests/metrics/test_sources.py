@@ -30,6 +30,7 @@ from metrics import (
     project,
     qrels_from_dict,
     read_qrels,
+    read_ratings,
     read_run,
     run_from_dict,
     scores_of,
@@ -351,3 +352,17 @@ def test_what_was_read_prints_in_a_line() -> None:
         "<Qrels: 2 moments, 1 queries>",
         "<Pool: 6 moments, 3 queries>",
     )
+
+
+def test_qrels_and_runs_are_data_frames_and_come_back_from_them() -> None:
+    pytest.importorskip("pandas")
+    assert as_qrels(as_qrels(QRELS).to_frame()).rows_of("1") == as_qrels(QRELS).rows_of("1")
+    assert as_qrels(QRELS).to_frame().relevance.tolist() == [4, 2]
+    assert as_run(as_run(RUN).to_frame()).scores.tolist() == as_run(RUN).scores.tolist()
+
+
+def test_ratings_are_a_data_frame_with_the_ids_of_their_file(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    file = write(tmp_path / "ratings.csv", "pair_id,worker,relevance\n7,ada,3\n7,ben,4\n")
+    found = read_ratings(file).to_frame()
+    assert found.to_dict("list") == {"pair_id": ["7", "7"], "worker": ["ada", "ben"], "relevance": [3, 4]}

@@ -9,7 +9,6 @@ import json
 import re
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ from releases.publishing.methods import at, written
 from releases.publishing.signing import public_key, signature_of
 from tests.cast import browser
 from tests.installation import ROOT
-from tests.releases.test_releases import FORGERIES, frozen, judged, judged_in_order, opened, tampered
+from tests.releases.test_releases import FORGERIES, frozen, judged, judged_in_order, opened, tampered, unpacked
 from tests.stand_ins import write_pairs
 from tests.terminal import printed, refused
 
@@ -56,12 +55,16 @@ croissant = mlcroissant.Dataset("croissant.json")
 found["issues"] = [*croissant.metadata.ctx.issues.errors, *croissant.metadata.ctx.issues.warnings]
 import ir_datasets_definition
 for split in about["splits"]:
-    for config in ("qrels", "queries", "moments", "judgements"):
-        rows = datasets.load_dataset(os.getcwd(), config, split=split, cache_dir=sys.argv[1])
+    for config in ("pairs", "qrels", "judgements", "corpus", "queries"):
+        one = config in ("corpus", "queries")
+        rows = datasets.load_dataset(os.getcwd(), config, split=config if one else split, cache_dir=sys.argv[1])
         found[f"{config} {split}"] = [rows.num_rows, rows[:3]]
-        found[f"croissant {config} {split}"] = sum(1 for _ in croissant.records(f"{config}-{split}"))
+        name = config if one else f"{config}-{split}"
+        found[f"croissant {config} {split}"] = sum(1 for _ in croissant.records(name))
     known = ir_datasets.load(f"reeljudge/{about['campaign']}/v{about['version']}/{split}")
     grades = {(each.query_id, each.doc_id): each.relevance for each in known.qrels_iter()}
+    store, first = known.docs_store(), next(known.docs_iter())
+    assert store.get(first.doc_id) == first and store.get_many(["none"]) == {} and known.docs_count()
     found[f"ir_datasets {split}"] = [len(grades), len(list(known.queries_iter())), len(list(known.docs_iter()))]
 examples = [part.split("```")[0] for part in open("README.md").read().split("```python")[1:]]
 os.chdir("..")
@@ -72,19 +75,13 @@ print(json.dumps(found))
 """
 
 
-def unpacked(file: Path, folder: Path) -> Path:
-    with zipfile.ZipFile(file) as archive:
-        archive.extractall(folder)
-    return folder
-
-
 def python(*arguments: object, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *map(str, arguments)]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def read_by_others(release: Release, folder: Path) -> dict[str, Any]:
-    there = unpacked(Path(release.file.path), folder / f"{release.campaign.name}-v{release.version}")
+    there = unpacked(Path(release.file.path), folder)
     done = python("-c", READ, folder / "cache", ROOT, folder=there, HOME=str(folder))
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -95,16 +92,17 @@ def check_what_others_read(release: Release, folder: Path) -> None:
     """That they count what the release counts, and that the release written again has the same checksum."""
     archive = ReleaseArchive(Path(release.file.path))
     found, about = read_by_others(release, folder), archive.manifest
-    # The day of publication is not in a release, which has no clock.
-    assert all("datePublished" in each or '"url"' in each for each in found["issues"]), found["issues"]
+    assert all('"url"' in each for each in found["issues"]), found["issues"]
     assert sum(found[f"qrels {split}"][0] for split in about["splits"]) == about["counts"]["pairs"]["settled"]
     total = sum(1 for _ in archive.lines("judgements.jsonl"))
     assert sum(found[f"judgements {split}"][0] for split in about["splits"]) == total
-    assert sum(found[f"queries {split}"][0] for split in about["splits"]) == about["counts"]["queries"]
     for split in about["splits"]:
-        for config in ("qrels", "queries", "moments", "judgements"):
+        assert found[f"queries {split}"][0] == about["counts"]["queries"]
+        assert found[f"pairs {split}"][0] == found[f"qrels {split}"][0]
+        for config in ("pairs", "qrels", "judgements", "corpus", "queries"):
             assert found[f"croissant {config} {split}"] == found[f"{config} {split}"][0]
-        assert found[f"ir_datasets {split}"][:2] == [found[f"qrels {split}"][0], found[f"queries {split}"][0]]
+        assert found[f"ir_datasets {split}"][0] == found[f"qrels {split}"][0]
+    assert sum(found[f"ir_datasets {split}"][1] for split in about["splits"]) == about["counts"]["queries"]
     assert not any(verify(archive).values())
     Release.objects.filter(pk=release.pk).update(state=Release.State.MAKING)
     freeze_release(newer := Release.objects.get(pk=release.pk), lambda *_: None)
@@ -198,6 +196,23 @@ def test_verify_py_finds_what_was_changed(
             assert next(says for says, findings in verify(ReleaseArchive(file)).items() if findings).startswith(check)
 
 
+def test_verify_py_goes_on_after_the_first_mismatch(judged: Campaign, leo: Membership, tmp_path: Path) -> None:
+    folder = unpacked(Path(frozen(judged, leo).file.path), tmp_path)
+    (folder / "qrels.txt").write_text("1 0 nothing@0-1 3\n")
+    (folder / "ratings.csv").write_text("pair_id,worker,relevance,outcome\n")
+    output = checked(folder)[1]
+    assert output.count("BROKEN") == 3
+    assert "qrels.txt has SHA-256" in output
+    assert "ratings.csv: the grades of pair 1-1 are not those" in output
+
+
+def test_verify_py_survives_a_reader_that_ends(judged: Campaign, leo: Membership, tmp_path: Path) -> None:
+    folder = unpacked(Path(frozen(judged, leo).file.path), tmp_path)
+    program = f"{sys.executable} verify.py | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "films, release 1\n", "")
+
+
 def test_verify_py_refuses_what_is_no_release(tmp_path: Path, judged: Campaign, leo: Membership) -> None:
     (tmp_path / "verify.py").write_bytes(opened(frozen(judged, leo)).read("verify.py"))
     code, output = checked(tmp_path)
@@ -215,7 +230,8 @@ def test_a_release_is_loaded_from_its_zip_and_its_folder(judged: Campaign, leo: 
     stored = frozen(judged, leo)
     file = Path(stored.file.path)
     one = load_release(file, sha256=stored.sha256)
-    other = load_release(unpacked(file, tmp_path / "release"))
+    folder = unpacked(file, tmp_path)
+    other = load_release(folder)
     assert repr(one) == f"<release 1 of {judged.name}>"
     for release in (one, other):
         assert (len(release.qrels.grades), len(release.judgements), len(release.moments)) == (19, 46, 20)
@@ -225,10 +241,10 @@ def test_a_release_is_loaded_from_its_zip_and_its_folder(judged: Campaign, leo: 
         assert release.pool.queries == ("1",)
     assert one.judgements == other.judgements
     assert one.moments == other.moments
-    (tmp_path / "release" / "pairs.csv").write_text("changed")
-    late = load_release(tmp_path / "release")  # nothing but the manifest is read here
+    (folder / "pairs.csv").write_text("changed")
+    late = load_release(folder)  # nothing but the manifest is read here
     assert len(late.qrels.grades) == 19
-    with pytest.raises(MeasureError, match=r"pairs.csv: SHA-256 is .*the manifest says otherwise"):
+    with pytest.raises(MeasureError, match=r"pairs.csv: SHA-256 is .*the manifest has another one"):
         _ = late.judgements
     with pytest.raises(MeasureError, match=f"SHA-256 is {stored.sha256}, not 00"):
         load_release(file, sha256="00")

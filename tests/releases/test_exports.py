@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from campaigns.models import Campaign, Membership
 from corpus.models import Moment, Video
 from judging.models import Assignment, Batch, Candidate
 from judging.work import grading, submitting
-from releases.exports import FILES
+from releases.exports import FILES, RATED
 from tests.cast import claim, judge_all, make_query, regrade, settle_round_one
 from tests.remembered import remembered
 from tests.terminal import ROOT, printed, refused
@@ -86,7 +87,7 @@ def test_jsonl_has_the_fields_of_tvr_ranking(judged: Batch) -> None:
     records = [json.loads(line) for line in exported(judged.query.campaign)["qrels.jsonl"].splitlines()]
     assert records[0] == {
         "pair_id": "1-1",
-        "query_id": 1,
+        "query_id": "1",
         "query": "A person sits down.",
         "video_name": ODD,
         "timestamp": [1.25, 4.5],
@@ -106,8 +107,8 @@ def test_query_ids_that_look_alike_stay_apart(campaign: Campaign) -> None:
     regrade(Candidate.objects.filter(rank=1), outcome=Candidate.Outcome.SETTLED, grade=3)
     files = exported(campaign)
     ids = [json.loads(line)["query_id"] for line in files["qrels.jsonl"].splitlines()]
-    assert ids == [1, 7, "٧", "+7", "a7", "007"]
-    assert [line.split()[0] for line in files["qrels.txt"].splitlines()] == [str(query_id) for query_id in ids]
+    assert ids == ["1", "7", "٧", "+7", "a7", "007"]
+    assert [line.split()[0] for line in files["qrels.txt"].splitlines()] == ids
 
 
 def test_ratings_hold_every_counted_grade_by_worker_number(judged: Batch, named: list[Membership]) -> None:
@@ -115,15 +116,18 @@ def test_ratings_hold_every_counted_grade_by_worker_number(judged: Batch, named:
     first = [row for row in rows if row["pair_id"] == "1-1"]
     workers = [str(person.worker) for person in named]
     assert [(row["worker"], row["relevance"]) for row in first] == list(zip(workers, "4144", strict=True))
-    assert len(rows) == 4 + 2 * 16
+    assert Counter(row["outcome"] for row in rows) == {"settled": 4 + 2 * 16, "discarded": 2 * 4, "flagged": 2}
+    assert {tuple(row[name] for name in ("query_id", "batch")) for row in rows} == {("1", "1-1")}
+    assert (first[0]["video"], first[0]["start"], first[0]["end"]) == (ODD, "1.25", "4.5")
 
 
 def test_ratings_settle_to_the_grades_that_were_exported(judged: Batch, tmp_path: Path) -> None:
     (tmp_path / "ratings.csv").write_text(exported(judged.query.campaign)["ratings.csv"])
     printed("settle_ratings", tmp_path / "ratings.csv", "--out", tmp_path / "final.csv")
     with (tmp_path / "final.csv").open() as rows:
-        final = {row["pair_id"]: int(row["final_score"]) for row in csv.DictReader(rows)}
-    assert final == {f"1-{each.rank}": each.grade for each in judged.candidates.settled()}
+        final = {row["pair_id"]: int(row["final_score"]) for row in csv.DictReader(rows) if row["final_score"]}
+    right = {f"1-{each.rank}": each.grade for each in judged.candidates.settled()}
+    assert {pair: final[pair] for pair in right} == right
 
 
 def test_no_export_tells_anybodys_name(judged: Batch) -> None:
@@ -198,7 +202,7 @@ def judge_in_order(assignment: Assignment, positions: list[int], grades: dict[in
 def test_before_anything_is_settled_the_files_are_there_and_bare(campaign: Campaign) -> None:
     files = exported(campaign)
     assert files["qrels.txt"] == files["qrels.jsonl"] == ""
-    assert files["ratings.csv"] == "pair_id,worker,relevance\n"
+    assert files["ratings.csv"] == ",".join(RATED) + "\n"
     assert json.loads(files["manifest.json"])["candidates"]["open"] == 20
 
 

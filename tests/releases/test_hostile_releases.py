@@ -30,7 +30,7 @@ def files(**changed: bytes | str) -> Files:
     made: Files = dict.fromkeys(TEXTS, b"") | {"qrels.nested.json": b"{}\n"}
     made["judgements.jsonl"] = b""
     made["pairs.csv"] = PAIRS.encode()
-    made |= dict.fromkeys(("ratings.csv", "discarded.csv"), b"pair_id,worker,relevance\n")
+    made["ratings.csv"] = b"pair_id,worker,relevance,outcome\n"
     for name, content in changed.items():
         right = next(each for each in made if each.replace(".", "_") == name)
         made[right] = content if isinstance(content, bytes) else content.encode()

@@ -33,6 +33,7 @@ from judging.review.frontier import frontier
 from judging.review.reopening import reopen, scope_of_candidate
 from judging.review.reviewing import review
 from judging.work import grading
+from metrics.formats.files import root_of
 from releases.archive import ReleaseArchive
 from releases.checks import CHECKS, verify
 from releases.data_card import EARLY
@@ -63,7 +64,7 @@ def judged(
     return batch.query.campaign
 
 
-def frozen(campaign: Campaign, lead: Membership, notes: str = "", **choice: bool) -> Release:
+def frozen(campaign: Campaign, lead: Membership, notes: str = "", **choice: Any) -> Release:
     release = freeze(campaign, lead, "CC-BY-4.0", notes, **choice)
     assert work_off(io.StringIO()) == []
     release.refresh_from_db()
@@ -108,8 +109,29 @@ def _grade_of(worker: int, key: int, candidate: Candidate) -> int:
     return (3 * candidate.rank + key * worker) % 5
 
 
-def opened(release: Release) -> zipfile.ZipFile:
-    return zipfile.ZipFile(release.file.path)
+class ReleaseZip(zipfile.ZipFile):
+    """The zip of a release, whose files are named without its folder."""
+
+    @property
+    def folder(self) -> str:
+        return root_of(super().namelist())
+
+    def namelist(self) -> list[str]:
+        return [name.removeprefix(self.folder) for name in super().namelist()]
+
+    def getinfo(self, name: str) -> zipfile.ZipInfo:
+        return super().getinfo(self.folder + name)
+
+
+def opened(release: Release) -> ReleaseZip:
+    return ReleaseZip(release.file.path)
+
+
+def unpacked(file: Path, folder: Path) -> Path:
+    """The folder of the release that is unpacked from this zip into a folder."""
+    with zipfile.ZipFile(file) as archive:
+        archive.extractall(folder)
+    return folder / root_of(zipfile.ZipFile(file).namelist())
 
 
 @pytest.mark.any_database
@@ -173,6 +195,45 @@ def test_the_card_lists_the_files_that_are_there(judged: Campaign, leo: Membersh
 
 
 @pytest.mark.any_database
+def test_the_card_says_what_a_reader_asks(judged: Campaign, leo: Membership) -> None:
+    import yaml
+
+    about = {"contact": "lab@example.org", "language": "en", "films": "Drawn by us."}
+    release = frozen(judged, leo, **about)
+    card = opened(release).read("README.md").decode()
+    assert yaml.safe_load(card.split("---")[1])["language"] == ["en"]
+    assert "| 3 | all but a detail | The action is right; one small point differs," in card
+    assert "\n- Contact: lab@example.org\n- Source of the films: Drawn by us.\n" in card
+    assert "reeljudge evaluate --qrels films-v1 --run run.json" in card
+    assert "## Agreement\n\nKrippendorff’s ordinal alpha" in card
+    assert "## Limits\n\nMoments that no ranking" in card
+    assert "@misc{films-v1,\n  title = {{films, release 1}}," in card
+    assert json.loads(opened(release).read("MANIFEST.json"))["date"] == str(timezone.localdate())
+
+
+@pytest.mark.any_database
+@pytest.mark.parametrize("wrong", [{"language": "English"}, {"contact": "a\nb"}, {"films": "x" * 501}])
+def test_a_text_of_the_card_that_is_wrong_is_refused(judged: Campaign, leo: Membership, wrong: dict[str, str]) -> None:
+    with pytest.raises(BadValue, match=next(iter(wrong))):
+        freeze(judged, leo, "MIT", **wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.any_database
+def test_a_release_is_one_folder_without_empty_files(judged: Campaign, leo: Membership) -> None:
+    with zipfile.ZipFile(frozen(judged, leo).file.path) as archive:
+        assert {entry.filename.split("/")[0] for entry in archive.infolist()} == {"films-v1"}
+        assert [entry.filename for entry in archive.infolist() if not entry.file_size] == []
+
+
+@pytest.mark.any_database
+def test_ids_are_texts_in_all_files(judged: Campaign, leo: Membership) -> None:
+    archive = opened(frozen(judged, leo))
+    for name in (name for name in archive.namelist() if name.endswith(".jsonl")):
+        record = json.loads(archive.read(name).splitlines()[0])
+        assert {type(record[field]) for field in record if field.endswith("id")} == {str}, name
+
+
+@pytest.mark.any_database
 def test_people_are_numbers(judged: Campaign, leo: Membership) -> None:
     archive = opened(frozen(judged, leo))
     everything = b" ".join(archive.read(name) for name in archive.namelist()).decode(errors="replace")
@@ -195,25 +256,16 @@ def test_predictions_are_in_no_release_and_in_no_export(judged: Campaign, leo: M
 
 
 def test_the_same_release_is_the_same_bytes(judged: Campaign, leo: Membership) -> None:
-    """At any time: the zip has no clock."""
+    """At any time: the only date in the zip is the day on which the release was asked for."""
     release = frozen(judged, leo)
     Release.objects.filter(pk=release.pk).update(state=Release.State.MAKING)
     freeze_release(again := Release.objects.get(pk=release.pk), lambda *_: None)
     assert (again.at > release.at, again.sha256) == (True, release.sha256)
-    assert str(timezone.localdate().year) not in opened(again).read("MANIFEST.json").decode()
 
 
-MADE_OF_ROWS = (
-    "judgements.jsonl",
-    "pairs.csv",
-    "ratings.csv",
-    "discarded.csv",
-    "moments.csv",
-    "queries.csv",
-    "pool.jsonl",
-)
+MADE_OF_ROWS = ("judgements.jsonl", "pairs.csv", "ratings.csv", "moments.csv", "queries.csv", "pool.jsonl")
 # Of the data of `judged_in_order`, on every database. The drawings depend on the library that draws.
-DATA = "d6ab40076022d2f02eb7797f42f011054d0dbb45176981e88230c9ebf61a1b92"
+DATA = "288dd565d91706f74722823efcfa9a977ab25eb70d3554d29776d268557dfd4b"
 
 
 def test_every_database_writes_the_same_bytes_in_any_order_of_rows() -> None:
@@ -459,7 +511,7 @@ def _consensus_as_the_leads(files: dict[str, bytes]) -> None:
 
 
 def _another_worker(files: dict[str, bytes]) -> None:
-    files["ratings.csv"] = re.sub(rb",\d+,(\d)\n", rb",99,\1\n", files["ratings.csv"], count=1)
+    files["ratings.csv"] = re.sub(rb",\d+,(\d),settled", rb",99,\1,settled", files["ratings.csv"], count=1)
 
 
 def _no_list(files: dict[str, bytes]) -> None:

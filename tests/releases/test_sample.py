@@ -64,6 +64,7 @@ def test_it_holds_the_queries_up_to_the_frontier(several: Campaign, leo: Members
     assert archive.manifest["estimates"] == {
         "rule": "regression on caption rank, 1",
         "queries": 6,
+        "unranked": 0,
         "sample": 2,
         "beyond": 1,
         "random": True,
@@ -134,12 +135,14 @@ def test_a_sample_that_is_not_random_says_so(
 
 
 @pytest.mark.any_database
-def test_strata_are_named_and_a_query_without_ranks_is_listed(several: Campaign, leo: Membership) -> None:
+def test_a_query_without_ranks_is_counted_and_not_in_the_pool(several: Campaign, leo: Membership) -> None:
     Query.objects.create(campaign=several, query_id="later", text="=1+1", stratum="=friends")
     archive = archived(frozen(several, leo, with_unfinished=True))
-    (later,) = (each for each in archive.records("pool.jsonl") if each["query_id"] == "later")
-    assert (later["stratum"], later["candidates"]) == ("=friends", [])
+    about = archive.manifest["estimates"]
+    assert (about["queries"], about["unranked"], about["order_sha256"]) == (7, 1, order.checksum(ORDER))
+    assert [each["query_id"] for each in archive.records("pool.jsonl")] == ORDER
     assert marks(archive)["later"][2] == "'=friends"  # no formula
+    assert "Queries without ranked candidates, which are not in `pool.jsonl`: 1." in "".join(archive.lines("README.md"))
     assert not any(verify(archive).values())
 
 

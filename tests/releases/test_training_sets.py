@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from releases.models import TrainingSet
 from releases.training import make_training_set
 from retrieval.embedding import embed
 from tests.cast import browser, content_of
+from tests.releases.test_releases import opened
 from tests.terminal import printed, refused
 
 pytestmark = pytest.mark.django_db
@@ -205,7 +205,7 @@ def test_a_release_prints_the_draw_and_holds_the_captions_for_training(films: Ca
     release = freeze(films, lead, "CC0-1.0", with_unfinished=True)
     assert work_off() == []
     release.refresh_from_db()
-    with zipfile.ZipFile(release.file.path) as archive:
+    with opened(release) as archive:
         manifest = json.loads(archive.read("MANIFEST.json"))
         assert manifest["selection"] == films.selection
         assert films.selection["seed"] == 1

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from io import BytesIO, StringIO
+from io import StringIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 from django.contrib.auth.models import User
@@ -78,9 +77,10 @@ def test_page_api_and_command_say_the_same(client: Client, draft: Draft, lead: M
 
 @pytest.mark.any_database
 def test_a_pilots_spread_is_the_librarys(client: Client, draft: Draft, lead: Membership, tmp_path: Path) -> None:
+    release = tmp_path / "films-v2.zip"
     with Release.objects.get(version=2).file.open("rb") as file:
-        ZipFile(BytesIO(file.read())).extractall(tmp_path)
-    estimator = Estimator(MEASURE, str(tmp_path / "qrels.jsonl"), str(tmp_path / "pool.jsonl"))
+        release.write_bytes(file.read())
+    estimator = Estimator(MEASURE, release, release)
     (spread,) = estimator.spreads(*(best(lead.campaign, skip=skip) for skip in (2, 0))).values()
     found = Program(lead.user).get(f"drafts/{draft.token}/plan", like="films/2", run=3, other=1).json()
     assert found["spread"] == pytest.approx(vars(spread))

@@ -92,7 +92,7 @@ def test_scores_are_the_librarys_and_stay_with_their_release(
     runs: list[Run], release: Release, tmp_path: Any, rio: Membership
 ) -> None:
     with release.file.open("rb") as file:
-        (tmp_path / "qrels.jsonl").write_bytes(ReleaseArchive(file).archive.read("qrels.jsonl"))
+        (tmp_path / "qrels.jsonl").write_bytes(ReleaseArchive(file).read("qrels.jsonl"))
     predictions = run_from_dict(best(release.campaign, skip=1))
     stored = Score.objects.filter(scoring__run=runs[1], scoring__release=release)
     for convention, names in NAMES.items():

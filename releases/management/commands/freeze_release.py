@@ -18,6 +18,9 @@ class Command(ReeljudgeCommand):
         parser.add_argument("campaign")
         parser.add_argument("--licence", required=True, help=f"of the judgements: {', '.join(LICENCES)}")
         parser.add_argument("--notes", default="", help="for the data card")
+        parser.add_argument("--contact", default="", help="whom readers of the data card ask")
+        parser.add_argument("--language", default="", help="of the queries, such as en")
+        parser.add_argument("--films", default="", help="where the films are from, and who may get them")
         parser.add_argument(
             "--with-finished",
             action="store_true",
@@ -34,8 +37,8 @@ class Command(ReeljudgeCommand):
         lead = campaign.memberships.leads().order_by("worker").first()
         if lead is None:
             raise ReeljudgeError(f"campaign {campaign.name}: has no lead, who freezes releases")
-        choice = {name: options[name] for name in ("with_finished", "with_unfinished")}
-        release = freeze(campaign, lead, options["licence"], options["notes"], **choice)
+        names = ("notes", "contact", "language", "films", "with_finished", "with_unfinished")
+        release = freeze(campaign, lead, options["licence"], **{name: options[name] for name in names})
         freeze_release(release, _progress)
         number = len(release.unfinished)
         fate = "held" if release.with_unfinished else "left out"

@@ -31,7 +31,7 @@ class Command(ReeljudgeCommand):
         attributes += f" | .publicationYear = {timezone.localdate().year}"
         for line in (
             "# Unpack it, and check it once more",
-            f"unzip -q {file} -d {folder} && python {folder}/verify.py",
+            f"unzip -q {file} && python {folder}/verify.py",
             "",
             "# On the hub, once you have signed in with `hf auth login`",
             f"hf repo create {hub} --repo-type dataset",
