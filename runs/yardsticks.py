@@ -102,7 +102,7 @@ def pool_in(archive: ReleaseArchive) -> Pool | None:
     if POOL not in archive.names:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        return read_pool(_unpacked(archive, POOL, folder))
+        return read_pool(_unpacked(archive, POOL, folder), empty="skip")
 
 
 def _unpacked(archive: ReleaseArchive, name: str, folder: str) -> Path:

@@ -43,7 +43,7 @@ class Estimator:
     measures, qrels, convention, order
         See `calc`. Each measure must be a mean over queries.
     pool : Pool, path or dict
-        The candidates of all ranked queries: see `as_pool`.
+        The candidates of all ranked queries: see `as_pool`, which refuses queries without candidates.
     predictor : path or run, default None
         Predicted grades of candidates, made without knowing what was judged: a file as in `read_predicted`, or a run
         whose scores they are. Where it has no candidate, and for None, the mean of judged candidates at the same
@@ -88,6 +88,7 @@ class Estimator:
             view_of(measure, self.convention)
         self.future, self.confidence, self.anytime = future, confidence, anytime
         self.pool = as_pool(pool)
+        _warn_of_few_candidates(self.pool)
         source = qrels_source(qrels, self.convention.lenient or None)
         self.evaluator = Evaluator(self.measures, source, self.convention)
         self.design = Design(sample_of(self.pool, self.evaluator.ground.queries), self.pool.strata)
@@ -349,6 +350,18 @@ def estimate_difference(
         anytime=anytime,
     )
     return estimator.differences(run, other)[measure]
+
+
+def _warn_of_few_candidates(pool: Pool) -> None:
+    """Warn of queries that have fewer than half as many candidates as most."""
+    sizes = np.diff(pool.offsets)
+    usual = float(np.median(sizes)) if sizes.size else 0.0
+    if (few := np.flatnonzero(sizes < usual / 2)).size:
+        message = (
+            f"the pool has fewer candidates for {few.size:,} of its {sizes.size:,} queries: {sizes[few[0]]} for query "
+            f"{pool.queries[few[0]]!r}, {usual:g} for most"
+        )
+        warnings.warn(f"{message}; their predicted scores say little", MeasureWarning, stacklevel=3)
 
 
 def sample_of(pool: Pool, judged: tuple[str, ...]) -> Bools:

@@ -164,6 +164,12 @@ def add_pool(parser: argparse.ArgumentParser, needed: bool) -> None:
         "the judged queries, and corrected by all of them",
     )
     parser.add_argument(
+        "--empty",
+        choices=("refuse", "skip", "keep"),
+        default="refuse",
+        help="with a pool: queries without candidates are an error (the default), left out, or counted as ranked",
+    )
+    parser.add_argument(
         "--predictor",
         metavar="FILE",
         help="with a pool: predicted grades, a CSV or JSON lines with query, video, start, end, grade, or a run "
@@ -174,6 +180,7 @@ def add_pool(parser: argparse.ArgumentParser, needed: bool) -> None:
 def estimator_of(args: argparse.Namespace, confidence: float, future: bool, anytime: bool = False) -> "Estimator":
     """The estimator of the measures on the qrels and the pool."""
     from ..analysis.estimates import Estimator
+    from ..formats.pool import as_pool
     from ..formats.predicted import holds_grades
 
     measures, convention = measures_of(args)
@@ -183,7 +190,7 @@ def estimator_of(args: argparse.Namespace, confidence: float, future: bool, anyt
     return Estimator(
         measures,
         load_qrels(args),
-        args.pool,
+        as_pool(args.pool, empty=args.empty),
         convention=convention,
         predictor=predictor,
         future=future,

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from os import PathLike
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from . import check_name
 from .arrays import Bools, Ints
 from .dicts import qrels_from_dict
 from .errors import MeasureError, Place, show
@@ -17,6 +18,7 @@ from .tables import Table
 
 Moment = tuple[str, float, float]
 Candidates = list[Moment | None]
+Empty = Literal["refuse", "skip", "keep"]
 POOL_OF_RELEASE = "pool.jsonl"
 
 
@@ -50,7 +52,7 @@ class Pool(Table):
         )
 
 
-def as_pool(source: Any) -> Pool:
+def as_pool(source: Any, *, empty: Empty = "refuse") -> Pool:
     """A pool from a pool, a path, or a dict.
 
     Parameters
@@ -58,6 +60,8 @@ def as_pool(source: Any) -> Pool:
     source : Pool, path, LoadedRelease or dict
         A file or a release as in `read_pool`, or ``{query: [candidate, …]}``, the best rank first. A candidate is a
         moment id or ``(video, start, end)`` in seconds; None keeps a rank free.
+    empty : {"refuse", "skip", "keep"}, default "refuse"
+        Queries without candidates: an error, left out, or ranked queries of which nothing is predicted.
 
     Returns
     -------
@@ -66,7 +70,7 @@ def as_pool(source: Any) -> Pool:
     Raises
     ------
     MeasureError
-        For a candidate that stands twice, and anything that cannot be read.
+        For a candidate that is there twice, a query without candidates, and anything that cannot be read.
 
     See Also
     --------
@@ -81,14 +85,15 @@ def as_pool(source: Any) -> Pool:
     if isinstance(source, Pool):
         return source
     if isinstance(source, str | PathLike):
-        return read_pool(source)
+        return read_pool(source, empty=empty)
     if not isinstance(source, Mapping):
         raise MeasureError(f"pool: is {show(source)}; it must be a file or a dict from query to its candidates")
     places = {str(query): Place("pool", f"query {str(query)!r}") for query in source}
-    return _pool("pool", {str(query): _candidates(places[str(query)], held) for query, held in source.items()})
+    moments = {str(query): _candidates(places[str(query)], held) for query, held in source.items()}
+    return _with_candidates(_pool("pool", moments), "pool", empty)
 
 
-def read_pool(path: str | PathLike[str]) -> Pool:
+def read_pool(path: str | PathLike[str], *, empty: Empty = "refuse") -> Pool:
     """A pool from a file of JSON lines, such as `pool.jsonl` of a release: an object for each ranked query.
 
     Its fields are `query_id`, `candidates` (moment ids, the best rank first; null keeps a rank free), and, if there are
@@ -101,6 +106,8 @@ def read_pool(path: str | PathLike[str]) -> Pool:
     path : path
         The file; gzip is unpacked; ``-`` is standard input. Also a release, as its zip, its folder or a
         `LoadedRelease`.
+    empty : {"refuse", "skip", "keep"}, default "refuse"
+        See `as_pool`. Releases that were frozen before version 0.2.0 may hold such queries.
 
     Returns
     -------
@@ -142,7 +149,7 @@ def read_pool(path: str | PathLike[str]) -> Pool:
     if samples and len(samples) < len(moments):
         other = next(query for query in moments if query not in samples)
         raise MeasureError(f"{source}: query {other!r} lacks the field sample; all queries have it, or none")
-    return _pool(source, moments, samples, strata, flaw_of(missing))
+    return _with_candidates(_pool(source, moments, samples, strata, flaw_of(missing)), source, empty)
 
 
 def _pool(
@@ -162,6 +169,23 @@ def _pool(
     sample = np.array([samples[query] for query in moments]) if samples else None
     names = tuple((strata or {}).get(query, "") for query in moments)
     return Pool(**shared, rank=np.array(ranks, dtype=np.int64), sample=sample, strata=names, flaw=flaw)
+
+
+def _with_candidates(pool: Pool, source: str, empty: Empty) -> Pool:
+    """The pool without queries that have no candidates, or as it is."""
+    check_name("empty", empty, get_args(Empty))
+    sizes = np.diff(pool.offsets)
+    without = np.flatnonzero(sizes == 0)
+    if not without.size or empty == "keep":
+        return pool
+    if empty == "refuse" or without.size == sizes.size:
+        raise MeasureError(
+            f"{source}: {without.size:,} of {sizes.size:,} queries have no candidates (the first is "
+            f"{pool.queries[without[0]]!r}), so they are not ranked; leave them out with empty='skip' "
+            "(--empty skip), or count them as ranked with 'keep'"
+        )
+    sample = None if pool.sample is None else pool.sample[sizes > 0]
+    return replace(pool.part(sizes > 0), sample=sample)
 
 
 def _candidates(place: Place, held: Any) -> Candidates:

@@ -136,7 +136,7 @@ class LoadedRelease(ReleaseFiles):
 
     @cached_property
     def pool(self) -> Pool | None:
-        return read_pool(self) if POOL_OF_RELEASE in self else None
+        return read_pool(self, empty="skip") if POOL_OF_RELEASE in self else None
 
     @cached_property
     def judgements(self) -> tuple[ReleasedJudgement, ...]:

@@ -111,7 +111,7 @@ def board(runs: RunQuerySet, yardstick: Yardstick, choices: Choices, mask: Mask 
         _score_part(rows, found, choices, mask)
     values = _values_of_sample(found, choices, sample) if estimates else []
     if estimates:
-        _estimate(rows, found, choices, sample, values)
+        _estimate(rows, sample, values)
     if choices.baseline is not None:
         _compare(rows, found, choices, mask)
         if estimates:
@@ -185,16 +185,10 @@ def _values_of_sample(
     return [[sample.values(score) if score else None for score in column] for column in scores]
 
 
-def _estimate(
-    rows: list[Row],
-    found: list[tuple[Run, Found]],
-    choices: Choices,
-    sample: Sample,
-    values: list[list[SampleValues | None]],
-) -> None:
+def _estimate(rows: list[Row], sample: Sample, values: list[list[SampleValues | None]]) -> None:
     """Put estimates over all ranked queries into the cells of runs that rank moments for these."""
-    for n, measure in enumerate(choices.measures):
-        for row, (_, scores), each in zip(rows, found, values[n], strict=True):
+    for n, column in enumerate(values):
+        for row, each in zip(rows, column, strict=True):
             if each:
                 mean, cell = sample.estimate(each), row.cells[n]
                 row.cells[n] = Cell(mean.value, mean.low, mean.high, cell.spread, plain=cell.value)

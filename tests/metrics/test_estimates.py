@@ -16,6 +16,7 @@ from metrics import (
     Estimator,
     MeasureError,
     MeasureWarning,
+    as_pool,
     as_run,
     calc_aggregate,
     compare,
@@ -417,9 +418,23 @@ def test_a_sample_that_is_not_random_is_refused(tmp_path: Path) -> None:
     assert estimate("AxIoU@1", QRELS, GOOD, file).judged == 3
 
 
-def test_a_query_that_is_not_ranked_yet_is_one_of_all() -> None:
-    assert estimate("AxIoU@1", QRELS, GOOD, POOL | {"12": []}).ranked == 13
-    assert estimate("nDCG_IoU(iou=0.5)@1", QRELS, GOOD, POOL | {"12": []}).ranked == 13
+def test_a_query_without_candidates_is_not_ranked(tmp_path: Path) -> None:
+    with pytest.raises(MeasureError, match=r"1 of 13 queries have no candidates .the first is '12'.*empty='skip'"):
+        estimate("AxIoU@1", QRELS, GOOD, POOL | {"12": []})
+    pool = as_pool(POOL | {"12": []}, empty="skip")
+    assert estimate("AxIoU@1", QRELS, GOOD, pool) == estimate("AxIoU@1", QRELS, GOOD, POOL)
+    with pytest.warns(MeasureWarning, match="fewer candidates for 1 of its 13 queries: 0 for query '12', 3 for most"):
+        assert estimate("AxIoU@1", QRELS, GOOD, as_pool(POOL | {"12": []}, empty="keep")).ranked == 13
+    file = write_pool(tmp_path / "pool.jsonl", sample=lambda query: int(query) < 5)
+    file.write_text(file.read_text() + '{"query_id": "12", "candidates": [], "sample": false}\n')
+    assert read_pool(file, empty="skip").sample.tolist() == [True] * 5 + [False] * 7  # type: ignore[union-attr]
+    with pytest.raises(MeasureError, match="13 of 13 queries have no candidates"):
+        as_pool({query: [] for query in [*POOL, "12"]}, empty="skip")
+
+
+def test_pools_of_unequal_depth_cause_a_warning() -> None:
+    with pytest.warns(MeasureWarning, match="fewer candidates for 1 of its 12 queries: 1 for query '7', 3 for most"):
+        estimate("AxIoU@1", QRELS, GOOD, POOL | {"7": POOL["7"][:1]})
 
 
 @pytest.fixture

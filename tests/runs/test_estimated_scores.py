@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from io import StringIO
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from jobs.running import work_off
 from judging.models import Review
 from judging.review.reviewing import review
 from metrics import Estimator
-from releases.archive import ReleaseArchive
 from releases.freezing import freeze
 from releases.models import Release
 from runs.estimates.scores import Sample
@@ -55,14 +53,12 @@ def scored(part: Release, rio: Membership) -> Release:
     return part
 
 
-def estimator(release: Release, folder: Path) -> Estimator:
-    """The library, on the files of the release."""
-    with release.file.open("rb") as file:
-        ReleaseArchive(file).archive.extractall(folder, ["qrels.jsonl", "pool.jsonl"])
-    return Estimator(MEASURE, str(folder / "qrels.jsonl"), str(folder / "pool.jsonl"), future=True)
+def estimator(release: Release) -> Estimator:
+    """The library, on the release."""
+    return Estimator(MEASURE, release.file.path, release.file.path, future=True)
 
 
-def test_the_leaderboard_estimates_and_says_so(scored: Release, rio: Membership, tmp_path: Path) -> None:
+def test_the_leaderboard_estimates_and_says_so(scored: Release, rio: Membership) -> None:
     name = scored.campaign.name
     board = reverse("leaderboard", args=[name])
     client = browser(rio)
@@ -70,7 +66,7 @@ def test_the_leaderboard_estimates_and_says_so(scored: Release, rio: Membership,
     assert "Estimated from 67 % of the queries" in page.replace("66.7", "67").replace("\xa0", " ")
     rows = list(csv.DictReader(StringIO(content_of(client.get(f"{board}csv")).decode())))
     of = {row["run"]: row for row in rows if row["measure"] == MEASURE}
-    (found,) = estimator(scored, tmp_path).estimate(best(scored.campaign, skip=1)).values()
+    (found,) = estimator(scored).estimate(best(scored.campaign, skip=1)).values()
     assert [float(of["late"][each]) for each in ("value", "low", "high", "plain")] == pytest.approx(
         [found.value, found.low, found.high, found.plain], abs=1e-5
     )
@@ -83,12 +79,12 @@ def test_the_leaderboard_estimates_and_says_so(scored: Release, rio: Membership,
 
 
 @pytest.mark.any_database
-def test_differences_to_a_baseline_are_estimated(scored: Release, rio: Membership, tmp_path: Path) -> None:
+def test_differences_to_a_baseline_are_estimated(scored: Release, rio: Membership) -> None:
     board = reverse("leaderboard", args=[scored.campaign.name])
     rows = csv.DictReader(StringIO(content_of(browser(rio).get(f"{board}csv?baseline=1")).decode()))
     row = next(row for row in rows if row["run"] == "late" and row["measure"] == MEASURE)
     runs = (best(scored.campaign, skip=1), best(scored.campaign))
-    (found,) = estimator(scored, tmp_path).differences(*runs).values()
+    (found,) = estimator(scored).differences(*runs).values()
     assert float(row["difference"]) == pytest.approx(found.value, abs=1e-5)
 
 
