@@ -13,12 +13,14 @@ import numpy as np
 from benchmarks.metrics_kernel import best_of
 from metrics import Estimator, default_measures, qrels_from_dict, run_from_dict, scores_of
 from metrics.analysis.planning import TVR_RANKING
+from tests.metrics.coverage import MEASURES, SAMPLES, Cell, coverage, coverage_at_all_times, worlds
 from tests.metrics.replay import SETS, Judged, replay
 from tests.metrics.test_estimates import wrong_of_equal_systems
 from tests.metrics.tvr_ratings import real_pairs
 
 QUERIES, CANDIDATES, VIDEOS, RUNS, LISTED, SHARE = 3280, 40, 20_000, 20, 40, 0.3
 TRIALS = 4000
+RANKED, SAMPLES_OF_A_CELL, LOOKS = 400, 1000, range(20, 400, 40)
 
 
 def figures() -> Iterator[str]:
@@ -30,6 +32,7 @@ def figures() -> Iterator[str]:
         return
     judged = Judged.of(real_pairs(shared / "data"))
     yield from replay_lines(judged)
+    yield from coverage_lines(judged)
     started = time.perf_counter()
     usual, anytime = wrong_of_equal_systems(judged, TRIALS)
     seconds = time.perf_counter() - started
@@ -60,6 +63,33 @@ def speed_line() -> str:
         f"estimates of {RUNS} runs × {len(measures)} measures, {QUERIES:,} queries × {CANDIDATES} candidates, "
         f"{SHARE:.0%} judged: {estimated:.2f} s, {estimated / plain:.2f} × plain scoring ({plain:.2f} s)"
     )
+
+
+def coverage_lines(judged: Judged) -> Iterator[str]:
+    """The shares of 95 % intervals that hold, of scores and of differences of systems, by world, sample and measure."""
+    few = judged.take(np.sort(np.random.default_rng(1).permutation(len(judged.grades))[:RANKED]))
+    yield f"95 % intervals that hold, of scores / differences, {SAMPLES_OF_A_CELL:,} samples; {RANKED} ranked queries"
+    yield " | ".join(["world", "judged", *MEASURES])
+    lowest = []
+    for name, world in worlds(few, seed=1):
+        for size in SAMPLES:
+            lowest += (cells := coverage(name, world, size, SAMPLES_OF_A_CELL, seed=1))
+            yield row_of(name, str(size), cells)
+    of_all = dict(worlds(judged, seed=2))
+    for name, world in of_all.items():
+        lowest += (cells := coverage(name, world, 150, SAMPLES_OF_A_CELL // 5, seed=2))
+        yield row_of(f"{name}, {len(judged.grades):,} ranked", "150", cells)
+    for name, world in of_all.items():
+        lowest += (cells := coverage(name, world, 60, SAMPLES_OF_A_CELL // 5, seed=3, ranked=RANKED))
+        yield row_of(f"{name}, future", "60", cells)
+    for name, world in worlds(few, seed=1):
+        lowest += (cells := coverage_at_all_times(name, world, LOOKS, SAMPLES_OF_A_CELL // 5, seed=4))
+        yield row_of(f"{name}, {len(LOOKS)} looks", f"{LOOKS[0]}-{LOOKS[-1]}", cells)
+    yield f"the lowest of all: {min(min(each.scores, each.differences) for each in lowest):.1%}"
+
+
+def row_of(name: str, judged: str, cells: list[Cell]) -> str:
+    return " | ".join([name, judged, *(f"{each.scores:.1%} / {each.differences:.1%}" for each in cells)])
 
 
 def replay_lines(judged: Judged) -> Iterator[str]:

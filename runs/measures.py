@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from metrics import CONVENTIONS, Measure, parse_measures
 from metrics.analysis.compare import bootstrap_columns
+from metrics.analysis.predictions import highest
 from metrics.measures.results import Scores
 
 USUAL = "paper"
@@ -96,7 +97,8 @@ class Numbers(NamedTuple):
 def numbers_of(scores: Scores) -> Iterator[Numbers]:
     """Yield the numbers of a run by each measure, in the order of the measures."""
     values = scores.columns()
-    low, high = bootstrap_columns(np.stack(values, axis=1))
+    most = [highest(measure, scores.convention) for measure in scores.measures]
+    low, high = bootstrap_columns(np.stack(values, axis=1), most=most)
     for n, (measure, value) in enumerate(scores.aggregate().items()):
         is_mean = measure.definition.aggregate == "mean" and scores.groups[n] is None and value is not None
         ends = (float(low[n]), float(high[n])) if is_mean else (None, None)

@@ -16,6 +16,8 @@ from ..measures.definitions import Measures
 from ..measures.evaluate import scores_of
 from ..measures.results import Scores, listed, must_be_means, scale_of
 from .comparison import Comparison, Difference, Interval
+from .intervals import ENOUGH, deviating, distances
+from .predictions import highest
 
 BLOCK = 1_000_000  # random numbers at a time
 
@@ -136,14 +138,14 @@ def compare_scores(
     measures, coverage, convention = found[0].measures, 1 - level, found[0].convention
     intervals, differences = {}, []
     for i, measure in enumerate(measures):
-        scale = scale_of(measure, convention)
+        scale, most = scale_of(measure, convention), highest(measure, convention)
         for name in names:
-            intervals[name, measure] = bootstrap(scale * tables[name][:, i], coverage, seed, resamples)
+            intervals[name, measure] = bootstrap(scale * tables[name][:, i], coverage, seed, resamples, (0, most))
         between = [tables[a][:, i] - tables[b][:, i] for a, b in pairs]
         p = np.array([p_value(difference, test, seed, resamples) for difference in between])
         numbers = zip(pairs, between, p.tolist(), holm(p).tolist(), strict=True)
         for (a, b), difference, single, corrected in numbers:
-            spread = bootstrap(scale * difference, coverage, seed, resamples)
+            spread = bootstrap(scale * difference, coverage, seed, resamples, (-most, most))
             effect = effect_size(difference)
             of_mean = (spread.mean, spread.low, spread.high)
             differences.append(Difference(measure, a, b, *of_mean, effect, single, corrected))
@@ -174,11 +176,18 @@ def holm(p: Floats) -> Floats:
     return corrected
 
 
-def bootstrap(values: Floats, coverage: float, seed: int, resamples: int) -> Interval:
-    """Percentile bootstrap interval of the mean over queries; NaN are queries that do not count."""
+def bootstrap(
+    values: Floats, coverage: float, seed: int, resamples: int, within: tuple[float, float] | None = None
+) -> Interval:
+    """Percentile bootstrap interval of the mean over queries; NaN are queries that do not count.
+
+    within: the range of the values. With it, values of which few deviate have the interval of `bounded_ends`.
+    """
     values = values[~np.isnan(values)]
     if values.size == 0:
         return Interval(np.nan, np.nan, np.nan)
+    if within and deviating(values) < ENOUGH:
+        return Interval(float(values.mean()), *bounded_ends(values, coverage, within))
     rng = np.random.default_rng(seed)
     at_once = max(1, BLOCK // values.size)
     means = [
@@ -190,14 +199,26 @@ def bootstrap(values: Floats, coverage: float, seed: int, resamples: int) -> Int
     return Interval(float(values.mean()), float(low), float(high))
 
 
+def bounded_ends(values: Floats, coverage: float, within: tuple[float, float]) -> tuple[float, float]:
+    """Ends of an interval for the mean of values in a range, also if all are equal: see `intervals`."""
+    mean = float(values.mean())
+    down, up = distances(values, *within, (1 - coverage) / 2)
+    return mean - down, mean + up
+
+
 def bootstrap_columns(
-    values: Floats | NDArray[np.float32], coverage: float = 0.95, seed: int = 0, resamples: int = 1000
+    values: Floats | NDArray[np.float32],
+    coverage: float = 0.95,
+    seed: int = 0,
+    resamples: int = 1000,
+    most: Sequence[float] = (),
 ) -> tuple[Floats, Floats]:
     """Percentile bootstrap intervals of the means of many columns, over the same resamples of the queries.
 
     values: floats of shape (queries, columns); NaN are queries that do not count in a column.
     coverage, seed, resamples: share of the resampled means that an interval holds, and how the resamples are drawn: as
     many queries as count in any column; those that do not count in a column are left out of its mean.
+    most: the largest value of each column, or infinity. Columns of which few values deviate have bounded intervals.
     Returns the lower and the upper ends, of shape (columns,); NaN where no query counts.
     """
     values = values[~np.isnan(values).all(axis=1)]
@@ -209,6 +230,10 @@ def bootstrap_columns(
         tail = (1 - coverage) / 2
         quantile = np.nanquantile if np.isnan(means).any() else np.quantile
         low, high = quantile(means, [tail, 1 - tail], axis=0).astype(np.float64)
+    for n, largest in enumerate(most):
+        counted = values[there[:, n], n].astype(np.float64)
+        if counted.size and largest < np.inf and deviating(counted) < ENOUGH:
+            low[n], high[n] = bounded_ends(counted, coverage, (0.0, largest))
     return low, high
 
 

@@ -13,7 +13,7 @@ LATEX = str.maketrans({sign: f"\\{sign}" for sign in "_%&#"})
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its bootstrap interval."""
+    """A mean with its interval: bootstrap, or for bounded means where fewer than 10 queries deviate."""
 
     mean: float
     low: float
@@ -116,7 +116,7 @@ class Comparison:
     def caption(self) -> str:
         """What the letters, the brackets and the effects of the tables are."""
         against = f"against {self.baseline}" if self.baseline else "all pairs"
-        test, interval = f"{self.test} test", "bootstrap interval"
+        test, interval = f"{self.test} test", "bootstrap interval, or one for bounded means where few queries differ"
         if self.test == "estimated":
             test, interval = "t test of the estimated differences", "interval for future queries, estimated"
         return (

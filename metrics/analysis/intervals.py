@@ -15,6 +15,7 @@ import numpy as np
 
 from ..formats.arrays import Floats
 
+ENOUGH = 10  # values that deviate, for an interval from their standard deviation or a bootstrap: see `deviating`
 SKEWED = 1.0  # skewness of values from which an interval becomes asymmetric
 NARROWEST_AT = 100  # judged queries, of an interval that holds at all times
 

@@ -190,9 +190,11 @@ def without_grades(measure: Measure, convention: Convention) -> float:
 
 
 def highest(measure: Measure, convention: Convention) -> float:
-    """The highest score of a query: that of a perfect share, or of DCG where each prediction has IoU 1."""
+    """The highest score of a query: that of a perfect share, or of DCG with IoU 1 at each rank; infinite for others."""
     if measure.definition.share:
         return float(scale_of(measure, convention))
+    if measure.definition.name != "DCG_IoU":
+        return np.inf
     return float((1 / discounts(measure.param("discount") or "log2", measure.depth)).sum())
 
 

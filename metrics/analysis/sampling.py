@@ -13,10 +13,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..formats.arrays import Bools, Floats, Ints
-from .intervals import deviating, distances, skewed, width
+from .intervals import ENOUGH, deviating, distances, skewed, width
 
 FEWEST = 3  # judged queries
-ENOUGH = 10  # queries that deviate from their prediction, for Student's interval: see `deviating`
 IN_A_STRATUM = 2  # judged queries
 HALVINGS = 20  # of the range of p, to find it from intervals
 

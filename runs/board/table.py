@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from base.errors import BadValue
 from metrics import Measure
 from metrics.analysis.compare import bootstrap_columns, holm, p_value
+from metrics.analysis.predictions import highest
 from metrics.analysis.sampling import Values as SampleValues
 from metrics.measures.results import AGGREGATES
 from releases.models import Release
@@ -167,7 +168,9 @@ def _score_part(rows: list[Row], found: list[tuple[Run, Found]], choices: Choice
     if not rows:
         return
     blocks = [_values(found, measure, mask) for measure in choices.measures]
-    low, high = (ends.reshape(len(blocks), -1) for ends in bootstrap_columns(np.concatenate(blocks, axis=1)))
+    most = np.repeat([highest(measure, choices.convention) for measure in choices.measures], len(rows)).tolist()
+    found_ends = bootstrap_columns(np.concatenate(blocks, axis=1), most=most)
+    low, high = (ends.reshape(len(blocks), -1) for ends in found_ends)
     for n, (measure, block) in enumerate(zip(choices.measures, blocks, strict=True)):
         kind = measure.definition.aggregate
         for r, row in enumerate(rows):

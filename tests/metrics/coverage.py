@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from metrics.analysis.sampling import Design
+from metrics.analysis.sampling import Design, Estimate
 from metrics.formats.arrays import Bools, Floats, Ints
 from tests.metrics.replay import CUTOFF, DISCOUNT, NO_CANDIDATE, SETS, Judged, Systems
 
 MEASURES = ("NDCG@20", "NDCG@5", "R@1", "R@5", "AxIoU@10", "Recall@20", "mAP")
 SAMPLES = (20, 30, 60, 150)
 ENOUGH = 30  # judged candidates of a rank, as in `metrics.analysis.predictions`
-FINDS = Systems(3, (0.0, 0.0), 0.0, (0.25, 0.4))  # three systems; where they find something depends on the world
+FOUND = Systems(3, (99.0, 99.0), 0.0, (0.0, 0.7))  # systems that list candidates only
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,10 @@ class World:
     lists: Ints
     iou: Floats
     strata: list[str]
+
+    def take(self, rows: Ints) -> World:
+        strata = [self.strata[row] for row in rows.tolist()]
+        return World(self.judged.take(rows), self.lists[:, rows], self.iou[:, rows], strata)
 
     @cached_property
     def values(self) -> Floats:
@@ -95,15 +99,12 @@ def worlds(judged: Judged, seed: int) -> Iterator[tuple[str, World]]:
     }
     for name, odds in of_query.items():
         place = 1 / (1 + np.exp(-odds()[:, None]))
-        lists = np.where(rng.random((FINDS.number, queries, CUTOFF)) < place, judged.lists(FOUND, seed), NO_CANDIDATE)
+        lists = np.where(rng.random((FOUND.number, queries, CUTOFF)) < place, judged.lists(FOUND, seed), NO_CANDIDATE)
         strata = ["few" if n < queries // 5 else "" for n in range(queries)] if name == "two strata" else None
         yield name, made(judged, lists, rng, strata)
     for share in (0.01, 0.1, 0.5, 0.99):
-        finds = rng.random((FINDS.number, queries, 1)) < share
+        finds = rng.random((FOUND.number, queries, 1)) < share
         yield f"finds in {share:.0%}", made(judged, np.where(finds, judged.lists(FOUND, seed), NO_CANDIDATE), rng)
-
-
-FOUND = Systems(3, (99.0, 99.0), 0.0, (0.0, 0.7))  # systems that list candidates only
 
 
 def made(judged: Judged, lists: Ints, rng: np.random.Generator, strata: list[str] | None = None) -> World:
@@ -124,30 +125,26 @@ class Cell(NamedTuple):
     bounded: float
 
 
-def coverage(
-    name: str, world: World, judged: int, trials: int, seed: int, future: bool = False, anytime: bool = False
-) -> list[Cell]:
-    """Judge so many queries of a world again and again, and count the intervals of the mean over all that hold it."""
+def coverage(name: str, world: World, judged: int, trials: int, seed: int, *, ranked: int | None = None) -> list[Cell]:
+    """Judge so many queries of a world again and again, and count the intervals that hold the mean over all.
+
+    ranked: the number of queries that are drawn and ranked each time, for intervals of future queries; None for all.
+    """
     rng = np.random.default_rng(seed)
     number, systems, queries = world.values.shape
-    pairs = [(n, None) for n in range(systems)] + [(n + 1, n) for n in range(systems - 1)]
+    pairs = pairs_of(systems)
     holds, narrowest, bounded = np.zeros((number, len(pairs))), np.full(number, np.inf), np.zeros(number)
     true = world.values.mean(axis=-1)
     for _ in range(trials):
-        rows = np.sort(rng.permutation(queries)[:judged])
-        design = Design(np.isin(np.arange(queries), rows), world.strata)
-        predicted = world.predicted(rows)
-        for m in range(number):
-            ready = [design.values(world.values[m, s, rows], predicted[m, s]) for s in range(systems)]
-            for n, (one, other) in enumerate(pairs):
-                values, mean = ready[one], true[m, one]
-                if other is not None:
-                    values, mean = values.less(ready[other]), mean - true[m, other]
-                found = design.estimate(values, future, anytime=anytime)
-                holds[m, n] += found.low - 1e-12 <= mean <= found.high + 1e-12
-                narrowest[m] = min(narrowest[m], found.high - found.low)
-                bounded[m] += found.method == "bounded"
-    shares = holds / trials
+        drawn = world if ranked is None else world.take(np.sort(rng.permutation(queries)[:ranked]))
+        rows = np.sort(rng.permutation(ranked or queries)[:judged])
+        for m, found in enumerate(estimates(drawn, rows, future=ranked is not None)):
+            for n, ((one, other), each) in enumerate(zip(pairs, found, strict=True)):
+                mean = true[m, one] - (0 if other is None else true[m, other])
+                holds[m, n] += each.low - 1e-12 <= mean <= each.high + 1e-12
+                narrowest[m] = min(narrowest[m], each.high - each.low)
+                bounded[m] += each.method == "bounded"
+    shares, number_of_intervals = holds / trials, trials * len(pairs)
     return [
         Cell(
             name,
@@ -156,7 +153,55 @@ def coverage(
             float(shares[m, :systems].mean()),
             float(shares[m, systems:].mean()),
             float(narrowest[m]),
-            float(bounded[m] / trials / len(pairs)),
+            float(bounded[m] / number_of_intervals),
         )
         for m, measure in enumerate(MEASURES)
     ]
+
+
+def coverage_at_all_times(name: str, world: World, looks: Sequence[int], trials: int, seed: int) -> list[Cell]:
+    """As `coverage`, of trials in which the interval holds at each look while judging goes on."""
+    rng = np.random.default_rng(seed)
+    number, systems, queries = world.values.shape
+    pairs, true = pairs_of(systems), world.values.mean(axis=-1)
+    holds = np.zeros((number, len(pairs)))
+    for _ in range(trials):
+        order, right = rng.permutation(queries), np.ones((number, len(pairs)), dtype=np.bool_)
+        for look in looks:
+            for m, found in enumerate(estimates(world, np.sort(order[:look]), anytime=True)):
+                for n, ((one, other), each) in enumerate(zip(pairs, found, strict=True)):
+                    mean = true[m, one] - (0 if other is None else true[m, other])
+                    right[m, n] &= each.low - 1e-12 <= mean <= each.high + 1e-12
+        holds += right
+    shares = holds / trials
+    return [
+        Cell(
+            name,
+            looks[-1],
+            measure,
+            float(shares[m, :systems].mean()),
+            float(shares[m, systems:].mean()),
+            np.nan,
+            np.nan,
+        )
+        for m, measure in enumerate(MEASURES)
+    ]
+
+
+def pairs_of(systems: int) -> list[tuple[int, int | None]]:
+    """Each system, and each with the one before it."""
+    return [(n, None) for n in range(systems)] + [(n + 1, n) for n in range(systems - 1)]
+
+
+def estimates(world: World, rows: Ints, future: bool = False, anytime: bool = False) -> Iterator[list[Estimate]]:
+    """Yield, for each measure, the estimates of each system and difference from the judged queries."""
+    number, systems, queries = world.values.shape
+    design = Design(np.isin(np.arange(queries), rows), world.strata)
+    predicted = world.predicted(rows)
+    for m in range(number):
+        made = [design.values(world.values[m, s, rows], predicted[m, s]) for s in range(systems)]
+        ready = [each for each in made if each]
+        yield [
+            design.estimate(ready[one] if other is None else ready[one].less(ready[other]), future, anytime=anytime)
+            for one, other in pairs_of(systems)
+        ]

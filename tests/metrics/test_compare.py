@@ -113,6 +113,18 @@ def test_intervals_of_many_columns_are_those_of_each() -> None:
     assert np.isnan(bootstrap_columns(np.empty((0, 2)))).all()
 
 
+def test_values_that_hardly_differ_have_an_interval_for_bounded_means() -> None:
+    ones = np.ones(20)
+    low = stats.beta.ppf(0.025, 20, 1)
+    assert bootstrap(ones, 0.95, 0, 100, (0.0, 1.0)).low == pytest.approx(low, abs=0.001)
+    ends = bootstrap_columns(np.stack([ones, ones * 100, np.arange(20) / 20], axis=1), most=[1.0, 100.0, 1.0])
+    alone = bootstrap_columns((np.arange(20) / 20)[:, None])
+    assert ends[0].tolist() == pytest.approx([low, 100 * low, alone[0][0]], abs=0.1)
+    assert ends[1].tolist() == [1.0, 100.0, alone[1][0]]
+    found = compare("AxIoU@5", QRELS, {"one": RUNS["a_1"], "none": {"0": [("w", 0, 1, 1.0)]}})
+    assert found.intervals["none", "AxIoU@5"].high > 0.2
+
+
 QRELS = {str(q): [("v", 0, 10, 1)] for q in range(12)}
 RUNS = {name: {q: [("v", 0, end + int(q) / 8, 1.0)] for q in QRELS} for name, end in (("a_1", 8), ("b&c", 3))}
 

@@ -253,12 +253,12 @@ def test_one_rule_decides_p_and_interval() -> None:
 
 
 @needs_shared
-@pytest.mark.parametrize(("name", "future"), [("spread", False), ("finds in 1%", True), ("two strata", False)])
-def test_intervals_of_every_measure_hold(judged: Judged, name: str, future: bool) -> None:
-    """At least 92 % of nominal 95 % intervals, less what 100 samples leave to chance; the benchmark has 1,000."""
+@pytest.mark.parametrize(("name", "ranked"), [("spread", None), ("finds in 1%", 300), ("two strata", None)])
+def test_intervals_of_every_measure_hold(judged: Judged, name: str, ranked: int | None) -> None:
+    """At least 92 % of nominal 95 % intervals, less what 60 samples leave to chance; the benchmark has 1,000."""
     few = judged.take(np.sort(np.random.default_rng(7).permutation(3280)[:400]))
-    for cell in coverage(name, dict(worlds(few, seed=7))[name], 30, 100, seed=8, future=future):
-        assert min(cell.scores, cell.differences) > 0.88, cell
+    for cell in coverage(name, dict(worlds(few, seed=7))[name], 30, 60, seed=8, ranked=ranked):
+        assert min(cell.scores, cell.differences) > 0.87, cell
         assert cell.narrowest > 0, cell
 
 
