@@ -194,12 +194,13 @@ class WhoSees(Resource, at=f"{CAMPAIGN}/runs/<int:number>/visibility", name="run
 
 
 class EstimateShape(Shape):
-    of = Estimate, "value low high judged ranked"
+    of = Estimate, "value low high judged ranked method"
     helps = {
         "value": "over all ranked queries",
         "low": "of the 95 % interval for queries of this kind",
         "judged": "queries of the random sample",
         "ranked": "all queries",
+        "method": "of the interval: regression, or bounded where fewer than 10 queries deviate from their prediction",
     }
 
 

@@ -166,7 +166,7 @@ def estimate(args: argparse.Namespace) -> None:
     elif args.format == "csv":
         tables.print_csv(list(rows[0]), rows)
     else:
-        columns = ("run", "measure", "value", "se", "low", "high", "plain", "plain_se", "slope")
+        columns = ("run", "measure", "value", "se", "low", "high", "method", "plain", "plain_se", "slope")
         print("\n".join(tables.aligned(tables.plain([{name: each[name] for name in columns} for each in rows]))))
         print(f"\n{caption(next(iter(next(iter(found.values())).values())))}")
 
@@ -183,7 +183,8 @@ def caption(found: "Estimate") -> str:
     when = ", at all times while judging goes on" if found.anytime else ""
     return (
         f"Estimated from {found.judged:,} of {found.ranked:,} queries ({found.share:.0%}); "
-        f"{found.confidence:.0%} intervals for the mean over {of}{when}. plain: the mean of the judged queries alone."
+        f"{found.confidence:.0%} intervals for the mean over {of}{when}. plain: the mean of the judged queries alone. "
+        "bounded: fewer than 10 judged queries deviate from their prediction, so the interval is one for bounded means."
     )
 
 

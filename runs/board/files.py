@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from base.text import csv_lines, harmless, percent, with_minus
+from metrics.analysis.intervals import ENOUGH
 from runs.board.table import LEVEL, Board, Cell, Row
 
 LATEX = {sign: "\\" + sign for sign in "&%$#_{}"}
@@ -14,6 +15,8 @@ LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasci
 LATEX |= {"≥": r"$\geq$", "±": r"$\pm$", "−": "$-$", "▲": r"$^\triangle$", "▼": r"$^\triangledown$"}
 NUMBERS = ("value", "low", "high", "spread", "deviation", "difference", "p", "plain")
 
+
+FEW = f"or one for bounded means where fewer than {ENOUGH} queries deviate"
 
 # Bias: of three sets of systems on TVR-Ranking's ratings, if the first rating of each pair stands for the consensus.
 ONE_RATING = (
@@ -150,7 +153,7 @@ def _about_sample(board: Board) -> Iterator[str]:
     if board.is_estimated:
         yield (
             f"Estimated from {percent(sample.share)} of the queries ({sample.judged:,} judged of {sample.ranked:,} "
-            "ranked). Brackets: 95 % interval of the estimate."
+            f"ranked). Brackets: 95 % interval of the estimate, {FEW}."
         )
         return
     if sample.flaw:
@@ -159,7 +162,7 @@ def _about_sample(board: Board) -> Iterator[str]:
         yield f"Plain means of the judged queries; {sample.ranked:,} are ranked."
     elif sample.ranked:
         yield "Judged in full."
-    yield "Brackets: 95 % bootstrap interval over queries."
+    yield f"Brackets: 95 % bootstrap interval over queries, {FEW}."
 
 
 FILES = {
