@@ -52,9 +52,8 @@ def compare(args: argparse.Namespace) -> None:
     if not 0 < args.level < 1:
         raise MeasureError(f"--level is {args.level}; it must lie between 0 and 1")
     if args.pool:
-        found = inputs.estimator_of(args, 1 - args.level, future=True).compare(
-            inputs.load_runs(args, args.runs), args.baseline
-        )
+        estimator = inputs.estimator_of(args, 1 - args.level, future=True)
+        found = estimator.compare(inputs.load_runs(args, args.runs), args.baseline)
     else:
         of_runs = inputs.scores_of_runs(args)
         found = compare_scores(of_runs, args.baseline, args.test, args.level, args.seed, args.resamples)

@@ -75,11 +75,15 @@ def print_json(scores: "list[Scores]", groups: "list[Group]", per_query: bool) -
 
 
 def described(scores: "Scores") -> dict[str, Any]:
-    """One run's numbers; `unjudged` is there if a query of the run was left out because nobody judged it."""
+    """One run's numbers; `unjudged` is there if a query of the run was left out because nobody judged it,
+    and `warnings` if something makes one doubt that the run is right.
+    """
     values = scores.per_query()
     found: dict[str, Any] = {"queries": len(values)}
     if scores.unjudged:
         found["unjudged"] = len(scores.unjudged)
+    if scores.warnings:
+        found["warnings"] = list(scores.warnings)
     found["measures"] = {str(measure): value for measure, value in scores.aggregate().items()}
     found["per_query"] = {q: {str(m): value for m, value in row.items()} for q, row in values.items()}
     return found

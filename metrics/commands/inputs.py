@@ -117,6 +117,12 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format-run", choices=RUN_FORMATS, help="format of the runs (default: told from the file)")
     parser.add_argument("--videos", metavar="FILE", help="video index file, for runs that name videos by number")
+    parser.add_argument(
+        "--match-videos",
+        action="store_true",
+        help="give the runs' videos the names of the qrels where only case, Unicode form, white space, folder, file "
+        "extension or the prefix v_ differ",
+    )
     parser.add_argument("--task", choices=TASKS, help="which list of a TVRetrieval submission (default: VCMR)")
     parser.add_argument(
         "--nms",
@@ -176,12 +182,12 @@ def estimator_of(args: argparse.Namespace, confidence: float, future: bool, anyt
     from ..formats.predicted import holds_grades
 
     measures, convention = measures_of(args)
-    predictor = args.predictor
+    qrels, predictor = load_qrels(args), args.predictor
     if predictor and not holds_grades(predictor):
         predictor = load_run(args, predictor)
     return Estimator(
         measures,
-        load_qrels(args),
+        qrels,
         args.pool,
         convention=convention,
         predictor=predictor,
@@ -192,14 +198,15 @@ def estimator_of(args: argparse.Namespace, confidence: float, future: bool, anyt
 
 
 def load_qrels(args: argparse.Namespace) -> "Qrels":
-    """The qrels; what is plainly wrong with the runs beside them is said first."""
+    """The qrels, also for `load_run`; what is plainly wrong with the runs beside them is said first."""
     from ..formats.qrels import read_qrels
     from ..formats.runs import look_at_run
 
     one = [args.run_file] if getattr(args, "run_file", None) else []
     for path in one + list(getattr(args, "runs", None) or []):
         look_at_run(path, args.format_run)
-    return read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args), args.highest)
+    args.judged = read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args), args.highest)
+    return args.judged  # type: ignore[no-any-return]
 
 
 def is_lenient(args: argparse.Namespace) -> bool | None:
@@ -210,11 +217,15 @@ def is_lenient(args: argparse.Namespace) -> bool | None:
 
 
 def load_run(args: argparse.Namespace, path: str) -> "Run":
-    """The run in a file, after the suppression that --nms asks for."""
+    """The run in a file, with the videos of the qrels and after the suppression, if they are asked for."""
     from ..analysis.fusion import temporal_nms
     from ..formats.runs import read_run
 
     run = read_run(path, args.format_run, args.videos, args.moments, args.task, is_lenient(args))
+    if args.match_videos:
+        if not getattr(args, "judged", None):
+            raise MeasureError("--match-videos needs --qrels")
+        run = run.with_videos_of(args.judged)
     return run if args.nms is None else temporal_nms(run, args.nms)
 
 

@@ -1,7 +1,7 @@
 """Checks of columns: what makes no sense is an error, or counted, or one of the faults of an uploaded run."""
 
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from .arrays import Bools, Floats, Ints
 from .columns import Columns
 from .errors import MOST_KEPT, Faults, MeasureWarning, Place, setting, show
 from .moment_ids import moment_id
+from .plausibility import doubts_about_queries, doubts_about_times, doubts_about_videos
 
 TWICE, SPAN = "moment {moment} stands twice in its query", "timestamp {span}"  # of messages
 LATEST = 1e12  # seconds; its milliseconds are exact in float64
@@ -167,6 +168,15 @@ def find_faults(columns: Columns, known: Known, faults: Faults) -> None:
     for row, n in sorted(found)[:MOST_KEPT]:
         faults.add(columns.fail(row, checks[n].says(row)))
     faults.count += sum(int(check.wrong.sum()) for check in checks) - min(len(found), MOST_KEPT)
+
+
+def doubts_about_run(columns: Columns, known: Known) -> Iterator[str]:
+    """Yield what makes one doubt that a run is right, as far as the videos' names and lengths tell."""
+    seconds = np.array([known.durations[name] for name in columns.names if name in known.durations])
+    yield from doubts_about_queries(columns.queries)
+    yield from doubts_about_videos(columns.names, known.durations, "corpus", "rename")
+    expected = seconds if seconds.size else np.fromiter(known.durations.values(), np.float64, len(known.durations))
+    yield from doubts_about_times(columns.start, columns.end, expected, "the videos")
 
 
 def cut(columns: Columns, known: Known) -> Columns:

@@ -5,6 +5,7 @@ from typing import Any
 
 MOST_KEPT = 100  # faults
 SWAPPED = "are qrels and run swapped?"
+MATCH_VIDEOS = "as_run(run).with_videos_of(qrels)"  # as errors name it
 BEGINNING, END = 600, 200  # characters of a line that is too long
 
 
@@ -44,10 +45,13 @@ def setting(name: str, value: object = ...) -> str:
 
 @dataclass
 class Faults:
-    """The messages of the first hundred faults of a file, and the number of all."""
+    """The messages of the first hundred faults of a file, and the number of all; and what makes one doubt that the file
+    is right, such as a cause that many faults have.
+    """
 
     messages: list[str] = field(default_factory=list)
     count: int = 0
+    doubts: list[str] = field(default_factory=list)
 
     def add(self, fault: MeasureError) -> None:
         """Count a fault, and keep its message if it is among the first."""

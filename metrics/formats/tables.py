@@ -16,6 +16,7 @@ from .checks import Checks, check_qrels, check_run, rises, times, warn
 from .columns import Columns, Sampling, numbers
 from .errors import MeasureError, show
 from .moment_ids import as_word
+from .plausibility import renamed_videos
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -141,6 +142,23 @@ class Run(Table):
         order = np.lexsort((-self.scores, self.query_of_row()))
         columns = ("video", "start", "end", "scores")
         return replace(self, **{name: getattr(self, name)[order] for name in columns})
+
+    def with_videos_of(self, qrels: "Qrels") -> Self:
+        """The run with the names that the qrels have for its videos, where these differ only by case, Unicode form,
+        white space, folder, file extension, or the prefix ``v_``, and only one name of the qrels fits.
+
+        Examples
+        --------
+        >>> from reeljudge import qrels_from_dict, run_from_dict
+        >>> qrels = qrels_from_dict({"1": [("v_abc", 0, 5, 1)]})
+        >>> run_from_dict({"1": [("abc.mp4", 0, 5, 0.9), ("def.mp4", 0, 5, 0.8)]}).with_videos_of(qrels).videos
+        ['v_abc', 'def.mp4']
+        """
+        renamed = renamed_videos(self.names, set(qrels.names))
+        names = dict.fromkeys(renamed.get(name, name) for name in self.names)
+        number = {name: n for n, name in enumerate(names)}
+        recode = np.array([number[renamed.get(name, name)] for name in self.names], dtype=np.int64)
+        return replace(self, names=tuple(names), video=recode[self.video])
 
     def of_texts(self, qrels: "Qrels") -> "Run":
         """The run with the ids and the videos of the qrels, for one whose queries are named by their texts, as

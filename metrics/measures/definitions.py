@@ -49,8 +49,8 @@ Judged = _measure("Judged", "hit", hits.judged, ("iou",), (), (("iou", "0.5"),))
 mAP_IoU = _measure(
     "mAP_IoU", "detection", graded.map_iou, ("iou", "rel", "length", "targets", "above"), ("iou",), cutoff="optional"
 )
-Rank = _measure("Rank", "hit", hits.rank_within, ("rel",))
-mIoU = _measure("mIoU", "hit", hits.mean_iou, ("rel",), cutoff="none")
+Rank = _measure("Rank", "hit", hits.rank_within, ("rel",), any_video=True)
+mIoU = _measure("mIoU", "hit", hits.mean_iou, ("rel",), cutoff="none", any_video=True)
 nDCG = _measure("nDCG", "plain", graded.ndcg, ("gain", "discount"), cutoff="optional")
 P = _measure("P", "plain", graded.precision, ("rel",))
 R = _measure("R", "plain", graded.recall, ("rel",))

@@ -1,13 +1,15 @@
 """Scoring runs: measures, qrels and runs go in; values per query and their aggregates come out."""
 
+import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..formats.arrays import Floats, Ints
 from ..formats.dicts import IdRun
-from ..formats.errors import MeasureError
+from ..formats.errors import MeasureError, MeasureWarning
 from ..formats.qrels import qrels_source
 from ..formats.runs import run_source, run_sources
 from ..formats.tables import Run
@@ -19,6 +21,8 @@ from .measure import Measure
 from .results import ByMeasure, QueryValue, Scores
 from .scene import Scene, in_order
 from .windows import gated
+
+NOTHING_FOUND = "every score is 0; do run and qrels have the same query ids, videos and unit of time?"
 
 
 class Evaluator:
@@ -66,16 +70,36 @@ class Evaluator:
 
     def calc(self, run: Any) -> Scores:
         """Score one run. Parameters and errors: see `calc`, the function."""
-        return self.scores_on(self.scene(self.ordered([run_source(run, self.convention.lenient or None)])))[0]
+        return self._scores_of([run_source(run, self.convention.lenient or None)])[0]
 
     def scores_of(self, runs: Any) -> dict[str, Scores]:
         """Score several runs in one pass. Parameters and errors: see `scores_of`, the function."""
-        found = self.scores_on(self.scene(self.ordered(run_sources(runs, self.convention.lenient or None))))
+        found = self._scores_of(run_sources(runs, self.convention.lenient or None))
         return {scores.run: scores for scores in found}
 
+    def _scores_of(self, runs: Sequence[Run | IdRun]) -> list[Scores]:
+        scene = self.scene(self._in_order(runs))
+        found = self.scores_on(scene)
+        return [replace(scores, warnings=self._warn(scene, r, is_zero(scores))) for r, scores in enumerate(found)]
+
     def ordered(self, runs: Sequence[Run | IdRun]) -> list[Run | IdRun]:
-        """The runs with their lists in the order that the measures look at, with a warning of lists that are none."""
+        """The runs with their lists in the order that the measures look at, with warnings of what cannot be right."""
+        ordered = self._in_order(runs)
+        scene = self.scene(ordered)
+        for r in range(len(runs)):
+            self._warn(scene, r)
+        return ordered
+
+    def _in_order(self, runs: Sequence[Run | IdRun]) -> list[Run | IdRun]:
         return in_order(runs, self.convention, {measure.definition.family for measure in self.measures})
+
+    def _warn(self, scene: Scene, r: int, finds_nothing: bool = False) -> tuple[str, ...]:
+        """Warn of what makes one doubt that a run of the scene is right, and return it."""
+        name, doubts = scene.sources[r].name, tuple(scene.doubts(r, self.measures, self.convention))
+        texts = tuple(f"{name}: {doubt}" for doubt in doubts or (NOTHING_FOUND,) * finds_nothing)
+        for text in texts:
+            warnings.warn(text, MeasureWarning, stacklevel=4)
+        return texts
 
     def scene(self, runs: Sequence[Run | IdRun]) -> Scene:
         """The runs, as `ordered` returns them, over the qrels: for `scores_on`."""
@@ -124,6 +148,13 @@ class Evaluator:
         for query, values in self.calc(run).per_query().items():
             for measure, value in values.items():
                 yield QueryValue(query, measure, value)
+
+
+def is_zero(scores: Scores) -> bool:
+    """Whether each value by measures of which more is better is 0, and there is one."""
+    rising = [v for m, v in zip(scores.measures, scores.values, strict=True) if not m.definition.is_of_ranks]
+    values = np.concatenate([block[~np.isnan(block)] for block in rising] or [np.zeros(0)])
+    return bool(values.size) and not values.any()
 
 
 def settle(values: Floats, scene: Scene, options: Options) -> Floats:
@@ -199,7 +230,9 @@ def calc(
     Warns
     -----
     MeasureWarning
-        Where the convention takes lists as given whose scores rise, and of rows that were counted.
+        Where the convention takes lists as given whose scores rise; of rows that were counted; and of what makes one
+        doubt that the run is right: no video or id of it is judged, its times look like another unit, or judged queries
+        are missing. `Scores.warnings` has these sentences.
 
     See Also
     --------

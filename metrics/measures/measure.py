@@ -159,6 +159,7 @@ class Definition:
     deviation (`std`), or to an F1 of the decisions that are not true negatives (`f1`), for each threshold; then the
     thresholds are averaged.
     share: values lie in [0, 1] and may be printed as percentages.
+    any_video: the names of videos do not matter.
     """
 
     name: str
@@ -171,6 +172,15 @@ class Definition:
     cutoff: Literal["required", "optional", "none"] = "required"
     aggregate: Literal["mean", "median", "std", "f1"] = "mean"
     share: bool = True
+    any_video: bool = False
+
+    @property
+    def needs(self) -> str:
+        """What of a prediction the measure looks at: its `ids`, its video and `times`, its times `alone`, or nothing
+        but its `saliency`.
+        """
+        kinds = {"plain": "ids", "highlight": "saliency"}
+        return "alone" if self.any_video else kinds.get(self.family, "times")
 
     @property
     def is_of_ranks(self) -> bool:

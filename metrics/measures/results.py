@@ -67,6 +67,8 @@ class Scores:
         For each measure, floats of shape (queries, thresholds); NaN where a query is left out of it.
     unjudged
         Queries of the run that nobody judged, and that were left out.
+    warnings
+        What makes one doubt that the run is right, such as judged queries that it lacks.
     groups
         For each measure, int64 of shape (queries,) if its aggregate is the mean of the means of these groups, or None.
 
@@ -96,6 +98,7 @@ class Scores:
     values: tuple[Floats, ...]
     unjudged: tuple[str, ...] = ()
     groups: tuple[Ints | None, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
