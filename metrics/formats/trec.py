@@ -29,11 +29,15 @@ LONGEST_TIME = 15  # digits of milliseconds
 
 
 def trec_qrels(data: bytes, source: str, times: Times | None = None) -> Columns:
-    """Columns of lines ``query 0 moment_id grade``."""
+    """Columns of lines ``query 0 moment_id grade``. A grade below 0 counts as 0, as trec_eval counts it."""
     lines = Lines(data, source, QRELS_LINE, times)
     for block in lines.blocks():
         lines.add(block, lines.grades(block))
-    return lines.columns()
+    columns = lines.columns()
+    if lines.below:
+        counted = "1 grade below 0 counts" if len(lines.below) == 1 else f"{len(lines.below)} grades below 0 count"
+        columns.notes.append(f"{counted} as 0, as in trec_eval (the first: {lines.place(lines.below[0]).spot})")
+    return columns
 
 
 def trec_run(data: bytes, source: str, times: Times | None = None, faults: Faults | None = None) -> tuple[Columns, str]:
@@ -98,6 +102,7 @@ class Lines:
     queries: Numbers = field(default_factory=Numbers)
     videos: Numbers = field(default_factory=Numbers)
     moments: Numbers = field(default_factory=Numbers)
+    below: list[int] = field(default_factory=list)  # where lines with a grade below 0 have their moment
     parts: list[tuple[Ints, Ints, Floats, Floats, Ints, Floats, Ints]] = field(default_factory=list)
 
     def blocks(self) -> Iterator[Block]:
@@ -180,11 +185,13 @@ class Lines:
         written = block.column(3)
         grades = dict.fromkeys(written, 0.0)
         for text in grades:
-            if not re.fullmatch(rb"-?\d{1,9}", text):
+            if not re.fullmatch(rb"-?\d{1,9}(\.\d*)?", text):
                 place = self.place(block.first[written.index(text)])
                 raise place.fail(f"grade is {show(text.decode())}; it must be an integer from 0 up")
             grades[text] = float(text)
-        return np.array(list(map(grades.__getitem__, written)), dtype=np.float64)
+        found = np.array(list(map(grades.__getitem__, written)), dtype=np.float64)
+        self.below += block.first[found < 0].tolist()
+        return np.maximum(found, 0.0)
 
     def scores(self, block: Block) -> Floats:
         """The scores of a block of a run."""
