@@ -221,7 +221,8 @@ def load_run(args: argparse.Namespace, path: str) -> "Run":
     from ..analysis.fusion import temporal_nms
     from ..formats.runs import read_run
 
-    run = read_run(path, args.format_run, args.videos, args.moments, args.task, is_lenient(args))
+    moments = args.moments or getattr(args, "judged", None)
+    run = read_run(path, args.format_run, args.videos, moments, args.task, is_lenient(args))
     if args.match_videos:
         if not getattr(args, "judged", None):
             raise MeasureError("--match-videos needs --qrels")

@@ -8,10 +8,10 @@ from typing import Any
 from . import GRADED_QRELS, HIGHEST_GRADE, QRELS_FORMATS, annotations, check_name
 from .beir import beir_qrels, qrels_as_beir, split_of
 from .checks import Checks
-from .columns import MOMENT, Columns, by_id_of_frame, columns_of_frame
+from .columns import MOMENT, Columns, columns_of_frame
 from .csv_tables import Times, csv_qrels, read_side_file
 from .detection import format_of_records, qrels_format
-from .dicts import IdQrels, is_by_id, qrels_from_dict
+from .dicts import IdQrels, in_hand, is_by_id, qrels_from_dict
 from .files import STANDARD_INPUT, read_bytes, source_name, text_of
 from .json_files import Records, no_collecting
 from .json_qrels import jsonl_qrels, nested_qrels, qrels_as_jsonl, qrels_as_nested, qrels_records
@@ -51,7 +51,8 @@ def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GR
     source : Qrels, path, dict or data frame
         A file is read by `read_qrels`. A dict is ``{query: [(video, start, end, grade), …]}``, TVR-Ranking's
         ``{query: [{"video_name", "timestamp", "relevance"}, …]}``, or by moment id
-        ``{query: {"video@startms-endms": grade}}``. A frame (pandas, polars) has the columns query_id (or qid, query),
+        ``{query: {"video@startms-endms": grade}}``. A list of ir_measures' `Qrel` is taken as such a dict. A frame
+        (pandas, polars, Arrow) has the columns query_id (or qid, query),
         video_name (or video), start, end (seconds) or timestamp (lists of both), and relevance (or grade, label); or a
         moment_id (or docno, doc_id) for video and times.
     lenient : bool, default None
@@ -99,12 +100,11 @@ def qrels_source(source: Any, lenient: bool | None = None, highest: int = HIGHES
         return source
     if isinstance(source, str | Path):
         return read_qrels(source, lenient=lenient, highest=highest)
+    source = in_hand(source, "qrels", MOMENT)
     if is_by_id(source):
         return IdQrels(source, lenient, highest)
     if isinstance(source, Mapping):
         return qrels_from_dict(source, lenient, highest)
-    if (by_id := by_id_of_frame(source, "qrels", MOMENT)) is not None:
-        return IdQrels(by_id, lenient, highest)
     return Qrels.build(columns_of_frame(source, "qrels", MOMENT), Checks(bool(lenient), highest))
 
 

@@ -209,7 +209,8 @@ class Qrels(Table):
 
     ids: ids of the moments, where the file gives them. further: where several annotators marked a moment, the
     annotations after the first. types: type of a query, where the file gives it (TVR: v, t, vt). sampling: how the
-    moments were drawn from a pool, where the file says it.
+    moments were drawn from a pool, where the file says it. times: video, start and end of the moments that ids stand
+    for, where a side file or a collection says them.
     """
 
     grades: Ints
@@ -217,6 +218,7 @@ class Qrels(Table):
     further: Further | None = None
     types: Mapping[str, str] = field(default_factory=dict)
     sampling: Sampling | None = None
+    times: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
 
     @property
     def moments(self) -> list[str]:
@@ -245,6 +247,7 @@ class Qrels(Table):
             further=further,
             types=columns.types,
             sampling=_sampling(columns.sampling, order),
+            times=columns.times,
         )
 
 

@@ -33,10 +33,8 @@ def trec_qrels(data: bytes, source: str, times: Times | None = None) -> Columns:
     lines = Lines(data, source, QRELS_LINE, times)
     for block in lines.blocks():
         lines.add(block, lines.grades(block))
-    columns = lines.columns()
-    if lines.below:
-        counted = "1 grade below 0 counts" if len(lines.below) == 1 else f"{len(lines.below)} grades below 0 count"
-        columns.notes.append(f"{counted} as 0, as in trec_eval (the first: {lines.place(lines.below[0]).spot})")
+    columns = lines.columns().with_grades_from_zero()
+    columns.times = times or {}
     return columns
 
 
@@ -102,7 +100,6 @@ class Lines:
     queries: Numbers = field(default_factory=Numbers)
     videos: Numbers = field(default_factory=Numbers)
     moments: Numbers = field(default_factory=Numbers)
-    below: list[int] = field(default_factory=list)  # where lines with a grade below 0 have their moment
     parts: list[tuple[Ints, Ints, Floats, Floats, Ints, Floats, Ints]] = field(default_factory=list)
 
     def blocks(self) -> Iterator[Block]:
@@ -189,9 +186,7 @@ class Lines:
                 place = self.place(block.first[written.index(text)])
                 raise place.fail(f"grade is {show(text.decode())}; it must be an integer from 0 up")
             grades[text] = float(text)
-        found = np.array(list(map(grades.__getitem__, written)), dtype=np.float64)
-        self.below += block.first[found < 0].tolist()
-        return np.maximum(found, 0.0)
+        return np.array(list(map(grades.__getitem__, written)), dtype=np.float64)
 
     def scores(self, block: Block) -> Floats:
         """The scores of a block of a run."""

@@ -96,7 +96,7 @@ def parse_measure(text: str | Measure) -> Measure:
 
     Parameters
     ----------
-    text : str or Measure
+    text : str, Measure, or measure of ir_measures
         Such as ``nDCG_IoU(iou=0.5)@20`` or ``NDCG@20, IoU≥0.5``. A measure is returned as it is.
 
     Returns
@@ -120,6 +120,8 @@ def parse_measure(text: str | Measure) -> Measure:
     """
     if isinstance(text, Measure):
         return text.complete()
+    if hasattr(text, "NAME") and hasattr(text, "params"):
+        return _of_ir_measures(text)
     if not isinstance(text, str):
         raise MeasureError(f"measure {text!r} must be a text such as nDCG_IoU(iou=0.5)@20")
     plain = re.sub(r"\s+", "", text).replace("≥", ">=")
@@ -136,6 +138,19 @@ def parse_measure(text: str | Measure) -> Measure:
         return (measure.cut_at(int(shape["cutoff"])) if shape["cutoff"] else measure).lacking_nothing()
     except ValueError as problem:
         raise MeasureError(f"measure {text!r} {problem}") from None
+
+
+def _of_ir_measures(measure: Any) -> Measure:
+    """The same measure as one of ir_measures, which compares ids, or as what `ir_provider` made of one of ours."""
+    others = ("cutoff", "convention")
+    params = ",".join(f"{key}={value}" for key, value in measure.params.items() if key not in others)
+    ours = NAMED.get(measure.NAME)
+    known = ours is not None and all(key in (*others, *ours.definition.params) for key in measure.params)
+    if ours is None or not known or (ours.definition.family != "plain" and not hasattr(measure, "definition")):
+        there = ", ".join(name for name, of in DEFINITIONS.items() if of.family == "plain")
+        raise MeasureError(f"measure {measure} of ir_measures is not among the measures by moment id: {there}")
+    found = ours.with_params(_params(params))
+    return (found.cut_at(measure.params["cutoff"]) if "cutoff" in measure.params else found).complete()
 
 
 def default_measures() -> list[Measure]:

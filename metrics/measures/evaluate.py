@@ -70,11 +70,11 @@ class Evaluator:
 
     def calc(self, run: Any) -> Scores:
         """Score one run. Parameters and errors: see `calc`, the function."""
-        return self._scores_of([run_source(run, self.convention.lenient or None)])[0]
+        return self._scores_of([run_source(run, self.convention.lenient or None, moments=self.ground.listing)])[0]
 
     def scores_of(self, runs: Any) -> dict[str, Scores]:
         """Score several runs in one pass. Parameters and errors: see `scores_of`, the function."""
-        found = self._scores_of(run_sources(runs, self.convention.lenient or None))
+        found = self._scores_of(run_sources(runs, self.convention.lenient or None, self.ground.listing))
         return {scores.run: scores for scores in found}
 
     def _scores_of(self, runs: Sequence[Run | IdRun]) -> list[Scores]:

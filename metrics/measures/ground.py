@@ -54,6 +54,11 @@ class Ground:
     def qrels(self) -> Qrels:
         return self.source if isinstance(self.source, Qrels) else self.source.table
 
+    @property
+    def listing(self) -> Qrels | None:
+        """The qrels, if they list the times of ids that do not say them."""
+        return self.source if isinstance(self.source, Qrels) and self.source.times else None
+
     @cached_property
     def position(self) -> dict[str, int]:
         """Number of every query."""

@@ -7,6 +7,8 @@ from functools import cached_property
 from operator import index
 from typing import Literal, SupportsIndex, overload
 
+import numpy as np
+
 from ..formats.arrays import Floats
 from ..formats.errors import MeasureError, show
 from .conventions import Family, Options
@@ -373,4 +375,6 @@ def _text(value: object) -> str:
     """A parameter's value as the grammar writes it."""
     if isinstance(value, str):
         return re.sub(r"\s+", "", value)
-    return "+".join(map(str, value)) if isinstance(value, Iterable) else str(value)
+    if isinstance(value, Iterable):
+        return "+".join(map(_text, value))
+    return repr(round(float(value), 10)) if isinstance(value, float | np.floating) else str(value)

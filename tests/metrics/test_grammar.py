@@ -100,6 +100,7 @@ def test_values_print_as_they_parse_and_equal_their_text() -> None:
         "nDCG_IoU(iou=0.5)@5": nDCG_IoU(iou=0.5) @ 20 @ 5,
         "Success_IoU(iou=0.5+0.7,rel=2)@1": Success_IoU(iou=[0.5, 0.7], rel=2) @ np.int64(1),
         "mIoU": mIoU,
+        "mAP_IoU(iou=0.5+0.55+0.6)": metrics.mAP_IoU(iou=np.arange(0.5, 0.64, 0.05)),
         "Judged@10": metrics.Judged(iou=0.5) @ 10,
     }
     for text, value in values.items():

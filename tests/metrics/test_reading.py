@@ -251,7 +251,9 @@ def rows_of(path: Path) -> list[Any]:
 
 def test_a_time_that_is_neither_seconds_nor_a_clock(tmp_path: Path) -> None:
     path = write(tmp_path / "qrels.csv", ONE.replace("10,4", "1:99,4"))
-    with pytest.raises(MeasureError, match=r"line 2: end is '1:99'; it must be a number of seconds, or a time as 1:02:03\.5"):
+    with pytest.raises(
+        MeasureError, match=r"line 2: end is '1:99'; it must be a number of seconds, or a time as 1:02:03\.5"
+    ):
         read_qrels(path)
 
 

@@ -1,13 +1,16 @@
 """Qrels and runs from dicts and data frames."""
 
 import inspect
+import json
 import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ir_measures
 import numpy as np
+import pandas
 import pytest
 
 from metrics import (
@@ -351,3 +354,92 @@ def test_what_was_read_prints_in_a_line() -> None:
         "<Qrels: 2 moments, 1 queries>",
         "<Pool: 6 moments, 3 queries>",
     )
+
+
+def test_a_column_of_times_may_hold_tuples() -> None:
+    qrels = pandas.DataFrame({"query_id": ["1"], "video_name": ["a"], "timestamp": [(0.0, 10.0)], "relevance": [4]})
+    assert as_qrels(qrels).end.tolist() == [10.0]
+
+
+def test_a_lazy_frame_is_collected() -> None:
+    polars = pytest.importorskip("polars")
+    lazy = polars.DataFrame({"query_id": ["1"], "video": ["a"], "start": [0.0], "end": [10.0], "grade": [4]}).lazy()
+    assert as_qrels(lazy).end.tolist() == [10.0]
+
+
+def test_a_table_of_arrow_is_a_frame() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"query_id": ["1"], "video": ["a"], "start": [0.0], "end": [10.0], "grade": [4]})
+    assert as_qrels(table).end.tolist() == [10.0]
+
+
+JUDGED = [ir_measures.Qrel("1", "a@0-10000", 4), ir_measures.Qrel("1", "b@0-10000", 0)]
+ANSWERED = [ir_measures.ScoredDoc("1", "b@0-10000", 0.9), ir_measures.ScoredDoc("1", "a@0-9000", 0.8)]
+
+
+@pytest.mark.parametrize("kind", [list, tuple, iter])
+def test_lists_of_ir_measures_are_qrels_and_runs(kind: Any) -> None:
+    scores = calc(["nDCG_IoU(iou=0.5)@2", "Judged@1"], kind(JUDGED), kind(ANSWERED))
+    assert scores["nDCG_IoU(iou=0.5)@2"] == pytest.approx(1 / np.log2(3))
+    assert scores["Judged@1"] == 1.0
+    assert as_qrels(kind(JUDGED)).grades.tolist() == [4, 0]
+
+
+def test_measures_of_ir_measures_are_measures() -> None:
+    wanted = [ir_measures.nDCG @ 10, ir_measures.R @ 5, ir_measures.P(rel=2) @ 5, ir_measures.AP, ir_measures.RR]
+    names = ["nDCG@10", "R@5", "P(rel=2)@5", "AP", "RR"]
+    ours = calc(wanted, JUDGED, ANSWERED)
+    theirs = ir_measures.calc_aggregate(wanted, JUDGED, ANSWERED)
+    assert [str(measure) for measure in ours.measures] == names
+    assert [ours[measure] for measure in wanted] == [theirs[measure] for measure in wanted]
+
+
+@pytest.mark.parametrize("name", ["Judged@10", "ERR@10", "nDCG(dcg='exp-log2')@10"])
+def test_a_measure_of_ir_measures_that_means_something_else_is_refused(name: str) -> None:
+    with pytest.raises(MeasureError, match="of ir_measures is not among the measures by moment id"):
+        calc(ir_measures.parse_measure(name), JUDGED, ANSWERED)
+
+
+BEIR = {
+    "corpus.jsonl": [
+        {"_id": f"d{n}", "text": "", "metadata": {"video": video, "start": 0, "end": 10}}
+        for n, video in enumerate("abc")
+    ],
+    "queries.jsonl": [{"_id": "q1", "text": "He sits."}],
+}
+
+
+@pytest.fixture
+def beir(tmp_path: Path) -> Path:
+    """A collection whose documents have ids of their own."""
+    for name, records in BEIR.items():
+        (tmp_path / name).write_text("\n".join(map(json.dumps, records)))
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td0\t3\nq1\td1\t-1\n")
+    return tmp_path
+
+
+RETRIEVED = {"q1": {"d2": 0.9, "d0": 0.8}}
+
+
+def test_a_run_by_the_ids_of_a_folder_has_the_times_of_its_corpus(beir: Path) -> None:
+    trec = write(beir / "run.trec", "q1 Q0 d2 1 0.9 mine\nq1 Q0 d0 2 0.8 mine\n")
+    runs = [RETRIEVED, write(beir / "run.json", RETRIEVED), trec]
+    for run in runs:
+        scores = calc(["nDCG_IoU(iou=0.5)@2", "nDCG@2"], beir, run)
+        assert [scores["nDCG_IoU(iou=0.5)@2"], scores["nDCG@2"]] == pytest.approx([1 / np.log2(3)] * 2)
+    done = run_cli("evaluate", "--qrels", beir, "--run", *runs[1:], "--measures", "nDCG@2", "--format", "json")
+    assert {run["measures"]["nDCG@2"] for run in json.loads(done.stdout)["runs"].values()} == {scores["nDCG@2"]}
+
+
+def test_an_id_without_times_is_named(beir: Path) -> None:
+    with pytest.raises(MeasureError, match=r"query 'q1': moment id 'd9' is not video@startms-endms, and"):
+        calc("AxIoU@1", beir, {"q1": {"d9": 1.0}})
+
+
+def test_ids_of_a_side_file_serve_runs_too(tmp_path: Path) -> None:
+    side = write(tmp_path / "moments.csv", "moment_id,video,start,end\nd0,a,0,10\nd1,a,20,30\n")
+    qrels = read_qrels(write(tmp_path / "qrels", "1 0 d0 4\n"), moments=side)
+    assert calc("Success_IoU(iou=0.5)@2", qrels, {"1": {"d1": 2.0, "d0": 1.0}}).aggregate() == {
+        "Success_IoU(iou=0.5)@2": 1.0
+    }
