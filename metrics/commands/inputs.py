@@ -132,7 +132,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 at IoU 0.3,0.5,0.7") -> None:
+def add_measures(parser: argparse.ArgumentParser, default: str = "the table of the convention's evaluator") -> None:
     parser.add_argument(
         "--measures", nargs="+", metavar="MEASURE", help=f"such as 'nDCG_IoU(iou=0.5)@20' (default: {default})"
     )
@@ -150,6 +150,23 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
         help="a query of the run that nobody judged is an error, or is left out and counted",
     )
     add_order(parser)
+
+
+def add_names(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--names",
+        choices=("grammar", "paper"),
+        help="how measures are named: as here, or as the convention's evaluator or a paper names them (default: in the "
+        "table that a convention other than paper has by default, paper)",
+    )
+
+
+def namer(args: argparse.Namespace, convention: str) -> "Callable[[Measure], str]":
+    """What names a measure as --names asks for."""
+    by_default = args.format == "table" and not args.measures and args.convention != "paper"
+    if (args.names or ("paper" if by_default else "grammar")) == "paper":
+        return lambda measure: measure.name_in(convention)
+    return str
 
 
 def add_order(parser: argparse.ArgumentParser) -> None:
@@ -250,8 +267,10 @@ def measures_of(
     """The measures and the convention asked for: checked before any file is read."""
     from .. import convention_named, default_measures, parse_measures
 
-    measures = parse_measures(args.measures) if args.measures else (default or default_measures)()
-    return measures, convention_named(args.convention).but(args.missing, args.unjudged, args.order)
+    convention = convention_named(args.convention)
+    usual = default or (lambda: default_measures(convention))
+    measures = parse_measures(args.measures) if args.measures else usual()
+    return measures, convention.but(args.missing, args.unjudged, args.order)
 
 
 def scores_of_runs(args: argparse.Namespace) -> "list[Scores]":
@@ -260,7 +279,10 @@ def scores_of_runs(args: argparse.Namespace) -> "list[Scores]":
 
     measures, convention = measures_of(args)
     qrels = load_qrels(args)
-    scores = list(scores_of(measures, qrels, load_runs(args, args.runs), convention).values())
+    runs = load_runs(args, args.runs)
+    if not args.measures and not (qrels.saliency and any(run.saliency for run in runs)):
+        measures = [measure for measure in measures if measure.definition.family != "highlight"]
+    scores = list(scores_of(measures, qrels, runs, convention).values())
     note_unjudged(scores)
     return scores
 

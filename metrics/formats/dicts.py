@@ -132,8 +132,9 @@ def in_hand(source: Any, name: str, kind: Kind) -> Any:
     """
     if isinstance(source, Mapping | str):
         return source
+    if hasattr(source, "collect"):  # a LazyFrame
+        source = source.collect()
     if hasattr(source, "columns") or hasattr(source, "column_names"):
-        source = source.collect() if hasattr(source, "collect") else source
         by_id = by_id_of_frame(source, name, kind)
         return source if by_id is None else by_id
     records = list(source) if isinstance(source, Iterable) else []

@@ -57,6 +57,8 @@ class Evaluator:
         if not self.measures:
             raise MeasureError("no measure was asked for; give at least one, such as nDCG_IoU(iou=0.5)@20")
         self.convention = convention_named(convention).but(order=order)
+        for measure in self.measures:
+            self.convention.must_have(str(measure), measure.definition.family)
         lenient = self.convention.lenient or None  # None: as the format of the qrels has it
         self.ground = qrels if isinstance(qrels, Ground) else Ground(qrels_source(qrels, lenient))
         families = dict.fromkeys(measure.definition.family for measure in self.measures)

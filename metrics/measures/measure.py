@@ -13,19 +13,11 @@ from ..formats.arrays import Floats
 from ..formats.errors import MeasureError, show
 from .conventions import Family, Options
 from .ground import Plan
+from .names import NUMBER, PAPER_SPELLINGS, published_name
 from .scene import Scene
 
-NUMBER = r"[0-9]*\.?[0-9]+(?:e-?[0-9]+)?"
 Read = Callable[[str], str]
 EXAMPLES = {"iou": "0.5", "p": "uniform"}
-IOU = rf"(?:IoU)?(?:>=|=|>)?({NUMBER})"
-LEVELS = {"fair": "2", "good": "3", "verygood": "4"}
-PAPER_SPELLINGS = {
-    "nDCG_IoU": "NDCG@{k}, IoU≥{iou}",
-    "Success_IoU": "R@{k},{iou}",
-    "AP_IoU": "AP@{k},{iou}",
-    "MedianRank": "MedRank@{iou}",
-}
 NO_CUTOFF = 10**9
 DEEPEST = 999_999  # ranks
 Value = str | float | Iterable[float]  # of a parameter
@@ -123,29 +115,6 @@ PARAMS: dict[str, Read] = {
     "above": read_score,
     "targets": read_targets,
 }
-
-
-ALIASES: list[tuple[str, Callable[[re.Match[str]], str]]] = [  # patterns, whatever their case, and our spellings
-    (rf"NDCG@(\d+),?IoU(?:>=|=|>)?({NUMBER})", lambda m: f"nDCG_IoU(iou={m[2]})@{m[1]}"),
-    (rf"R@(\d+)(?:,|(?=IoU)){IOU}", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
-    (rf"R(\d+)@({NUMBER})", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
-    (rf"AP@(\d+),{IOU}", lambda m: f"AP_IoU(iou={m[2]})@{m[1]}"),
-    (r"mAP", lambda m: "mAP_IoU(iou=0.5:0.05:0.95)"),
-    (rf"mAP@({NUMBER})", lambda m: f"mAP_IoU(iou={m[1]})"),
-    (r"G-mAP", lambda m: "mAP_IoU(iou=0.5:0.05:0.95)"),
-    (r"mAP@(\d+\+?)_?tgt", lambda m: f"mAP_IoU(iou=0.5:0.05:0.95,targets={m[1]})"),
-    (r"mIoU@(\d+)", lambda m: f"Matched_IoU@{m[1]}"),
-    (r"mR\+@(\d+)", lambda m: f"Recall_Further(iou=0.5:0.05:0.95)@{m[1]}"),
-    (r"mIoU\+@(\d+)", lambda m: f"Matched_Further@{m[1]}"),
-    (r"G-mIoU@(\d+)", lambda m: f"Set_IoU@{m[1]}"),
-    (rf"Rej-F1@({NUMBER})", lambda m: f"Rejection_F1(above={m[1]})"),
-    (rf"MedRank@({NUMBER})", lambda m: f"MedianRank(iou={m[1]})"),
-    (rf"VCMR:({NUMBER})-r(\d+)", lambda m: f"Success_IoU(iou={m[1]})@{m[2]}"),
-    (rf"SVMR:({NUMBER})-r(\d+)", lambda m: f"Success_IoU(iou={m[1]},task=SVMR)@{m[2]}"),
-    (r"VR:r(\d+)", lambda m: f"Success_Video@{m[1]}"),
-    (r"HL-min-(Fair|Good|VeryGood)-Hit1", lambda m: f"HIT(level={LEVELS[m[1].lower()]})@1"),
-    (r"HL-min-(Fair|Good|VeryGood)-mAP", lambda m: f"mAP_Saliency(level={LEVELS[m[1].lower()]})"),
-]
 
 
 @dataclass(frozen=True)
@@ -338,6 +307,15 @@ class Measure:
         if not pattern or [key for key, _ in self.params] != ["iou"]:
             return str(self)
         return pattern.format(k=self.cutoff, iou=self.param("iou"))
+
+    def name_in(self, convention: str) -> str:
+        """The name that the evaluator of a convention prints, or else a paper's spelling.
+
+        >>> from reeljudge import mAP_IoU
+        >>> mAP_IoU(iou=0.75).name_in("qvhighlights")
+        'MR-full-mAP@0.75'
+        """
+        return published_name(str(self), convention, self.spelling)
 
     def param(self, key: str) -> str | None:
         """The value of a parameter as text, or None."""
