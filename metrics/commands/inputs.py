@@ -222,7 +222,8 @@ def load_qrels(args: argparse.Namespace) -> "Qrels":
     one = [args.run_file] if getattr(args, "run_file", None) else []
     for path in one + list(getattr(args, "runs", None) or []):
         look_at_run(path, args.format_run)
-    args.judged = read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args), args.highest)
+    kept = is_lenient(args)
+    args.judged = read_qrels(args.qrels, args.format_qrels, args.moments, kept, args.highest).sound(kept)
     return args.judged  # type: ignore[no-any-return]
 
 
@@ -239,7 +240,7 @@ def load_run(args: argparse.Namespace, path: str) -> "Run":
     from ..formats.runs import read_run
 
     moments = args.moments or getattr(args, "judged", None)
-    run = read_run(path, args.format_run, args.videos, moments, args.task, is_lenient(args))
+    run = read_run(path, args.format_run, args.videos, moments, args.task, bool(is_lenient(args)))
     if args.match_videos:
         if not getattr(args, "judged", None):
             raise MeasureError("--match-videos needs --qrels")

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import ANY_GRADE, HIGHEST_GRADE
 from .arrays import Bools, Floats, Ints
-from .columns import Columns
+from .columns import Columns, Flaw
 from .errors import MOST_KEPT, Faults, MeasureWarning, Place, setting, show
 from .moment_ids import moment_id
 from .plausibility import doubts_about_queries, doubts_about_times, doubts_about_videos
@@ -23,11 +23,12 @@ SLACK = 2.0  # seconds by which a moment may lie outside its video: clips are wh
 class Checks(NamedTuple):
     """How strict reading is.
 
-    lenient: rows that make no sense are kept, counted and warned of; otherwise the first is an error.
+    lenient: rows that make no sense are kept, counted and warned of; False: the first is an error; None: they are kept,
+    are flaws of the table, by which a strict convention refuses it.
     highest: the highest grade of the scale.
     """
 
-    lenient: bool = False
+    lenient: bool | None = False
     highest: int = HIGHEST_GRADE
 
 
@@ -93,13 +94,17 @@ def fault(columns: Columns, checks: Checks, wrong: Bools, what: str, message: st
     if not rows.size:
         return
     row = int(rows[0])
+    note = f"{rows.size} {what} (the first: {columns.where(row)}) are kept and counted"
     if checks.lenient:
-        columns.notes.append(f"{rows.size} {what} (the first: {columns.where(row)}) are kept and counted")
+        columns.notes.append(note)
         return
     span = f"[{columns.start[row]:.10g}, {columns.end[row]:.10g}]"
     moment = repr(moment_id(columns.names[columns.video[row]], columns.start[row], columns.end[row]))
     text = message.format(span=span, moment=moment, value=columns.value[row])
-    raise columns.fail(row, f"{text} ({setting('lenient', True)} counts such moments)")
+    problem = columns.fail(row, f"{text} ({setting('lenient', True)} counts such moments)")
+    if checks.lenient is False:
+        raise problem
+    columns.flaws.append(Flaw(str(problem), f"{columns.source}: {note}"))
 
 
 def repeats(columns: Columns, by_value: bool = False) -> tuple[Bools, Bools]:

@@ -20,6 +20,13 @@ class Sampling(NamedTuple):
     unsampled: tuple[tuple[str, str, str], ...]
 
 
+class Flaw(NamedTuple):
+    """Rows that make no sense: the error that refuses them, and the warning where they are kept."""
+
+    error: str
+    note: str
+
+
 @dataclass(kw_only=True)
 class Columns:
     """One row a moment or prediction. Times are in seconds.
@@ -31,8 +38,8 @@ class Columns:
     its row, start, end. texts, types, durations, saliency, existence, sampling: see `Table`,
     `Run` and `Qrels`.
     times: video, start and end of the moments that ids stand for, where the ids do not say them.
-    notes: what is unusual about the file. keys: how many keys the rows' objects have in JSON, if that is all
-    that they hold.
+    notes: what is unusual about the file. flaws: see `Table`. keys: how many keys the rows' objects have in JSON, if
+    that is all that they hold.
     """
 
     source: str
@@ -56,6 +63,7 @@ class Columns:
     times: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     keys: int | None = None
+    flaws: list["Flaw"] = field(default_factory=list)
 
     def fail(self, row: int, message: str) -> MeasureError:
         """The error of a row."""

@@ -52,16 +52,16 @@ def run_from_dict(predictions: Lists, name: str = "run", lenient: bool | None = 
 
     Examples
     --------
-    A prediction that stands twice is an error, or counted:
+    A prediction that stands twice is counted, or an error:
 
     >>> twice = {"1": [("a", 0, 10, 0.9), ("a", 0, 10, 0.8)]}
-    >>> run_from_dict(twice)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    >>> run_from_dict(twice).scores.tolist()
+    [0.9, 0.8]
+    >>> run_from_dict(twice, lenient=False)  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     MeasureError: run: query '1', prediction 2: moment 'a@0-10000' stands twice in its query
-    >>> run_from_dict(twice, lenient=True).scores.tolist()
-    [0.9, 0.8]
     """
-    return Run.build(_columns(predictions, name, PREDICTION), name, Checks(bool(lenient)))
+    return Run.build(_columns(predictions, name, PREDICTION), name, Checks(lenient))
 
 
 def qrels_from_dict(moments: Lists, lenient: bool | None = None, highest: int = HIGHEST_GRADE) -> Qrels:
@@ -94,7 +94,7 @@ def qrels_from_dict(moments: Lists, lenient: bool | None = None, highest: int = 
     >>> qrels_from_dict({"1": [("a", 0, 10, 7)]}, highest=10).grades.tolist()
     [7]
     """
-    return Qrels.build(_columns(moments, "qrels", MOMENT), Checks(bool(lenient), highest))
+    return Qrels.build(_columns(moments, "qrels", MOMENT), Checks(lenient, highest))
 
 
 def _columns(found: Lists, source: str, kind: Kind) -> Columns:

@@ -81,14 +81,14 @@ def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GR
     >>> as_qrels({"1": {"a@0-10000": 4}}).end.tolist()
     [10.0]
 
-    A moment that stands twice is an error, unless it is to be counted:
+    A moment that stands twice is counted, or an error:
 
     >>> twice = {"1": [("a", 0, 10, 4), ("a", 0, 10, 4)]}
-    >>> as_qrels(twice)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    >>> as_qrels(twice).grades.tolist()
+    [4, 4]
+    >>> as_qrels(twice, lenient=False)  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     MeasureError: qrels: query '1', moment 2: moment 'a@0-10000' stands twice in its query
-    >>> as_qrels(twice, lenient=True).grades.tolist()
-    [4, 4]
     """
     source = qrels_source(source, lenient, highest)
     return source if isinstance(source, Qrels) else source.table
@@ -105,7 +105,7 @@ def qrels_source(source: Any, lenient: bool | None = None, highest: int = HIGHES
         return IdQrels(source, lenient, highest)
     if isinstance(source, Mapping):
         return qrels_from_dict(source, lenient, highest)
-    return Qrels.build(columns_of_frame(source, "qrels", MOMENT), Checks(bool(lenient), highest))
+    return Qrels.build(columns_of_frame(source, "qrels", MOMENT), Checks(lenient, highest))
 
 
 def read_qrels(
@@ -127,8 +127,9 @@ def read_qrels(
         Side file for qrels by moment id (trec, xinfap, beir); None: times are read from the ids.
     lenient : bool, default None
         Whether moments that stand twice, have two grades or one above `highest`, end before they start, or lie before 0
-        are kept, counted and warned of; False: the first is an error. None means False, but for the annotation files of
-        published data sets, which are taken as they are.
+        are kept, counted and warned of; False: the first is an error. None: they are kept, and a convention that
+        refuses them, such as `paper`, refuses the qrels when a run is scored on them; the annotation files of published
+        data sets are taken as they are.
     highest : int, default 4
         The highest grade of the scale.
 
@@ -163,7 +164,8 @@ def read_qrels(
     check_name("qrels format", format, QRELS_FORMATS)
     with no_collecting():
         format, columns = _columns(path, format, read_side_file(moments) if moments else None)
-    return Qrels.build(columns, Checks(format not in GRADED_QRELS if lenient is None else lenient, highest))
+    as_published = True if format not in GRADED_QRELS else None
+    return Qrels.build(columns, Checks(as_published if lenient is None else lenient, highest))
 
 
 def _columns(path: str | Path, format: str | None, times: Times | None) -> tuple[str, Columns]:

@@ -92,7 +92,7 @@ def run_source(
         return IdRun(source, lenient, name, _times_of(moments))
     if isinstance(source, Mapping):
         return run_from_dict(source, name, lenient)
-    return Run.build(columns_of_frame(source, name, PREDICTION), name, Checks(bool(lenient)))
+    return Run.build(columns_of_frame(source, name, PREDICTION), name, Checks(lenient))
 
 
 def run_sources(runs: Any, lenient: bool | None = None, moments: Qrels | None = None) -> list[Run | IdRun]:
@@ -140,7 +140,8 @@ def read_run(
         Which list of a TVRetrieval submission to read: VCMR, SVMR or VR; None: the first that is there.
     lenient : bool, default None
         Whether predictions that stand twice, end before they start, or lie before 0 are kept, counted and warned of, as
-        every published evaluator keeps them; False, and None: the first is an error.
+        every published evaluator keeps them; False: the first is an error. None: they are kept, and a convention that
+        refuses them, such as `paper`, refuses the run when it is scored.
 
     Returns
     -------
@@ -172,7 +173,7 @@ def read_run(
     [0.5]
     """
     columns, name = _run_columns(path, format, videos, moments, task)
-    return Run.build(columns, name, Checks(bool(lenient)))
+    return Run.build(columns, name, Checks(lenient))
 
 
 def check_run_file(

@@ -4,6 +4,7 @@ Rows of one query stand together and keep the order of the file. Build them thro
 `Run.build`, which check every value and name the first wrong one, or from dicts.
 """
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,8 +14,8 @@ import numpy as np
 
 from .arrays import Floats, Ints
 from .checks import Checks, check_qrels, check_run, rises, times, warn
-from .columns import Columns, Sampling, numbers
-from .errors import MeasureError, show
+from .columns import Columns, Flaw, Sampling, numbers
+from .errors import MeasureError, MeasureWarning, show
 from .moment_ids import as_word
 from .plausibility import renamed_videos
 
@@ -28,6 +29,7 @@ class Table:
     durations: length of a query's video in seconds, where the file gives it.
     saliency: of a query's two-second clips, where the file gives it: judged, floats of shape (clips,
     annotators); predicted, of shape (clips,).
+    flaws: rows that make no sense, which scoring refuses or counts.
     """
 
     queries: tuple[str, ...]
@@ -39,6 +41,15 @@ class Table:
     texts: Mapping[str, str] = field(default_factory=dict)
     durations: Mapping[str, float] = field(default_factory=dict)
     saliency: Mapping[str, Floats] = field(default_factory=dict)
+    flaws: tuple[Flaw, ...] = ()
+
+    def sound(self, lenient: bool | None) -> Self:
+        """The table; raises MeasureError for its first flaw or, if flaws are to be kept, warns of each."""
+        for flaw in self.flaws:
+            if not lenient:
+                raise MeasureError(flaw.error)
+            warnings.warn(flaw.note, MeasureWarning, stacklevel=5)
+        return self
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -271,6 +282,7 @@ def _shared(columns: Columns, order: Ints | slice, offsets: Ints) -> dict[str, A
         "texts": columns.texts,
         "durations": columns.durations,
         "saliency": columns.saliency,
+        "flaws": tuple(columns.flaws),
     }
 
 
@@ -314,4 +326,5 @@ def _further(columns: Columns, order: Ints | slice, checks: Checks) -> Further |
         notes=columns.notes,
     )
     times(annotations, checks)
+    columns.flaws += annotations.flaws
     return Further(row, starts, ends)

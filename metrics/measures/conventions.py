@@ -132,9 +132,14 @@ class Convention:
             )
 
     def but(
-        self, missing: Missing | None = None, unjudged: Unjudged | None = None, order: Order | None = None
+        self,
+        missing: Missing | None = None,
+        unjudged: Unjudged | None = None,
+        order: Order | None = None,
+        lenient: bool | None = None,
     ) -> "Convention":
-        """The same convention with other options for missing and unjudged queries, and for the order of lists.
+        """The same convention with other options for missing and unjudged queries, the order of lists, and what makes
+        no sense.
 
         Parameters
         ----------
@@ -145,6 +150,9 @@ class Convention:
         order : {"given", "score"}, default None
             Whether each list is taken as it is given, or by its scores, the highest first, where equal scores keep
             their order; None keeps the convention's option.
+        lenient : bool, default None
+            Whether rows that make no sense, such as a moment that stands twice, are kept and counted; None keeps the
+            convention's option.
 
         Returns
         -------
@@ -171,7 +179,7 @@ class Convention:
         if order is not None and order != self.order:
             changed = changed._in_all_families(order="given") if order == "given" else changed
             changed = replace(changed, name=f"{changed.name}, order={order}", order=order)
-        return changed
+        return changed if lenient is None else replace(changed, lenient=lenient)
 
     def _in_all_families(self, **options: Any) -> "Convention":
         families: dict[str, Any] = {family: replace(self.options(family), **options) for family in get_args(Family)}

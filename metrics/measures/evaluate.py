@@ -12,7 +12,7 @@ from ..formats.dicts import IdRun
 from ..formats.errors import MeasureError, MeasureWarning
 from ..formats.qrels import qrels_source
 from ..formats.runs import run_source, run_sources
-from ..formats.tables import Run
+from ..formats.tables import Qrels, Run
 from .conventions import Convention, Options, Order, convention_named
 from .definitions import Measures, parse_measures
 from .graded import pick_of
@@ -30,7 +30,7 @@ class Evaluator:
 
     Parameters
     ----------
-    measures, qrels, convention, order
+    measures, qrels, convention, order, lenient
         See `calc`; the qrels may also be another evaluator's `ground`.
 
     Raises
@@ -51,16 +51,23 @@ class Evaluator:
     """
 
     def __init__(
-        self, measures: Measures, qrels: Any, convention: str | Convention = "paper", order: Order | None = None
+        self,
+        measures: Measures,
+        qrels: Any,
+        convention: str | Convention = "paper",
+        order: Order | None = None,
+        lenient: bool | None = None,
     ) -> None:
         self.measures = tuple(parse_measures(measures))
         if not self.measures:
             raise MeasureError("no measure was asked for; give at least one, such as nDCG_IoU(iou=0.5)@20")
-        self.convention = convention_named(convention).but(order=order)
+        self.convention = convention_named(convention).but(order=order, lenient=lenient)
         for measure in self.measures:
             self.convention.must_have(str(measure), measure.definition.family)
-        lenient = self.convention.lenient or None  # None: as the format of the qrels has it
-        self.ground = qrels if isinstance(qrels, Ground) else Ground(qrels_source(qrels, lenient))
+        kept = self.convention.lenient or None  # None: as the format of the qrels has it
+        self.ground = qrels if isinstance(qrels, Ground) else Ground(qrels_source(qrels, kept))
+        if isinstance(self.ground.source, Qrels):
+            self.ground.source.sound(kept)
         families = dict.fromkeys(measure.definition.family for measure in self.measures)
         self._plans = {family: self._plan(family) for family in families}
 
@@ -175,13 +182,17 @@ def settle(values: Floats, scene: Scene, options: Options) -> Floats:
 
 
 def evaluator(
-    measures: Measures, qrels: Any, convention: str | Convention = "paper", order: Order | None = None
+    measures: Measures,
+    qrels: Any,
+    convention: str | Convention = "paper",
+    order: Order | None = None,
+    lenient: bool | None = None,
 ) -> Evaluator:
     """An `Evaluator`, by the name that it has in ir_measures.
 
     Parameters
     ----------
-    measures, qrels, convention, order
+    measures, qrels, convention, order, lenient
         See `calc`.
 
     Returns
@@ -197,11 +208,16 @@ def evaluator(
     >>> evaluator("AxIoU@1", {"1": [("a", 0, 10, 4)]}).calc_aggregate({"1": [("a", 0, 5, 1.0)]})
     {AxIoU@1: 0.5}
     """
-    return Evaluator(measures, qrels, convention, order)
+    return Evaluator(measures, qrels, convention, order, lenient)
 
 
 def calc(
-    measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper", order: Order | None = None
+    measures: Measures,
+    qrels: Any,
+    run: Any,
+    convention: str | Convention = "paper",
+    order: Order | None = None,
+    lenient: bool | None = None,
 ) -> Scores:
     """Score one run: aggregates, values of each query, and data frames in one object.
 
@@ -218,6 +234,9 @@ def calc(
     order : {"given", "score"}, default None
         Whether each list is taken as it is given, or by its scores, the highest first, where equal scores keep their
         order. None: as the convention has it. In `paper` that is `given`, but for mAP_IoU, which goes by scores.
+    lenient : bool, default None
+        Whether rows that make no sense, such as a moment that stands twice, are kept and counted, or the first is an
+        error. None: as the convention has it, an error in `paper` alone.
 
     Returns
     -------
@@ -267,7 +286,8 @@ def calc(
     >>> [calc(AxIoU @ 1, qrels, run, name, order="score")["AxIoU@1"] for name in ("paper", "released")]
     [1.0, 0.5]
 
-    A moment that the run lists twice is an error. The published evaluators count it, and it can match once only:
+    A moment that the run lists twice is an error. The published evaluators count it, as `lenient=True` does, and it can
+    match once only:
 
     >>> twice = {"1": [("b", 0, 10, 0.9), ("b", 0, 10, 0.8)]}
     >>> calc(AxIoU @ 1, qrels, twice)  # doctest: +IGNORE_EXCEPTION_DETAIL
@@ -276,17 +296,22 @@ def calc(
     >>> calc("Recall_IoU(iou=0.5)@2", qrels, twice, "spr").per_query()["1"]["Recall_IoU(iou=0.5)@2"]
     0.5
     """
-    return Evaluator(measures, qrels, convention, order).calc(run)
+    return Evaluator(measures, qrels, convention, order, lenient).calc(run)
 
 
 def calc_aggregate(
-    measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper", order: Order | None = None
+    measures: Measures,
+    qrels: Any,
+    run: Any,
+    convention: str | Convention = "paper",
+    order: Order | None = None,
+    lenient: bool | None = None,
 ) -> ByMeasure[float | None]:
     """Aggregate of each measure over the queries that count, as ir_measures' function of this name returns it.
 
     Parameters
     ----------
-    measures, qrels, run, convention, order
+    measures, qrels, run, convention, order, lenient
         See `calc`.
 
     Returns
@@ -312,17 +337,22 @@ def calc_aggregate(
     >>> calc_aggregate("AxIoU@1", {"1": [("a", 0, 10, 0)]}, run)
     {AxIoU@1: None}
     """
-    return calc(measures, qrels, run, convention, order).aggregate()
+    return calc(measures, qrels, run, convention, order, lenient).aggregate()
 
 
 def iter_calc(
-    measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper", order: Order | None = None
+    measures: Measures,
+    qrels: Any,
+    run: Any,
+    convention: str | Convention = "paper",
+    order: Order | None = None,
+    lenient: bool | None = None,
 ) -> Iterator[QueryValue]:
     """Value of each measure on each query that counts, as ir_measures' function of this name yields it.
 
     Parameters
     ----------
-    measures, qrels, run, convention, order
+    measures, qrels, run, convention, order, lenient
         See `calc`.
 
     Yields
@@ -338,17 +368,22 @@ def iter_calc(
     >>> list(iter_calc("AxIoU@1", {"1": [("a", 0, 10, 4)]}, {"1": [("a", 0, 5, 1.0)]}))
     [QueryValue(query='1', measure=AxIoU@1, value=0.5)]
     """
-    return Evaluator(measures, qrels, convention, order).iter_calc(run)
+    return Evaluator(measures, qrels, convention, order, lenient).iter_calc(run)
 
 
 def scores_of(
-    measures: Measures, qrels: Any, runs: Any, convention: str | Convention = "paper", order: Order | None = None
+    measures: Measures,
+    qrels: Any,
+    runs: Any,
+    convention: str | Convention = "paper",
+    order: Order | None = None,
+    lenient: bool | None = None,
 ) -> dict[str, Scores]:
     """Score several runs in one pass.
 
     Parameters
     ----------
-    measures, qrels, convention, order
+    measures, qrels, convention, order, lenient
         See `calc`.
     runs : dict, or list of runs
         From the name of each run to the run, as in `calc`; or a list of files and Runs, which have names of their own.
@@ -374,4 +409,4 @@ def scores_of(
     >>> {name: scores["AxIoU@1"] for name, scores in scores_of("AxIoU@1", qrels, runs).items()}
     {'short': 0.5, 'long': 1.0}
     """
-    return Evaluator(measures, qrels, convention, order).scores_of(runs)
+    return Evaluator(measures, qrels, convention, order, lenient).scores_of(runs)

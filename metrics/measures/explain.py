@@ -121,7 +121,7 @@ def explain(
     if not can_explain(wanted):
         raise MeasureError(f"measure {wanted} cannot be explained; {', '.join(EXPLAINED)} can, with one threshold")
     options = chosen.options(wanted.definition.family)
-    qrels = as_qrels(qrels, chosen.lenient or None)
+    qrels = as_qrels(qrels, chosen.lenient or None).sound(chosen.lenient)
     judged = only(qrels, str(query))
     predicted = only(as_run(run, chosen.lenient or None, moments=qrels), str(query))
     if not judged.queries:

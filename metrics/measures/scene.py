@@ -33,9 +33,13 @@ R = TypeVar("R", bound=Run | IdRun)
 def in_order(runs: Sequence[R], convention: Convention, families: Collection[Family]) -> list[R]:
     """The runs with their lists in the order that measures of these families look at.
 
-    Warns of a list whose scores rise, if the convention takes it as given and nobody has confirmed that. A run by
-    moment id has no order but that of its scores.
+    Raises MeasureError for a run with a flaw, unless the convention keeps such. Warns of a list whose scores rise, if
+    the convention takes it as given and nobody has confirmed that. A run by moment id has no order but that of its
+    scores.
     """
+    for run in runs:
+        if isinstance(run, Run):
+            run.sound(convention.lenient)
     if convention.order == "score":
         return [run.by_score() for run in runs]  # type: ignore[misc]
     if convention.order is None and any(convention.options(family).order == "given" for family in families):

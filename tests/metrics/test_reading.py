@@ -68,7 +68,7 @@ def test_senseless_qrels_are_refused_or_counted(name: str, tmp_path: Path) -> No
     text, says, counted = SENSELESS_QRELS[name]
     path = write(tmp_path / "qrels", text)
     with pytest.raises(MeasureError) as refused:
-        read_qrels(path)
+        read_qrels(path, lenient=False)
     assert str(refused.value).startswith(f"{path}: {says}")
     with pytest.warns(MeasureWarning, match=counted):
         assert len(read_qrels(path, lenient=True)) >= 1
@@ -79,7 +79,7 @@ def test_senseless_runs_are_refused_or_counted(name: str, tmp_path: Path) -> Non
     data, says = SENSELESS_RUNS[name]
     path = write(tmp_path / "run", data)
     with pytest.raises(MeasureError) as refused:
-        read_run(path)
+        read_run(path, lenient=False)
     assert str(refused.value).startswith(f"{path}: {says}")
     with pytest.warns(MeasureWarning, match=r"\b1 (predictions|timestamps) "):
         read_run(path, lenient=True)

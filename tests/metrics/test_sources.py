@@ -238,15 +238,43 @@ def test_what_is_of_the_wrong_kind_is_refused_in_one_line(call: Callable[[], Any
 
 
 def test_lenient_has_one_default() -> None:
-    """Nothing that makes no sense is kept unless it is asked for; annotation files of published data sets are."""
+    """What makes no sense is refused, or counted, if it is asked for."""
     for function in (as_qrels, as_run, read_qrels, read_run, qrels_from_dict, run_from_dict):
         assert inspect.signature(function).parameters["lenient"].default is None, function.__name__
     twice = {"1": [("a", 0, 10, 1), ("a", 0, 10, 1)]}
     for read in (as_qrels, as_run, qrels_from_dict, run_from_dict):
         with pytest.raises(MeasureError, match=r"stands twice in its query \(lenient=True counts such moments\)"):
-            read(twice)
+            read(twice, lenient=False)
         with pytest.warns(MeasureWarning, match="twice"):
             assert read(twice, lenient=True).start.size == 2
+
+
+TWICE = {"1": [("a", 0, 10, 1.0), ("a", 0, 10, 0.5)]}
+
+
+@pytest.mark.parametrize("read", [lambda run: run, as_run, run_from_dict], ids=["dict", "as_run", "run_from_dict"])
+def test_what_makes_no_sense_is_refused_or_counted_by_who_scores_it(read: Callable[[Any], Any]) -> None:
+    """In the same way, whether it was read before or not."""
+    run, measure = read(TWICE), "Recall_IoU(iou=0.5)@2"
+    for refuses in (calc, lambda *given: Evaluator(*given[:2]).calc(given[2])):
+        with pytest.raises(MeasureError, match=r"stands twice in its query \(lenient=True counts such moments\)"):
+            refuses(measure, QRELS, run)
+    with pytest.warns(MeasureWarning, match="1 predictions that stand twice"):
+        assert calc(measure, QRELS, run, "spr")[measure] == 0.5
+    for function in (
+        calc_aggregate,
+        lambda *given, lenient: scores_of(*given[:2], {"run": given[2]}, lenient=lenient)["run"],
+    ):
+        with pytest.warns(MeasureWarning, match="1 predictions that stand twice"):
+            assert function(measure, QRELS, run, lenient=True)[measure] == 0.5
+
+
+def test_qrels_that_make_no_sense_are_refused_or_counted_by_who_scores_them() -> None:
+    twice = as_qrels({"1": [("a", 0, 10, 4), ("a", 0, 10, 4)]})
+    with pytest.raises(MeasureError, match="stands twice"):
+        calc("AxIoU@1", twice, RUN)
+    with pytest.warns(MeasureWarning, match="1 moments that stand twice"):
+        calc("AxIoU@1", twice, RUN, "released")
 
 
 def test_errors_use_the_words_of_whoever_reads_them(tmp_path: Path) -> None:
@@ -260,8 +288,8 @@ def test_errors_use_the_words_of_whoever_reads_them(tmp_path: Path) -> None:
     }
     cases: list[tuple[str, Callable[[str], Any], list[str], str, str]] = [
         ("numbers", lambda run: read_run(run), [], "videos=…", "--videos"),
-        ("twice", lambda run: read_run(run), [], "lenient=True", "--lenient"),
-        ("twice", lambda run: as_qrels(str(qrels)), [], "highest=…", "--highest"),
+        ("twice", lambda run: read_run(run, lenient=False), [], "lenient=True", "--lenient"),
+        ("twice", lambda run: as_qrels(str(qrels), lenient=False), [], "highest=…", "--highest"),
         ("twice", lambda run: read_qrels(run), [], "are qrels and run swapped?", "are --qrels and --run swapped?"),
         ("strange", lambda run: calc(MEASURE, as_qrels(qrels, highest=9), run, "spr"), ["--convention", "spr"],
          "unjudged='skip'", "--unjudged skip"),
