@@ -1,6 +1,6 @@
 """Qrels made ready for the kernels: which moments take part, in which order, and which ids a run retrieved."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,6 +78,18 @@ class Ground:
     def has_relevant(self) -> Bools:
         """Whether a query has a moment of grade 1 or more: bool of shape (queries,)."""
         return np.greater(self.grades(1).max(axis=1), 0)
+
+    def doubts_about_lengths(self) -> Iterator[str]:
+        """Yield a sentence about relevant moments of length 0, whose IoU with themselves is 0/0."""
+        rows = self.moments(Pick(1))
+        empty = rows[self.qrels.end[rows] <= self.qrels.start[rows]]
+        if empty.size:
+            query = self.queries[int(self.spans.unit[empty[0]])]
+            first = f"the first: query {query!r}, {self.qrels.moments[int(empty[0])]}"
+            yield (
+                f"{empty.size:,} of {rows.size:,} relevant moments have length 0 ({first}); the IoU of any prediction "
+                "with them counts 0"
+            )
 
     @cached_property
     def known(self) -> "KnownMoments":

@@ -97,6 +97,7 @@ class Scene:
             times, qrels = self.runs[r], ground.qrels
             yield from doubts_about_videos(times.names, ground.videos, "qrels", f"{MATCH_VIDEOS} renames")
             yield from doubts_about_times(times.start, times.end, qrels.end, "judged moments")
+            yield from ground.doubts_about_lengths()
         by_id = [measure for measure in measures if measure.definition.needs == "ids"]
         if by_id and not self._has_judged_ids(r):
             yield (

@@ -31,7 +31,7 @@ Slow = Callable[[list[Moment], list[Span], list[float]], float]
 
 
 def long_enough(judged: dict[str, list[Moment]]) -> dict[str, list[Moment]]:
-    """The moments without those of length 0, which AxIoU refuses."""
+    """The moments without those of length 0, whose IoU is 0/0."""
     return {query: [m for m in moments if m[2] > m[1]] for query, moments in judged.items()}
 
 

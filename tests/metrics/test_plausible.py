@@ -103,6 +103,16 @@ def test_a_measure_by_ids_on_spans() -> None:
     assert warned(PERFECT, "R@10") == ""
 
 
+@pytest.mark.parametrize("measure", ["AxIoU@5", "NCxIoU(p=err)@5", "Success_IoU(iou=0.5)@5", "mAP_IoU(iou=0.5)"])
+def test_a_moment_of_length_0_counts_0_and_is_noted(measure: str) -> None:
+    qrels = QRELS | {"3": [("v_abc", 30.0, 30.0, 1)]}
+    run = PERFECT | {"3": [("v_abc", 30.0, 30.0, 0.5), ("v_abc", 0.0, 50.0, 0.4)]}
+    assert "1 of 3 relevant moments have length 0 (the first: query '3', v_abc@30000-30000)" in warned(
+        run, measure, qrels
+    )
+    assert calc(measure, qrels, run)[measure] == pytest.approx(2 / 3)
+
+
 def test_scores_that_are_all_zero_for_no_other_reason() -> None:
     swapped = {"1": PERFECT["2"], "2": PERFECT["1"]}
     assert warned(swapped).startswith("run: every score is 0; do run and qrels have the same query ids")
