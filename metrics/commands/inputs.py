@@ -164,9 +164,7 @@ def add_names(parser: argparse.ArgumentParser) -> None:
 def namer(args: argparse.Namespace, convention: str) -> "Callable[[Measure], str]":
     """What names a measure as --names asks for."""
     by_default = args.format == "table" and not args.measures and args.convention != "paper"
-    if (args.names or ("paper" if by_default else "grammar")) == "paper":
-        return lambda measure: measure.name_in(convention)
-    return str
+    return lambda measure: measure.named(convention, args.names or ("paper" if by_default else "grammar"))
 
 
 def add_order(parser: argparse.ArgumentParser) -> None:

@@ -92,7 +92,7 @@ NAMED = {measure.name: measure for measure in ALL}
 DEFINITIONS = {measure.name: measure.definition for measure in ALL}
 
 
-def parse_measure(text: str | Measure) -> Measure:
+def parse_measure(text: Any) -> Measure:
     """Read a measure from its text, in the grammar of `Measure` or in a paper's spelling.
 
     Parameters

@@ -77,7 +77,7 @@ class Ground:
     @cached_property
     def has_relevant(self) -> Bools:
         """Whether a query has a moment of grade 1 or more: bool of shape (queries,)."""
-        return np.greater(self.grades(1).max(axis=1), 0)
+        return np.asarray(self.grades(1).max(axis=1) > 0, dtype=np.bool_)
 
     def doubts_about_lengths(self) -> Iterator[str]:
         """Yield a sentence about relevant moments of length 0, whose IoU with themselves is 0/0."""

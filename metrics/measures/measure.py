@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import index
-from typing import Literal, SupportsIndex, overload
+from typing import Literal, SupportsIndex, get_args, overload
 
 import numpy as np
 
+from ..formats import check_name
 from ..formats.arrays import Floats
 from ..formats.errors import MeasureError, show
 from .conventions import Family, Options
@@ -20,6 +21,7 @@ Read = Callable[[str], str]
 EXAMPLES = {"iou": "0.5", "p": "uniform"}
 NO_CUTOFF = 10**9
 DEEPEST = 999_999  # ranks
+Names = Literal["grammar", "paper"]
 Value = str | float | Iterable[float]  # of a parameter
 Score = Callable[[Scene, Options, "Measure", Plan], Floats]
 
@@ -307,6 +309,11 @@ class Measure:
         if not pattern or [key for key, _ in self.params] != ["iou"]:
             return str(self)
         return pattern.format(k=self.cutoff, iou=self.param("iou"))
+
+    def named(self, convention: str, names: Names) -> str:
+        """The name in the `grammar`, or that of a `paper`: see `name_in`. Raises MeasureError for other names."""
+        check_name("names", names, get_args(Names))
+        return self.name_in(convention) if names == "paper" else str(self)
 
     def name_in(self, convention: str) -> str:
         """The name that the evaluator of a convention prints, or else a paper's spelling.

@@ -89,7 +89,7 @@ def test_the_notebook_goes_from_a_dict_to_a_table(
     printed = capsys.readouterr().out
     assert re.search(r"^<release \d+ of ", printed, re.M)
     assert re.search(r"^0\.\d+ \[.*\], estimated from 50% of the queries$", printed, re.M)
-    assert printed.count("\\begin{tabular}") == printed.count("\\end{tabular}") == 1
+    assert printed.count("\\begin{tabular}") == printed.count("\\end{tabular}") == 2
 
 
 def test_the_readme_scores_a_run_in_five_lines(
