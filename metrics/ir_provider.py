@@ -4,7 +4,7 @@
     import ir_measures
     from metrics import MedianRank, nDCG_IoU
     from metrics.ir_provider import measure_of
-    wanted = [measure_of(nDCG_IoU(iou=0.7) @ 20, "released"), measure_of(MedianRank(iou=[0.5, 0.7]), "stal")]
+    wanted = [measure_of(nDCG_IoU(iou=0.7) @ 20, "released"), measure_of(MedianRank(iou="0.5+0.7"), "stal")]
     ir_measures.calc_aggregate([*wanted, ir_measures.nDCG @ 10], qrels, run)
 
 ir_measures' own parser reads them, too, with words and sums in quotes: ``nDCG_IoU(iou=0.7,convention='released')@20``.

@@ -1,11 +1,11 @@
 """What a measure is: a definition, a value with parameters, how these are read, and how the papers spell it."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import index
-from typing import Literal, SupportsIndex, get_args, overload
+from typing import Any, Literal, SupportsIndex, get_args, overload
 
 import numpy as np
 
@@ -14,11 +14,12 @@ from ..formats.arrays import Floats
 from ..formats.errors import MeasureError, show
 from .conventions import Family, Options
 from .ground import Plan
-from .names import NUMBER, PAPER_SPELLINGS, published_name
+from .names import FORMULAS, NUMBER, PAPER_SPELLINGS, published_name
 from .scene import Scene
 
 Read = Callable[[str], str]
 EXAMPLES = {"iou": "0.5", "p": "uniform"}
+OF_LISTS = ("gain", "p")  # parameters whose values are a number for each grade or rank
 NO_CUTOFF = 10**9
 DEEPEST = 999_999  # ranks
 Names = Literal["grammar", "paper"]
@@ -147,6 +148,14 @@ class Definition:
     share: bool = True
     any_video: bool = False
 
+    @cached_property
+    def help(self) -> str:
+        """How a measure is written, and its formula."""
+        params = [key if key in self.required else f"{key}=…" for key in self.params]
+        cutoff = {"required": " @ K", "optional": " [@ K]", "none": ""}[self.cutoff]
+        written = f"{self.name}({', '.join(params)})" if params else self.name
+        return f"{written}{cutoff}\n\n{FORMULAS[self.name]}\n\nFor example {example(self)}; docs/measures.md says more."
+
     @property
     def needs(self) -> str:
         """What of a prediction the measure looks at: its `ids`, its video and `times`, its times `alone`, or nothing
@@ -202,12 +211,19 @@ class Measure:
     >>> measure == "nDCG_IoU(iou=0.5)@20" == parse_measure("NDCG@20, IoU≥0.5")
     True
 
-    A call replaces what it names, and keeps the rest. Several cutoffs are several measures:
+    A call replaces what it names, and keeps the rest. A list is several measures:
 
     >>> measure(iou=0.7, gain=[0, 1, 3, 7, 15])
     nDCG_IoU(iou=0.7,gain=0.0+1.0+3.0+7.0+15.0)@20
     >>> AxIoU @ [1, 5, 10]
     [AxIoU@1, AxIoU@5, AxIoU@10]
+    >>> nDCG_IoU(iou=[0.3, 0.5]) @ [10, 20]
+    [nDCG_IoU(iou=0.3)@10, nDCG_IoU(iou=0.5)@10, nDCG_IoU(iou=0.3)@20, nDCG_IoU(iou=0.5)@20]
+
+    The average over thresholds is one measure:
+
+    >>> nDCG_IoU(iou="0.3+0.5") @ 10
+    nDCG_IoU(iou=0.3+0.5)@10
     """
 
     name: str
@@ -215,20 +231,35 @@ class Measure:
     cutoff: int | None
     definition: Definition
 
-    def __call__(self, **params: Value) -> "Measure":
-        """The measure with other parameters: numbers, words, or, for several thresholds or gains, lists of numbers."""
-        return self._or_refuse(lambda: self.with_params(params))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", self.definition.help)  # what help() shows of a value
+
+    @overload
+    def __call__(self, *, gain: Value = ..., p: Value = ..., **params: str | float) -> "Measure": ...
+
+    @overload
+    def __call__(self, **params: Value) -> "MeasureList": ...
+
+    def __call__(self, **params: Value) -> "Measure | MeasureList":
+        """The measure with other parameters: numbers or words. A list is several measures, but for `gain` and `p`,
+        whose values are a number for each grade or rank. An average over thresholds is written ``iou="0.5+0.7"``.
+        """
+        key = next((key for key, value in params.items() if key not in OF_LISTS and is_list(value)), None)
+        if key is None:
+            return self._or_refuse(lambda: self.with_params(params))
+        values: Any = params[key]
+        return MeasureList(flat(self(**params | {key: value}) for value in values))
 
     @overload
     def __matmul__(self, cutoff: SupportsIndex) -> "Measure": ...
 
     @overload
-    def __matmul__(self, cutoff: Iterable[SupportsIndex]) -> "list[Measure]": ...
+    def __matmul__(self, cutoff: Iterable[SupportsIndex]) -> "MeasureList": ...
 
-    def __matmul__(self, cutoff: SupportsIndex | Iterable[SupportsIndex]) -> "Measure | list[Measure]":
+    def __matmul__(self, cutoff: SupportsIndex | Iterable[SupportsIndex]) -> "Measure | MeasureList":
         """The measure with another cutoff; a list of measures for several."""
         if isinstance(cutoff, Iterable) and not isinstance(cutoff, str):
-            return [self @ each for each in cutoff]
+            return MeasureList([self]) @ cutoff
         return self._or_refuse(lambda: self.cut_at(cutoff))
 
     def with_params(self, params: Mapping[str, Value]) -> "Measure":
@@ -348,6 +379,35 @@ class Measure:
         """The IoU thresholds that the measure averages over; none for a measure without them."""
         value = self.param("iou") or dict(self.definition.defaults).get("iou")
         return thresholds_of(value) if value else ()
+
+
+class MeasureList(list[Measure]):
+    """Several measures; a cutoff or parameters apply to each.
+
+    >>> from reeljudge import AxIoU
+    >>> (AxIoU @ [1, 5])(rel=2)
+    [AxIoU(rel=2)@1, AxIoU(rel=2)@5]
+    """
+
+    def __call__(self, **params: Value) -> "MeasureList":
+        """The measures with other parameters."""
+        return MeasureList(flat(measure(**params) for measure in self))
+
+    def __matmul__(self, cutoff: SupportsIndex | Iterable[SupportsIndex]) -> "MeasureList":
+        """The measures with another cutoff or, one after the other, with several."""
+        cutoffs = cutoff if isinstance(cutoff, Iterable) and not isinstance(cutoff, str) else [cutoff]
+        return MeasureList(measure @ each for each in cutoffs for measure in self)
+
+
+def flat(measures: Iterable[Measure | MeasureList]) -> Iterator[Measure]:
+    """The measures and those of the lists among them."""
+    for each in measures:
+        yield from each if isinstance(each, MeasureList) else [each]
+
+
+def is_list(value: Value) -> bool:
+    """Whether a parameter's value is several."""
+    return isinstance(value, Iterable) and not isinstance(value, str)
 
 
 def example(definition: Definition) -> str:

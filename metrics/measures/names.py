@@ -95,6 +95,92 @@ def _hits(name: str, cutoffs: Iterable[int], thresholds: Iterable[float] = (0.5,
     return _each(name, "Success_IoU(iou={iou})@{k}", cutoffs, thresholds)
 
 
+FORMULAS = {  # as docs/measures.md has them
+    "nDCG_IoU": (
+        "DCG@K / ideal DCG@K, with DCG@K = Σ_{k≤K} gain(grade matched at k) / discount(k), an unmatched "
+        "prediction having gain 0; the ideal takes the K best moments of the query."
+    ),
+    "Recall_IoU": "relevant moments matched by the first K predictions, over all relevant moments of the query.",
+    "Recall_Further": (
+        "relevant moments matched by the first K predictions, less one, over the relevant moments of the "
+        "query, less one; 0 if none is matched. Of queries with two relevant moments or more."
+    ),
+    "AxIoU": "(1/K) Σ_{k≤K} max_{j≤k} r_j.",
+    "NCxIoU": (
+        "Σ_k P(k) max_{j≤k} r_j; `uniform`: P(k) = 1/K, which is AxIoU; `geometric`: (1 − φ) φ^(k−1); `err`: "
+        "r_k Π_{j<k} (1 − r_j). What is left to probability 1 stops at rank K."
+    ),
+    "Success_IoU": "1 if max_{k≤K} r_k > θ (or ≥ θ), else 0.",
+    "Success_Video": "1 if one of the first K predictions lies in a video with a relevant moment, else 0.",
+    "AP_IoU": "(1/K) Σ_{k≤K} (1/k) Σ_{j≤k} [r_j > θ].",
+    "DCG_IoU": "Σ_{k≤K} gain(r_k) / discount(k); gain linear: r, exp: 2^r − 1.",
+    "MedianRank": (
+        "rank of the first prediction that passes; over queries the median, the lower middle one for an even number."
+    ),
+    "StdRank": "sample standard deviation (n − 1) of the ranks of MedianRank.",
+    "Judged": "share of the first K predictions that pass the threshold with any judged moment, of grade 0 too.",
+    "mAP_IoU": (
+        "matching as above, by score; precision at each new moment, made non-increasing from the end (the "
+        "maximum over all later ranks), summed and divided by the number of moments."
+    ),
+    "Rank": "1 if the mean of the three best ranks of the annotators' moments is at most K, else 0.",
+    "mIoU": (
+        "mean of the three highest IoUs of the first prediction with the annotators' moments. With one "
+        "annotator it is the mean IoU of the first prediction, as other datasets report it."
+    ),
+    "nDCG": "DCG@K / ideal DCG@K, with the gains of the moments retrieved.",
+    "P": "relevant moments among the first K, over K.",
+    "R": "relevant moments among the first K, over all relevant ones.",
+    "RR": "1 over the rank of the first relevant moment.",
+    "AP": "precision at the rank of each relevant moment that is retrieved, summed, over all relevant ones.",
+    "infAP": (
+        "AP, inferred from a random sample of the pool. A relevant moment at rank k has the precision (1 + n "
+        "(r + ε) / (s + 2 ε)) / k: of the ranks before it n are in the pool, s of these were sampled, and r "
+        "of these are relevant; ε is 10⁻⁵. The mean over the relevant moments of the sample."
+    ),
+    "xinfAP": (
+        "as infAP, of a pool whose strata were sampled at different rates. Before a relevant moment the "
+        "expected relevant ones are the sum of n (r + ε) / (s + 3 ε) over the strata. A relevant moment "
+        "stands for as many as its stratum has moments in the pool for each that was sampled; the sum of the "
+        "precisions is divided by the number of relevant moments that the strata stand for, or by K if that "
+        "is smaller."
+    ),
+    "HIT": (
+        "1 if the clip predicted as most salient (the first of equals) has at least that level from any annotator."
+    ),
+    "mAP_Saliency": (
+        "interpolated precision at each new recall of salient clips, averaged; then averaged over annotators."
+    ),
+    "mR": (
+        "moments matched by the first K predictions, over K; of queries with K relevant moments or more. The "
+        "mean over the thresholds."
+    ),
+    "Matched_IoU": (
+        "the first K predictions take, in rank order, the free moment with the highest IoU; the mean of these "
+        "IoUs over the smaller number of predictions and moments."
+    ),
+    "Matched_Further": (
+        "the pairs of Matched_IoU without the best of them; the mean of their IoUs over the smaller number of "
+        "predictions and moments, less one. Of queries with two relevant moments or more."
+    ),
+    "Set_IoU": (
+        "pairs as in Matched_IoU; the sum of their IoUs, over predictions and moments less pairs. Nothing to "
+        "find and silence: 1; only one of them: 0."
+    ),
+    "Silence": (
+        "1 for a query with nothing to find that is answered with silence, else 0; the mean is the share of "
+        "null queries that are rejected."
+    ),
+    "Rejection_F1": (
+        "F1 of silence as the answer to queries with nothing to find: 2 TN / (2 TN + FN + FP), TN being right "
+        "silence, FN wrong silence and FP a wrong answer."
+    ),
+    "Rejection_Accuracy": "1 if a query is answered with silence exactly if it has nothing to find, else 0.",
+    "Rejection_AUC": (
+        "probability that a query with something to find has a higher existence score than one with nothing; "
+        "equal scores count half."
+    ),
+}
 TVR_RANKING = _each("NDCG@{k}, IoU≥{iou}", "nDCG_IoU(iou={iou})@{k}", (10, 20, 40), (0.3, 0.5, 0.7))
 HIGHLIGHTS = {
     f"HL-min-{level}-{name}": measure.format(LEVELS[level.lower()])

@@ -158,9 +158,8 @@ def test_values_print_as_they_parse_and_equal_their_text() -> None:
         "nDCG_IoU(iou=0.5,gain=exp)@20": nDCG_IoU(gain="exp", iou=".50") @ 20,
         "nDCG_IoU(iou=0.7)@20": (nDCG_IoU(iou=0.5) @ 20)(iou=0.7),
         "nDCG_IoU(iou=0.5)@5": nDCG_IoU(iou=0.5) @ 20 @ 5,
-        "Success_IoU(iou=0.5+0.7,rel=2)@1": Success_IoU(iou=[0.5, 0.7], rel=2) @ np.int64(1),
+        "Success_IoU(iou=0.5+0.7,rel=2)@1": Success_IoU(iou="0.5+0.7", rel=2) @ np.int64(1),
         "mIoU": mIoU,
-        "mAP_IoU(iou=0.5+0.55+0.6)": metrics.mAP_IoU(iou=np.arange(0.5, 0.64, 0.05)),
         "Judged@10": metrics.Judged(iou=0.5) @ 10,
     }
     for text, value in values.items():
@@ -173,6 +172,19 @@ def test_values_print_as_they_parse_and_equal_their_text() -> None:
     assert AxIoU @ 5 != "AxIoU@10"
     assert AxIoU @ 5 != 5
     assert AxIoU.params == nDCG_IoU.params == ()  # values do not change
+
+
+def test_a_list_is_several_measures() -> None:
+    four = nDCG_IoU(iou=[0.3, 0.5]) @ [10, 20]
+    assert four == [nDCG_IoU(iou=iou) @ cutoff for cutoff in (10, 20) for iou in (0.3, 0.5)]
+    assert parse_measures(four) == [*four]
+    assert nDCG_IoU(iou=[0.3, 0.5], gain=[0, 1, 3]) @ 10 == [
+        "nDCG_IoU(iou=0.3,gain=0.0+1.0+3.0)@10",
+        "nDCG_IoU(iou=0.5,gain=0.0+1.0+3.0)@10",
+    ]
+    assert (AxIoU @ [1, 5])(rel=[1, 2]) == ["AxIoU(rel=1)@1", "AxIoU(rel=2)@1", "AxIoU(rel=1)@5", "AxIoU(rel=2)@5"]
+    arange = metrics.mAP_IoU(iou=np.arange(0.5, 0.64, 0.05))
+    assert [str(measure) for measure in arange] == ["mAP_IoU(iou=0.5)", "mAP_IoU(iou=0.55)", "mAP_IoU(iou=0.6)"]
 
 
 def test_several_cutoffs_are_several_measures() -> None:
