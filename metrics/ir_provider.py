@@ -4,7 +4,7 @@
     import ir_measures
     from metrics import MedianRank, nDCG_IoU
     from metrics.ir_provider import measure_of
-    wanted = [measure_of(nDCG_IoU(iou=0.7) @ 20, "released"), measure_of(MedianRank(iou=[0.5, 0.7]), "stal")]
+    wanted = [measure_of(nDCG_IoU(iou=0.7) @ 20, "released"), measure_of(MedianRank(iou="0.5+0.7"), "stal")]
     ir_measures.calc_aggregate([*wanted, ir_measures.nDCG @ 10], qrels, run)
 
 ir_measures' own parser reads them, too, with words and sums in quotes: ``nDCG_IoU(iou=0.7,convention='released')@20``.
@@ -40,7 +40,7 @@ class MomentMeasure(Measure):
     definition: Definition
 
     def aggregator(self) -> Agg:
-        return Aggregator(ours(self), convention_of(self))
+        return Aggregator(parse_measure(self), convention_of(self))
 
 
 def measure_of(measure: str | OurMeasure, convention: str = "paper") -> Measure:
@@ -73,14 +73,6 @@ def _number(value: str) -> Any:
         return int(value) if value.isdecimal() else float(value)
     except ValueError:
         return value
-
-
-def ours(measure: Measure) -> OurMeasure:
-    """The same measure as a value of ours."""
-    others = ("cutoff", "convention")
-    params = ",".join(f"{key}={value}" for key, value in measure.params.items() if key not in others)
-    cutoff = f"@{measure.params['cutoff']}" if "cutoff" in measure.params else ""
-    return parse_measure(f"{measure.NAME}({params}){cutoff}")
 
 
 def convention_of(measure: Measure) -> Convention:
@@ -121,7 +113,7 @@ class MomentEvaluator(providers.Evaluator):
     def __init__(self, measures: Iterable[Measure], qrels: Any) -> None:
         theirs = list(measures)
         ground = Ground(judged(qrels))
-        self.ready = [(one, Evaluator([ours(one)], ground, convention_of(one))) for one in theirs]
+        self.ready = [(one, Evaluator([parse_measure(one)], ground, convention_of(one))) for one in theirs]
         super().__init__(theirs, list(ground.queries))
 
     def _iter_calc(self, run: Any) -> Iterator[Metric]:

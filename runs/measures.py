@@ -1,5 +1,5 @@
-"""Which measures runs are scored by under each convention, those of which it says something of its own; and the numbers
-of a run by them.
+"""Which measures runs are scored by under each convention: those of its evaluator's table, and some more; and the
+numbers of a run by them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics import CONVENTIONS, Measure, parse_measures
+from metrics import CONVENTIONS, Measure, default_measures, parse_measures
 from metrics.analysis.compare import bootstrap_columns
 from metrics.analysis.predictions import highest
 from metrics.measures.results import Scores
@@ -19,8 +19,6 @@ from metrics.measures.results import Scores
 USUAL = "paper"
 CUTOFFS = (10, 20, 40)
 THRESHOLDS = (0.3, 0.5, 0.7)
-STEPS = "0.5:0.05:0.95"
-EXISTS = 0.4  # existence score from which GMR takes a list for an answer
 
 
 def _each(pattern: str, cutoffs: Sequence[int], thresholds: Sequence[float] = ()) -> list[str]:
@@ -39,30 +37,18 @@ def hits(cutoffs: Sequence[int], thresholds: Sequence[float]) -> list[str]:
     return _each("Success_IoU(iou={iou})@{k}", cutoffs, thresholds)
 
 
-NAMES = {
+FURTHER = {  # measures beside those of the convention's table
     "paper": [
-        *(*NDCG, *RECALL, *hits((1, 5, 10, 100), THRESHOLDS), *AXIOU, *VIDEOS, *JUDGED, "AP_IoU(iou=0.5)@10"),
+        *(*RECALL, *hits((1, 5, 10, 100), THRESHOLDS), *AXIOU, *VIDEOS, *JUDGED, "AP_IoU(iou=0.5)@10"),
         *("mAP_IoU(iou=0.5)", "MedianRank(iou=0.5)", "nDCG@20", "P@10", "AP"),
     ],
-    "released": [*NDCG, *hits((1, 5, 10), THRESHOLDS), *AXIOU, *JUDGED],
-    "spr": [*NDCG, *RECALL, *JUDGED],
-    "tvr": [*hits((1, 5, 10, 100), (0.5, 0.7)), *VIDEOS],
-    "stal": [*hits((1, 10, 100), (0.5, 0.7)), "Success_IoU(iou=0.5+0.7)@10", "MedianRank(iou=0.5)"],
-    "didemo": ["Rank@1", "Rank@5", "mIoU"],
-    "qvhighlights": [*hits((1,), (0.5, 0.7)), *_each("mAP_IoU(iou={iou})", (0,), (0.5, 0.75))],
-    "qvm2": [
-        *(f"mAP_IoU(iou={STEPS})", *(f"mAP_IoU(iou={STEPS},targets={number})" for number in ("1", "2", "3+"))),
-        *(*_each("mR@{k}", (1, 2, 3)), *_each("Matched_IoU@{k}", (1, 2, 3)), *hits((1,), (0.5, 0.7))),
-    ],
-    "gmr": [
-        *(f"mAP_IoU(iou={STEPS})", *_each(f"Recall_IoU(iou={STEPS})@{{k}}", (1, 3, 5))),
-        *_each(f"Recall_Further(iou={STEPS})@{{k}}", (3, 5)),
-        *(*_each(f"Set_IoU(above={EXISTS})@{{k}}", (1, 3, 5)), *_each("Matched_IoU@{k}", (1, 3, 5))),
-        *_each("Matched_Further@{k}", (3, 5)),
-        *("Rejection_AUC", f"Silence(above={EXISTS})", f"Rejection_F1(above={EXISTS})"),
-        f"Rejection_Accuracy(above={EXISTS})",
-    ],
-    "ego4d": [*hits((1, 5), (0.3, 0.5)), *_each("Success_IoU(iou=0.3+0.5)@{k}", (1, 5)), "mIoU"],
+    "released": [*hits((1, 5, 10), THRESHOLDS), *AXIOU, *JUDGED],
+    "spr": RECALL,
+}
+NAMES = {  # a release has no saliency and, unlike TRECVID's, no sampled pools
+    name: [*(str(m) for m in default_measures(name) if m.definition.family != "highlight"), *FURTHER.get(name, [])]
+    for name in CONVENTIONS
+    if name != "trecvid"
 }
 
 
@@ -81,6 +67,7 @@ def further_of(convention: str, names: Sequence[str]) -> list[Measure]:
     usual, own, paper = measures_of(convention), CONVENTIONS[convention], CONVENTIONS[USUAL]
     wanted = [measure for measure in parse_measures(names) if measure not in usual]
     families = {measure: measure.definition.family for measure in wanted}
+    wanted = [measure for measure in wanted if families[measure] in own.families]
     return [m for m in wanted if convention == USUAL or own.options(families[m]) != paper.options(families[m])]
 
 

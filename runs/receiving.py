@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -154,14 +154,24 @@ def receive_run(submission: Submission, report: Report) -> None:
         warnings.simplefilter("always", MeasureWarning)
         predictions, faults = _checked(submission, file)
     if predictions is None:
-        _refuse(submission, faults.messages, faults.count)
+        _refuse(submission, faults)
     else:
-        notes = [str(each.message).replace(str(file.path), file.name) for each in unusual]
+        messages = [str(each.message).replace(str(file.path), file.name) for each in unusual]
+        notes = [*faults.doubts, *_doubts_about_missing(submission, predictions), *messages]
         _store(submission, file, predictions, notes)
 
 
-def _refuse(submission: Submission, messages: list[str], count: int) -> None:
-    Submission.objects.filter(pk=submission.pk).update(findings={"told": messages, "count": count})
+def _refuse(submission: Submission, faults: Faults) -> None:
+    findings = {"told": faults.messages, "count": faults.count, "warnings": faults.doubts}
+    Submission.objects.filter(pk=submission.pk).update(findings=findings)
+
+
+def _doubts_about_missing(submission: Submission, predictions: Predictions) -> Iterator[str]:
+    queries, there = dict.fromkeys(names_of(submission.by.campaign).values()), set(predictions.queries)
+    if missing := [query for query in queries if query not in there]:
+        verb = "is" if len(missing) == 1 else "are"
+        numbers = f"{len(missing):,} of {len(queries):,} queries of the campaign {verb} missing"
+        yield f"{numbers}; under most conventions, those that are judged count 0 (the first: query {missing[0]!r})"
 
 
 def _checked(submission: Submission, file: Arrival) -> tuple[Predictions | None, Faults]:
@@ -193,7 +203,7 @@ def _store(submission: Submission, file: Arrival, predictions: Predictions, note
     try:
         _publish(run, submission)
     except (BadValue, WrongState) as fault:  # another run took its name or its place meanwhile
-        _refuse(submission, [str(fault)], 1)
+        _refuse(submission, Faults([str(fault)], 1))
         for stored in (run.file, run.table):
             default_storage.delete(stored.name or "")
 

@@ -82,7 +82,7 @@ class RunShape(Shape):
     by = serializers.IntegerField(
         source="worker", allow_null=True, help_text="number of who uploaded it; null while it is anonymous"
     )
-    notes = serializers.ListField(child=serializers.CharField(), help_text="what is unusual about it")
+    notes = serializers.ListField(child=serializers.CharField(), help_text="warnings, and what is unusual about it")
 
 
 class NewRun(Body):
@@ -97,6 +97,9 @@ class NewRun(Body):
 class Findings(Shape):
     count = serializers.IntegerField(help_text="of all faults")
     told = serializers.ListField(child=serializers.CharField(), help_text="the first hundred, line by line")
+    warnings = serializers.ListField(
+        child=serializers.CharField(), default=list, help_text="likely causes, such as other names of videos"
+    )
 
     def get_attribute(self, instance: Any) -> Any:
         return super().get_attribute(instance) or None  # a row without findings has an empty dictionary

@@ -66,7 +66,7 @@ def read_leaderboard(draft: Draft, fault: Fault) -> Leaderboard | None:
     if draft.corpus is None:
         raise ReeljudgeError("cannot be read before the corpus is stored; store it in this step")
     try:
-        qrels = read_qrels(file)
+        qrels = read_qrels(file).sound(False)
     except MeasureError as wrong:
         fault(str(wrong).replace(str(file), upload.name))
         return None

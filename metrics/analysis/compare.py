@@ -29,6 +29,7 @@ def compare(
     convention: str | Convention = "paper",
     order: Order | None = None,
     *,
+    lenient: bool | None = None,
     baseline: str | None = None,
     test: str = "t",
     level: float = 0.05,
@@ -39,7 +40,7 @@ def compare(
 
     Parameters
     ----------
-    measures, qrels, convention, order
+    measures, qrels, convention, order, lenient
         See `calc`.
     runs : dict, or list of runs
         At least two: see `scores_of`.
@@ -87,7 +88,7 @@ def compare(
     >>> compare("AxIoU@1", qrels, {"one": long, "same": long}).differences[0].p
     1.0
     """
-    scores = scores_of(measures, qrels, runs, convention, order)
+    scores = scores_of(measures, qrels, runs, convention, order, lenient)
     return compare_scores(scores, baseline, test, level, seed, resamples)
 
 

@@ -5,10 +5,11 @@ from html import escape
 from typing import Any
 
 from ..formats.arrays import data_frame
-from ..measures.measure import Measure
+from ..measures.measure import Measure, Names
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-LATEX = str.maketrans({sign: f"\\{sign}" for sign in "_%&#"})
+LATEX = str.maketrans({sign: f"\\{sign}" for sign in "_%&#"} | {"≥": r"$\geq$", "<": "$<$", "−": "$-$"})
+LEAST = 1e-4  # a lower p is not printed
 
 
 @dataclass(frozen=True)
@@ -78,17 +79,22 @@ class Comparison:
     >>> found.intervals["one", "AxIoU@1"].mean
     0.65
     >>> print(found.to_latex())  # doctest: +ELLIPSIS
-    % Convention paper. Letters: significantly better than that run ...
+    % \\usepackage{booktabs}
+    \\begin{table}
+    \\caption{Convention paper. Letters: significantly better than that run ...}
+    \\centering
     \\begin{tabular}{lr}
-    \\hline
+    \\toprule
     run & AxIoU@1 \\\\
-    \\hline
+    \\midrule
     a one & 0.6500 [0.5500, 0.7500] \\\\
     b two & 1.0000$^{a}$ [1.0000, 1.0000] \\\\
-    \\hline
+    \\bottomrule
     \\end{tabular}
-    % measure | run − other | difference | effect | p (Holm)
-    % AxIoU@1 | one − two | -0.3500 [-0.4500, -0.2500] | -2.71 | 0.0123
+    \\end{table}
+    ...
+    AxIoU@1 & one $-$ two & -0.3500 [-0.4500, -0.2500] & -2.71 & 0.0123 \\\\
+    ...
     """
 
     convention: str
@@ -125,12 +131,12 @@ class Comparison:
             f"Brackets: {1 - self.level:.0%} {interval}. Effect: Cohen's d of paired differences."
         )
 
-    def cells(self, mark: str = " {}") -> list[list[str]]:
+    def cells(self, mark: str = " {}", names: Names = "grammar") -> list[list[str]]:
         """Texts: a header, then each run with its letter, means, letters of the runs it beats, and intervals.
 
-        mark: how the letters follow a mean, such as ``<sup>{}</sup>``.
+        mark: how the letters follow a mean, such as ``<sup>{}</sup>``. names: as in `to_frame`.
         """
-        rows = [["run", *map(str, self.measures)]]
+        rows = [["run", *(measure.named(self.convention, names) for measure in self.measures)]]
         for i, name in enumerate(self.runs):
             row = [f"{letter(i)} {name}"]
             for measure in self.measures:
@@ -140,21 +146,24 @@ class Comparison:
             rows.append(row)
         return rows
 
-    def difference_cells(self) -> list[list[str]]:
+    def difference_cells(self, names: Names = "grammar") -> list[list[str]]:
         """Texts: a header, then each difference with its interval, effect size and corrected p."""
         rows = [["measure", "run − other", "difference", "effect", "p (Holm)"]]
         for d in self.differences:
             mean = f"{d.difference:+.4f} [{d.low:+.4f}, {d.high:+.4f}]"
-            rows.append([str(d.measure), f"{d.run} − {d.other}", mean, f"{d.effect:+.2f}", f"{d.corrected:.4f}"])
+            p = f"< {LEAST:.4f}".replace("0.", ".") if d.corrected < LEAST else f"{d.corrected:.4f}"
+            rows.append([d.measure.named(self.convention, names), f"{d.run} − {d.other}", mean, f"{d.effect:+.2f}", p])
         return rows
 
-    def to_frame(self, differences: bool = False) -> Any:
+    def to_frame(self, differences: bool = False, names: Names = "grammar") -> Any:
         """A pandas data frame with a row for each run and measure.
 
         Parameters
         ----------
         differences : bool, default False
             Whether it has a row for each difference instead.
+        names : {"grammar", "paper"}, default "grammar"
+            Whether measures are named in the grammar, or as the convention's evaluator or a paper names them.
 
         Returns
         -------
@@ -167,9 +176,10 @@ class Comparison:
             Where pandas is not installed.
         """
         if differences:
-            return data_frame([vars(d) | {"measure": str(d.measure)} for d in self.differences], list(COLUMNS))
+            named = [vars(d) | {"measure": d.measure.named(self.convention, names)} for d in self.differences]
+            return data_frame(named, list(COLUMNS))
         rows = [
-            {"run": name, "measure": str(measure)}
+            {"run": name, "measure": measure.named(self.convention, names)}
             | vars(self.intervals[name, measure])
             | {"better_than": self.superscript(name, measure)}
             for name in self.runs
@@ -177,20 +187,24 @@ class Comparison:
         ]
         return data_frame(rows)
 
-    def to_markdown(self) -> str:
-        """The tables of runs and of differences, and what their signs mean, in Markdown."""
+    def to_markdown(self, names: Names = "grammar") -> str:
+        """The tables of runs and of differences, and what their signs mean, in Markdown. names: as in `to_frame`."""
         parts = []
-        for header, *rows in (self.cells("<sup>{}</sup>"), self.difference_cells()):
+        for header, *rows in (self.cells("<sup>{}</sup>", names), self.difference_cells(names)):
             lines = (header, ["---"] * len(header), *rows)
             parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
         return "\n\n".join([*parts, self.caption()])
 
-    def to_latex(self) -> str:
-        """The table of runs as a LaTeX tabular, with what its signs mean and the differences as comments."""
-        header, *rows = self.cells("$^{{{}}}$")
-        lines = [f"% {self.caption()}", f"\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}", r"\hline"]
-        lines += [_latex_row(header), r"\hline", *map(_latex_row, rows), r"\hline", r"\end{tabular}"]
-        return "\n".join([*lines, *(f"% {' | '.join(cells)}" for cells in self.difference_cells())])
+    def to_latex(self, names: Names = "grammar") -> str:
+        """The tables of runs and of differences in LaTeX with booktabs and captions. names: as in `to_frame`."""
+        differences = (
+            f"Differences of means with {1 - self.level:.0%} intervals, effects, and p after Holm's correction."
+        )
+        tables = [
+            _latex_table(self.cells("$^{{{}}}$", names), self.caption()),
+            _latex_table(self.difference_cells(names), differences),
+        ]
+        return "\n".join([r"% \usepackage{booktabs}", *tables])
 
     def _repr_html_(self) -> str:
         """The table of runs, for notebooks."""
@@ -205,6 +219,19 @@ def letter(number: int) -> str:
     """a, b, … z, aa, ab, …"""
     prefix = letter(number // len(LETTERS) - 1) if number >= len(LETTERS) else ""
     return prefix + LETTERS[number % len(LETTERS)]
+
+
+def _latex_table(cells: list[list[str]], caption: str) -> str:
+    header, *rows = map(_latex_row, cells)
+    columns = "l" + "r" * (len(cells[0]) - 1)
+    begin = [
+        r"\begin{table}",
+        f"\\caption{{{caption.translate(LATEX)}}}",
+        r"\centering",
+        f"\\begin{{tabular}}{{{columns}}}",
+    ]
+    end = [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+    return "\n".join([*begin, r"\toprule", header, r"\midrule", *rows, *end])
 
 
 def _latex_row(cells: list[str]) -> str:

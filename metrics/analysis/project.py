@@ -91,7 +91,8 @@ def project(
     """
     check_threshold(iou)
     chosen = convention_named(convention).but(order=order)
-    qrels, run = as_qrels(qrels, chosen.lenient or None), as_run(run, chosen.lenient or None)
+    qrels = as_qrels(qrels, chosen.lenient or None).sound(chosen.lenient)
+    run = as_run(run, chosen.lenient or None, moments=qrels)
     (run,) = in_order([run], chosen, ["graded"])
     options = chosen.graded
     scene = Scene(Ground(qrels), [run], chosen.unjudged)

@@ -6,7 +6,7 @@ import io
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
@@ -139,13 +139,14 @@ class RunRefused(MeasureError):
     """A server found faults in a run, and stored nothing.
 
     `messages` has the first hundred faults, each with its place, its field and what would be right; `count` is the
-    number of all.
+    number of all; `warnings` has likely causes.
     """
 
-    def __init__(self, file: str, messages: list[str], count: int) -> None:
-        self.messages, self.count = tuple(map(one_line, messages)), count
+    def __init__(self, file: str, messages: list[str], count: int, warnings: Iterable[str] = ()) -> None:
+        self.messages, self.count, self.warnings = tuple(map(one_line, messages)), count, tuple(map(one_line, warnings))
         faults = "one fault" if count == 1 else f"{count} faults, the first"
-        super().__init__(f"{file}: not stored because of {faults}: {self.messages[0]}")
+        causes = "".join(f"; {cause}" for cause in self.warnings)
+        super().__init__(f"{file}: not stored because of {faults}: {self.messages[0]}{causes}")
 
 
 def submit(
@@ -168,7 +169,7 @@ def submit(
     found = yield from json_of(Ask("GET", where))
     if found["run"] is None:
         findings = found["findings"] or {"told": ["the check came to no end; submit it again"], "count": 1}
-        raise RunRefused(str(file), findings["told"], findings["count"])
+        raise RunRefused(str(file), findings["told"], findings["count"], findings.get("warnings", []))
     return (yield from run(campaign, found["run"]))
 
 

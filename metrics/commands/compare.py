@@ -13,6 +13,7 @@ from . import inputs, tables
 if TYPE_CHECKING:
     from .. import Estimate, Measure, Spread
     from ..analysis.comparison import Comparison
+    from ..measures.measure import Names
 
 FORMATS = ("table", "csv", "json", "latex", "markdown")
 CSV_COLUMNS = (
@@ -40,6 +41,7 @@ def add_compare(commands: Any) -> None:
     inputs.add_pool(parser, needed=False)
     parser.add_argument("--test", choices=("t", "wilcoxon", "randomisation"), default="t")
     parser.add_argument("--level", type=float, default=0.05, help="of significance (default 0.05)")
+    inputs.add_names(parser)
     inputs.add_seed(parser)
     parser.add_argument("--resamples", type=inputs.whole(1), default=10_000)
     parser.add_argument("--format", choices=FORMATS, default="table")
@@ -52,48 +54,56 @@ def compare(args: argparse.Namespace) -> None:
     if not 0 < args.level < 1:
         raise MeasureError(f"--level is {args.level}; it must lie between 0 and 1")
     if args.pool:
-        found = inputs.estimator_of(args, 1 - args.level, future=True).compare(
-            inputs.load_runs(args, args.runs), args.baseline
-        )
+        estimator = inputs.estimator_of(args, 1 - args.level, future=True)
+        found = estimator.compare(inputs.load_runs(args, args.runs), args.baseline)
     else:
         of_runs = inputs.scores_of_runs(args)
         found = compare_scores(of_runs, args.baseline, args.test, args.level, args.seed, args.resamples)
-    PRINT[args.format](found)
+    PRINT[args.format](found, args.names or "grammar")
 
 
-def print_table(found: "Comparison") -> None:
-    print("\n".join(tables.aligned(found.cells())), end="\n\n")
-    print("\n".join(tables.aligned(found.difference_cells())), end="\n\n")
+def print_table(found: "Comparison", names: "Names") -> None:
+    print("\n".join(tables.aligned(found.cells(names=names))), end="\n\n")
+    print("\n".join(tables.aligned(found.difference_cells(names))), end="\n\n")
     print(found.caption())
 
 
-def print_markdown(found: "Comparison") -> None:
-    print(found.to_markdown())
+def print_markdown(found: "Comparison", names: "Names") -> None:
+    print(found.to_markdown(names))
 
 
-def print_latex(found: "Comparison") -> None:
-    print(found.to_latex())
+def print_latex(found: "Comparison", names: "Names") -> None:
+    print(found.to_latex(names))
 
 
-def print_csv(found: "Comparison") -> None:
+def print_csv(found: "Comparison", names: "Names") -> None:
     """A row for each difference, with the mean and the interval of the run."""
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(CSV_COLUMNS)
     for d in found.differences:
         mean, between = found.intervals[d.run, d.measure], [d.difference, d.low, d.high, d.effect]
-        first = [found.convention, d.measure, d.run, *map(repr, (mean.mean, mean.low, mean.high)), d.other]
+        first = [
+            found.convention,
+            d.measure.named(found.convention, names),
+            d.run,
+            *map(repr, (mean.mean, mean.low, mean.high)),
+            d.other,
+        ]
         out.writerow([*first, *map(repr, between), found.test, repr(d.p), repr(d.corrected)])
 
 
-def print_json(found: "Comparison") -> None:
+def print_json(found: "Comparison", names: "Names") -> None:
     means = {
         name: {
-            str(m): inputs.plain_numbers(vars(found.intervals[name, m])) | {"better_than": found.superscript(name, m)}
+            m.named(found.convention, names): inputs.plain_numbers(vars(found.intervals[name, m]))
+            | {"better_than": found.superscript(name, m)}
             for m in found.measures
         }
         for name in found.runs
     }
-    differences = [inputs.plain_numbers(vars(d) | {"measure": str(d.measure)}) for d in found.differences]
+    differences = [
+        inputs.plain_numbers(vars(d) | {"measure": d.measure.named(found.convention, names)}) for d in found.differences
+    ]
     result = {
         "convention": found.convention,
         "test": found.test,

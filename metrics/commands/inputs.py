@@ -118,6 +118,12 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format-run", choices=RUN_FORMATS, help="format of the runs (default: told from the file)")
     parser.add_argument("--videos", metavar="FILE", help="video index file, for runs that name videos by number")
+    parser.add_argument(
+        "--match-videos",
+        action="store_true",
+        help="give the runs' videos the names of the qrels where only case, Unicode form, white space, folder, file "
+        "extension or the prefix v_ differ",
+    )
     parser.add_argument("--task", choices=TASKS, help="which list of a TVRetrieval submission (default: VCMR)")
     parser.add_argument(
         "--nms",
@@ -127,7 +133,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 at IoU 0.3,0.5,0.7") -> None:
+def add_measures(parser: argparse.ArgumentParser, default: str = "the table of the convention's evaluator") -> None:
     parser.add_argument(
         "--measures", nargs="+", metavar="MEASURE", help=f"such as 'nDCG_IoU(iou=0.5)@20' (default: {default})"
     )
@@ -145,6 +151,21 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
         help="a query of the run that nobody judged is an error, or is left out and counted",
     )
     add_order(parser)
+
+
+def add_names(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--names",
+        choices=("grammar", "paper"),
+        help="how measures are named: as here, or as the convention's evaluator or a paper names them (default: in the "
+        "table that a convention other than paper has by default, paper)",
+    )
+
+
+def namer(args: argparse.Namespace, convention: str) -> "Callable[[Measure], str]":
+    """What names a measure as --names asks for."""
+    by_default = args.format == "table" and not args.measures and args.convention != "paper"
+    return lambda measure: measure.named(convention, args.names or ("paper" if by_default else "grammar"))
 
 
 def add_order(parser: argparse.ArgumentParser) -> None:
@@ -184,12 +205,12 @@ def estimator_of(args: argparse.Namespace, confidence: float, future: bool, anyt
     from ..formats.predicted import holds_grades
 
     measures, convention = measures_of(args)
-    predictor = args.predictor
+    qrels, predictor = load_qrels(args), args.predictor
     if predictor and not holds_grades(predictor):
         predictor = load_run(args, predictor)
     return Estimator(
         measures,
-        load_qrels(args),
+        qrels,
         as_pool(args.pool, empty=args.empty),
         convention=convention,
         predictor=predictor,
@@ -200,14 +221,16 @@ def estimator_of(args: argparse.Namespace, confidence: float, future: bool, anyt
 
 
 def load_qrels(args: argparse.Namespace) -> "Qrels":
-    """The qrels; what is plainly wrong with the runs beside them is said first."""
+    """The qrels, also for `load_run`; what is plainly wrong with the runs beside them is said first."""
     from ..formats.qrels import read_qrels
     from ..formats.runs import look_at_run
 
     one = [args.run_file] if getattr(args, "run_file", None) else []
     for path in one + list(getattr(args, "runs", None) or []):
         look_at_run(path, args.format_run)
-    return read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args), args.highest)
+    kept = is_lenient(args)
+    args.judged = read_qrels(args.qrels, args.format_qrels, args.moments, kept, args.highest).sound(kept)
+    return args.judged  # type: ignore[no-any-return]
 
 
 def is_lenient(args: argparse.Namespace) -> bool | None:
@@ -218,11 +241,16 @@ def is_lenient(args: argparse.Namespace) -> bool | None:
 
 
 def load_run(args: argparse.Namespace, path: str) -> "Run":
-    """The run in a file, after the suppression that --nms asks for."""
+    """The run in a file, with the videos of the qrels and after the suppression, if they are asked for."""
     from ..analysis.fusion import temporal_nms
     from ..formats.runs import read_run
 
-    run = read_run(path, args.format_run, args.videos, args.moments, args.task, is_lenient(args))
+    moments = args.moments or getattr(args, "judged", None)
+    run = read_run(path, args.format_run, args.videos, moments, args.task, bool(is_lenient(args)))
+    if args.match_videos:
+        if not getattr(args, "judged", None):
+            raise MeasureError("--match-videos needs --qrels")
+        run = run.with_videos_of(args.judged)
     return run if args.nms is None else temporal_nms(run, args.nms)
 
 
@@ -246,8 +274,10 @@ def measures_of(
     """The measures and the convention asked for: checked before any file is read."""
     from .. import convention_named, default_measures, parse_measures
 
-    measures = parse_measures(args.measures) if args.measures else (default or default_measures)()
-    return measures, convention_named(args.convention).but(args.missing, args.unjudged, args.order)
+    convention = convention_named(args.convention)
+    usual = default or (lambda: default_measures(convention))
+    measures = parse_measures(args.measures) if args.measures else usual()
+    return measures, convention.but(args.missing, args.unjudged, args.order)
 
 
 def scores_of_runs(args: argparse.Namespace) -> "list[Scores]":
@@ -256,7 +286,10 @@ def scores_of_runs(args: argparse.Namespace) -> "list[Scores]":
 
     measures, convention = measures_of(args)
     qrels = load_qrels(args)
-    scores = list(scores_of(measures, qrels, load_runs(args, args.runs), convention).values())
+    runs = load_runs(args, args.runs)
+    if not args.measures and not (qrels.saliency and any(run.saliency for run in runs)):
+        measures = [measure for measure in measures if measure.definition.family != "highlight"]
+    scores = list(scores_of(measures, qrels, runs, convention).values())
     note_unjudged(scores)
     return scores
 

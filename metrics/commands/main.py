@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import __version__
-from ..formats.errors import SWAPPED, MeasureError, MeasureWarning, setting
+from ..formats.errors import MATCH_VIDEOS, SWAPPED, MeasureError, MeasureWarning, setting
 from . import annotators, compare, convert, evaluate, inputs, meta, server
 
 COMMANDS = (evaluate, compare, convert, meta, annotators, server)
@@ -28,6 +28,7 @@ FLAGS = {
     setting("unjudged", "skip"): "--unjudged skip",
     setting("order", "score"): "--order score",
     setting("order", "given"): "--order given",
+    MATCH_VIDEOS: "--match-videos",
     SWAPPED: "are --qrels and --run swapped?",
 }  # by the words of the library's errors
 INTERRUPTED = 128 + signal.SIGINT  # as a shell reports it

@@ -14,7 +14,7 @@ from .csv_tables import Times, csv_rows
 from .errors import MeasureError, Place, show
 from .files import read_bytes
 from .json_files import Records, json_lines, write_json
-from .moment_ids import SHAPE, parse_moment_id
+from .moment_ids import SHAPE, moment_of, parse_moment_id
 from .tables import Qrels, Run, Table
 from .trec import falling
 
@@ -51,7 +51,9 @@ def beir_qrels(text: str, source: str, times: Times | None = None, folder: Path 
         for place, record in json_lines(read_bytes(folder / QUERIES), str(folder / QUERIES)):
             if (query := str(place.need(record, "_id"))) in rows.queries:
                 rows.tell(query, record.get("text"))
-    return rows.columns()
+    columns = rows.columns().with_grades_from_zero()
+    columns.times = times or {}
+    return columns
 
 
 def _corpus(path: Path) -> Times:
@@ -101,8 +103,11 @@ def _line(record: dict[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def beir_run(records: Records) -> Columns:
-    """What BEIR's retrievers return: ``{query: {moment id: score}}``; by score in float32, ties by id, descending."""
+def beir_run(records: Records, times: Times | None = None) -> Columns:
+    """What BEIR's retrievers return: ``{query: {moment id: score}}``; by score in float32, ties by id, descending.
+
+    times: of ids that do not say them.
+    """
     rows = Rows(records.source, PREDICTION)
     for whole, record in records:
         if not isinstance(record, dict):
@@ -113,7 +118,7 @@ def beir_run(records: Records) -> Columns:
             if not isinstance(held, dict):
                 raise place.fail(f"is {show(held)}; it must be an object from moment id to score")
             for moment, score in sorted(held.items(), key=_rank, reverse=True):
-                rows.add(place, query, *parse_moment_id(moment, str(place)), score)
+                rows.add(place, query, *moment_of(moment, times or {}, str(place)), score)
     return rows.columns()
 
 

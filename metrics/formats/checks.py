@@ -1,7 +1,7 @@
 """Checks of columns: what makes no sense is an error, or counted, or one of the faults of an uploaded run."""
 
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -10,9 +10,10 @@ import numpy as np
 
 from . import ANY_GRADE, HIGHEST_GRADE
 from .arrays import Bools, Floats, Ints
-from .columns import Columns
+from .columns import Columns, Flaw
 from .errors import MOST_KEPT, Faults, MeasureWarning, Place, setting, show
 from .moment_ids import moment_id
+from .plausibility import doubts_about_queries, doubts_about_times, doubts_about_videos
 
 TWICE, SPAN = "moment {moment} stands twice in its query", "timestamp {span}"  # of messages
 LATEST = 1e12  # seconds; its milliseconds are exact in float64
@@ -22,11 +23,12 @@ SLACK = 2.0  # seconds by which a moment may lie outside its video: clips are wh
 class Checks(NamedTuple):
     """How strict reading is.
 
-    lenient: rows that make no sense are kept, counted and warned of; otherwise the first is an error.
+    lenient: rows that make no sense are kept, counted and warned of; False: the first is an error; None: they are kept,
+    are flaws of the table, by which a strict convention refuses it.
     highest: the highest grade of the scale.
     """
 
-    lenient: bool = False
+    lenient: bool | None = False
     highest: int = HIGHEST_GRADE
 
 
@@ -92,13 +94,17 @@ def fault(columns: Columns, checks: Checks, wrong: Bools, what: str, message: st
     if not rows.size:
         return
     row = int(rows[0])
+    note = f"{rows.size} {what} (the first: {columns.where(row)}) are kept and counted"
     if checks.lenient:
-        columns.notes.append(f"{rows.size} {what} (the first: {columns.where(row)}) are kept and counted")
+        columns.notes.append(note)
         return
     span = f"[{columns.start[row]:.10g}, {columns.end[row]:.10g}]"
     moment = repr(moment_id(columns.names[columns.video[row]], columns.start[row], columns.end[row]))
     text = message.format(span=span, moment=moment, value=columns.value[row])
-    raise columns.fail(row, f"{text} ({setting('lenient', True)} counts such moments)")
+    problem = columns.fail(row, f"{text} ({setting('lenient', True)} counts such moments)")
+    if checks.lenient is False:
+        raise problem
+    columns.flaws.append(Flaw(str(problem), f"{columns.source}: {note}"))
 
 
 def repeats(columns: Columns, by_value: bool = False) -> tuple[Bools, Bools]:
@@ -167,6 +173,15 @@ def find_faults(columns: Columns, known: Known, faults: Faults) -> None:
     for row, n in sorted(found)[:MOST_KEPT]:
         faults.add(columns.fail(row, checks[n].says(row)))
     faults.count += sum(int(check.wrong.sum()) for check in checks) - min(len(found), MOST_KEPT)
+
+
+def doubts_about_run(columns: Columns, known: Known) -> Iterator[str]:
+    """Yield what makes one doubt that a run is right, as far as the videos' names and lengths tell."""
+    seconds = np.array([known.durations[name] for name in columns.names if name in known.durations])
+    yield from doubts_about_queries(columns.queries)
+    yield from doubts_about_videos(columns.names, known.durations, "corpus", "rename")
+    expected = seconds if seconds.size else np.fromiter(known.durations.values(), np.float64, len(known.durations))
+    yield from doubts_about_times(columns.start, columns.end, expected, "the videos")
 
 
 def cut(columns: Columns, known: Known) -> Columns:

@@ -20,6 +20,13 @@ class Sampling(NamedTuple):
     unsampled: tuple[tuple[str, str, str], ...]
 
 
+class Flaw(NamedTuple):
+    """Rows that make no sense: the error that refuses them, and the warning where they are kept."""
+
+    error: str
+    note: str
+
+
 @dataclass(kw_only=True)
 class Columns:
     """One row a moment or prediction. Times are in seconds.
@@ -30,8 +37,9 @@ class Columns:
     ids: makes the moments' ids, where the file gives them. further: more annotations of a row's moment:
     its row, start, end. texts, types, durations, saliency, existence, sampling: see `Table`,
     `Run` and `Qrels`.
-    notes: what is unusual about the file. keys: how many keys the rows' objects have in JSON, if that is all
-    that they hold.
+    times: video, start and end of the moments that ids stand for, where the ids do not say them.
+    notes: what is unusual about the file. flaws: see `Table`. keys: how many keys the rows' objects have in JSON, if
+    that is all that they hold.
     """
 
     source: str
@@ -52,8 +60,10 @@ class Columns:
     saliency: Mapping[str, Floats] = field(default_factory=dict)
     existence: Mapping[str, float] = field(default_factory=dict)
     sampling: Sampling | None = None
+    times: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     keys: int | None = None
+    flaws: list["Flaw"] = field(default_factory=list)
 
     def fail(self, row: int, message: str) -> MeasureError:
         """The error of a row."""
@@ -78,6 +88,14 @@ class Columns:
             further=[(number[row], start, end) for row, start, end in self.further if row in number],
             keys=None,
         )
+
+    def with_grades_from_zero(self) -> "Columns":
+        """The columns with 0 for grades below 0, which trec_eval counts as not relevant; a note says how many."""
+        if (below := np.flatnonzero(self.value < 0)).size:
+            counted = "1 grade below 0 counts" if below.size == 1 else f"{below.size:,} grades below 0 count"
+            self.notes.append(f"{counted} as 0, as in trec_eval (the first: {self.where(int(below[0]))})")
+            self.value = np.maximum(self.value, 0.0)
+        return self
 
     def order(self) -> tuple[Ints | slice, Ints]:
         """The order that brings the rows of each query together, and where each query's rows begin and the last end."""
@@ -259,7 +277,7 @@ def columns_of_frame(source: Any, name: str, kind: Kind) -> Columns:
     spots = [f"row {n}" for n in range(len(query))]
     names = [Place(name, spot).query(each) for spot, each in zip(spots, plain(query), strict=True)]
     if times == ["timestamp"]:
-        lists = [list(span) if isinstance(span, np.ndarray) else span for span in ends[0]]
+        lists = [list(span) if isinstance(span, np.ndarray | tuple) else span for span in ends[0]]
         spans = [Place(name, spot).span({"timestamp": span}) for spot, span in zip(spots, lists, strict=True)]
         ends = [[start for start, _ in spans], [end for _, end in spans]]
     return Rows(name, kind, dict.fromkeys(names), spots, names, video, ends[0], ends[1], values).columns()
@@ -285,9 +303,9 @@ def by_id_of_frame(source: Any, name: str, kind: Kind) -> dict[str, dict[str, An
 
 
 def names_of(source: Any, name: str) -> list[str]:
-    """The names of a frame's columns; anything else is an error."""
+    """The names of a frame's columns, also of an Arrow table; anything else is an error."""
     try:
-        return list(source.columns)
+        return list(source.column_names if hasattr(source, "column_names") else source.columns)
     except (AttributeError, TypeError):
         raise MeasureError(f"{name}: {type(source).__name__} is no path, dict, or data frame") from None
 
@@ -296,4 +314,5 @@ def lists_of(source: Any, name: str, needed: Sequence[str]) -> list[list[Any]]:
     """Columns of a frame as lists of Python's values; one that is missing is an error."""
     if lacking := [column for column in needed if column not in names_of(source, name)]:
         raise MeasureError(f"{name}: column {lacking[0]} is missing; it needs {', '.join(needed)}")
-    return [list(source[column].to_list()) for column in needed]
+    columns = [source[column] for column in needed]
+    return [list(c.to_pylist() if hasattr(c, "to_pylist") else c.to_list()) for c in columns]

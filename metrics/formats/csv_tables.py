@@ -21,6 +21,8 @@ from .tables import Qrels, Table
 SEPARATORS = "\t;"  # beside the comma, where the first line has none
 SIDE_COLUMNS = ["moment_id", "video", "start", "end"]
 
+WITH_DECIMALS = {"start", "end", "score", *MOMENT.fields}
+
 Times = dict[str, tuple[str, float, float]]
 COLUMNS = ("pair_id", "worker", "relevance")
 ROUNDS = {"1": 1, "2": 2}
@@ -81,15 +83,18 @@ def separator_of(first_line: str) -> str:
 
 
 def csv_rows(text: str, source: str, needed: Sequence[str] = ()) -> Iterator[tuple[Place, dict[str, str]]]:
-    """Rows of a CSV (or TSV, or with semicolons) by the names in its first line; blank lines are passed over.
+    """Rows of a CSV (or TSV, or with semicolons) by the names in its first line, in lower case; blank lines are passed
+    over. Cells have no white space at their ends. Where commas do not separate, numbers may have decimal commas.
 
     Raises MeasureError if the first line lacks a needed column. If a line has not as many fields as the first, or is no
     CSV; it names the line.
     """
     between = separator_of(text.split("\n", 1)[0])
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=between)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=between, skipinitialspace=between != "\t")
     try:
-        header = [name.strip() for name in next(rows)]
+        header = [name.strip().lower() for name in next(rows)]
+        if twice := [name for name, times in Counter(header).items() if name and times > 1]:
+            raise MeasureError(f"{source}: line 1: column {twice[0]!r} stands twice; each needs a name of its own")
         if lacking := [name for name in needed if name not in header]:
             raise MeasureError(f"{source}: line 1: column {lacking[0]} is missing; it needs {', '.join(needed)}")
         for row in rows:
@@ -98,7 +103,10 @@ def csv_rows(text: str, source: str, needed: Sequence[str] = ()) -> Iterator[tup
                 continue
             if len(row) != len(header):
                 raise place.fail(f"has {len(row)} columns; it needs {len(header)}: {', '.join(header)}")
-            yield place, dict(zip(header, row, strict=True))
+            cells = dict(zip(header, map(str.strip, row), strict=True))
+            for name in cells.keys() & WITH_DECIMALS if between != "," else ():
+                cells[name] = cells[name].replace(",", ".")
+            yield place, cells
     except csv.Error as problem:
         raise MeasureError(f"{source}: line {rows.line_num}: is no CSV: {problem}") from None
 
@@ -123,7 +131,7 @@ def _moment(place: Place, row: dict[str, str]) -> tuple[str, float, float]:
     moment = first_of(row, MOMENT_ID)
     if moment in row and "start" not in row:
         return parse_moment_id(row[moment], str(place))
-    start, end = (place.number(place.need(row, name), name) for name in ("start", "end"))
+    start, end = (place.seconds(place.need(row, name), name) for name in ("start", "end"))
     return place.need(row, *VIDEO), start, end
 
 
@@ -135,7 +143,7 @@ def read_side_file(path: str | Path) -> Times:
             raise MeasureError(f"{path}: line 1: columns are {', '.join(row)}; they must be {', '.join(SIDE_COLUMNS)}")
         if row["moment_id"] in times:
             raise place.fail(f"moment {row['moment_id']!r} stands twice")
-        start, end = (place.number(row[name], name) for name in ("start", "end"))
+        start, end = (place.seconds(row[name], name) for name in ("start", "end"))
         times[row["moment_id"]] = (row["video"], start, end)
     return times
 
@@ -266,7 +274,7 @@ def rating_rows(path: str | PathLike[str], highest: int = HIGHEST_GRADE) -> Iter
     grades = {str(grade): grade for grade in range(highest + 1)}
     place = None
     for place, row in _rows_of_ratings(path):
-        grade = grades.get(row["relevance"])
+        grade = grades.get(row["relevance"].removesuffix(".0"))
         if grade is None:
             raise _wrong(place, row, "relevance", f"an integer from 0 to {highest}")
         for name in COLUMNS[:2]:

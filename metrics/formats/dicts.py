@@ -1,6 +1,7 @@
 """Qrels and runs from dicts: of lists by query, or by moment id as trec_eval's wrappers take them."""
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -12,14 +13,15 @@ from numpy.typing import NDArray
 from . import ANY_GRADE, HIGHEST_GRADE
 from .arrays import Floats, Ints
 from .checks import Checks
-from .columns import MOMENT, PREDICTION, VIDEO, Columns, Kind, first_of
-from .errors import MeasureError, Place, show
+from .columns import MOMENT, PREDICTION, VIDEO, Columns, Kind, by_id_of_frame, first_of
+from .errors import MeasureError, MeasureWarning, Place, show
 from .json_files import no_collecting
 from .lists import columns_of, one_by_one
-from .moment_ids import parse_moment_id
+from .moment_ids import moment_of, parse_moment_id
 from .tables import Qrels, Run
 
 Lists = Mapping[Any, Iterable[Any]]
+Times = Mapping[str, tuple[str, float, float]]
 ById = Mapping[Any, Mapping[str, Any]]
 
 
@@ -50,16 +52,16 @@ def run_from_dict(predictions: Lists, name: str = "run", lenient: bool | None = 
 
     Examples
     --------
-    A prediction that stands twice is an error, or counted:
+    A prediction that stands twice is counted, or an error:
 
     >>> twice = {"1": [("a", 0, 10, 0.9), ("a", 0, 10, 0.8)]}
-    >>> run_from_dict(twice)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    >>> run_from_dict(twice).scores.tolist()
+    [0.9, 0.8]
+    >>> run_from_dict(twice, lenient=False)  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     MeasureError: run: query '1', prediction 2: moment 'a@0-10000' stands twice in its query
-    >>> run_from_dict(twice, lenient=True).scores.tolist()
-    [0.9, 0.8]
     """
-    return Run.build(_columns(predictions, name, PREDICTION), name, Checks(bool(lenient)))
+    return Run.build(_columns(predictions, name, PREDICTION), name, Checks(lenient))
 
 
 def qrels_from_dict(moments: Lists, lenient: bool | None = None, highest: int = HIGHEST_GRADE) -> Qrels:
@@ -92,7 +94,7 @@ def qrels_from_dict(moments: Lists, lenient: bool | None = None, highest: int = 
     >>> qrels_from_dict({"1": [("a", 0, 10, 7)]}, highest=10).grades.tolist()
     [7]
     """
-    return Qrels.build(_columns(moments, "qrels", MOMENT), Checks(bool(lenient), highest))
+    return Qrels.build(_columns(moments, "qrels", MOMENT), Checks(lenient, highest))
 
 
 def _columns(found: Lists, source: str, kind: Kind) -> Columns:
@@ -124,6 +126,35 @@ def _item(place: Place, item: Any, kind: Kind) -> tuple[Any, Any, Any, Any]:
     return tuple(item)
 
 
+def in_hand(source: Any, name: str, kind: Kind) -> Any:
+    """A mapping from queries to mappings from moment ids, of a frame with a column of ids and none of times, or of
+    records as ir_measures has them; a frame that is not read yet is collected, and anything else is returned as it is.
+    """
+    if isinstance(source, Mapping | str):
+        return source
+    if hasattr(source, "collect"):  # a LazyFrame
+        source = source.collect()
+    if hasattr(source, "columns") or hasattr(source, "column_names"):
+        by_id = by_id_of_frame(source, name, kind)
+        return source if by_id is None else by_id
+    records = list(source) if isinstance(source, Iterable) else []
+    fields = ("query_id", "doc_id", kind.word)
+    return _by_id_of_records(records, name, fields) if records and hasattr(records[0], "doc_id") else source
+
+
+def _by_id_of_records(records: list[Any], name: str, fields: Sequence[str]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for n, record in enumerate(records, 1):
+        place = Place(name, f"record {n}")
+        if not all(hasattr(record, field) for field in fields):
+            raise place.fail(f"is {show(record)}; it must have {', '.join(fields)}, as ir_measures' records have")
+        query, moment, value = (getattr(record, field) for field in fields)
+        if moment in (held := found.setdefault(place.query(query), {})):
+            raise place.fail(f"moment {show(moment)} stands twice in its query")
+        held[moment] = value
+    return found
+
+
 def is_by_id(source: object) -> bool:
     """Whether a source is a mapping from queries to mappings from moment ids."""
     return isinstance(source, Mapping) and isinstance(next(iter(source.values()), None), Mapping)
@@ -141,16 +172,35 @@ def _by_query(source: ById, kind: str, value: str, name: str) -> dict[str, Mappi
     return {str(query): held for query, held in source.items()}
 
 
+def _from_zero(grades: dict[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The grades with 0 for those below 0, and a warning of these."""
+    below = [(query, moment) for query, held in grades.items() for moment, g in held.items() if _is_below_zero(g)]
+    if not below:
+        return grades
+    counted = "1 grade below 0 counts" if len(below) == 1 else f"{len(below):,} grades below 0 count"
+    first = "query {!r}, moment {!r}".format(*below[0])
+    warnings.warn(f"qrels: {counted} as 0, as in trec_eval (the first: {first})", MeasureWarning, stacklevel=4)
+    changed = {query: dict(held) for query, held in grades.items()}
+    for query, moment in below:
+        changed[query][moment] = 0
+    return dict(changed)
+
+
+def _is_below_zero(grade: Any) -> bool:
+    return isinstance(grade, int | float | np.number) and bool(grade < 0)
+
+
 class IdQrels:
     """Grades of moments by query and moment id.
 
     lenient, highest: as in `read_qrels`.
-    Raises MeasureError for empty qrels, and for a grade that is not an integer from 0 to `highest`.
+    Raises MeasureError for empty qrels, and for a grade that is not an integer up to `highest`. Grades below 0 count as
+    0, as in trec_eval, with a warning.
     """
 
     def __init__(self, source: ById, lenient: bool | None = None, highest: int = HIGHEST_GRADE) -> None:
         self.lenient, self.highest = bool(lenient), ANY_GRADE if lenient else highest
-        self.grades = _by_query(source, "qrels", "grade", "qrels")
+        self.grades = _from_zero(_by_query(source, "qrels", "grade", "qrels"))
         self.queries = tuple(self.grades)
         self._grade = self._read_grades()
 
@@ -186,12 +236,14 @@ class IdQrels:
 class IdRun:
     """Scores of moments by query and moment id.
 
-    lenient: as in `read_run`.
+    lenient: as in `read_run`. times: video, start and end of ids that do not say them.
     Raises MeasureError for an empty run, and for a score that is not a finite number.
     """
 
-    def __init__(self, source: ById, lenient: bool | None = None, name: str = "run") -> None:
-        self.lenient, self.name = bool(lenient), name
+    def __init__(
+        self, source: ById, lenient: bool | None = None, name: str = "run", times: Times | None = None
+    ) -> None:
+        self.lenient, self.name, self.times = bool(lenient), name, times or {}
         self.rising: tuple[str, ...] = ()  # as in `Run`
         self.lists = _by_query(source, "run", "score", name)
         self.queries = tuple(self.lists)
@@ -254,7 +306,7 @@ class IdRun:
         spans = {}
         for query, low, high in zip(self.queries, [0, *ends[:-1]], ends, strict=True):
             where, found = f"{self.name}: query {query!r}", self.lists[query]
-            spans[query] = [(*parse_moment_id(id, where), float(found[id])) for id in ids[low:high]]
+            spans[query] = [(*moment_of(id, self.times, where), float(found[id])) for id in ids[low:high]]
         return run_from_dict(spans, self.name, self.lenient)
 
 

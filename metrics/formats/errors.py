@@ -1,10 +1,13 @@
 """What the library raises for bad input and where it stands, and what it warns of."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 MOST_KEPT = 100  # faults
 SWAPPED = "are qrels and run swapped?"
+MATCH_VIDEOS = "as_run(run).with_videos_of(qrels)"  # as errors name it
+CLOCK = re.compile(r"(?:(\d{1,4}):)?([0-5]?\d):([0-5]?\d(?:\.\d*)?)")
 BEGINNING, END = 600, 200  # characters of a line that is too long
 
 
@@ -44,10 +47,13 @@ def setting(name: str, value: object = ...) -> str:
 
 @dataclass
 class Faults:
-    """The messages of the first hundred faults of a file, and the number of all."""
+    """The messages of the first hundred faults of a file, and the number of all; and what makes one doubt that the file
+    is right, such as a cause that many faults have.
+    """
 
     messages: list[str] = field(default_factory=list)
     count: int = 0
+    doubts: list[str] = field(default_factory=list)
 
     def add(self, fault: MeasureError) -> None:
         """Count a fault, and keep its message if it is among the first."""
@@ -110,6 +116,14 @@ class Place:
         if not isinstance(value, list):
             raise self.fail(f"{name} is {show(value)}; it must be a list")
         return value
+
+    def seconds(self, text: str, name: str) -> float:
+        """Seconds that are written as a number or as a time, such as 3723.5 or 1:02:03.5."""
+        if clock := CLOCK.fullmatch(text):
+            return int(clock[1] or 0) * 3600.0 + int(clock[2]) * 60 + float(clock[3])
+        if ":" in text:
+            raise self.fail(f"{name} is {show(text)}; it must be a number of seconds, or a time as 1:02:03.5")
+        return self.number(text, name)
 
     def number(self, text: str, name: str) -> float:
         """A finite number that is written as text."""

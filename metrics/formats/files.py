@@ -38,6 +38,7 @@ KINDS = {  # of binary files, by what they begin with
     b"\xfd7zXZ": "packed with xz",
     b"\x28\xb5\x2f\xfd": "packed with Zstandard",
 }
+POINTERS = {b"version https://git-lfs.github.com/spec/": "Git LFS", b"/annex/objects/": "git-annex"}
 BEGINNING = 65_536  # bytes
 MIB = 2**20
 UNPACK, MOST_UNPACKED = "REELJUDGE_UNPACK_MIB", "512"
@@ -196,6 +197,14 @@ def _check_text(data: bytes, source: str) -> None:
         raise MeasureError(f"{source}: is not text (it holds NUL bytes); is it a binary file?")
     if not data or data.isspace():
         raise MeasureError(f"{source}: is empty")
+    refuse_pointer(data, source)
+
+
+def refuse_pointer(data: bytes, source: str) -> None:
+    """Raise MeasureError if a file is only a pointer by which Git keeps a large file elsewhere."""
+    if kind := next((kind for sign, kind in POINTERS.items() if data.startswith(sign)), None):
+        get = "git lfs pull" if kind == "Git LFS" else "git annex get"
+        raise MeasureError(f"{source}: is a pointer of {kind}, not the file itself; get the file by `{get}`")
 
 
 def numbered_lines(file: BinaryIO, source: str, longest: int = -1) -> Iterator[tuple[int, bytes]]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from . import TASKS, annotations
 from .beir import beir_run
 from .columns import PREDICTION, Columns
+from .csv_tables import Times
 from .detection import run_format
 from .errors import Faults, MeasureError, Place, setting, show
 from .files import read_bytes
@@ -42,7 +43,13 @@ READERS: dict[str, Callable[[Records], Columns]] = {
 
 
 def run_columns(
-    data: bytes, source: str, format: str | None, names: Names | None, task: str | None, faults: Faults | None = None
+    data: bytes,
+    source: str,
+    format: str | None,
+    names: Names | None,
+    task: str | None,
+    faults: Faults | None = None,
+    times: Times | None = None,
 ) -> Columns:
     """The columns of a run in JSON."""
     if looks_like_json_lines(data):
@@ -51,6 +58,10 @@ def run_columns(
         return _of_records(lines.items, lines, format, names, faults=faults)
     found = parse_unchecked(data, source)
     format = format or run_format(found, source)
+    if format == "beir" and isinstance(found, dict):
+        columns = beir_run(Records.numbered([found], source), times)
+        refuse_repeated_keys(data, source, keys_in(found, source))
+        return columns
     if format == "tvretrieval":
         columns = _submission(found, source, task, faults)
     elif format == "ranking":

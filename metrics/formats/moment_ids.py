@@ -6,6 +6,7 @@ separated by white space, so white space is percent-encoded as in addresses, and
 """
 
 import re
+from collections.abc import Mapping
 from urllib.parse import quote, unquote
 
 from .errors import MeasureError
@@ -76,6 +77,11 @@ def parse_moment_id(moment: str, place: str = "moment id") -> tuple[str, float, 
     if not found:
         raise MeasureError(f"{place}: moment id {moment!r} is not video@startms-endms, and no side file was given")
     return from_word(found["video"]), int(found["start"]) / 1000, int(found["end"]) / 1000
+
+
+def moment_of(id: str, times: Mapping[str, tuple[str, float, float]], place: str) -> tuple[str, float, float]:
+    """Video, start and end of a moment id: those that `times` has for it, or what it says itself."""
+    return times.get(id) or parse_moment_id(id, place)
 
 
 def as_word(name: str) -> str:

@@ -162,7 +162,7 @@ def _pool(
     rows = {query: [(*moment, 0) for moment in held if moment] for query, held in moments.items()}
     ranks = [rank for held in moments.values() for rank, moment in enumerate(held) if moment]
     try:
-        table: Table = qrels_from_dict(rows)
+        table: Table = qrels_from_dict(rows, lenient=False)
     except MeasureError as fault:
         raise MeasureError(f"{source}: {str(fault).removeprefix('qrels: ')}") from None
     shared = {each.name: getattr(table, each.name) for each in fields(Table)}

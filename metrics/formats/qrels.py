@@ -9,10 +9,10 @@ from typing import Any
 from . import GRADED_QRELS, HIGHEST_GRADE, QRELS_FORMATS, annotations, check_name
 from .beir import beir_qrels, qrels_as_beir, split_of
 from .checks import Checks
-from .columns import MOMENT, Columns, by_id_of_frame, columns_of_frame
+from .columns import MOMENT, Columns, columns_of_frame
 from .csv_tables import Times, csv_qrels, read_side_file
 from .detection import format_of_records, qrels_format
-from .dicts import IdQrels, is_by_id, qrels_from_dict
+from .dicts import IdQrels, in_hand, is_by_id, qrels_from_dict
 from .files import STANDARD_INPUT, is_release, read_part, text_of
 from .json_files import Records, no_collecting
 from .json_qrels import jsonl_qrels, nested_qrels, qrels_as_jsonl, qrels_as_nested, qrels_records
@@ -53,7 +53,8 @@ def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GR
     source : Qrels, path, LoadedRelease, dict or data frame
         A file or a release is read by `read_qrels`. A dict is ``{query: [(video, start, end, grade), …]}``,
         TVR-Ranking's ``{query: [{"video_name", "timestamp", "relevance"}, …]}``, or by moment id
-        ``{query: {"video@startms-endms": grade}}``. A frame (pandas, polars) has the columns query_id (or qid, query),
+        ``{query: {"video@startms-endms": grade}}``. A list of ir_measures' `Qrel` is taken as such a dict. A frame
+        (pandas, polars, Arrow) has the columns query_id (or qid, query),
         video_name (or video), start, end (seconds) or timestamp (lists of both), and relevance (or grade, label); or a
         moment_id (or docno, doc_id) for video and times.
     lenient : bool, default None
@@ -82,14 +83,14 @@ def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GR
     >>> as_qrels({"1": {"a@0-10000": 4}}).end.tolist()
     [10.0]
 
-    A moment that stands twice is an error, unless it is to be counted:
+    A moment that stands twice is counted, or an error:
 
     >>> twice = {"1": [("a", 0, 10, 4), ("a", 0, 10, 4)]}
-    >>> as_qrels(twice)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    >>> as_qrels(twice).grades.tolist()
+    [4, 4]
+    >>> as_qrels(twice, lenient=False)  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     MeasureError: qrels: query '1', moment 2: moment 'a@0-10000' stands twice in its query
-    >>> as_qrels(twice, lenient=True).grades.tolist()
-    [4, 4]
     """
     source = qrels_source(source, lenient, highest)
     return source if isinstance(source, Qrels) else source.table
@@ -101,13 +102,12 @@ def qrels_source(source: Any, lenient: bool | None = None, highest: int = HIGHES
         return source
     if isinstance(source, str | PathLike):
         return read_qrels(source, lenient=lenient, highest=highest)
+    source = in_hand(source, "qrels", MOMENT)
     if is_by_id(source):
         return IdQrels(source, lenient, highest)
     if isinstance(source, Mapping):
         return qrels_from_dict(source, lenient, highest)
-    if (by_id := by_id_of_frame(source, "qrels", MOMENT)) is not None:
-        return IdQrels(by_id, lenient, highest)
-    return Qrels.build(columns_of_frame(source, "qrels", MOMENT), Checks(bool(lenient), highest))
+    return Qrels.build(columns_of_frame(source, "qrels", MOMENT), Checks(lenient, highest))
 
 
 def read_qrels(
@@ -130,8 +130,9 @@ def read_qrels(
         Side file for qrels by moment id (trec, xinfap, beir); None: times are read from the ids.
     lenient : bool, default None
         Whether moments that stand twice, have two grades or one above `highest`, end before they start, or lie before 0
-        are kept, counted and warned of; False: the first is an error. None means False, but for the annotation files of
-        published data sets and for releases, which are taken as they are.
+        are kept, counted and warned of; False: the first is an error. None: they are kept, and a convention that
+        refuses them, such as `paper`, refuses the qrels when a run is scored on them; the annotation files of published
+        data sets and releases are taken as they are.
     highest : int, default 4
         The highest grade of the scale.
 
@@ -166,9 +167,8 @@ def read_qrels(
     check_name("qrels format", format, QRELS_FORMATS)
     with no_collecting():
         format, columns = _columns(path, format, read_side_file(moments) if moments else None)
-    if lenient is None:
-        lenient = format not in GRADED_QRELS or is_release(path)
-    return Qrels.build(columns, Checks(lenient, highest))
+    as_published = True if format not in GRADED_QRELS or is_release(path) else None
+    return Qrels.build(columns, Checks(as_published if lenient is None else lenient, highest))
 
 
 def _columns(path: str | PathLike[str], format: str | None, times: Times | None) -> tuple[str, Columns]:

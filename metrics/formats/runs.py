@@ -7,16 +7,16 @@ from typing import Any
 
 from . import RUN_FORMATS, check_name
 from .beir import run_as_beir
-from .checks import Checks, Known, cut, find_faults
-from .columns import PREDICTION, Columns, by_id_of_frame, columns_of_frame
-from .csv_tables import read_side_file
+from .checks import Checks, Known, cut, doubts_about_run, find_faults
+from .columns import PREDICTION, Columns, columns_of_frame
+from .csv_tables import Times, read_side_file
 from .detection import refuse_qrels_at_a_glance, run_is_trec
-from .dicts import IdRun, is_by_id, run_from_dict
+from .dicts import IdRun, in_hand, is_by_id, run_from_dict
 from .errors import Faults, MeasureError
 from .files import STANDARD_INPUT, read_beginning, read_bytes, source_name
 from .json_files import no_collecting
 from .json_runs import read_video_index, run_as_ranking, run_as_tvretrieval, run_columns
-from .tables import Run
+from .tables import Qrels, Run
 from .trec import run_as_trec, trec_run
 from .trecvid import looks_like_xml, run_as_dres, run_as_trecvid, trecvid_run
 from .windows import run_as_ego4d, run_as_lighthouse, run_as_qvhighlights
@@ -34,18 +34,23 @@ RUN_WRITERS: dict[str, Callable[[Run], str]] = {
 }
 
 
-def as_run(source: Any, lenient: bool | None = None, name: str | None = None) -> Run:
+def as_run(
+    source: Any, lenient: bool | None = None, name: str | None = None, moments: str | Path | Qrels | None = None
+) -> Run:
     """A run from whatever holds it: what `calc` and all other functions take as a run.
 
     Parameters
     ----------
     source : Run, path, dict or data frame
-        As in `as_qrels`, with a score (or model_scores) for the grade. Lists and rows stand in rank order. A run by
+        As in `as_qrels`, with a score (or model_scores) for the grade, and `ScoredDoc` for `Qrel`. Lists and rows stand
+        in rank order. A run by
         moment id is ranked by its scores, ties by id, descending, as trec_eval ranks it.
     lenient : bool, default None
         See `read_run`.
     name : str, default None
         Name of the run; None: its own, that of its file, or ``run``.
+    moments : path or Qrels, default None
+        See `read_run`.
 
     Returns
     -------
@@ -67,36 +72,37 @@ def as_run(source: Any, lenient: bool | None = None, name: str | None = None) ->
     >>> run.name, run.videos
     ('by id', ['b', 'a'])
     """
-    source = run_source(source, lenient, name)
+    source = run_source(source, lenient, name, moments)
     return source if isinstance(source, Run) else source.table
 
 
-def run_source(source: Any, lenient: bool | None = None, name: str | None = None) -> Run | IdRun:
+def run_source(
+    source: Any, lenient: bool | None = None, name: str | None = None, moments: str | Path | Qrels | None = None
+) -> Run | IdRun:
     """As `as_run`, but a run by moment id stays as it is until somebody needs its times."""
     if isinstance(source, Run):
         return source if name in (None, source.name) else replace(source, name=name)
     if isinstance(source, IdRun):
-        return source if name in (None, source.name) else IdRun(source.lists, source.lenient, name)
+        return source if name in (None, source.name) else IdRun(source.lists, source.lenient, name, source.times)
     if isinstance(source, str | Path):
-        return run_source(read_run(source, lenient=lenient), name=name)
+        return run_source(read_run(source, lenient=lenient, moments=moments), name=name)
     name = name or "run"
+    source = in_hand(source, name, PREDICTION)
     if is_by_id(source):
-        return IdRun(source, lenient, name)
+        return IdRun(source, lenient, name, _times_of(moments))
     if isinstance(source, Mapping):
         return run_from_dict(source, name, lenient)
-    if (by_id := by_id_of_frame(source, name, PREDICTION)) is not None:
-        return IdRun(by_id, lenient, name)
-    return Run.build(columns_of_frame(source, name, PREDICTION), name, Checks(bool(lenient)))
+    return Run.build(columns_of_frame(source, name, PREDICTION), name, Checks(lenient))
 
 
-def run_sources(runs: Any, lenient: bool | None = None) -> list[Run | IdRun]:
+def run_sources(runs: Any, lenient: bool | None = None, moments: Qrels | None = None) -> list[Run | IdRun]:
     """Several runs under names that differ: a mapping from name to run, or runs that have names of their own."""
     if isinstance(runs, Mapping):
         if any(isinstance(run, list | tuple) for run in runs.values()):
             raise MeasureError("runs is one run; it must be a mapping from name to run, or a list of runs")
-        found = [run_source(run, lenient, str(name)) for name, run in runs.items()]
+        found = [run_source(run, lenient, str(name), moments) for name, run in runs.items()]
     elif isinstance(runs, Sequence) and not isinstance(runs, str):
-        found = [run_source(run, lenient) for run in runs]
+        found = [run_source(run, lenient, moments=moments) for run in runs]
     else:
         what = f"runs is one {type(runs).__name__}"
         raise MeasureError(f"{what}; it must be a mapping from name to run, or a list of runs")
@@ -112,7 +118,7 @@ def read_run(
     path: str | Path,
     format: str | None = None,
     videos: str | Path | None = None,
-    moments: str | Path | None = None,
+    moments: str | Path | Qrels | None = None,
     task: str | None = None,
     lenient: bool | None = None,
 ) -> Run:
@@ -127,13 +133,15 @@ def read_run(
     videos : path, default None
         Video index file, for runs that name videos by number: ``{video: [duration, index]}``, with or without the split
         above it.
-    moments : path, default None
-        Side file for runs by moment id or shot (trec, trecvid); None: times are read from the ids.
+    moments : path or Qrels, default None
+        Side file for runs by moment id or shot (trec, trecvid, beir), or qrels that were read with one or from a folder
+        in BEIR's layout; None: times are read from the ids.
     task : str, default None
         Which list of a TVRetrieval submission to read: VCMR, SVMR or VR; None: the first that is there.
     lenient : bool, default None
         Whether predictions that stand twice, end before they start, or lie before 0 are kept, counted and warned of, as
-        every published evaluator keeps them; False, and None: the first is an error.
+        every published evaluator keeps them; False: the first is an error. None: they are kept, and a convention that
+        refuses them, such as `paper`, refuses the run when it is scored.
 
     Returns
     -------
@@ -165,7 +173,7 @@ def read_run(
     [0.5]
     """
     columns, name = _run_columns(path, format, videos, moments, task)
-    return Run.build(columns, name, Checks(bool(lenient)))
+    return Run.build(columns, name, Checks(lenient))
 
 
 def check_run_file(
@@ -182,6 +190,7 @@ def check_run_file(
     try:
         columns, name = _run_columns(path, format, videos, None, task, faults)
         find_faults(columns, known, faults)
+        faults.doubts += doubts_about_run(columns, known)
         return (None if faults.count else Run.build(cut(columns, known), name)), faults
     except MeasureError as fault:
         if not faults.count:
@@ -193,7 +202,7 @@ def _run_columns(
     path: str | Path,
     format: str | None,
     videos: str | Path | None,
-    moments: str | Path | None,
+    moments: str | Path | Qrels | None,
     task: str | None,
     faults: Faults | None = None,
 ) -> tuple[Columns, str]:
@@ -201,15 +210,21 @@ def _run_columns(
     check_name("run format", format, RUN_FORMATS)
     source = source_name(path)
     with no_collecting():
-        times = read_side_file(moments) if moments else None
+        times = _times_of(moments)
         names = read_video_index(videos) if videos else None
         data = read_bytes(path)
         if format == "trecvid" or (format is None and looks_like_xml(data)):
             return trecvid_run(data, source, times), _name_of(path)
         if format == "trec" or (format is None and run_is_trec(data, source)):
             return trec_run(data, source, times, faults)
-        columns = run_columns(data, source, format, names, task, faults)
+        columns = run_columns(data, source, format, names, task, faults, times)
     return columns, _name_of(path)
+
+
+def _times_of(moments: str | Path | Qrels | None) -> Times | None:
+    """Video, start and end of each id that a side file or qrels list; None where they list none."""
+    found = moments.times if isinstance(moments, Qrels) else read_side_file(moments) if moments else {}
+    return dict(found) or None
 
 
 def _name_of(path: str | Path) -> str:
@@ -223,8 +238,6 @@ def look_at_run(path: str | Path, format: str | None = None) -> None:
     if str(path) == STANDARD_INPUT:
         return
     data, source = read_beginning(path), source_name(path)
-    if format == "trecvid" or (format is None and looks_like_xml(data)):
-        return
-    if format == "trec" or (format is None and run_is_trec(data, source)):
+    if format or looks_like_xml(data) or run_is_trec(data, source):
         return
     refuse_qrels_at_a_glance(data, source)

@@ -4,6 +4,7 @@ Rows of one query stand together and keep the order of the file. Build them thro
 `Run.build`, which check every value and name the first wrong one, or from dicts.
 """
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,9 +14,10 @@ import numpy as np
 
 from .arrays import Floats, Ints, data_frame
 from .checks import Checks, check_qrels, check_run, rises, times, warn
-from .columns import Columns, Sampling, numbers
-from .errors import MeasureError, show
+from .columns import Columns, Flaw, Sampling, numbers
+from .errors import MeasureError, MeasureWarning, show
 from .moment_ids import as_word
+from .plausibility import renamed_videos
 
 VALUES = {"grades": "relevance", "scores": "score", "rank": "rank"}  # columns of a data frame, by the field
 
@@ -29,6 +31,7 @@ class Table:
     durations: length of a query's video in seconds, where the file gives it.
     saliency: of a query's two-second clips, where the file gives it: judged, floats of shape (clips,
     annotators); predicted, of shape (clips,).
+    flaws: rows that make no sense, which scoring refuses or counts.
     """
 
     queries: tuple[str, ...]
@@ -40,6 +43,15 @@ class Table:
     texts: Mapping[str, str] = field(default_factory=dict)
     durations: Mapping[str, float] = field(default_factory=dict)
     saliency: Mapping[str, Floats] = field(default_factory=dict)
+    flaws: tuple[Flaw, ...] = ()
+
+    def sound(self, lenient: bool | None) -> Self:
+        """The table; raises MeasureError for its first flaw or, if flaws are to be kept, warns of each."""
+        for flaw in self.flaws:
+            if not lenient:
+                raise MeasureError(flaw.error)
+            warnings.warn(flaw.note, MeasureWarning, stacklevel=5)
+        return self
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -160,6 +172,23 @@ class Run(Table):
         columns = ("video", "start", "end", "scores")
         return replace(self, **{name: getattr(self, name)[order] for name in columns})
 
+    def with_videos_of(self, qrels: "Qrels") -> Self:
+        """The run with the names that the qrels have for its videos, where these differ only by case, Unicode form,
+        white space, folder, file extension, or the prefix ``v_``, and only one name of the qrels fits.
+
+        Examples
+        --------
+        >>> from reeljudge import qrels_from_dict, run_from_dict
+        >>> qrels = qrels_from_dict({"1": [("v_abc", 0, 5, 1)]})
+        >>> run_from_dict({"1": [("abc.mp4", 0, 5, 0.9), ("def.mp4", 0, 5, 0.8)]}).with_videos_of(qrels).videos
+        ['v_abc', 'def.mp4']
+        """
+        renamed = renamed_videos(self.names, set(qrels.names))
+        names = dict.fromkeys(renamed.get(name, name) for name in self.names)
+        number = {name: n for n, name in enumerate(names)}
+        recode = np.array([number[renamed.get(name, name)] for name in self.names], dtype=np.int64)
+        return replace(self, names=tuple(names), video=recode[self.video])
+
     def of_texts(self, qrels: "Qrels") -> "Run":
         """The run with the ids and the videos of the qrels, for one whose queries are named by their texts, as
         Lighthouse's predictions are.
@@ -209,7 +238,8 @@ class Qrels(Table):
 
     ids: ids of the moments, where the file gives them. further: where several annotators marked a moment, the
     annotations after the first. types: type of a query, where the file gives it (TVR: v, t, vt). sampling: how the
-    moments were drawn from a pool, where the file says it.
+    moments were drawn from a pool, where the file says it. times: video, start and end of the moments that ids stand
+    for, where a side file or a collection says them.
     """
 
     grades: Ints
@@ -217,6 +247,7 @@ class Qrels(Table):
     further: Further | None = None
     types: Mapping[str, str] = field(default_factory=dict)
     sampling: Sampling | None = None
+    times: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
 
     @property
     def moments(self) -> list[str]:
@@ -245,6 +276,7 @@ class Qrels(Table):
             further=further,
             types=columns.types,
             sampling=_sampling(columns.sampling, order),
+            times=columns.times,
         )
 
 
@@ -268,6 +300,7 @@ def _shared(columns: Columns, order: Ints | slice, offsets: Ints) -> dict[str, A
         "texts": columns.texts,
         "durations": columns.durations,
         "saliency": columns.saliency,
+        "flaws": tuple(columns.flaws),
     }
 
 
@@ -311,4 +344,5 @@ def _further(columns: Columns, order: Ints | slice, checks: Checks) -> Further |
         notes=columns.notes,
     )
     times(annotations, checks)
+    columns.flaws += annotations.flaws
     return Further(row, starts, ends)

@@ -29,11 +29,13 @@ LONGEST_TIME = 15  # digits of milliseconds
 
 
 def trec_qrels(data: bytes, source: str, times: Times | None = None) -> Columns:
-    """Columns of lines ``query 0 moment_id grade``."""
+    """Columns of lines ``query 0 moment_id grade``. A grade below 0 counts as 0, as trec_eval counts it."""
     lines = Lines(data, source, QRELS_LINE, times)
     for block in lines.blocks():
         lines.add(block, lines.grades(block))
-    return lines.columns()
+    columns = lines.columns().with_grades_from_zero()
+    columns.times = times or {}
+    return columns
 
 
 def trec_run(data: bytes, source: str, times: Times | None = None, faults: Faults | None = None) -> tuple[Columns, str]:
@@ -180,7 +182,7 @@ class Lines:
         written = block.column(3)
         grades = dict.fromkeys(written, 0.0)
         for text in grades:
-            if not re.fullmatch(rb"-?\d{1,9}", text):
+            if not re.fullmatch(rb"-?\d{1,9}(\.\d*)?", text):
                 place = self.place(block.first[written.index(text)])
                 raise place.fail(f"grade is {show(text.decode())}; it must be an integer from 0 up")
             grades[text] = float(text)

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 from ..formats import check_name
 from ..formats.errors import MeasureError
+from .names import table_of
 
 Family = Literal["graded", "hit", "detection", "highlight", "plain", "set"]
 Missing = Literal["skip", "zero", "error"]
@@ -96,6 +97,8 @@ class Convention:
     lenient
         Whether rows that make no sense, such as a moment that stands twice, are kept and counted when files, dicts
         and frames are read, as every published evaluator keeps them; otherwise the first is an error.
+    families
+        The families that its evaluator has; measures of others are refused.
     order
         Whether each list is taken as `given`, or is first put in the order of its scores (`score`), by all families;
         None: each family has an order of its own, and a list taken as given whose scores rise is warned of.
@@ -106,6 +109,7 @@ class Convention:
     unjudged: Unjudged = "error"
     lenient: bool = True
     order: Order | None = None
+    families: tuple[Family, ...] = get_args(Family)
     graded: Options = field(default_factory=Options)
     hit: Options = field(default_factory=lambda: Options(strict=True))
     detection: Options = field(default_factory=lambda: Options(order="score"))
@@ -118,10 +122,24 @@ class Convention:
         chosen: Options = getattr(self, family)
         return chosen
 
+    def must_have(self, measure: str, family: Family) -> None:
+        """Raise MeasureError for a measure of a family that the evaluator does not have."""
+        if family not in self.families:
+            first = next(iter(table_of(self.name).values()))
+            raise MeasureError(
+                f"measure {measure}: convention {self.name} has no {family} measures, because its evaluator has none; "
+                f"it has {' and '.join(self.families)} measures, such as {first}, and convention paper has all"
+            )
+
     def but(
-        self, missing: Missing | None = None, unjudged: Unjudged | None = None, order: Order | None = None
+        self,
+        missing: Missing | None = None,
+        unjudged: Unjudged | None = None,
+        order: Order | None = None,
+        lenient: bool | None = None,
     ) -> "Convention":
-        """The same convention with other options for missing and unjudged queries, and for the order of lists.
+        """The same convention with other options for missing and unjudged queries, the order of lists, and what makes
+        no sense.
 
         Parameters
         ----------
@@ -132,6 +150,9 @@ class Convention:
         order : {"given", "score"}, default None
             Whether each list is taken as it is given, or by its scores, the highest first, where equal scores keep
             their order; None keeps the convention's option.
+        lenient : bool, default None
+            Whether rows that make no sense, such as a moment that stands twice, are kept and counted; None keeps the
+            convention's option.
 
         Returns
         -------
@@ -158,7 +179,7 @@ class Convention:
         if order is not None and order != self.order:
             changed = changed._in_all_families(order="given") if order == "given" else changed
             changed = replace(changed, name=f"{changed.name}, order={order}", order=order)
-        return changed
+        return changed if lenient is None else replace(changed, lenient=lenient)
 
     def _in_all_families(self, **options: Any) -> "Convention":
         families: dict[str, Any] = {family: replace(self.options(family), **options) for family in get_args(Family)}
@@ -177,20 +198,30 @@ ALL = (
     Convention(
         "released",
         "the authors' released code, TVR-Ranking and AxIoU",
+        families=("graded", "hit"),
         graded=Options(gain="exp", strict=True, lowest=0, empty="zero", missing="skip"),
         hit=Options(strict=True, order="score-reversed", union="hull", empty="zero"),
     ),
-    Convention("spr", "SPR's evaluator, by the TVR-Ranking group", graded=Options(gain="exp", missing="skip")),
+    Convention(
+        "spr",
+        "SPR's evaluator, by the TVR-Ranking group",
+        families=("graded",),
+        graded=Options(gain="exp", missing="skip"),
+    ),
     Convention(
         "tvr",
         "TVRetrieval's standalone evaluator",
+        families=("hit",),
         hit=Options(missing="error", listed=100, union="hull", single=True, report="percent"),
     ),
-    Convention("stal", "STAL's corpus evaluator", hit=Options(late_miss=True, report="float32")),
-    Convention("didemo", "DiDeMo's evaluator (MCN)", hit=Options(strict=True, union="hull", missing="error")),
+    Convention("stal", "STAL's corpus evaluator", families=("hit",), hit=Options(late_miss=True, report="float32")),
+    Convention(
+        "didemo", "DiDeMo's evaluator (MCN)", families=("hit",), hit=Options(strict=True, union="hull", missing="error")
+    ),
     Convention(
         "qvhighlights",
         "QVHighlights' standalone evaluator (Moment-DETR)",
+        families=("hit", "detection", "highlight"),
         hit=replace(QVHIGHLIGHTS, union="hull"),
         detection=replace(QVHIGHLIGHTS, order="score", listed=10, last=True),
         highlight=QVHIGHLIGHTS,
@@ -198,6 +229,7 @@ ALL = (
     Convention(
         "qvm2",
         "QV-M2's standalone evaluator (FlashMMR)",
+        families=("hit", "detection", "highlight", "set"),
         hit=replace(QVHIGHLIGHTS, union="hull"),
         detection=replace(QVHIGHLIGHTS, order="score", listed=10, last=True, short="skip", by_count=True),
         highlight=QVHIGHLIGHTS,
@@ -206,13 +238,18 @@ ALL = (
     Convention(
         "gmr",
         "Soccer-GMR's evaluator",
+        families=("graded", "detection", "set"),
         unjudged="skip",
         graded=GMR,
         detection=replace(GMR, order="score", listed=10, last=True),
         set=replace(GMR, listed=10, forced=True, silence=0.0),
     ),
-    Convention("ego4d", "Ego4D's evaluator of NLQ", hit=Options(strict=True, union="hull", missing="skip")),
-    Convention("trecvid", "TRECVID's sample_eval, by NIST", plain=Options(empty="zero", missing="skip")),
+    Convention(
+        "ego4d", "Ego4D's evaluator of NLQ", families=("hit",), hit=Options(strict=True, union="hull", missing="skip")
+    ),
+    Convention(
+        "trecvid", "TRECVID's sample_eval, by NIST", families=("plain",), plain=Options(empty="zero", missing="skip")
+    ),
 )
 CONVENTIONS = {convention.name: convention for convention in ALL}
 

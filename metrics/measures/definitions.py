@@ -14,8 +14,9 @@ from typing import Any
 
 from ..formats.errors import MeasureError
 from . import graded, hits, windows
-from .conventions import Family
-from .measure import ALIASES, Definition, Measure, Score, example, one_of
+from .conventions import Convention, Family, convention_named
+from .measure import Definition, Measure, Score, example, one_of
+from .names import in_the_grammar, meanings, table_of
 
 Measures = str | Measure | Iterable["Measures"]
 SHAPE = re.compile(r"(?P<name>[A-Za-z]\w*)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>\d+))?")
@@ -49,8 +50,8 @@ Judged = _measure("Judged", "hit", hits.judged, ("iou",), (), (("iou", "0.5"),))
 mAP_IoU = _measure(
     "mAP_IoU", "detection", graded.map_iou, ("iou", "rel", "length", "targets", "above"), ("iou",), cutoff="optional"
 )
-Rank = _measure("Rank", "hit", hits.rank_within, ("rel",))
-mIoU = _measure("mIoU", "hit", hits.mean_iou, ("rel",), cutoff="none")
+Rank = _measure("Rank", "hit", hits.rank_within, ("rel",), any_video=True)
+mIoU = _measure("mIoU", "hit", hits.mean_iou, ("rel",), cutoff="none", any_video=True)
 nDCG = _measure("nDCG", "plain", graded.ndcg, ("gain", "discount"), cutoff="optional")
 P = _measure("P", "plain", graded.precision, ("rel",))
 R = _measure("R", "plain", graded.recall, ("rel",))
@@ -91,12 +92,12 @@ NAMED = {measure.name: measure for measure in ALL}
 DEFINITIONS = {measure.name: measure.definition for measure in ALL}
 
 
-def parse_measure(text: str | Measure) -> Measure:
+def parse_measure(text: Any) -> Measure:
     """Read a measure from its text, in the grammar of `Measure` or in a paper's spelling.
 
     Parameters
     ----------
-    text : str or Measure
+    text : str, Measure, or measure of ir_measures
         Such as ``nDCG_IoU(iou=0.5)@20`` or ``NDCG@20, IoU≥0.5``. A measure is returned as it is.
 
     Returns
@@ -120,13 +121,11 @@ def parse_measure(text: str | Measure) -> Measure:
     """
     if isinstance(text, Measure):
         return text.complete()
+    if hasattr(text, "NAME") and hasattr(text, "params"):
+        return _of_ir_measures(text)
     if not isinstance(text, str):
         raise MeasureError(f"measure {text!r} must be a text such as nDCG_IoU(iou=0.5)@20")
-    plain = re.sub(r"\s+", "", text).replace("≥", ">=")
-    for pattern, grammar in ALIASES:
-        if found := re.fullmatch(pattern, plain, re.IGNORECASE):
-            plain = grammar(found)
-            break
+    plain = in_the_grammar(text)
     shape = SHAPE.fullmatch(plain)
     if not shape:
         raise MeasureError(f"measure {text!r} cannot be read; it should look like nDCG_IoU(iou=0.5)@20")
@@ -138,12 +137,35 @@ def parse_measure(text: str | Measure) -> Measure:
         raise MeasureError(f"measure {text!r} {problem}") from None
 
 
-def default_measures() -> list[Measure]:
-    """NDCG@{10, 20, 40}, IoU≥{0.3, 0.5, 0.7}: the nine numbers of TVR-Ranking's tables.
+def _of_ir_measures(measure: Any) -> Measure:
+    """The same measure as one of ir_measures, which compares ids, or as what `ir_provider` made of one of ours."""
+    others = ("cutoff", "convention")
+    params = ",".join(f"{key}={value}" for key, value in measure.params.items() if key not in others)
+    ours = NAMED.get(measure.NAME)
+    known = ours is not None and all(key in (*others, *ours.definition.params) for key in measure.params)
+    if ours is None or not known or (ours.definition.family != "plain" and not hasattr(measure, "definition")):
+        there = ", ".join(name for name, of in DEFINITIONS.items() if of.family == "plain")
+        raise MeasureError(f"measure {measure} of ir_measures is not among the measures by moment id: {there}")
+    found = ours.with_params(_params(params))
+    return (found.cut_at(measure.params["cutoff"]) if "cutoff" in measure.params else found).complete()
+
+
+def default_measures(convention: str | Convention = "paper") -> list[Measure]:
+    """The measures of the table that a convention's evaluator prints.
+
+    Parameters
+    ----------
+    convention : str or Convention, default "paper"
+        For `paper` the nine numbers of TVR-Ranking's tables: NDCG@{10, 20, 40}, IoU≥{0.3, 0.5, 0.7}.
 
     Returns
     -------
     list of Measure
+
+    Raises
+    ------
+    MeasureError
+        For an unknown convention.
 
     See Also
     --------
@@ -157,8 +179,10 @@ def default_measures() -> list[Measure]:
     --------
     >>> default_measures()[:3]
     [nDCG_IoU(iou=0.3)@10, nDCG_IoU(iou=0.5)@10, nDCG_IoU(iou=0.7)@10]
+    >>> default_measures("didemo")
+    [Rank@1, Rank@5, mIoU]
     """
-    return [nDCG_IoU(iou=iou) @ cutoff for cutoff in (10, 20, 40) for iou in (0.3, 0.5, 0.7)]
+    return parse_measures(table_of(convention_named(convention).name).values())
 
 
 def parse_measures(texts: Measures) -> list[Measure]:
@@ -202,6 +226,8 @@ def _named(text: str, name: str) -> Measure:
     """The measure of a name, in upper or lower case; an unknown one is an error with a hint."""
     if name in NAMED:
         return NAMED[name]
+    if several := meanings(re.sub(r"\s+", "", text)):
+        raise MeasureError(f"measure {text!r} is ambiguous; it may be {' or '.join(several)}")
     by_lower = {known.lower(): known for known in NAMED}
     if name.lower() in by_lower:
         return NAMED[by_lower[name.lower()]]

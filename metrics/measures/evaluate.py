@@ -1,16 +1,18 @@
 """Scoring runs: measures, qrels and runs go in; values per query and their aggregates come out."""
 
+import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..formats.arrays import Floats, Ints
 from ..formats.dicts import IdRun
-from ..formats.errors import MeasureError
+from ..formats.errors import MeasureError, MeasureWarning
 from ..formats.qrels import qrels_source
 from ..formats.runs import run_source, run_sources
-from ..formats.tables import Run
+from ..formats.tables import Qrels, Run
 from .conventions import Convention, Options, Order, convention_named
 from .definitions import Measures, parse_measures
 from .graded import pick_of
@@ -20,13 +22,15 @@ from .results import ByMeasure, QueryValue, Scores
 from .scene import Scene, in_order
 from .windows import gated
 
+NOTHING_FOUND = "every score is 0; do run and qrels have the same query ids, videos and unit of time?"
+
 
 class Evaluator:
     """Measures and qrels made ready once, for any number of runs.
 
     Parameters
     ----------
-    measures, qrels, convention, order
+    measures, qrels, convention, order, lenient
         See `calc`; the qrels may also be another evaluator's `ground`.
 
     Raises
@@ -47,14 +51,23 @@ class Evaluator:
     """
 
     def __init__(
-        self, measures: Measures, qrels: Any, convention: str | Convention = "paper", order: Order | None = None
+        self,
+        measures: Measures,
+        qrels: Any,
+        convention: str | Convention = "paper",
+        order: Order | None = None,
+        lenient: bool | None = None,
     ) -> None:
         self.measures = tuple(parse_measures(measures))
         if not self.measures:
             raise MeasureError("no measure was asked for; give at least one, such as nDCG_IoU(iou=0.5)@20")
-        self.convention = convention_named(convention).but(order=order)
-        lenient = self.convention.lenient or None  # None: as the format of the qrels has it
-        self.ground = qrels if isinstance(qrels, Ground) else Ground(qrels_source(qrels, lenient))
+        self.convention = convention_named(convention).but(order=order, lenient=lenient)
+        for measure in self.measures:
+            self.convention.must_have(str(measure), measure.definition.family)
+        kept = self.convention.lenient or None  # None: as the format of the qrels has it
+        self.ground = qrels if isinstance(qrels, Ground) else Ground(qrels_source(qrels, kept))
+        if isinstance(self.ground.source, Qrels):
+            self.ground.source.sound(kept)
         families = dict.fromkeys(measure.definition.family for measure in self.measures)
         self._plans = {family: self._plan(family) for family in families}
 
@@ -66,16 +79,36 @@ class Evaluator:
 
     def calc(self, run: Any) -> Scores:
         """Score one run. Parameters and errors: see `calc`, the function."""
-        return self.scores_on(self.scene(self.ordered([run_source(run, self.convention.lenient or None)])))[0]
+        return self._scores_of([run_source(run, self.convention.lenient or None, moments=self.ground.listing)])[0]
 
     def scores_of(self, runs: Any) -> dict[str, Scores]:
         """Score several runs in one pass. Parameters and errors: see `scores_of`, the function."""
-        found = self.scores_on(self.scene(self.ordered(run_sources(runs, self.convention.lenient or None))))
+        found = self._scores_of(run_sources(runs, self.convention.lenient or None, self.ground.listing))
         return {scores.run: scores for scores in found}
 
+    def _scores_of(self, runs: Sequence[Run | IdRun]) -> list[Scores]:
+        scene = self.scene(self._in_order(runs))
+        found = self.scores_on(scene)
+        return [replace(scores, warnings=self._warn(scene, r, is_zero(scores))) for r, scores in enumerate(found)]
+
     def ordered(self, runs: Sequence[Run | IdRun]) -> list[Run | IdRun]:
-        """The runs with their lists in the order that the measures look at, with a warning of lists that are none."""
+        """The runs with their lists in the order that the measures look at, with warnings of what cannot be right."""
+        ordered = self._in_order(runs)
+        scene = self.scene(ordered)
+        for r in range(len(runs)):
+            self._warn(scene, r)
+        return ordered
+
+    def _in_order(self, runs: Sequence[Run | IdRun]) -> list[Run | IdRun]:
         return in_order(runs, self.convention, {measure.definition.family for measure in self.measures})
+
+    def _warn(self, scene: Scene, r: int, finds_nothing: bool = False) -> tuple[str, ...]:
+        """Warn of what makes one doubt that a run of the scene is right, and return it."""
+        name, doubts = scene.sources[r].name, tuple(scene.doubts(r, self.measures, self.convention))
+        texts = tuple(f"{name}: {doubt}" for doubt in doubts or (NOTHING_FOUND,) * finds_nothing)
+        for text in texts:
+            warnings.warn(text, MeasureWarning, stacklevel=4)
+        return texts
 
     def scene(self, runs: Sequence[Run | IdRun]) -> Scene:
         """The runs, as `ordered` returns them, over the qrels: for `scores_on`."""
@@ -126,6 +159,13 @@ class Evaluator:
                 yield QueryValue(query, measure, value)
 
 
+def is_zero(scores: Scores) -> bool:
+    """Whether each value by measures of which more is better is 0, and there is one."""
+    rising = [v for m, v in zip(scores.measures, scores.values, strict=True) if not m.definition.is_of_ranks]
+    values = np.concatenate([block[~np.isnan(block)] for block in rising] or [np.zeros(0)])
+    return bool(values.size) and not values.any()
+
+
 def settle(values: Floats, scene: Scene, options: Options) -> Floats:
     """Set the values of queries with nothing to find, which are NaN so far, and of queries that are missing from
     a run, as the convention says.
@@ -142,13 +182,17 @@ def settle(values: Floats, scene: Scene, options: Options) -> Floats:
 
 
 def evaluator(
-    measures: Measures, qrels: Any, convention: str | Convention = "paper", order: Order | None = None
+    measures: Measures,
+    qrels: Any,
+    convention: str | Convention = "paper",
+    order: Order | None = None,
+    lenient: bool | None = None,
 ) -> Evaluator:
     """An `Evaluator`, by the name that it has in ir_measures.
 
     Parameters
     ----------
-    measures, qrels, convention, order
+    measures, qrels, convention, order, lenient
         See `calc`.
 
     Returns
@@ -164,11 +208,16 @@ def evaluator(
     >>> evaluator("AxIoU@1", {"1": [("a", 0, 10, 4)]}).calc_aggregate({"1": [("a", 0, 5, 1.0)]})
     {AxIoU@1: 0.5}
     """
-    return Evaluator(measures, qrels, convention, order)
+    return Evaluator(measures, qrels, convention, order, lenient)
 
 
 def calc(
-    measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper", order: Order | None = None
+    measures: Measures,
+    qrels: Any,
+    run: Any,
+    convention: str | Convention = "paper",
+    order: Order | None = None,
+    lenient: bool | None = None,
 ) -> Scores:
     """Score one run: aggregates, values of each query, and data frames in one object.
 
@@ -185,6 +234,9 @@ def calc(
     order : {"given", "score"}, default None
         Whether each list is taken as it is given, or by its scores, the highest first, where equal scores keep their
         order. None: as the convention has it. In `paper` that is `given`, but for mAP_IoU, which goes by scores.
+    lenient : bool, default None
+        Whether rows that make no sense, such as a moment that stands twice, are kept and counted, or the first is an
+        error. None: as the convention has it, an error in `paper` alone.
 
     Returns
     -------
@@ -199,7 +251,9 @@ def calc(
     Warns
     -----
     MeasureWarning
-        Where the convention takes lists as given whose scores rise, and of rows that were counted.
+        Where the convention takes lists as given whose scores rise; of rows that were counted; and of what makes one
+        doubt that the run is right: no video or id of it is judged, its times look like another unit, or judged queries
+        are missing. `Scores.warnings` has these sentences.
 
     See Also
     --------
@@ -232,7 +286,8 @@ def calc(
     >>> [calc(AxIoU @ 1, qrels, run, name, order="score")["AxIoU@1"] for name in ("paper", "released")]
     [1.0, 0.5]
 
-    A moment that the run lists twice is an error. The published evaluators count it, and it can match once only:
+    A moment that the run lists twice is an error. The published evaluators count it, as `lenient=True` does, and it can
+    match once only:
 
     >>> twice = {"1": [("b", 0, 10, 0.9), ("b", 0, 10, 0.8)]}
     >>> calc(AxIoU @ 1, qrels, twice)  # doctest: +IGNORE_EXCEPTION_DETAIL
@@ -241,17 +296,22 @@ def calc(
     >>> calc("Recall_IoU(iou=0.5)@2", qrels, twice, "spr").per_query()["1"]["Recall_IoU(iou=0.5)@2"]
     0.5
     """
-    return Evaluator(measures, qrels, convention, order).calc(run)
+    return Evaluator(measures, qrels, convention, order, lenient).calc(run)
 
 
 def calc_aggregate(
-    measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper", order: Order | None = None
+    measures: Measures,
+    qrels: Any,
+    run: Any,
+    convention: str | Convention = "paper",
+    order: Order | None = None,
+    lenient: bool | None = None,
 ) -> ByMeasure[float | None]:
     """Aggregate of each measure over the queries that count, as ir_measures' function of this name returns it.
 
     Parameters
     ----------
-    measures, qrels, run, convention, order
+    measures, qrels, run, convention, order, lenient
         See `calc`.
 
     Returns
@@ -277,17 +337,22 @@ def calc_aggregate(
     >>> calc_aggregate("AxIoU@1", {"1": [("a", 0, 10, 0)]}, run)
     {AxIoU@1: None}
     """
-    return calc(measures, qrels, run, convention, order).aggregate()
+    return calc(measures, qrels, run, convention, order, lenient).aggregate()
 
 
 def iter_calc(
-    measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper", order: Order | None = None
+    measures: Measures,
+    qrels: Any,
+    run: Any,
+    convention: str | Convention = "paper",
+    order: Order | None = None,
+    lenient: bool | None = None,
 ) -> Iterator[QueryValue]:
     """Value of each measure on each query that counts, as ir_measures' function of this name yields it.
 
     Parameters
     ----------
-    measures, qrels, run, convention, order
+    measures, qrels, run, convention, order, lenient
         See `calc`.
 
     Yields
@@ -303,17 +368,22 @@ def iter_calc(
     >>> list(iter_calc("AxIoU@1", {"1": [("a", 0, 10, 4)]}, {"1": [("a", 0, 5, 1.0)]}))
     [QueryValue(query='1', measure=AxIoU@1, value=0.5)]
     """
-    return Evaluator(measures, qrels, convention, order).iter_calc(run)
+    return Evaluator(measures, qrels, convention, order, lenient).iter_calc(run)
 
 
 def scores_of(
-    measures: Measures, qrels: Any, runs: Any, convention: str | Convention = "paper", order: Order | None = None
+    measures: Measures,
+    qrels: Any,
+    runs: Any,
+    convention: str | Convention = "paper",
+    order: Order | None = None,
+    lenient: bool | None = None,
 ) -> dict[str, Scores]:
     """Score several runs in one pass.
 
     Parameters
     ----------
-    measures, qrels, convention, order
+    measures, qrels, convention, order, lenient
         See `calc`.
     runs : dict, or list of runs
         From the name of each run to the run, as in `calc`; or a list of files and Runs, which have names of their own.
@@ -339,4 +409,4 @@ def scores_of(
     >>> {name: scores["AxIoU@1"] for name, scores in scores_of("AxIoU@1", qrels, runs).items()}
     {'short': 0.5, 'long': 1.0}
     """
-    return Evaluator(measures, qrels, convention, order).scores_of(runs)
+    return Evaluator(measures, qrels, convention, order, lenient).scores_of(runs)

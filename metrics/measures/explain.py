@@ -121,8 +121,9 @@ def explain(
     if not can_explain(wanted):
         raise MeasureError(f"measure {wanted} cannot be explained; {', '.join(EXPLAINED)} can, with one threshold")
     options = chosen.options(wanted.definition.family)
-    judged = only(as_qrels(qrels, chosen.lenient or None), str(query))
-    predicted = only(as_run(run, chosen.lenient or None), str(query))
+    qrels = as_qrels(qrels, chosen.lenient or None).sound(chosen.lenient)
+    judged = only(qrels, str(query))
+    predicted = only(as_run(run, chosen.lenient or None, moments=qrels), str(query))
     if not judged.queries:
         raise MeasureError(f"query {str(query)!r} is not in the qrels; only a judged query can be explained")
     (predicted,) = in_order([predicted], chosen, [wanted.definition.family])

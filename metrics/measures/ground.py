@@ -1,12 +1,12 @@
 """Qrels made ready for the kernels: which moments take part, in which order, and which ids a run retrieved."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ..formats.arrays import Ints
+from ..formats.arrays import Bools, Ints
 from ..formats.dicts import IdQrels, IdRun
 from ..formats.tables import Qrels
 from .matching import Spans, ranks
@@ -54,6 +54,11 @@ class Ground:
     def qrels(self) -> Qrels:
         return self.source if isinstance(self.source, Qrels) else self.source.table
 
+    @property
+    def listing(self) -> Qrels | None:
+        """The qrels, if they list the times of ids that do not say them."""
+        return self.source if isinstance(self.source, Qrels) and self.source.times else None
+
     @cached_property
     def position(self) -> dict[str, int]:
         """Number of every query."""
@@ -63,6 +68,28 @@ class Ground:
     def spans(self) -> Spans:
         qrels = self.qrels
         return Spans(qrels.query_of_row(), qrels.video, qrels.start, qrels.end)
+
+    @cached_property
+    def videos(self) -> dict[str, None]:
+        """The names of the videos with judged moments."""
+        return dict.fromkeys(self.qrels.names)
+
+    @cached_property
+    def has_relevant(self) -> Bools:
+        """Whether a query has a moment of grade 1 or more: bool of shape (queries,)."""
+        return np.asarray(self.grades(1).max(axis=1) > 0, dtype=np.bool_)
+
+    def doubts_about_lengths(self) -> Iterator[str]:
+        """Yield a sentence about relevant moments of length 0, whose IoU with themselves is 0/0."""
+        rows = self.moments(Pick(1))
+        empty = rows[self.qrels.end[rows] <= self.qrels.start[rows]]
+        if empty.size:
+            query = self.queries[int(self.spans.unit[empty[0]])]
+            first = f"the first: query {query!r}, {self.qrels.moments[int(empty[0])]}"
+            yield (
+                f"{empty.size:,} of {rows.size:,} relevant moments have length 0 ({first}); the IoU of any prediction "
+                "with them counts 0"
+            )
 
     @cached_property
     def known(self) -> "KnownMoments":
@@ -158,6 +185,17 @@ class KnownMoments:
         self._both, first = np.unique(video * self._times.size + times, return_index=True)
         self._grades = grades[first]
 
+    def has_any(self, predictions: Spans, queries: int) -> bool:
+        """Whether one of the predictions is a judged moment; units are run × queries + query."""
+        return bool((self._moments(predictions, queries) >= 0).any())
+
+    def _moments(self, predictions: Spans, queries: int) -> Ints:
+        """Number of the judged moment that each prediction is, −1 for none: int64 of shape (predictions,)."""
+        video = _position(self._videos, _pair(predictions.unit % queries, predictions.video))
+        times = _position(self._times, _times(predictions))
+        both = np.where((video < 0) | (times < 0), -1, video * self._times.size + times)
+        return _position(self._both, both)
+
     def grades_of(self, predictions: Spans, rank: Ints, queries: int, units: int) -> Ints:
         """Grade at each rank, 0 for a moment that nobody judged or that the same list held before.
 
@@ -165,10 +203,7 @@ class KnownMoments:
         queries, units: number of queries, and of units: unit = run × queries + query.
         Returns int64 of shape (units, longest list).
         """
-        video = _position(self._videos, _pair(predictions.unit % queries, predictions.video))
-        times = _position(self._times, _times(predictions))
-        both = np.where((video < 0) | (times < 0), -1, video * self._times.size + times)
-        moment = _position(self._both, both)
+        moment = self._moments(predictions, queries)
         rows = np.flatnonzero(moment >= 0)
         retrieved = predictions.unit[rows] * self._both.size + moment[rows]
         rows = rows[np.unique(retrieved, return_index=True)[1]]  # the first of each moment in a list

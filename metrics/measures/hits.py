@@ -21,7 +21,6 @@ BEST = 3  # so many annotators count: those who agree best with the system
 def axiou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """AxIoU@K (AxIoU, Eq. 5); with `lb`, thresholds are taken as uniform on (lb, 1) instead of (0, 1)."""
     pick = pick_of(measure)
-    no_empty_moment(scene, pick, measure)
     best = scene.best(options, pick, plan)
     low = measure.real("lb", 0.0)
     best = np.maximum(0, (best - low) / (1 - low)) if low else best
@@ -31,7 +30,6 @@ def axiou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Float
 def ncxiou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """NCxIoU@K with any abandonment distribution (AxIoU, Eq. 4)."""
     pick = pick_of(measure)
-    no_empty_moment(scene, pick, measure)
     best = scene.best(options, pick, plan)[:, : measure.depth]
     stop = scores.abandonment(measure.param("p") or "", measure.real("phi", DEFAULT_PHI), best, measure.depth)
     return known(scene, pick, scores.ncxiou(best, stop)[:, None])
@@ -114,18 +112,6 @@ def of_type(scene: Scene, measure: Measure, values: Floats) -> Floats:
         raise MeasureError(f"measure {measure} needs typed queries; the qrels give none (TVR's annotations do)")
     typed = np.array([qrels.types.get(query) == wanted for query in qrels.queries])
     return np.where(np.tile(typed, len(scene.sources))[:, None], values, np.nan)
-
-
-def no_empty_moment(scene: Scene, pick: Pick, measure: Measure) -> None:
-    """Raise MeasureError for a relevant moment of length 0: its IoU with itself is 0/0."""
-    qrels, rows = scene.ground.qrels, scene.ground.moments(pick)
-    empty = rows[qrels.end[rows] <= qrels.start[rows]]
-    if empty.size:
-        query = qrels.queries[int(scene.ground.spans.unit[empty[0]])]
-        raise MeasureError(
-            f"query {query!r}: moment {qrels.moments[int(empty[0])]} has length 0; "
-            f"{measure} needs moments that end after they start"
-        )
 
 
 def found_at(best: Floats, threshold: float, strict: bool, late: Ints) -> Ints:

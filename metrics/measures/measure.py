@@ -1,31 +1,28 @@
 """What a measure is: a definition, a value with parameters, how these are read, and how the papers spell it."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import index
-from typing import Literal, SupportsIndex, overload
+from typing import Any, Literal, SupportsIndex, get_args, overload
 
+import numpy as np
+
+from ..formats import check_name
 from ..formats.arrays import Floats
 from ..formats.errors import MeasureError, show
 from .conventions import Family, Options
 from .ground import Plan
+from .names import FORMULAS, NUMBER, PAPER_SPELLINGS, published_name
 from .scene import Scene
 
-NUMBER = r"[0-9]*\.?[0-9]+(?:e-?[0-9]+)?"
 Read = Callable[[str], str]
 EXAMPLES = {"iou": "0.5", "p": "uniform"}
-IOU = rf"(?:IoU)?(?:>=|=|>)?({NUMBER})"
-LEVELS = {"fair": "2", "good": "3", "verygood": "4"}
-PAPER_SPELLINGS = {
-    "nDCG_IoU": "NDCG@{k}, IoU≥{iou}",
-    "Success_IoU": "R@{k},{iou}",
-    "AP_IoU": "AP@{k},{iou}",
-    "MedianRank": "MedRank@{iou}",
-}
+OF_LISTS = ("gain", "p")  # parameters whose values are a number for each grade or rank
 NO_CUTOFF = 10**9
 DEEPEST = 999_999  # ranks
+Names = Literal["grammar", "paper"]
 Value = str | float | Iterable[float]  # of a parameter
 Score = Callable[[Scene, Options, "Measure", Plan], Floats]
 
@@ -123,29 +120,6 @@ PARAMS: dict[str, Read] = {
 }
 
 
-ALIASES: list[tuple[str, Callable[[re.Match[str]], str]]] = [  # patterns, whatever their case, and our spellings
-    (rf"NDCG@(\d+),?IoU(?:>=|=|>)?({NUMBER})", lambda m: f"nDCG_IoU(iou={m[2]})@{m[1]}"),
-    (rf"R@(\d+)(?:,|(?=IoU)){IOU}", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
-    (rf"R(\d+)@({NUMBER})", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
-    (rf"AP@(\d+),{IOU}", lambda m: f"AP_IoU(iou={m[2]})@{m[1]}"),
-    (r"mAP", lambda m: "mAP_IoU(iou=0.5:0.05:0.95)"),
-    (rf"mAP@({NUMBER})", lambda m: f"mAP_IoU(iou={m[1]})"),
-    (r"G-mAP", lambda m: "mAP_IoU(iou=0.5:0.05:0.95)"),
-    (r"mAP@(\d+\+?)_?tgt", lambda m: f"mAP_IoU(iou=0.5:0.05:0.95,targets={m[1]})"),
-    (r"mIoU@(\d+)", lambda m: f"Matched_IoU@{m[1]}"),
-    (r"mR\+@(\d+)", lambda m: f"Recall_Further(iou=0.5:0.05:0.95)@{m[1]}"),
-    (r"mIoU\+@(\d+)", lambda m: f"Matched_Further@{m[1]}"),
-    (r"G-mIoU@(\d+)", lambda m: f"Set_IoU@{m[1]}"),
-    (rf"Rej-F1@({NUMBER})", lambda m: f"Rejection_F1(above={m[1]})"),
-    (rf"MedRank@({NUMBER})", lambda m: f"MedianRank(iou={m[1]})"),
-    (rf"VCMR:({NUMBER})-r(\d+)", lambda m: f"Success_IoU(iou={m[1]})@{m[2]}"),
-    (rf"SVMR:({NUMBER})-r(\d+)", lambda m: f"Success_IoU(iou={m[1]},task=SVMR)@{m[2]}"),
-    (r"VR:r(\d+)", lambda m: f"Success_Video@{m[1]}"),
-    (r"HL-min-(Fair|Good|VeryGood)-Hit1", lambda m: f"HIT(level={LEVELS[m[1].lower()]})@1"),
-    (r"HL-min-(Fair|Good|VeryGood)-mAP", lambda m: f"mAP_Saliency(level={LEVELS[m[1].lower()]})"),
-]
-
-
 @dataclass(frozen=True)
 class Definition:
     """What all measures of one name have in common.
@@ -159,6 +133,7 @@ class Definition:
     deviation (`std`), or to an F1 of the decisions that are not true negatives (`f1`), for each threshold; then the
     thresholds are averaged.
     share: values lie in [0, 1] and may be printed as percentages.
+    any_video: the names of videos do not matter.
     """
 
     name: str
@@ -171,6 +146,23 @@ class Definition:
     cutoff: Literal["required", "optional", "none"] = "required"
     aggregate: Literal["mean", "median", "std", "f1"] = "mean"
     share: bool = True
+    any_video: bool = False
+
+    @cached_property
+    def help(self) -> str:
+        """How a measure is written, and its formula."""
+        params = [key if key in self.required else f"{key}=…" for key in self.params]
+        cutoff = {"required": " @ K", "optional": " [@ K]", "none": ""}[self.cutoff]
+        written = f"{self.name}({', '.join(params)})" if params else self.name
+        return f"{written}{cutoff}\n\n{FORMULAS[self.name]}\n\nFor example {example(self)}; docs/measures.md says more."
+
+    @property
+    def needs(self) -> str:
+        """What of a prediction the measure looks at: its `ids`, its video and `times`, its times `alone`, or nothing
+        but its `saliency`.
+        """
+        kinds = {"plain": "ids", "highlight": "saliency"}
+        return "alone" if self.any_video else kinds.get(self.family, "times")
 
     @property
     def is_of_ranks(self) -> bool:
@@ -219,12 +211,19 @@ class Measure:
     >>> measure == "nDCG_IoU(iou=0.5)@20" == parse_measure("NDCG@20, IoU≥0.5")
     True
 
-    A call replaces what it names, and keeps the rest. Several cutoffs are several measures:
+    A call replaces what it names, and keeps the rest. A list is several measures:
 
     >>> measure(iou=0.7, gain=[0, 1, 3, 7, 15])
     nDCG_IoU(iou=0.7,gain=0.0+1.0+3.0+7.0+15.0)@20
     >>> AxIoU @ [1, 5, 10]
     [AxIoU@1, AxIoU@5, AxIoU@10]
+    >>> nDCG_IoU(iou=[0.3, 0.5]) @ [10, 20]
+    [nDCG_IoU(iou=0.3)@10, nDCG_IoU(iou=0.5)@10, nDCG_IoU(iou=0.3)@20, nDCG_IoU(iou=0.5)@20]
+
+    The average over thresholds is one measure:
+
+    >>> nDCG_IoU(iou="0.3+0.5") @ 10
+    nDCG_IoU(iou=0.3+0.5)@10
     """
 
     name: str
@@ -232,20 +231,35 @@ class Measure:
     cutoff: int | None
     definition: Definition
 
-    def __call__(self, **params: Value) -> "Measure":
-        """The measure with other parameters: numbers, words, or, for several thresholds or gains, lists of numbers."""
-        return self._or_refuse(lambda: self.with_params(params))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", self.definition.help)  # what help() shows of a value
+
+    @overload
+    def __call__(self, *, gain: Value = ..., p: Value = ..., **params: str | float) -> "Measure": ...
+
+    @overload
+    def __call__(self, **params: Value) -> "MeasureList": ...
+
+    def __call__(self, **params: Value) -> "Measure | MeasureList":
+        """The measure with other parameters: numbers or words. A list is several measures, but for `gain` and `p`,
+        whose values are a number for each grade or rank. An average over thresholds is written ``iou="0.5+0.7"``.
+        """
+        key = next((key for key, value in params.items() if key not in OF_LISTS and is_list(value)), None)
+        if key is None:
+            return self._or_refuse(lambda: self.with_params(params))
+        values: Any = params[key]
+        return MeasureList(flat(self(**params | {key: value}) for value in values))
 
     @overload
     def __matmul__(self, cutoff: SupportsIndex) -> "Measure": ...
 
     @overload
-    def __matmul__(self, cutoff: Iterable[SupportsIndex]) -> "list[Measure]": ...
+    def __matmul__(self, cutoff: Iterable[SupportsIndex]) -> "MeasureList": ...
 
-    def __matmul__(self, cutoff: SupportsIndex | Iterable[SupportsIndex]) -> "Measure | list[Measure]":
+    def __matmul__(self, cutoff: SupportsIndex | Iterable[SupportsIndex]) -> "Measure | MeasureList":
         """The measure with another cutoff; a list of measures for several."""
         if isinstance(cutoff, Iterable) and not isinstance(cutoff, str):
-            return [self @ each for each in cutoff]
+            return MeasureList([self]) @ cutoff
         return self._or_refuse(lambda: self.cut_at(cutoff))
 
     def with_params(self, params: Mapping[str, Value]) -> "Measure":
@@ -327,6 +341,20 @@ class Measure:
             return str(self)
         return pattern.format(k=self.cutoff, iou=self.param("iou"))
 
+    def named(self, convention: str, names: Names) -> str:
+        """The name in the `grammar`, or that of a `paper`: see `name_in`. Raises MeasureError for other names."""
+        check_name("names", names, get_args(Names))
+        return self.name_in(convention) if names == "paper" else str(self)
+
+    def name_in(self, convention: str) -> str:
+        """The name that the evaluator of a convention prints, or else a paper's spelling.
+
+        >>> from reeljudge import mAP_IoU
+        >>> mAP_IoU(iou=0.75).name_in("qvhighlights")
+        'MR-full-mAP@0.75'
+        """
+        return published_name(str(self), convention, self.spelling)
+
     def param(self, key: str) -> str | None:
         """The value of a parameter as text, or None."""
         return dict(self.params).get(key)
@@ -353,6 +381,35 @@ class Measure:
         return thresholds_of(value) if value else ()
 
 
+class MeasureList(list[Measure]):
+    """Several measures; a cutoff or parameters apply to each.
+
+    >>> from reeljudge import AxIoU
+    >>> (AxIoU @ [1, 5])(rel=2)
+    [AxIoU(rel=2)@1, AxIoU(rel=2)@5]
+    """
+
+    def __call__(self, **params: Value) -> "MeasureList":
+        """The measures with other parameters."""
+        return MeasureList(flat(measure(**params) for measure in self))
+
+    def __matmul__(self, cutoff: SupportsIndex | Iterable[SupportsIndex]) -> "MeasureList":
+        """The measures with another cutoff or, one after the other, with several."""
+        cutoffs = cutoff if isinstance(cutoff, Iterable) and not isinstance(cutoff, str) else [cutoff]
+        return MeasureList(measure @ each for each in cutoffs for measure in self)
+
+
+def flat(measures: Iterable[Measure | MeasureList]) -> Iterator[Measure]:
+    """The measures and those of the lists among them."""
+    for each in measures:
+        yield from each if isinstance(each, MeasureList) else [each]
+
+
+def is_list(value: Value) -> bool:
+    """Whether a parameter's value is several."""
+    return isinstance(value, Iterable) and not isinstance(value, str)
+
+
 def example(definition: Definition) -> str:
     """A measure of the definition that lacks nothing, such as ``nDCG_IoU(iou=0.5)@10``."""
     inside = ",".join(f"{key}={EXAMPLES[key]}" for key in definition.required)
@@ -363,4 +420,6 @@ def _text(value: object) -> str:
     """A parameter's value as the grammar writes it."""
     if isinstance(value, str):
         return re.sub(r"\s+", "", value)
-    return "+".join(map(str, value)) if isinstance(value, Iterable) else str(value)
+    if isinstance(value, Iterable):
+        return "+".join(map(_text, value))
+    return repr(round(float(value), 10)) if isinstance(value, float | np.floating) else str(value)

@@ -12,7 +12,7 @@ from ..formats.arrays import Floats, Ints, data_frame
 from ..formats.errors import MeasureError
 from .conventions import Convention
 from .definitions import parse_measure
-from .measure import Measure
+from .measure import Measure, Names
 
 Value = TypeVar("Value")
 
@@ -67,6 +67,8 @@ class Scores:
         For each measure, floats of shape (queries, thresholds); NaN where a query is left out of it.
     unjudged
         Queries of the run that nobody judged, and that were left out.
+    warnings
+        What makes one doubt that the run is right, such as judged queries that it lacks.
     groups
         For each measure, int64 of shape (queries,) if its aggregate is the mean of the means of these groups, or None.
 
@@ -96,6 +98,7 @@ class Scores:
     values: tuple[Floats, ...]
     unjudged: tuple[str, ...] = ()
     groups: tuple[Ints | None, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -143,17 +146,22 @@ class Scores:
         }
         return {query: values for query, values in kept.items() if values}
 
-    def to_frame(self) -> Any:
+    def to_frame(self, names: Names = "grammar") -> Any:
         """A pandas data frame with a row for each judged query and a column for each measure.
 
         Values are on the scale of the aggregates; NaN where a query does not count.
 
+        Parameters
+        ----------
+        names : {"grammar", "paper"}, default "grammar"
+            Whether measures are named in the grammar, or as the convention's evaluator or a paper names them.
+
         Raises
         ------
         MeasureError
-            Where pandas is not installed.
+            Where pandas is not installed, and for other names.
         """
-        columns = zip(map(str, self.measures), self.columns(), strict=True)
+        columns = zip((m.named(self.convention.name, names) for m in self.measures), self.columns(), strict=True)
         return data_frame(dict(columns), index=("query_id", self.queries))
 
     def table(self) -> Floats:

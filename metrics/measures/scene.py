@@ -1,22 +1,31 @@
 """Qrels and runs laid over each other, ready for the kernels; what several measures need is computed once."""
 
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..formats.arrays import Bools, Floats, Ints
 from ..formats.columns import Sampling
 from ..formats.dicts import IdQrels, IdRun
-from ..formats.errors import MeasureError, MeasureWarning, setting
+from ..formats.errors import MATCH_VIDEOS, MeasureError, MeasureWarning, setting
+from ..formats.plausibility import doubts_about_queries, doubts_about_times, doubts_about_videos
 from ..formats.tables import Run
 from .conventions import Convention, Family, Options, Unjudged
 from .ground import Ground, Pick, Plan, grades_of_ids
 from .matching import Pairs, Spans, best, by_two_annotators, join, match, passing, ranks
 
+if TYPE_CHECKING:
+    from .measure import Measure
+
+EFFECTS = {  # of a missing query, and of several
+    "zero": ("count 0", "counts 0"),
+    "skip": ("are left out of the mean", "is left out of the mean"),
+    "error": ("", ""),
+}
 T = TypeVar("T")
 R = TypeVar("R", bound=Run | IdRun)
 
@@ -24,9 +33,13 @@ R = TypeVar("R", bound=Run | IdRun)
 def in_order(runs: Sequence[R], convention: Convention, families: Collection[Family]) -> list[R]:
     """The runs with their lists in the order that measures of these families look at.
 
-    Warns of a list whose scores rise, if the convention takes it as given and nobody has confirmed that. A run by
-    moment id has no order but that of its scores.
+    Raises MeasureError for a run with a flaw, unless the convention keeps such. Warns of a list whose scores rise, if
+    the convention takes it as given and nobody has confirmed that. A run by moment id has no order but that of its
+    scores.
     """
+    for run in runs:
+        if isinstance(run, Run):
+            run.sound(convention.lenient)
     if convention.order == "score":
         return [run.by_score() for run in runs]  # type: ignore[misc]
     if convention.order is None and any(convention.options(family).order == "given" for family in families):
@@ -75,6 +88,43 @@ class Scene:
             )
             raise MeasureError(f"run {run.name}: query {unknown[0]!r}{more} is not in the qrels; {right}")
         return unknown
+
+    def doubts(self, r: int, measures: "Sequence[Measure]", convention: Convention) -> Iterator[str]:
+        """Yield what makes one doubt that a run is right, by its number, as far as these measures look at it."""
+        run, ground = self.sources[r], self.ground
+        yield from doubts_about_queries(run.queries)
+        if any(measure.definition.needs == "times" for measure in measures):
+            times, qrels = self.runs[r], ground.qrels
+            yield from doubts_about_videos(times.names, ground.videos, "qrels", f"{MATCH_VIDEOS} renames")
+            yield from doubts_about_times(times.start, times.end, qrels.end, "judged moments")
+            yield from ground.doubts_about_lengths()
+        by_id = [measure for measure in measures if measure.definition.needs == "ids"]
+        if by_id and not self._has_judged_ids(r):
+            yield (
+                f"no prediction has the id of a judged moment, and {by_id[0]} compares nothing else; measures such as "
+                "nDCG_IoU, Recall_IoU and Success_IoU compare times"
+            )
+        yield from self._doubts_about_missing(r, measures, convention)
+
+    def _has_judged_ids(self, r: int) -> bool:
+        """Whether a run has a prediction that is a judged moment by its id, of any grade."""
+        run, source = self.sources[r], self.ground.source
+        if isinstance(run, IdRun) and isinstance(source, IdQrels):
+            return any(found.keys() & source.grades.get(query, {}).keys() for query, found in run.lists.items())
+        spans, here = self._all[0], slice(r * self.queries, (r + 1) * self.queries)
+        rows = np.flatnonzero((spans.unit >= here.start) & (spans.unit < here.stop))
+        return self.ground.known.has_any(spans.take(rows), self.queries)
+
+    def _doubts_about_missing(self, r: int, measures: "Sequence[Measure]", convention: Convention) -> Iterator[str]:
+        families = dict.fromkeys(m.definition.family for m in measures if m.definition.family != "set")
+        missing = self.missing.reshape(len(self.sources), -1)[r] & self.ground.has_relevant
+        effects = dict.fromkeys(EFFECTS[convention.options(family).missing] for family in families)
+        if missing.any() and effects and EFFECTS["error"] not in effects:
+            count, first = int(missing.sum()), self.ground.queries[int(np.flatnonzero(missing)[0])]
+            one = count == 1
+            effect = " or, by other measures, ".join(each[one] for each in effects)
+            ids = f"query {first!r}" if one else f"the first: query {first!r}"
+            yield f"{count:,} of {self.queries:,} judged queries {'is' if one else 'are'} missing and {effect} ({ids})"
 
     def _number(self, run: Run | IdRun) -> Ints:
         """For every query of a run its number in the qrels, -1 for one that nobody judged."""

@@ -76,7 +76,6 @@ BAD_QRELS = {
     "key twice": ('{"1": [], "1": []}', "twice"),
     "trec fields": ("1 0 a@0-10\n", "line 1: has 3 fields"),
     "trec grade": ("1 0 a@0-10 x\n", "line 1: grade"),
-    "trec negative": ("1 0 a@0-10 -1\n", "line 1: grade"),
     "trec id": ("1 0 clip7 1\n", "line 1: moment id 'clip7'"),
     "trec twice": ("1 0 a@0-10 1\n1 0 a@0-10 2\n", "line 2: moment 'a@0-10' stands twice"),
     "time beyond reason": (pair(timestamp=[0, 1e30]), "line 2: timestamp (end) is 1e+30; it must be at most"),

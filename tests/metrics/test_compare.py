@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metrics import AxIoU, MeasureError, compare, compare_scores, scores_of
+from metrics import AxIoU, MeasureError, calc, compare, compare_scores, scores_of
 from metrics.analysis.compare import bootstrap, bootstrap_columns, holm, p_value
 from metrics.analysis.comparison import letter
 from tests.metrics.shared import run_cli, write
@@ -78,7 +78,9 @@ def test_formats(tmp_path: Path) -> None:
     assert "<sup>c</sup>" in run_cli(*arguments, "--format", "markdown").stdout
     latex = run_cli(*arguments, "--format", "latex").stdout
     assert "$^{c}$" in latex
-    assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") == 1
+    assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") == latex.count("\\caption{") == 2
+    named = run_cli(*arguments, "--measures", "R@1,0.5", "--names", "paper", "--format", "csv").stdout
+    assert ',"R@1,0.5",good,' in named
     rows = list(csv.DictReader(io.StringIO(run_cli(*arguments, "--format", "csv").stdout)))
     assert [row["other"] for row in rows] == ["bad", "bad"]
     assert all(float(row["p"]) <= float(row["p_holm"]) <= 1 for row in rows)
@@ -139,7 +141,12 @@ def test_tables_of_a_comparison() -> None:
     assert differences[["run", "other"]].values.tolist() == [["a_1", "b&c"]] * 2
     assert differences.corrected.tolist() == [each.corrected for each in found.differences]
     latex = found.to_latex()
-    header, first, second = [line for line in latex.splitlines() if line.endswith(r"\\")]
+    header, first, second, *rows = [line for line in latex.splitlines() if line.endswith(r"\\")]
+    assert latex.count("\\toprule") == latex.count("\\midrule") == latex.count("\\bottomrule") == 2
+    assert "hline" not in latex
+    assert rows[0] == r"measure & run $-$ other & difference & effect & p (Holm) \\"
+    assert rows[1].startswith(r"AxIoU@1 & a\_1 $-$ b\&c & +0.5000 [")
+    assert rows[1].endswith(r"& $<$ .0001 \\")
     assert header == r"run & AxIoU@1 & Success\_IoU(iou=0.5)@1 \\"
     assert first.startswith(r"a a\_1 & 0.8688$^{b}$ [")
     assert second.startswith(r"b b\&c & 0.3687 [")
@@ -150,6 +157,17 @@ def test_tables_of_a_comparison() -> None:
     assert "<td>b b&amp;c</td>" in found._repr_html_()
     assert found.intervals["a_1", "AxIoU@1"].mean == pytest.approx(0.86875)
     assert compare_scores(scores_of([AxIoU @ 1, "R@1,0.5"], QRELS, RUNS), "b&c") == found
+
+
+def test_tables_have_the_papers_names_if_asked_for() -> None:
+    found = compare(["R@1,0.5", "mAP"], QRELS, RUNS, "qvhighlights")
+    assert found.cells(names="paper")[0] == ["run", "MR-full-R1@0.5", "MR-full-mAP"]
+    assert {*found.to_frame(names="paper").measure} == {"MR-full-R1@0.5", "MR-full-mAP"}
+    assert "MR-full-mAP" in found.to_latex(names="paper")
+    assert "MR-full-mAP" in found.to_markdown(names="paper")
+    assert list(calc("R@1,0.5", QRELS, RUNS["a_1"]).to_frame(names="paper")) == ["R@1,0.5"]
+    with pytest.raises(MeasureError, match="unknown names 'tex'"):
+        found.to_latex(names="tex")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("measure", ["MedianRank(iou=0.5)", "StdRank(iou=0.5)", "Rejection_F1(above=0.5)"])

@@ -1,6 +1,7 @@
 """`docs/measures.md` names everything there is, with all that it promises."""
 
 import json
+import pydoc
 import re
 import shlex
 import shutil
@@ -13,8 +14,9 @@ import pytest
 from metrics import CONVENTIONS, parse_measure
 from metrics.commands.main import COMMANDS, parser
 from metrics.formats import QRELS_FORMATS, RUN_FORMATS, json_runs, qrels
-from metrics.measures.definitions import DEFINITIONS
+from metrics.measures.definitions import DEFINITIONS, NAMED
 from metrics.measures.measure import PARAMS
+from metrics.measures.names import FORMULAS
 from tests.metrics import documented
 from tests.metrics.documented import TEXT
 from tests.metrics.shared import ROOT, run_cli
@@ -89,7 +91,7 @@ def test_the_notebook_goes_from_a_dict_to_a_table(
     printed = capsys.readouterr().out
     assert re.search(r"^<release \d+ of ", printed, re.M)
     assert re.search(r"^0\.\d+ \[.*\], estimated from 50% of the queries$", printed, re.M)
-    assert printed.count("\\begin{tabular}") == printed.count("\\end{tabular}") == 1
+    assert printed.count("\\begin{tabular}") == printed.count("\\end{tabular}") == 2
 
 
 def test_the_readme_scores_a_run_in_five_lines(
@@ -122,6 +124,15 @@ def test_the_spellings_in_the_table_are_read() -> None:
     assert len(names) > 20
     for name in names:
         assert str(parse_measure(str(parse_measure(name)))) == str(parse_measure(name))
+
+
+def test_help_shows_the_signature_and_the_formula_of_each_measure() -> None:
+    plain = re.sub(r"\s+", " ", TEXT)
+    for name, measure in NAMED.items():
+        shown = re.sub(r"\s+", " ", pydoc.render_doc(measure, renderer=pydoc.plaintext))
+        assert FORMULAS[name] in shown
+        assert f"- **Formula**: {FORMULAS[name]}" in plain
+    assert "nDCG_IoU(iou, gain=…, discount=…, above=…) @ K" in pydoc.render_doc(NAMED["nDCG_IoU"])
 
 
 def test_every_format_has_a_reader() -> None:

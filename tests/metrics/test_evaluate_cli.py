@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from metrics import CONVENTIONS
+from metrics.measures.names import TABLES
 from tests.metrics.shared import ROOT, SHARED, needs_shared, run_cli, write
 
 MOMENTS = {"1": [("a", 0, 10, 4), ("b", 0, 10, 2)], "2": [("b", 5, 9, 3)], "3": [("c", 0, 1, 0)]}
@@ -71,6 +72,31 @@ def test_formats_tell_themselves_and_agree(qrels: str, run: str, tmp_path: Path)
     assert found["measures"]["nDCG_IoU(iou=0.7)@10"] == pytest.approx((first + 1) / 2)
     assert found["per_query"]["1"]["nDCG_IoU(iou=0.7)@10"] == pytest.approx(first)
     assert list(found["per_query"]) == ["1", "2"]
+
+
+@pytest.mark.parametrize("convention", [name for name in CONVENTIONS if name not in ("paper", "released", "spr")])
+def test_a_convention_prints_the_table_of_its_evaluator(convention: str, tmp_path: Path) -> None:
+    judged = "\n".join(json.dumps(record(str(n), "a", 0, 20, 1)) for n in range(2))
+    found = {n: [{"video_name": "a", "timestamp": [0, 20], "score": 1.0}] for n in range(2)}
+    files = ("--qrels", write(tmp_path / "q", judged), "--run", write(tmp_path / "r", found))
+    done = run_cli("evaluate", *files, "--convention", convention)
+    assert done.returncode == 0, done.stderr
+    names = [line.rsplit("  ", 1)[0].rstrip() for line in done.stdout.splitlines()[1:]]
+    assert names == [name for name in TABLES[convention] if not name.startswith("HL-")]
+    assert convention == "stal" or "0.0000" not in done.stdout.split()  # its standard deviation is 0
+
+
+def test_measures_have_the_papers_names_if_asked_for(tmp_path: Path) -> None:
+    files = ("--qrels", write(tmp_path / "q", QRELS["trec"]), "--run", write(tmp_path / "r", RUNS["trec"]))
+    found = evaluate(*files, "--measures", "nDCG_IoU(iou=0.5)@10", "mIoU", "--names", "paper")
+    assert list(found["measures"]) == ["NDCG@10, IoU≥0.5", "mIoU"]
+
+
+def test_a_format_that_is_named_is_taken(tmp_path: Path) -> None:
+    """Also where the beginning of the file looks like another one."""
+    files = ("--qrels", write(tmp_path / "q", QRELS["trec"]), "--run", write(tmp_path / "r", {"1": [{
+        "video_name": "b", "timestamp": [0, 10], "model_scores": 1, "relevance": 0}], "ts": []}))  # fmt: skip
+    assert evaluate(*files, "--format-run", "ranking")["queries"] == 2
 
 
 def test_formats_can_be_named(tmp_path: Path) -> None:

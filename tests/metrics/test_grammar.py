@@ -50,6 +50,66 @@ def test_reads_and_prints(text: str, canonical: str) -> None:
     assert hash(parse_measure(canonical)) == hash(measure)
 
 
+OF_OTHERS = {
+    "trec_eval": {
+        "map": "AP", "AP": "AP", "ndcg": "nDCG", "ndcg_cut_20": "nDCG@20", "MRR@10": "RR@10", "recip_rank": "RR",
+        "recall_10": "R@10", "P_5": "P@5", "map_cut_100": "AP@100",
+    },
+    "ranx": {"ndcg@10": "nDCG@10", "map@10": "AP@10", "recall@10": "R@10", "precision@5": "P@5", "mrr": "RR"},
+    "QVHighlights": {
+        "MR-full-R1@0.5": "Success_IoU(iou=0.5)@1", "MR-long-mAP": "mAP_IoU(iou=0.5:0.05:0.95,length=long)",
+        "MR-full-mAP@0.75": "mAP_IoU(iou=0.75)", "MR-full-mIoU": "AxIoU@1", "HL-min-Good-Hit1": "HIT(level=3)@1",
+    },
+    "Charades-STA": {
+        "Rank@1,IoU=0.5": "Success_IoU(iou=0.5)@1", "Recall@5, IoU=0.7": "Success_IoU(iou=0.7)@5",
+        "R@1,IoU@0.5": "Success_IoU(iou=0.5)@1", "R1@0.5": "Success_IoU(iou=0.5)@1", "mIoU": "mIoU",
+        "R@1 (IoU=0.3)": "Success_IoU(iou=0.3)@1", "Rank@1": "Rank@1",
+    },
+    "detection": {"mAP": "mAP_IoU(iou=0.5:0.05:0.95)", "mAP@0.5": "mAP_IoU(iou=0.5)"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", OF_OTHERS)
+def test_names_are_read_as_others_write_them(field: str) -> None:
+    assert {text: str(parse_measure(text)) for text in OF_OTHERS[field]} == OF_OTHERS[field]
+
+
+@pytest.mark.parametrize(
+    ("text", "one", "other"),
+    [
+        ("NDCG@10", "nDCG@10", "nDCG_IoU(iou=0.5)@10"),
+        ("MAP", "AP", "mAP_IoU(iou=0.5:0.05:0.95)"),
+        ("Recall@5", "R@5", "Success_IoU(iou=0.5)@5"),
+        ("mAP@10", "AP", "mAP_IoU"),
+    ],
+)
+def test_an_ambiguous_name_is_refused_with_both_candidates(text: str, one: str, other: str) -> None:
+    with pytest.raises(MeasureError, match="is ambiguous; it may be") as refused:
+        parse_measure(text)
+    assert one in str(refused.value)
+    assert other in str(refused.value)
+
+
+def test_each_convention_has_the_measures_of_its_evaluators_table() -> None:
+    for name, convention in metrics.CONVENTIONS.items():
+        measures = default_measures(name)
+        assert {measure.definition.family for measure in measures} <= {*convention.families}
+        assert default_measures(convention.but(order="score")) == measures
+    assert [measure.name_in("qvhighlights") for measure in default_measures("qvhighlights")][:8] == [
+        *("MR-full-R1@0.5", "MR-full-R1@0.7", "MR-full-mAP", "MR-full-mAP@0.5", "MR-full-mAP@0.75"),
+        *("MR-long-mAP", "MR-middle-mAP", "MR-short-mAP"),
+    ]
+
+
+def test_a_family_that_the_evaluator_never_had_is_refused() -> None:
+    qrels = {"1": [("a", 0, 10, 4)]}
+    with pytest.raises(
+        MeasureError,
+        match=r"convention tvr has no graded measures.*it has hit measures, such as Success_IoU\(iou=0.5\)@1",
+    ):
+        calc("nDCG_IoU(iou=0.5)@10", qrels, {"1": [("a", 0, 10, 1.0)]}, "tvr")
+
+
 def test_a_range_of_thresholds() -> None:
     ten = parse_measure("nDCG_IoU(iou=0.5:0.05:0.95)@1").thresholds
     assert ten == (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
@@ -98,7 +158,7 @@ def test_values_print_as_they_parse_and_equal_their_text() -> None:
         "nDCG_IoU(iou=0.5,gain=exp)@20": nDCG_IoU(gain="exp", iou=".50") @ 20,
         "nDCG_IoU(iou=0.7)@20": (nDCG_IoU(iou=0.5) @ 20)(iou=0.7),
         "nDCG_IoU(iou=0.5)@5": nDCG_IoU(iou=0.5) @ 20 @ 5,
-        "Success_IoU(iou=0.5+0.7,rel=2)@1": Success_IoU(iou=[0.5, 0.7], rel=2) @ np.int64(1),
+        "Success_IoU(iou=0.5+0.7,rel=2)@1": Success_IoU(iou="0.5+0.7", rel=2) @ np.int64(1),
         "mIoU": mIoU,
         "Judged@10": metrics.Judged(iou=0.5) @ 10,
     }
@@ -112,6 +172,19 @@ def test_values_print_as_they_parse_and_equal_their_text() -> None:
     assert AxIoU @ 5 != "AxIoU@10"
     assert AxIoU @ 5 != 5
     assert AxIoU.params == nDCG_IoU.params == ()  # values do not change
+
+
+def test_a_list_is_several_measures() -> None:
+    four = nDCG_IoU(iou=[0.3, 0.5]) @ [10, 20]
+    assert four == [nDCG_IoU(iou=iou) @ cutoff for cutoff in (10, 20) for iou in (0.3, 0.5)]
+    assert parse_measures(four) == [*four]
+    assert nDCG_IoU(iou=[0.3, 0.5], gain=[0, 1, 3]) @ 10 == [
+        "nDCG_IoU(iou=0.3,gain=0.0+1.0+3.0)@10",
+        "nDCG_IoU(iou=0.5,gain=0.0+1.0+3.0)@10",
+    ]
+    assert (AxIoU @ [1, 5])(rel=[1, 2]) == ["AxIoU(rel=1)@1", "AxIoU(rel=2)@1", "AxIoU(rel=1)@5", "AxIoU(rel=2)@5"]
+    arange = metrics.mAP_IoU(iou=np.arange(0.5, 0.64, 0.05))
+    assert [str(measure) for measure in arange] == ["mAP_IoU(iou=0.5)", "mAP_IoU(iou=0.55)", "mAP_IoU(iou=0.6)"]
 
 
 def test_several_cutoffs_are_several_measures() -> None:

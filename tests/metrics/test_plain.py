@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import MeasureError, calc, calc_aggregate, parse_measure, read_qrels, read_run
+from metrics import MeasureError, MeasureWarning, calc, calc_aggregate, parse_measure, read_qrels, read_run
 from tests.metrics.shared import ROOT, run_cli, write
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
@@ -109,11 +109,15 @@ def test_ids_with_measures_of_iou(tmp_path: Path) -> None:
         calc_aggregate(names, *named)
 
 
+def test_a_grade_below_0_is_not_relevant_as_in_trec_eval() -> None:
+    with pytest.warns(MeasureWarning, match="1 grade below 0 counts as 0, as in trec_eval"):
+        assert calc_aggregate(["P@1"], {"1": {"m": -1, "n": 1}}, {"1": {"m": 1.0}}) == {"P@1": 0.0}
+
+
 @pytest.mark.parametrize(
     ("judged", "run", "says"),
     [
         ({"1": {"m": 2.5}}, {"1": {"m": 1.0}}, "query '1', moment 'm': grade is 2.5"),
-        ({"1": {"m": -1}}, {"1": {"m": 1.0}}, "grade is -1"),
         ({"1": {"m": True}}, {"1": {"m": 1.0}}, "grade is True"),
         ({"1": {"m": 1}}, {"1": {"k": 0.0, "m": "x"}}, "query '1', moment 'm': score is 'x'"),
         ({"1": {"m": 1}}, {"1": {"m": float("nan")}}, "score is nan"),

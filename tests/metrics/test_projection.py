@@ -81,7 +81,7 @@ def test_provider_knows_the_conventions() -> None:
         "nDCG_IoU(iou=0.5,convention='spr')@20": (nDCG_IoU(iou=0.5) @ 20, "spr"),
         "nDCG_IoU(iou=0.5)@20": (nDCG_IoU(iou=0.5) @ 20, "paper"),
         "Success_IoU(iou=0.5,convention='tvr')@5": ("R@5,0.5", "tvr"),
-        "MedianRank(iou='0.3+0.7',convention='stal')": (MedianRank(iou=[0.3, 0.7]), "stal"),
+        "MedianRank(iou='0.3+0.7',convention='stal')": (MedianRank(iou="0.3+0.7"), "stal"),
     }
     measures = [ir_measures.parse_measure(name) for name in names]
     assert measures == [measure_of(*each) for each in names.values()]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from metrics import MeasureError, MeasureWarning, as_qrels, read_qrels, read_run
+from metrics import MeasureError, MeasureWarning, as_qrels, read_qrels, read_ratings, read_run
 from metrics.formats.runs import look_at_run
 from tests.metrics.shared import ROOT, SHARED, needs_shared, run_cli, write
 
@@ -68,7 +68,7 @@ def test_senseless_qrels_are_refused_or_counted(name: str, tmp_path: Path) -> No
     text, says, counted = SENSELESS_QRELS[name]
     path = write(tmp_path / "qrels", text)
     with pytest.raises(MeasureError) as refused:
-        read_qrels(path)
+        read_qrels(path, lenient=False)
     assert str(refused.value).startswith(f"{path}: {says}")
     with pytest.warns(MeasureWarning, match=counted):
         assert len(read_qrels(path, lenient=True)) >= 1
@@ -79,7 +79,7 @@ def test_senseless_runs_are_refused_or_counted(name: str, tmp_path: Path) -> Non
     data, says = SENSELESS_RUNS[name]
     path = write(tmp_path / "run", data)
     with pytest.raises(MeasureError) as refused:
-        read_run(path)
+        read_run(path, lenient=False)
     assert str(refused.value).startswith(f"{path}: {says}")
     with pytest.warns(MeasureWarning, match=r"\b1 (predictions|timestamps) "):
         read_run(path, lenient=True)
@@ -225,3 +225,60 @@ def test_a_large_file_is_read_in_bounded_time(tmp_path: Path) -> None:
     started = time.perf_counter()
     assert read_run(path).scores.size == 100_000
     assert time.perf_counter() - started < 60
+
+
+ONE = "query_id,video_name,start,end,relevance\n1,v,0,10,4\n"
+TABLES = {
+    "white space": "query_id, video_name , start, end, relevance\n1, v , 0, 10, 4 \n",
+    "white space and quotes": 'query_id, video_name, start, end, relevance\n1, "v", 0, 10, 4\n',
+    "capitals": "Query_ID,Video_Name,Start,End,Relevance\n1,v,0,10,4\n",
+    "clock": "query_id,video_name,start,end,relevance\n1,v,0:00:00,00:10.0,4\n",
+    "decimal commas": "query_id;video_name;start;end;relevance\n1;v;0,0;10,0;4\n",
+    "grades with a point": "query_id,video_name,start,end,relevance\n1,v,0,10,4.0\n",
+    "TREC with a point": "1 0 v@0-10000 4.0\n",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_are_read_however_they_are_written(name: str, tmp_path: Path) -> None:
+    assert rows_of(write(tmp_path / "qrels", TABLES[name])) == rows_of(write(tmp_path / "one.csv", ONE))
+
+
+def rows_of(path: Path) -> list[Any]:
+    qrels = read_qrels(path)
+    return [(query, rows) for query, rows in qrels.rows(qrels.grades)]
+
+
+def test_a_time_that_is_neither_seconds_nor_a_clock(tmp_path: Path) -> None:
+    path = write(tmp_path / "qrels.csv", ONE.replace("10,4", "1:99,4"))
+    with pytest.raises(
+        MeasureError, match=r"line 2: end is '1:99'; it must be a number of seconds, or a time as 1:02:03\.5"
+    ):
+        read_qrels(path)
+
+
+def test_grades_below_0_are_not_relevant_in_trec(tmp_path: Path) -> None:
+    path = write(tmp_path / "qrels", "1 0 a@0-10 3\n1 0 b@0-10 -2\n")
+    with pytest.warns(MeasureWarning, match=r"1 grade below 0 counts as 0, as in trec_eval \(the first: line 2\)"):
+        assert read_qrels(path).grades.tolist() == [3, 0]
+
+
+def test_a_grade_with_a_fraction_is_an_error_in_trec(tmp_path: Path) -> None:
+    with pytest.raises(MeasureError, match=r"line 1: grade \(relevance\) is 3\.5; it must be an integer"):
+        read_qrels(write(tmp_path / "qrels", "1 0 a@0-10 3.5\n"))
+
+
+def test_ratings_are_read_as_pandas_writes_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "ratings.csv", "Pair_ID, worker, relevance\n1, a, 3.0\n1, b, 2.0\n")
+    assert read_ratings(path).grade.tolist() == [3, 2]
+
+
+@pytest.mark.parametrize(
+    "pointer",
+    ["version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 123\n", "/annex/objects/MD5E-s12--abc.json\n"],
+)
+def test_a_pointer_is_not_the_file(pointer: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "run.json", pointer)
+    for read in (read_qrels, read_run):
+        with pytest.raises(MeasureError, match=r"run\.json: is a pointer of (Git LFS|git-annex), not the file itself"):
+            read(path)

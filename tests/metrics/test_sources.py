@@ -1,13 +1,16 @@
 """Qrels and runs from dicts and data frames."""
 
 import inspect
+import json
 import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ir_measures
 import numpy as np
+import pandas
 import pytest
 
 from metrics import (
@@ -27,6 +30,7 @@ from metrics import (
     explain,
     fuse,
     grouped,
+    parse_measures,
     project,
     qrels_from_dict,
     read_qrels,
@@ -111,8 +115,9 @@ def test_what_orders_by_score_equals_a_sorted_run() -> None:
     judged = {str(q): [("a", s, s + 5, int(rng.integers(0, 5))) for s in range(0, 40, 5)] for q in range(20)}
     lists = {q: [("a", s + 1, s + 6, float(rng.integers(0, 4))) for s in range(0, 40, 4)] for q in judged}
     best_first = {q: sorted(rows, key=lambda row: -row[3]) for q, rows in lists.items()}
-    for convention in CONVENTIONS:
-        wanted = ["nDCG_IoU(iou=0.5)@3", "AxIoU@3", "MedianRank(iou=0.5)", "mAP_IoU(iou=0.5)", "nDCG@3"]
+    several = parse_measures(["nDCG_IoU(iou=0.5)@3", "AxIoU@3", "MedianRank(iou=0.5)", "mAP_IoU(iou=0.5)", "nDCG@3"])
+    for convention, options in CONVENTIONS.items():
+        wanted = [measure for measure in several if measure.definition.family in options.families]
         found = calc(wanted, judged, lists, convention, order="score").table()
         assert np.array_equal(found, calc(wanted, judged, best_first, convention).table(), equal_nan=True), convention
         if convention != "released":  # which reverses ties
@@ -234,15 +239,41 @@ def test_what_is_of_the_wrong_kind_is_refused_in_one_line(call: Callable[[], Any
 
 
 def test_lenient_has_one_default() -> None:
-    """Nothing that makes no sense is kept unless it is asked for; annotation files of published data sets are."""
+    """What makes no sense is refused, or counted, if it is asked for."""
     for function in (as_qrels, as_run, read_qrels, read_run, qrels_from_dict, run_from_dict):
         assert inspect.signature(function).parameters["lenient"].default is None, function.__name__
     twice = {"1": [("a", 0, 10, 1), ("a", 0, 10, 1)]}
     for read in (as_qrels, as_run, qrels_from_dict, run_from_dict):
         with pytest.raises(MeasureError, match=r"stands twice in its query \(lenient=True counts such moments\)"):
-            read(twice)
+            read(twice, lenient=False)
         with pytest.warns(MeasureWarning, match="twice"):
             assert read(twice, lenient=True).start.size == 2
+
+
+TWICE = {"1": [("a", 0, 10, 1.0), ("a", 0, 10, 0.5)]}
+
+
+@pytest.mark.parametrize("read", [lambda run: run, as_run, run_from_dict], ids=["dict", "as_run", "run_from_dict"])
+def test_what_makes_no_sense_is_refused_or_counted_by_who_scores_it(read: Callable[[Any], Any]) -> None:
+    """In the same way, whether it was read before or not."""
+    run, measure = read(TWICE), "Recall_IoU(iou=0.5)@2"
+    for refuses in (calc, lambda *given: Evaluator(*given[:2]).calc(given[2])):
+        with pytest.raises(MeasureError, match=r"stands twice in its query \(lenient=True counts such moments\)"):
+            refuses(measure, QRELS, run)
+    with pytest.warns(MeasureWarning, match="1 predictions that stand twice"):
+        assert calc(measure, QRELS, run, "spr")[measure] == 0.5
+    with pytest.warns(MeasureWarning, match="1 predictions that stand twice"):
+        assert calc_aggregate(measure, QRELS, run, lenient=True)[measure] == 0.5
+    with pytest.warns(MeasureWarning, match="1 predictions that stand twice"):
+        assert scores_of(measure, QRELS, {"run": run}, lenient=True)["run"][measure] == 0.5
+
+
+def test_qrels_that_make_no_sense_are_refused_or_counted_by_who_scores_them() -> None:
+    twice = as_qrels({"1": [("a", 0, 10, 4), ("a", 0, 10, 4)]})
+    with pytest.raises(MeasureError, match="stands twice"):
+        calc("AxIoU@1", twice, RUN)
+    with pytest.warns(MeasureWarning, match="1 moments that stand twice"):
+        calc("AxIoU@1", twice, RUN, "released")
 
 
 def test_errors_use_the_words_of_whoever_reads_them(tmp_path: Path) -> None:
@@ -256,8 +287,8 @@ def test_errors_use_the_words_of_whoever_reads_them(tmp_path: Path) -> None:
     }
     cases: list[tuple[str, Callable[[str], Any], list[str], str, str]] = [
         ("numbers", lambda run: read_run(run), [], "videos=…", "--videos"),
-        ("twice", lambda run: read_run(run), [], "lenient=True", "--lenient"),
-        ("twice", lambda run: as_qrels(str(qrels)), [], "highest=…", "--highest"),
+        ("twice", lambda run: read_run(run, lenient=False), [], "lenient=True", "--lenient"),
+        ("twice", lambda run: as_qrels(str(qrels), lenient=False), [], "highest=…", "--highest"),
         ("twice", lambda run: read_qrels(run), [], "are qrels and run swapped?", "are --qrels and --run swapped?"),
         ("strange", lambda run: calc(MEASURE, as_qrels(qrels, highest=9), run, "spr"), ["--convention", "spr"],
          "unjudged='skip'", "--unjudged skip"),
@@ -366,3 +397,93 @@ def test_ratings_are_a_data_frame_with_the_ids_of_their_file(tmp_path: Path) -> 
     file = write(tmp_path / "ratings.csv", "pair_id,worker,relevance\n7,ada,3\n7,ben,4\n")
     found = read_ratings(file).to_frame()
     assert found.to_dict("list") == {"pair_id": ["7", "7"], "worker": ["ada", "ben"], "relevance": [3, 4]}
+
+
+def test_a_column_of_times_may_hold_tuples() -> None:
+    qrels = pandas.DataFrame({"query_id": ["1"], "video_name": ["a"], "timestamp": [(0.0, 10.0)], "relevance": [4]})
+    assert as_qrels(qrels).end.tolist() == [10.0]
+
+
+def test_a_lazy_frame_is_collected() -> None:
+    polars = pytest.importorskip("polars")
+    lazy = polars.DataFrame({"query_id": ["1"], "video": ["a"], "start": [0.0], "end": [10.0], "grade": [4]}).lazy()
+    assert as_qrels(lazy).end.tolist() == [10.0]
+
+
+def test_a_table_of_arrow_is_a_frame() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"query_id": ["1"], "video": ["a"], "start": [0.0], "end": [10.0], "grade": [4]})
+    assert as_qrels(table).end.tolist() == [10.0]
+
+
+JUDGED = [ir_measures.Qrel("1", "a@0-10000", 4), ir_measures.Qrel("1", "b@0-10000", 0)]
+ANSWERED = [ir_measures.ScoredDoc("1", "b@0-10000", 0.9), ir_measures.ScoredDoc("1", "a@0-9000", 0.8)]
+
+
+@pytest.mark.parametrize("kind", [list, tuple, iter])
+def test_lists_of_ir_measures_are_qrels_and_runs(kind: Any) -> None:
+    scores = calc(["nDCG_IoU(iou=0.5)@2", "Judged@1"], kind(JUDGED), kind(ANSWERED))
+    assert scores["nDCG_IoU(iou=0.5)@2"] == pytest.approx(1 / np.log2(3))
+    assert scores["Judged@1"] == 1.0
+    assert as_qrels(kind(JUDGED)).grades.tolist() == [4, 0]
+
+
+def test_measures_of_ir_measures_are_measures() -> None:
+    wanted = [ir_measures.nDCG @ 10, ir_measures.R @ 5, ir_measures.P(rel=2) @ 5, ir_measures.AP, ir_measures.RR]
+    names = ["nDCG@10", "R@5", "P(rel=2)@5", "AP", "RR"]
+    ours = calc(wanted, JUDGED, ANSWERED)
+    theirs = ir_measures.calc_aggregate(wanted, JUDGED, ANSWERED)
+    assert [str(measure) for measure in ours.measures] == names
+    assert [ours[measure] for measure in wanted] == [theirs[measure] for measure in wanted]
+
+
+@pytest.mark.parametrize("name", ["Judged@10", "ERR@10", "nDCG(dcg='exp-log2')@10"])
+def test_a_measure_of_ir_measures_that_means_something_else_is_refused(name: str) -> None:
+    measure: Any = ir_measures.parse_measure(name)
+    with pytest.raises(MeasureError, match="of ir_measures is not among the measures by moment id"):
+        calc(measure, JUDGED, ANSWERED)
+
+
+BEIR: dict[str, list[Any]] = {
+    "corpus.jsonl": [
+        {"_id": f"d{n}", "text": "", "metadata": {"video": video, "start": 0, "end": 10}}
+        for n, video in enumerate("abc")
+    ],
+    "queries.jsonl": [{"_id": "q1", "text": "He sits."}],
+}
+
+
+@pytest.fixture
+def beir(tmp_path: Path) -> Path:
+    """A collection whose documents have ids of their own."""
+    for name, records in BEIR.items():
+        (tmp_path / name).write_text("\n".join(map(json.dumps, records)))
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td0\t3\nq1\td1\t-1\n")
+    return tmp_path
+
+
+RETRIEVED = {"q1": {"d2": 0.9, "d0": 0.8}}
+
+
+def test_a_run_by_the_ids_of_a_folder_has_the_times_of_its_corpus(beir: Path) -> None:
+    trec = write(beir / "run.trec", "q1 Q0 d2 1 0.9 mine\nq1 Q0 d0 2 0.8 mine\n")
+    runs = [RETRIEVED, write(beir / "run.json", RETRIEVED), trec]
+    for run in runs:
+        scores = calc(["nDCG_IoU(iou=0.5)@2", "nDCG@2"], beir, run)
+        assert [scores["nDCG_IoU(iou=0.5)@2"], scores["nDCG@2"]] == pytest.approx([1 / np.log2(3)] * 2)
+    done = run_cli("evaluate", "--qrels", beir, "--run", *runs[1:], "--measures", "nDCG@2", "--format", "json")
+    assert {run["measures"]["nDCG@2"] for run in json.loads(done.stdout)["runs"].values()} == {scores["nDCG@2"]}
+
+
+def test_an_id_without_times_is_named(beir: Path) -> None:
+    with pytest.raises(MeasureError, match=r"query 'q1': moment id 'd9' is not video@startms-endms, and"):
+        calc("AxIoU@1", beir, {"q1": {"d9": 1.0}})
+
+
+def test_ids_of_a_side_file_serve_runs_too(tmp_path: Path) -> None:
+    side = write(tmp_path / "moments.csv", "moment_id,video,start,end\nd0,a,0,10\nd1,a,20,30\n")
+    qrels = read_qrels(write(tmp_path / "qrels", "1 0 d0 4\n"), moments=side)
+    assert calc("Success_IoU(iou=0.5)@2", qrels, {"1": {"d1": 2.0, "d0": 1.0}}).aggregate() == {
+        "Success_IoU(iou=0.5)@2": 1.0
+    }

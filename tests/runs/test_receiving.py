@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
+from django.urls import reverse
 
 from base.errors import BadValue, TooLarge, WrongState
 from campaigns.models import Campaign, Membership
@@ -23,6 +24,7 @@ from metrics import Run as Predictions
 from runs.models import Run, Submission, Visibility
 from runs.receiving import MOST_MIB, announce, describe, receive_run, submit
 from runs.tables import read_table
+from tests.cast import browser
 from tests.runs.uploading import GOOD, packed, ranking, send, submitted, uploaded
 
 pytestmark = pytest.mark.django_db
@@ -121,6 +123,31 @@ def test_the_first_hundred_faults_are_told_in_the_order_of_the_file_and_all_are_
     typed = json.dumps({"1": [{"video_name": VIDEO, "timestamp": [0, "x"], "score": 1}] * 120})
     found = submitted(rio, typed).findings
     assert (found["count"], len(found["told"])) == (120, 100)
+
+
+def test_a_refusal_names_the_likely_cause_of_unknown_videos(rio: Membership) -> None:
+    found = submitted(rio, ranking({"1": [(f"films/{VIDEO}.mp4", 1.0, 4.0, 2.0)]})).findings
+    assert found["warnings"] == [
+        f"no prediction lies in a video of the corpus: 'films/{VIDEO}.mp4' in the run, '{VIDEO}' in the corpus "
+        "(differs by folder and file extension); rename 1 video"
+    ]
+    page = browser(rio.user).get(reverse("run-check", args=[rio.campaign.name, Submission.objects.get().token]))
+    assert "differs by folder and file extension" in page.content.decode()
+
+
+def test_a_refusal_names_the_likely_unit_of_times(rio: Membership) -> None:
+    moments = [(VIDEO, 1000.0 * n, 1000.0 * n + 4000, -float(n)) for n in range(1, 90)]
+    [warning] = submitted(rio, ranking({"1": moments})).findings["warnings"]
+    assert warning.startswith("times look like milliseconds: nine of ten predictions end before 84,")
+
+
+def test_a_run_with_shares_of_the_duration_or_without_some_queries_is_stored_with_a_note(rio: Membership) -> None:
+    Query.objects.create(campaign=rio.campaign, query_id="2", text="Somebody waits.")
+    run = uploaded(rio, {"1": [(VIDEO, 0.25, 0.75, 1.0)]})
+    page = browser(rio.user).get(reverse("run", args=[rio.campaign.name, run.number])).content.decode()
+    for note in ("times look like shares of the duration", "1 of 2 queries of the campaign is missing"):
+        assert any(note in each for each in run.notes), run.notes
+        assert note in page
 
 
 def test_a_mended_file_replaces_the_broken_one_and_becomes_the_run(

@@ -48,7 +48,7 @@ class Command(ReeljudgeCommand):
     def _generate_for_runs(self, **options: Any) -> None:
         if not options["videos"]:
             raise ReeljudgeError("--videos: nothing; expected the video index of the runs")
-        runs = [read_run(file, videos=options["videos"]) for file in options["runs"]]
+        runs = [read_run(file, videos=options["videos"], lenient=False) for file in options["runs"]]
         durations = read_durations(options["videos"])
         generate_for_runs(options["name"], runs, durations, options["queries"], options["annotators"], options["seed"])
         self._tell(options["name"])

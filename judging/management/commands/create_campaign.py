@@ -124,7 +124,7 @@ def _rejudge(options: dict[str, Any]) -> str:
         raise ReeljudgeError(f"--pool-depth {options['pool_depth']}: expected 1 or more")
     if Campaign.objects.filter(name=options["name"]).exists():
         raise ReeljudgeError(f"campaign {options['name']}: exists already; expected a new name")
-    qrels = read_qrels(options["benchmark"])
+    qrels = read_qrels(options["benchmark"]).sound(False)
     runs = [Given(file.name, file, read_run(file, lenient=True)) for file in options["runs"]]
     board = Leaderboard(options["benchmark"].name, qrels, runs, options["pool_depth"])
     settings = {name: options[name] for name in ("title", "order_seed") if options[name] is not None}
