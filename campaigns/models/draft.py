@@ -55,6 +55,7 @@ class Draft(models.Model):
     format = models.CharField(max_length=20, blank=True)
     kind = models.CharField(max_length=20, blank=True, help_text="of the descriptions to import")
     columns = models.JSONField(default=dict, help_text="which column of a CSV holds a field")
+    leaves_out_unusable = models.BooleanField(default=False, db_default=False, help_text="moments of the file")
     media = models.CharField(max_length=10, choices=Media.choices, default=Media.NONE)
     media_folder = models.CharField(max_length=500, blank=True)
     frame_rate = models.FloatField(null=True, help_text="frames a second, in folders of frames")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from corpus.importers.formats import FORMATS
+from corpus.importers.interface import HOW_TO_LEAVE_OUT
 from corpus.importers.lengths import read_durations
 from corpus.importers.rows import FIELDS
 from corpus.models import Corpus, Moment
@@ -110,6 +111,43 @@ GOES_IN: dict[str, tuple[str, tuple[object, ...], list[tuple[object, ...]]]] = {
 
 def importing(file: Path, format: str, *options: object) -> tuple[object, ...]:
     return "import_corpus", "films", file, "--format", format, *options
+
+
+# Of each format, a usable moment and another that is not.
+HALF_USABLE: dict[str, tuple[object, str]] = {
+    "charades": ("a 1 2##Sits.\na 8 7##Stands.\n", "they end before they begin: 1"),
+    "activitynet": (
+        {"a": {"duration": 9, "timestamps": [[1, 2], [3, 4]], "sentences": ["Sits.", ""]}},
+        "their line or entry is not valid: 1",
+    ),
+    "qvhighlights": (
+        {"vid": "a", "query": "Sits.", "duration": 9, "relevant_windows": [[1], [1, 2]]},
+        "their line or entry is not valid: 1",
+    ),
+    "didemo": (
+        [
+            {"video": "a", "description": "Sits.", "num_segments": 6, "times": [[0, 1]]},
+            {"video": "a", "description": "Stands.", "num_segments": 6, "times": []},
+        ],
+        "their list of moments is empty: 1",
+    ),
+    "tacos": (
+        {"a": {"fps": 10, "num_frames": 90, "timestamps": [[0, 20], [95, 99]], "sentences": ["Sits.", "Stands."]}},
+        "they begin after the end of their video: 1",
+    ),
+    "csv": ("video,start,end,description,duration\na,1,2,Sits.,9\na,x,2,Sits.,9\n", "line or entry is not valid: 1"),
+}
+
+
+@pytest.mark.parametrize("format", HALF_USABLE)
+def test_what_cannot_be_used_is_left_out_of_every_format(format: str, tmp_path: Path) -> None:
+    content, reason = HALF_USABLE[format]
+    file, lengths = tmp_path / "file", tmp_path / "lengths.json"
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    lengths.write_text('{"a": 9}')
+    answer = printed(*importing(file, format, "--durations", lengths, "--leave-out-unusable"))
+    assert "films: 1 moments" in answer
+    assert reason in answer
 
 
 @pytest.mark.parametrize("name", GOES_IN)
@@ -442,4 +480,5 @@ def test_good_entries_after_a_wrong_one_are_checked_too(tmp_path: Path) -> None:
     assert refused(*importing(file, "activitynet")).splitlines()[1:] == [
         "video 'a': is 7; it must be an object",
         "video 'b', sentence 1: field start: -1; expected a start of at least 0 seconds",
+        HOW_TO_LEAVE_OUT,
     ]
