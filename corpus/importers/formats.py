@@ -116,7 +116,7 @@ def rows_of_didemo(file: Path, choice: Choice) -> Iterator[Row | Problem]:
             raise CorpusError("the document is an object; expected a list of objects")
         if not isinstance(record, dict):
             raise CorpusError(f"a JSON {type(record).__name__}; expected an object")
-        times = record.get("times")
+        times: Any = record.get("times")
         _must_hold_moments(times, "times", "a list of [first, last] segments that is not empty")
         place = Place(str(file), where)
         spans = [published.seconds_of_segments(place, f"field times[{n}]", each) for n, each in enumerate(times)]
@@ -171,7 +171,7 @@ def rows_of_qvhighlights(file: Path, choice: Choice) -> Iterator[Row | Problem]:
     """QVHighlights: one JSON object a line with query, vid, duration and relevant_windows, each of them a moment."""
 
     def rows(where: str, record: dict[str, Any]) -> Iterator[Row | Problem]:
-        windows = record.get("relevant_windows")
+        windows: Any = record.get("relevant_windows")
         _must_hold_moments(windows, "relevant_windows", "a list of [start, end] in seconds that is not empty")
         video, sentence = name(record.get("vid"), "vid"), text(record.get("query"), "query")
         duration = seconds_or_none(record.get("duration"), "duration")

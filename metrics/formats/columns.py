@@ -84,7 +84,7 @@ class Columns:
         number = np.cumsum(which) - 1
         columns = self.kept(which[self.group])
         queries = dict.fromkeys(query for query, is_kept in zip(self.queries, which.tolist(), strict=True) if is_kept)
-        known = {
+        known: dict[str, Any] = {
             name: {query: value for query, value in getattr(self, name).items() if query in queries}
             for name in ("texts", "types", "durations", "saliency", "existence")
         }
