@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 from typing import NamedTuple
@@ -15,8 +16,8 @@ from corpus.models import Corpus
 
 # The endings of `systems.features.films.DEMUXERS`, whose libraries no web process needs; a test compares them.
 FILMS = {
-    *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".3gp", ".flv", ".ts", ".mts", ".m2ts"),
-    *(".mpg", ".mpeg", ".vob", ".ogv", ".wmv"),
+    *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".3gp", ".3g2", ".flv", ".ts", ".mts", ".m2ts"),
+    *(".mpg", ".mpeg", ".vob", ".ogv", ".wmv", "."),
 }
 TEXTS = {".json", ".jsonl", ".csv", ".tsv", ".txt"}
 
@@ -198,7 +199,7 @@ class Upload(ArrivingFile):
     @property
     def suffix(self) -> str:
         """The ending of the name, if it is one that a reader or a demuxer is chosen by."""
-        found = Path(self.name).suffix.lower()
+        found = os.path.splitext(self.name)[1].lower()
         return found if found in TEXTS or found in FILMS else ""
 
     @property

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import av
 import pytest
 
 from corpus.importers.formats import FORMATS
@@ -15,7 +16,7 @@ from corpus.importers.interface import HOW_TO_LEAVE_OUT
 from corpus.importers.lengths import read_durations
 from corpus.importers.rows import FIELDS
 from corpus.models import Corpus, Moment
-from tests.numbered import draw_film
+from tests.numbered import copied_in_part, draw_film
 from tests.terminal import ROOT, printed, refused
 
 pytestmark = pytest.mark.django_db
@@ -459,6 +460,62 @@ def test_films_that_do_not_fit_are_told(tmp_path: Path) -> None:
     assert re.fullmatch(r"    video shorter: its film is shorter \(2\.\d\d s\) than the corpus says \(9 s\)", lines[-3])
     assert lines[-2].startswith("    video broken: broken.mp4: cannot be read")
     assert lines[-1] == "    video missing: no film has its name"
+
+
+def checked_films(tmp_path: Path, *rows: str) -> str:
+    """The answer to an import of moments with the films in a folder."""
+    file = tmp_path / "moments.csv"
+    file.write_text("video,start,end,duration,description\n" + "".join(f"{row}\n" for row in rows))
+    return printed(*importing(file, "csv", "--media", tmp_path / "media", "--check-films"))
+
+
+def test_a_film_that_was_copied_in_part_does_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "media").mkdir()
+    copied_in_part(draw_film(tmp_path / "media" / "part.mp4", 40, fast_start=True))
+    answer = checked_films(tmp_path, "part,1,2,4,d")
+    assert "films that do not fit: 1 of 1" in answer
+    assert "part.mp4: its last second is missing, of 4.00 s" in answer or "part.mp4: cannot be read" in answer
+
+
+def test_a_film_without_a_length_in_its_header_lasts_until_its_last_packet(tmp_path: Path) -> None:
+    (tmp_path / "media").mkdir()
+    whole = draw_film(tmp_path / "whole.mkv", 40)
+    with (
+        av.open(str(whole)) as film,
+        (tmp_path / "media" / "live.mkv").open("wb") as target,
+        av.open(Pipe(target), "w", format="matroska") as live,
+    ):
+        stream = live.add_stream_from_template(film.streams.video[0])
+        for packet in film.demux(video=0):
+            if packet.dts is not None:
+                packet.stream = stream
+                live.mux(packet)
+    assert "films that do not fit: 0 of 1" in checked_films(tmp_path, "live,1,2,,d")
+    assert Moment.objects.get().video.duration == pytest.approx(4, abs=0.11)  # a frame
+
+
+class Pipe:
+    """A target in which nobody can seek, as that of a live recording."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def write(self, data: bytes) -> Any:
+        return self.file.write(data)
+
+
+def test_films_are_found_behind_links_and_by_rare_endings(tmp_path: Path) -> None:
+    shelf, media = tmp_path / "shelf", tmp_path / "media"
+    for folder in (shelf, media):
+        folder.mkdir()
+    draw_film(shelf / "linked.mp4", 20)
+    for name in ("b.3g2", "c."):
+        (media / name).write_bytes((shelf / "linked.mp4").read_bytes())
+    (media / "shelf").symlink_to(shelf)
+    (shelf / "round").symlink_to(media)
+    answer = checked_films(tmp_path, "linked,0,1,2,d", "b.3g2,0,1,2,d", "c.,0,1,2,d")
+    assert "videos with media: 3" in answer
+    assert "films that do not fit: 0 of 3" in answer
 
 
 def document(videos: int) -> dict[str, Any]:
