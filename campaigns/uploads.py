@@ -99,7 +99,7 @@ def must_be_a_files_name(name: str) -> None:
 
 
 def _must_be_fine(purpose: str, name: str, size: int) -> None:
-    if purpose == Upload.Purpose.FILM and Path(name).suffix.lower() not in FILMS:
+    if purpose == Upload.Purpose.FILM and os.path.splitext(name)[1].lower() not in FILMS:
         raise BadValue("name", abbreviated(name), f"a film: {', '.join(sorted(FILMS))}")
     must_be_of_size(name, size, most_mib(purpose), " (docs/settings.md, UPLOAD_MIB)")
 

@@ -1,10 +1,11 @@
 """Cutting clips as H.264 in yuv420p, with at most 480 lines, fast start, no metadata, and sound only on request."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from heapq import merge
 from io import BytesIO
 from itertools import chain
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from PIL import Image
 
 from corpus.errors import CorpusError, kind_of
 from systems.errors import SystemsError
-from systems.features.films import beginning, frames, open_film, pictures
+from systems.features.films import WHOLE, beginning, frames, open_film, pictures
+from systems.features.films import length as film_length
 
 MOST_LINES = 480
 LONGEST = 600.0  # seconds
@@ -27,14 +29,15 @@ SMALL = (640, 360)  # of a picture, at most
 # The errors of FFmpeg and Pillow for a broken or hostile source.
 UNREADABLE = (av.error.FFmpegError, OSError, ValueError, SyntaxError, MemoryError, Image.DecompressionBombError)
 # bitexact keeps the encoder's name and the date out of the file; a53cc=0 keeps out the source's closed captions.
-ENCODING = {"preset": "veryfast", "crf": "23", "flags": "+bitexact", "a53cc": "0"}
+# frame_duration has the last frame of a clip stay on for as long as it says.
+ENCODING = {"preset": "veryfast", "crf": "23", "flags": "+bitexact+frame_duration", "a53cc": "0"}
+TICK = Fraction(1, 90_000)  # seconds; a time in a clip is a multiple
 OPTIONS = {"movflags": "+faststart", "fflags": "+bitexact"}
 COLOURS = ("colorspace", "color_primaries", "color_trc")
 
 FAULTS = (CorpusError,)
 
 Packets = Iterator[Any]
-Sounds = Callable[[float], Iterator[AudioFrame]]
 RATE = 48_000  # samples a second
 LAYOUT = "stereo"
 BEFORE = 1.0  # seconds; decoders are exact only after some packets
@@ -52,50 +55,46 @@ def work(source: Path, order: list[Any] | None, writable: Path) -> float | None:
 def cut(
     source: Path, start: float, end: float, to: Path, frame_rate: float | None = None, with_sound: bool = False
 ) -> None:
-    """Write the frames of [start, end) of a video file or a folder of frames as a clip.
+    """Write what is shown in [start, end) of a video file or a folder of frames as a clip that lasts as long.
 
     source: a video file, or a folder of pictures in the order of the numbers in their names.
     start, end: times in seconds.
     to: the file to write; its name ends in .mp4.
     frame_rate: the rate of a folder of frames, in frames a second.
-    with_sound: whether to keep the film's sound, if it has any, from the clip's first frame until `end`.
-    Raises CorpusError if the source cannot be read, has no picture in this time, is too large, or the clip would be too
-    long; `FilmAway` or `Unavailable` if the film is not to blame.
+    with_sound: whether to keep the film's sound, if it has any.
+    Raises CorpusError if the source cannot be read, has no picture in this time, is too large or not whole, or the clip
+    would be too long; `FilmAway` or `Unavailable` if the film is not to blame.
     """
     if end - start > LONGEST:
         raise CorpusError(f"{source.name}: {end - start:.0f} seconds; a clip is at most {LONGEST:.0f} long")
     try:
         if source.is_dir():
-            _write(to, pictures(source, start, end, frame_rate or 1))
-        elif with_sound:
-            _write(to, frames(source, start, end), lambda first: sound(source, first, end))
+            last = _write(to, pictures(source, start, end, frame_rate or 1), 0.0, inf, iter(()))
+            start = 0.0
         else:
-            _write(to, frames(source, start, end))
+            tones = sound(source, start, end) if with_sound else iter(())
+            last = _write(to, frames(source, start, end), start, end, tones)
+            if last < end - WHOLE:
+                length(source)  # which refuses a film that is not whole
     except SystemsError as fault:
         raise CorpusError(str(fault)) from fault
     except UNREADABLE as fault:
         reason = getattr(fault, "strerror", None) or fault or "it needs too much memory"
         raise kind_of(fault)(f"{source.name}: cannot be decoded ({reason})") from fault
+    if last == start:
+        raise CorpusError("no frame lies in this stretch of the video")
 
 
 def length(source: Path) -> float:
-    """Return the seconds that a video file lasts. Raises CorpusError if the file cannot be read, or does not tell how
-    long it lasts; `FilmAway` if it is not there.
+    """Return the seconds that a video file lasts. Raises CorpusError if the file cannot be read, is not whole, or does
+    not tell how long it lasts; `FilmAway` if it is not there.
     """
     try:
-        with open_film(source) as film:
-            stream = film.streams.best("video")
-            ticks = film.duration or 0
-            seconds = ticks / av.time_base
-            if not ticks and stream and stream.duration and stream.time_base:
-                seconds = float(stream.duration * stream.time_base)
+        return film_length(source)
     except SystemsError as fault:
         raise CorpusError(str(fault)) from fault
     except UNREADABLE as fault:
         raise kind_of(fault)(f"{source.name}: cannot be read ({fault})") from fault
-    if seconds <= 0:
-        raise CorpusError(f"{source.name}: does not tell how long it lasts")
-    return seconds
 
 
 def pictures_of(clip: Path, number: int) -> list[bytes]:
@@ -121,47 +120,51 @@ def _jpeg(frame: VideoFrame) -> bytes:
     return content.getvalue()
 
 
-def _write(to: Path, images: Iterator[VideoFrame], heard: Sounds | None = None) -> None:
-    """Encode the frames, and the sound from the first frame's time on."""
+def _write(to: Path, images: Iterator[VideoFrame], start: float, end: float, tones: Iterator[AudioFrame]) -> float:
+    """Encode what the frames show from `start` until `end`, in seconds, and the sound. Return when the last one ends;
+    `start` without any.
+    """
     first = next(images, None)
     if first is None:
-        raise CorpusError("no frame lies in this stretch of the video")
-    tones = heard(first.time) if heard else iter(())
-    tone = next(tones, None)
+        return start
+    tone, last = next(tones, None), 0.0
     with av.open(str(to), "w", options=OPTIONS) as clip:
         picture = _picture_stream(clip, first)
-        packets = [_encoded_pictures(picture, first, images)]
+        packets = [_encoded_pictures(picture, chain([first], images), start, end)]
         if tone:
             track: Any = clip.add_stream("aac", rate=RATE, layout=LAYOUT, options={"flags": "+bitexact"})
             packets.append(_encoded_tones(track, chain([tone], tones)))
         for packet in merge(*packets, key=lambda packet: packet.dts * packet.time_base):
+            if packet.stream is picture:
+                last = max(last, float((packet.pts + packet.duration) * packet.time_base))
             clip.mux(packet)
+    return start + last
 
 
 def _picture_stream(clip: OutputContainer, first: VideoFrame) -> Any:
-    # The frames a second, which decide how long the last frame of a clip stays on.
-    rate = 1 / (first.duration * first.time_base) if first.duration and first.time_base else Fraction(24)
-    stream: Any = clip.add_stream("libx264", rate=rate, options=ENCODING)
+    shown = (first.duration or 0) * (first.time_base or 0)
+    stream: Any = clip.add_stream("libx264", rate=1 / Fraction(shown) if 0 < shown < 1 else 24, options=ENCODING)
     lines = min(MOST_LINES, first.height)
     stream.height = max(2, lines - lines % 2)
     stream.width = max(2, 2 * round(first.width * lines / first.height / 2))
     stream.pix_fmt = "yuv420p"
-    stream.codec_context.time_base = first.time_base
+    stream.codec_context.time_base = TICK
     for name in COLOURS:
         setattr(stream.codec_context, name, getattr(first, name))
     stream.codec_context.color_range = ColorRange.MPEG
     return stream
 
 
-def _encoded_pictures(stream: Any, first: VideoFrame, rest: Iterator[VideoFrame]) -> Packets:
-    zero = first.pts or 0
+def _encoded_pictures(stream: Any, images: Iterator[Any], start: float, end: float) -> Packets:
+    """Encode frames that were begun before `start` as beginning there, and let the last one end at `end`."""
     small = VideoReformatter()
     wanted: Any = {"width": stream.width, "height": stream.height, "format": "yuv420p"}
     wanted |= {"interpolation": Interpolation.BICUBIC, "dst_color_range": ColorRange.MPEG}
-    for frame in chain([first], rest):
-        pts = (frame.pts or 0) - zero
-        frame = small.reformat(frame, **wanted)
-        frame.pts, frame.time_base, frame.pict_type = pts, first.time_base, 0
+    for number, image in enumerate(images):
+        begins = max(0, round((image.time - start) / TICK)) if number else 0
+        ends = round((min(end, image.time + float(image.duration * image.time_base)) - start) / TICK)
+        frame = small.reformat(image, **wanted)
+        frame.pts, frame.duration, frame.time_base, frame.pict_type = begins, ends - begins, TICK, 0
         yield from stream.encode(frame)
     yield from stream.encode(None)
 

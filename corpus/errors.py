@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,27 @@ AWAY = {errno.ENOENT, errno.EACCES, errno.ENODEV, errno.ESTALE, errno.ENOTCONN, 
 
 class CorpusError(Exception):
     """An error whose message says what was wrong, where (file, line, field), and what would be right."""
+
+
+class Reason(StrEnum):
+    """Why described moments of a file cannot be used."""
+
+    REVERSED = "they end before they begin"
+    EMPTY = "they begin and end in the same instant"
+    EARLY = "they begin before 0 seconds"
+    LATE = "they begin after the end of their video"
+    NO_DURATION = "the length of their video is unknown"
+    OTHER_DURATION = "an earlier line has another length of their video"
+    NO_MOMENT = "their list of moments is empty"
+    UNREADABLE = "their line or entry is not valid"
+
+
+class Unusable(CorpusError):
+    """A described moment cannot be used, for one of the reasons."""
+
+    def __init__(self, message: str, reason: Reason) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class Unavailable(CorpusError, JobPostponed):
@@ -39,6 +61,7 @@ class Problem(NamedTuple):
     file: Path
     where: str
     message: str
+    reason: Reason = Reason.UNREADABLE
 
     def __str__(self) -> str:
         return printable(f"{self.where}: {self.message}" if self.where else self.message)

@@ -20,7 +20,7 @@ from django.conf import settings
 
 from corpus.errors import CorpusError, FilmAway, Unavailable
 from corpus.models import Video
-from systems.features.films import DEMUXERS, PICTURES
+from systems.features.films import DEMUXERS, PICTURES, stem_and_ending
 
 SCHEME = "s3://"
 PIECE = 8 * 2**20  # bytes between two signs
@@ -113,7 +113,12 @@ class MediaFolder:
         self.folder = str(Path(self.folder).resolve())
         if not Path(self.folder).is_dir():
             raise CorpusError(f"--media {self.folder}: not a folder; expected one with videos or frames")
-        for root, folders, files in os.walk(self.folder):
+        seen = set[str]()
+        for root, folders, files in os.walk(self.folder, followlinks=True):
+            if (real := os.path.realpath(root)) in seen:  # a link to a folder that was looked into, or is above
+                folders.clear()
+                continue
+            seen.add(real)
             self._look(Path(root), files)
             folders.sort()
         if not self.index:
@@ -130,8 +135,9 @@ class MediaFolder:
             self.index.setdefault(root.name, str(root.relative_to(self.folder)))
 
     def _index_film(self, path: PurePath) -> None:
-        if path.suffix.lower() in DEMUXERS:
-            self.index.setdefault(path.stem, str(path))
+        stem, ending = stem_and_ending(path.name)
+        if ending in DEMUXERS:
+            self.index.setdefault(stem, str(path))
 
     def place(self, video: str) -> str:
         """Return where the media of a video are, below the folder; empty if there are none."""
@@ -139,8 +145,8 @@ class MediaFolder:
 
     def name_of(self, video: str) -> str:
         """Return the name that a video's media have in the index. DiDeMo and TACoS name videos with their suffixes."""
-        stem, suffix = os.path.splitext(video)
-        return stem if suffix.lower() in DEMUXERS and video not in self.index else video
+        stem, ending = stem_and_ending(video)
+        return stem if ending in DEMUXERS and video not in self.index else video
 
     def attach(self, videos: Iterable[Video], sign: Callable[[], None] = lambda: None) -> int:
         """Store for each video where its media is, and sign after each part. Return how many videos have media."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -44,13 +44,17 @@ def draw_film(
     sound: bool = False,
     codec: tuple[str, str] | None = None,
     pixels: Fraction | None = None,
+    only: Container[int] | None = None,
+    marked: bool = False,
+    fast_start: bool = False,
     **title: str,
 ) -> Path:
     """A film of numbered frames, ten a second, a key frame every seventh; the first at `begins` frames.
 
-    `codec` is the encoder, and how many B-frames it may make; `pixels` are wider than high by that.
+    `codec` is the encoder, and how many B-frames it may make; `pixels` are wider than high by that; of the frames,
+    there are `only` some; `marked` ones are white in their first lines; with `fast_start`, the index is the beginning.
     """
-    with av.open(str(file), "w") as film:
+    with av.open(str(file), "w", options={"movflags": "+faststart"} if fast_start else {}) as film:
         film.metadata.update(title)
         encoder, b_frames = codec or CODECS.get(file.suffix, ("libx264", "2"))
         picture: Any = film.add_stream(encoder, rate=RATE, options={"g": "7", "bf": b_frames})
@@ -60,7 +64,12 @@ def draw_film(
             picture.codec_context.sample_aspect_ratio = pixels
         tone = film.add_stream("aac", rate=8000) if sound else None
         for number in range(frames):
-            frame = av.VideoFrame.from_ndarray(numbered(number, *size), format="rgb24")
+            if only and number not in only:
+                continue
+            picture_of = numbered(number, *size)
+            if marked:
+                picture_of[: size[1] // 4] = 255
+            frame = av.VideoFrame.from_ndarray(picture_of, format="rgb24")
             frame.pts, frame.time_base = begins + number, Fraction(1, RATE)
             film.mux(picture.encode(frame))
         film.mux(picture.encode(None))
@@ -68,6 +77,13 @@ def draw_film(
             film.mux(tone.encode(_silence(8000 * frames // RATE)))
             film.mux(tone.encode(None))
     return file
+
+
+def copied_in_part(film: Path) -> Path:
+    """The film, whose index is its beginning, without the second half of its pictures."""
+    content = film.read_bytes()
+    film.write_bytes(content[: (content.index(b"mdat") + len(content)) // 2])
+    return film
 
 
 def draw_sound(file: Path) -> Path:

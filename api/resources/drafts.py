@@ -46,8 +46,8 @@ class DraftLine(Shape):
 class DraftShape(DraftLine):
     of = (
         Draft,
-        "corpus_name format kind frame_rate split pool_depth corpus=corpus.name reuses=reuses.name columns films=media "
-        "folder=media_folder",
+        "corpus_name format kind leaves_out_unusable frame_rate split pool_depth corpus=corpus.name "
+        "reuses=reuses.name columns films=media folder=media_folder",
     )
     helps = {"corpus_name": "of the new corpus", "kind": "of the descriptions to import", "corpus": "null: a new one"}
     helps |= {"reuses": "the campaign whose grades are reused; null: none"}
@@ -76,7 +76,7 @@ Columns = shape("Columns", Body, **OF_FIELDS)
 class CorpusStep(Body):
     """A corpus that is there, by its id; or a new one, and how its file is read."""
 
-    of = forms.CorpusForm, "corpus corpus_name format kind"
+    of = forms.CorpusForm, "corpus corpus_name format kind leaves_out_unusable"
     corpus = Whole(required=False, allow_null=True, min_value=1, max_value=LARGEST_KEY)
     format = Choice(choices=list(FORMATS), required=False, allow_blank=True, help_text="empty: as recognised")
     columns = Columns(required=False, help_text="of a csv or jsonl; empty: those that are proposed")
@@ -165,7 +165,7 @@ class Changes(Body):
 
 def _corpus(draft: Draft, data: dict[str, Any]) -> forms.CorpusForm:
     columns = {f"column_{name}": column for name, column in data.get("columns", draft.columns).items()}
-    present = {name: getattr(draft, name) for name in ("corpus_name", "format", "kind")}
+    present = {name: getattr(draft, name) for name in ("corpus_name", "format", "kind", "leaves_out_unusable")}
     return forms.CorpusForm(draft.owner, present | data | columns | {"pasted": data.get("text", "")})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 from typing import NamedTuple
@@ -15,8 +16,8 @@ from corpus.models import Corpus
 
 # The endings of `systems.features.films.DEMUXERS`, whose libraries no web process needs; a test compares them.
 FILMS = {
-    *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".3gp", ".flv", ".ts", ".mts", ".m2ts"),
-    *(".mpg", ".mpeg", ".vob", ".ogv", ".wmv"),
+    *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".3gp", ".3g2", ".flv", ".ts", ".mts", ".m2ts"),
+    *(".mpg", ".mpeg", ".vob", ".ogv", ".wmv", "."),
 }
 TEXTS = {".json", ".jsonl", ".csv", ".tsv", ".txt"}
 
@@ -55,6 +56,7 @@ class Draft(models.Model):
     format = models.CharField(max_length=20, blank=True)
     kind = models.CharField(max_length=20, blank=True, help_text="of the descriptions to import")
     columns = models.JSONField(default=dict, help_text="which column of a CSV holds a field")
+    leaves_out_unusable = models.BooleanField(default=False, db_default=False, help_text="moments of the file")
     media = models.CharField(max_length=10, choices=Media.choices, default=Media.NONE)
     media_folder = models.CharField(max_length=500, blank=True)
     frame_rate = models.FloatField(null=True, help_text="frames a second, in folders of frames")
@@ -197,7 +199,7 @@ class Upload(ArrivingFile):
     @property
     def suffix(self) -> str:
         """The ending of the name, if it is one that a reader or a demuxer is chosen by."""
-        found = Path(self.name).suffix.lower()
+        found = os.path.splitext(self.name)[1].lower()
         return found if found in TEXTS or found in FILMS else ""
 
     @property

@@ -10,16 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.errors import CorpusError, Problem
-from corpus.importers.interface import OVERHANG, Importer, Report, Source
+from corpus.errors import CorpusError, Problem, Reason, Unavailable, Unusable
+from corpus.importers.interface import OVERHANG, Importer, Report, Source, problem
 from corpus.importers.rows import Row
 
 FIRST = 5  # moments that a report shows
 SIGN_EVERY = 2000  # rows
-
-
-class MissingDuration(CorpusError):
-    """Nothing tells the length of a video."""
 
 
 class Fingerprints:
@@ -75,13 +71,16 @@ class Checker:
         self._measured.clear()
         if not (self.report.rows or self.report.wrong):
             wanted = f" of type {self.source.kind}" if self.source.kind else ""
+            if left_out := self.report.left_out:
+                reasons = ", ".join(f"because {reason}: {number:,}" for reason, number in left_out.items())
+                wanted += f" that can be used; left out, {reasons}"
             self.report.add_problem(Problem(file, "", f"{file}: holds no moments{wanted}"))
 
     def _rows_of(self, file: Path) -> Iterator[Row]:
         try:
             for row in self.importer.read(file, self.source.choice):
                 if isinstance(row, Problem):
-                    self.report.add_problem(row)
+                    self._refuse(row)
                 elif checked := self._checked(file, row):
                     self._count(checked)
                     yield checked
@@ -91,32 +90,41 @@ class Checker:
             self.report.add_problem(Problem(file, "", named))
 
     def _checked(self, file: Path, row: Row) -> Row | None:
-        if row.video in self._unknown:
-            return None
         try:
             return self._timed(row)
-        except MissingDuration as fault:  # told once for each video
-            self._unknown.add(row.video)
-            self.report.add_problem(Problem(file, row.where, str(fault)))
+        except Unavailable:  # the film may be there later
+            raise
         except CorpusError as fault:
-            self.report.add_problem(Problem(file, row.where, str(fault)))
+            self._refuse(problem(file, row.where, fault), row.video)
         return None
+
+    def _refuse(self, fault: Problem, video: str = "") -> None:
+        """Count what can be left out; anything else is a problem. A video without a length is one problem."""
+        is_new = video not in self._unknown
+        if fault.reason is Reason.NO_DURATION:
+            self._unknown.add(video)
+        if self.source.leaves_out_unusable or fault.reason in self.importer.leaves_out:
+            self.report.left_out[fault.reason] += 1
+        elif is_new:
+            self.report.add_problem(fault)
 
     def _timed(self, row: Row) -> Row | None:
         known, (times, start, end) = self._length(row), self.importer.times
         if row.start < 0:
-            raise CorpusError(f"field {start}: {row.start:g}; expected a start of at least 0 seconds")
-        if row.end > known + self.importer.overhang:
+            right = "expected a start of at least 0 seconds"
+            raise Unusable(f"field {start}: {row.start:g}; {right}", Reason.EARLY)
+        if row.start >= row.end:
+            reason = Reason.EMPTY if row.start == row.end else Reason.REVERSED
+            wrong = f"start {row.start:g} is not before end {row.end:g}"
+            raise Unusable(f"field {times}: {wrong}; expected start < end", reason)
+        if row.end > known + self.importer.overhang and not self.source.leaves_out_unusable:
             raise CorpusError(f"field {end}: {row.end:g}; expected at most the video's {known:g} seconds")
-        last = min(row.end, known)
-        if self.importer.leaves_out_empty and row.start == row.end:
-            self.report.left_out += 1
-            return None
-        if row.start >= last:
-            raise CorpusError(f"field {times}: start {row.start:g} is not before end {last:g}; expected start < end")
+        if row.start >= known:
+            right = f"expected less than the video's {known:g} seconds"
+            raise Unusable(f"field {start}: {row.start:g}; {right}", Reason.LATE)
         self.report.clipped += row.end > known
         # Sums with 0.0 are never integers and never -0.0, so that equal times have equal fingerprints.
-        return row._replace(start=row.start + 0.0, end=last + 0.0, duration=known)
+        return row._replace(start=row.start + 0.0, end=min(row.end, known) + 0.0, duration=known)
 
     def _length(self, row: Row) -> float:
         """Return the length of the row's video, which a file of durations, the row or the film tells."""
@@ -125,12 +133,13 @@ class Checker:
             length = self._elsewhere(row.video) or row.duration
         if length is None:
             right = "seconds here, the video in a file of durations, or its film"
-            raise MissingDuration(f"field duration: missing; expected {right}")
+            raise Unusable(f"field duration: missing; expected {right}", Reason.NO_DURATION)
         if length <= 0:
-            raise CorpusError(f"field duration: {length:g}; expected more than 0 seconds")
+            raise Unusable(f"field duration: {length:g}; expected more than 0 seconds", Reason.NO_DURATION)
         known = self.stored.get(row.video) or self.lengths.setdefault(row.video, length)
         if abs(known - length) > OVERHANG:
-            raise CorpusError(f"field duration: {length:g}; so far video {row.video} had {known:g} seconds")
+            wrong = f"field duration: {length:g}; so far video {row.video} had {known:g} seconds"
+            raise Unusable(wrong, Reason.OTHER_DURATION)
         return known
 
     def _elsewhere(self, video: str) -> float | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import inf
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from corpus.errors import CorpusError, Problem
+from corpus.errors import CorpusError, Problem, Reason, Unusable
 from corpus.importers.interface import Choice, Durations, Importer, Source, each_entry, each_line, each_object, problem
 from corpus.importers.rows import (
     LONGEST_LINE,
@@ -21,6 +20,7 @@ from corpus.importers.rows import (
     opened,
     places_of,
     seconds,
+    seconds_of_cell,
     seconds_or_none,
     text,
 )
@@ -33,8 +33,6 @@ from metrics.formats.json_reader import Entry
 TYPES = ("v", "t", "vt")
 ALL = "all"
 Span = tuple[int, int]
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-CLOCK = re.compile(r"(?:(\d+):)?([0-5]?\d):([0-5]?\d(?:\.\d+)?)")
 
 
 def rows_of_tvr(file: Path, choice: Choice) -> Iterator[Row | Problem]:
@@ -90,14 +88,17 @@ def rows_of_activitynet(file: Path, choice: Choice) -> Iterator[Row | Problem]:
 def described_videos(file: Path, unit: published.Unit, length: Any) -> Iterator[Row | Problem]:
     """Yield the sentences of each video of a document. `length` returns a record's duration in seconds, or None."""
 
-    def rows(where: str, entry: Entry) -> Iterator[Row]:
+    def rows(where: str, entry: Entry) -> Iterator[Row | Problem]:
         if entry.key is None:
             raise CorpusError("the document is a list; expected an object from video to its sentences")
         video = name(entry.key, "video")
         sentences = list(published.captions(str(file), entry.key, entry.value, unit))
         duration = seconds_or_none(length(entry.value), "duration")
         for place, n, sentence, (start, end) in sentences:
-            yield Row(place.spot, video, start, end, duration, text(sentence, f"sentences[{n - 1}]"))
+            try:
+                yield Row(place.spot, video, start, end, duration, text(sentence, f"sentences[{n - 1}]"))
+            except CorpusError as fault:
+                yield problem(file, where, fault)
 
     return each_entry(file, rows)
 
@@ -115,9 +116,8 @@ def rows_of_didemo(file: Path, choice: Choice) -> Iterator[Row | Problem]:
             raise CorpusError("the document is an object; expected a list of objects")
         if not isinstance(record, dict):
             raise CorpusError(f"a JSON {type(record).__name__}; expected an object")
-        times = record.get("times")
-        if not isinstance(times, list) or not times:
-            raise BadField("times", times, "a list of [first, last] segments that is not empty")
+        times: Any = record.get("times")
+        _must_hold_moments(times, "times", "a list of [first, last] segments that is not empty")
         place = Place(str(file), where)
         spans = [published.seconds_of_segments(place, f"field times[{n}]", each) for n, each in enumerate(times)]
         start, end = agreed([(first, last) for first, last in spans])
@@ -131,6 +131,14 @@ def rows_of_didemo(file: Path, choice: Choice) -> Iterator[Row | Problem]:
         )
 
     return each_entry(file, rows)
+
+
+def _must_hold_moments(value: Any, field: str, right: str) -> None:
+    fault = BadField(field, value, right)
+    if value in ([], None):
+        raise Unusable(str(fault), Reason.NO_MOMENT)
+    if not isinstance(value, list):
+        raise fault
 
 
 def agreed(marks: list[Span]) -> Span:
@@ -161,23 +169,25 @@ def _longest(segments: object) -> float | None:
 
 def rows_of_qvhighlights(file: Path, choice: Choice) -> Iterator[Row | Problem]:
     """QVHighlights: one JSON object a line with query, vid, duration and relevant_windows, each of them a moment."""
-    return each_object(file, _windows)
+
+    def rows(where: str, record: dict[str, Any]) -> Iterator[Row | Problem]:
+        windows: Any = record.get("relevant_windows")
+        _must_hold_moments(windows, "relevant_windows", "a list of [start, end] in seconds that is not empty")
+        video, sentence = name(record.get("vid"), "vid"), text(record.get("query"), "query")
+        duration = seconds_or_none(record.get("duration"), "duration")
+        for n, window in enumerate(windows):
+            try:
+                yield Row(where, video, *_window(window, f"relevant_windows[{n}]"), duration, sentence)
+            except CorpusError as fault:
+                yield problem(file, where, fault)
+
+    return each_object(file, rows)
 
 
-def _windows(where: str, record: dict[str, Any]) -> list[Row]:
-    windows = record.get("relevant_windows")
-    if not isinstance(windows, list) or not windows:
-        raise BadField("relevant_windows", windows, "a list of [start, end] in seconds that is not empty")
-    video, sentence = name(record.get("vid"), "vid"), text(record.get("query"), "query")
-    duration = seconds_or_none(record.get("duration"), "duration")
-    rows = []
-    for n, window in enumerate(windows):
-        field = f"relevant_windows[{n}]"
-        if not isinstance(window, list) or len(window) != 2:
-            raise BadField(field, window, "[start, end] in seconds")
-        start, end = seconds(window[0], f"{field}[0]"), seconds(window[1], f"{field}[1]")
-        rows.append(Row(where, video, start, end, duration, sentence))
-    return rows
+def _window(window: object, field: str) -> tuple[float, float]:
+    if not isinstance(window, list) or len(window) != 2:
+        raise BadField(field, window, "[start, end] in seconds")
+    return seconds(window[0], f"{field}[0]"), seconds(window[1], f"{field}[1]")
 
 
 def rows_of_tacos(file: Path, choice: Choice) -> Iterator[Row | Problem]:
@@ -224,22 +234,12 @@ def _csv_row(where: str, cells: Mapping[str, str], names: Mapping[str, str], sep
     return Row(
         where=where,
         video=name(cells["video"], names["video"]),
-        start=_seconds(cells["start"], names["start"], separator),
-        end=_seconds(cells["end"], names["end"], separator),
-        duration=_seconds(duration, names["duration"], separator) if duration else None,
+        start=seconds_of_cell(cells["start"], names["start"], separator),
+        end=seconds_of_cell(cells["end"], names["end"], separator),
+        duration=seconds_of_cell(duration, names["duration"], separator) if duration else None,
         description=text(cells["description"], names["description"]),
         caption=text(caption, names["caption"]) if caption else None,
     )
-
-
-def _seconds(cell: str, field: str, separator: str) -> float:
-    """Return the seconds of a cell such as 3723.5 or 1:02:03.5; with a decimal comma where commas do not separate."""
-    written = cell.replace(",", ".") if separator != "," and cell.count(",") == 1 else cell
-    if NUMBER.fullmatch(written):
-        return seconds(float(written), field)
-    if clock := CLOCK.fullmatch(written):
-        return int(clock[1] or 0) * 3600.0 + int(clock[2]) * 60 + float(clock[3])
-    raise BadField(field, cell, "a number of seconds, or a time as 1:02:03.5")
 
 
 def rows_of_jsonl(file: Path, choice: Choice) -> Iterator[Row | Problem]:
@@ -266,11 +266,11 @@ IMPORTERS = (
     # Its moments were cut out of longer actions, which may end after the film; published loaders cut them off there.
     Importer("charades", "Charades-STA", rows_of_charades, Durations.NONE, overhang=inf),
     # Two of its sentences begin and end in the same instant.
-    Importer("activitynet", "ActivityNet Captions", rows_of_activitynet, leaves_out_empty=True),
+    Importer("activitynet", "ActivityNet Captions", rows_of_activitynet, leaves_out=frozenset({Reason.EMPTY})),
     Importer("didemo", "DiDeMo", rows_of_didemo, Durations.BOUND, overhang=float(published.SEGMENT_SECONDS)),
     Importer("qvhighlights", "QVHighlights", rows_of_qvhighlights),
     # Frames are counted and rates rounded, so that ends may lie behind the film; 2D-TAN's loader cuts them off there.
-    Importer("tacos", "TACoS", rows_of_tacos, overhang=inf, leaves_out_empty=True),
+    Importer("tacos", "TACoS", rows_of_tacos, overhang=inf, leaves_out=frozenset({Reason.EMPTY})),
     Importer("csv", "CSV with columns of our own, or mapped", rows_of_csv, takes_columns=True),
     Importer("jsonl", "JSONL with fields of our own, or mapped", rows_of_jsonl, takes_columns=True),
 )

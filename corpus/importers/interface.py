@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from corpus.errors import BadLines, CorpusError, Problem
+from corpus.errors import BadLines, CorpusError, Problem, Reason, Unusable
 from corpus.films import MediaFolder
 from corpus.importers.rows import Row, json_object, lines, opened
 from metrics import MeasureError
@@ -18,6 +19,7 @@ HOW_TO_GIVE_DURATIONS = (
     "give them in a file (--durations: JSON from video to seconds, or a CSV with the columns video and duration), "
     "or give the films (--media), which tell their lengths"
 )
+HOW_TO_LEAVE_OUT = "Moments that cannot be used can be left out, and are counted then (--leave-out-unusable)."
 OVERHANG = 1.0  # seconds; a moment that ends at most so much after its video is cut off there
 
 
@@ -38,10 +40,11 @@ class Report:
     gone: int = 0
     repeated: int = 0  # moments that are in the files again, word for word
     clipped: int = 0  # moments that were cut off at the end of their videos
-    left_out: int = 0  # sentences whose times have no length, in formats that have such
+    left_out: Counter[Reason] = field(default_factory=Counter)  # how many cannot be used, and why
     first: list[Row] = field(default_factory=list)  # the first moments, to be looked at
     problems: list[Problem] = field(default_factory=list)  # the first of them
     wrong: int = 0  # how many problems there are
+    in_lines: int = 0  # how many of them are of one line or entry, and not of a whole file
     # Of the videos, in seconds, also of those stored before.
     lengths: MutableMapping[str, float] = field(default_factory=dict)
     without_duration: int = 0  # videos of which nothing tells the length
@@ -59,12 +62,16 @@ class Report:
     @property
     def hints(self) -> list[str]:
         """What helps against the problems, beside what each of them says."""
-        if self.without_duration < 2:  # of one video, its line says as much
-            return []
-        return [f"{self.without_duration:,} videos have no duration; {HOW_TO_GIVE_DURATIONS}."]
+        hints = []
+        if self.without_duration > 1:  # of one video, its line says as much
+            hints.append(f"{self.without_duration:,} videos have no duration; {HOW_TO_GIVE_DURATIONS}.")
+        if self.rows and self.in_lines:
+            hints.append(HOW_TO_LEAVE_OUT)
+        return hints
 
     def add_problem(self, problem: Problem) -> None:
         self.wrong += 1
+        self.in_lines += bool(problem.where)
         self.faulty(problem)
         if len(self.problems) < BadLines.MOST_PROBLEMS:
             self.problems.append(problem)
@@ -99,7 +106,7 @@ class Importer:
     durations: Durations = Durations.GIVEN
     # Seconds by which its moments may outlast their videos; they are cut off there.
     overhang: float = OVERHANG
-    leaves_out_empty: bool = False  # whether sentences without any length are left out, and counted
+    leaves_out: frozenset[Reason] = frozenset()  # why moments of its published files are always left out, and counted
     kinds: tuple[str, ...] = ()  # of descriptions, the default first
     takes_columns: bool = False
     times: tuple[str, str, str] = ("times", "start", "end")  # how messages name both times, and each of them
@@ -114,8 +121,10 @@ class Importer:
 class Source:
     """What to import: a file or several of one format, and where durations and media are.
 
-    `columns` names for a field (video, start, end, description, duration, caption) the column of a CSV, or the key of a
-    JSONL, that holds it. `kind` chooses descriptions where a format has several kinds; "all" chooses all of them.
+    With `leaves_out_unusable`, moments that cannot be used are left out and counted by their reasons, and moments are
+    cut off at the end of their videos however late they end. `columns` names for a field (video, start, end,
+    description, duration, caption) the column of a CSV, or the key of a JSONL, that holds it. `kind` chooses
+    descriptions where a format has several kinds; "all" chooses all of them.
     """
 
     file: Path
@@ -125,6 +134,7 @@ class Source:
     media: MediaFolder | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     further: tuple[Path, ...] = ()
+    leaves_out_unusable: bool = False
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -135,24 +145,24 @@ class Source:
         return Choice(self.kind, self.columns)
 
 
-def each_line(file: Path, rows: Callable[[str, bytes], Iterable[Row]]) -> Iterator[Row | Problem]:
+def each_line(file: Path, rows: Callable[[str, bytes], Iterable[Row | Problem]]) -> Iterator[Row | Problem]:
     """Yield what `rows` makes of each line and its place, or what is wrong with the line."""
     return _each(file, ((f"line {number}", line) for number, line in lines(file)), rows)
 
 
-def each_object(file: Path, rows: Callable[[str, dict[str, Any]], Iterable[Row]]) -> Iterator[Row | Problem]:
+def each_object(file: Path, rows: Callable[[str, dict[str, Any]], Iterable[Row | Problem]]) -> Iterator[Row | Problem]:
     """Yield what `rows` makes of the JSON object in each line, or what is wrong with the line."""
     return each_line(file, lambda where, line: rows(where, json_object(line)))
 
 
-def each_entry(file: Path, rows: Callable[[str, Entry], Iterable[Row]]) -> Iterator[Row | Problem]:
+def each_entry(file: Path, rows: Callable[[str, Entry], Iterable[Row | Problem]]) -> Iterator[Row | Problem]:
     """Yield what `rows` makes of each entry of a JSON document, or what is wrong with the entry."""
     with opened(file) as document:
         yield from _each(file, ((where(entry), entry) for entry in json_entries(document, str(file))), rows)
 
 
 def _each(
-    file: Path, parts: Iterable[tuple[str, Part]], rows: Callable[[str, Part], Iterable[Row]]
+    file: Path, parts: Iterable[tuple[str, Part]], rows: Callable[[str, Part], Iterable[Row | Problem]]
 ) -> Iterator[Row | Problem]:
     for where, part in parts:
         try:
@@ -169,7 +179,8 @@ def where(entry: Entry) -> str:
 def problem(file: Path, where: str, fault: Exception) -> Problem:
     """Return the problem that an error tells, without repeating the file and the place."""
     text = str(fault).removeprefix(f"{file}: ")
+    reason = fault.reason if isinstance(fault, Unusable) else Reason.UNREADABLE
     if text.startswith(where):
         inner, _, message = text.partition(": ")
-        return Problem(file, inner, message)
-    return Problem(file, where, text)
+        return Problem(file, inner, message, reason)
+    return Problem(file, where, text, reason)

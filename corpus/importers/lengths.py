@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from base.text import printable
 from corpus.clips import cutter
-from corpus.errors import CorpusError
+from corpus.errors import CorpusError, Reason, Unavailable, Unusable
 from corpus.films import MediaFolder, film_at
 from corpus.importers.formats import importer_of
 from corpus.importers.interface import Source
@@ -46,8 +46,10 @@ def lengths_in(media: MediaFolder | None, sign: Callable[[], None] = lambda: Non
                     return pictures / (media.frame_rate or 1)
                 try:
                     return cutting.length(film, sign)
+                except Unavailable:
+                    raise
                 except CorpusError as fault:
-                    raise CorpusError(f"{NOT_TOLD}{fault}") from fault
+                    raise Unusable(f"{NOT_TOLD}{fault}", Reason.NO_DURATION) from fault
 
         yield length
 

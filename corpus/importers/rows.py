@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,8 @@ FIELDS = {
     "caption": "the text that is compared with queries; by default the description",
 }
 NEEDED = ("video", "start", "end", "description")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+CLOCK = re.compile(r"(?:(\d+):)?([0-5]?\d):([0-5]?\d(?:\.\d+)?)")
 
 
 class Row(NamedTuple):
@@ -102,6 +105,16 @@ def name(value: object, field: str) -> str:
 def seconds(value: object, field: str) -> float:
     """Return a finite number of seconds; as `number`."""
     return number(value, field, "number of seconds")
+
+
+def seconds_of_cell(cell: str, field: str, separator: str) -> float:
+    """Return the seconds of a cell such as 3723.5 or 1:02:03.5; with a decimal comma where commas do not separate."""
+    written = cell.replace(",", ".") if separator != "," and cell.count(",") == 1 else cell
+    if NUMBER.fullmatch(written):
+        return seconds(float(written), field)
+    if clock := CLOCK.fullmatch(written):
+        return int(clock[1] or 0) * 3600.0 + int(clock[2]) * 60 + float(clock[3])
+    raise BadField(field, cell, "a number of seconds, or a time as 1:02:03.5")
 
 
 def seconds_or_none(value: object, field: str) -> float | None:

@@ -157,16 +157,16 @@ def _notes(seen: Imported) -> list[str]:
     counts = {
         "Moments that end after their video, and are cut off there": seen.clipped,
         "Moments that are in the file twice, and become one": seen.repeated,
-        "Sentences without a length, which are left out": seen.left_out,
     }
+    counts |= {f"Moments that are left out, because {reason}": number for reason, number in seen.left_out.items()}
     return [f"{words}: {number:,}." for words, number in counts.items() if number]
 
 
 def marks(draft: Draft) -> list[Any]:
     """Return what changes with each change of a draft."""
     fields = Draft.objects.filter(pk=draft.pk).values(
-        *("corpus", "corpus_name", "format", "kind", "columns", "media", "media_folder", "frame_rate"),
-        *("split", "selection", "reuses", "pool_depth", "name", "settings", "people"),
+        *("corpus", "corpus_name", "format", "kind", "columns", "leaves_out_unusable", "media", "media_folder"),
+        *("frame_rate", "split", "selection", "reuses", "pool_depth", "name", "settings", "people"),
     )
     return [fields.get(), *draft.uploads.order_by("pk").values_list("pk", "received")]
 

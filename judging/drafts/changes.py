@@ -46,7 +46,7 @@ def change_corpus(draft: Draft, form: CorpusForm) -> None:
 
 def change_reading(draft: Draft, form: ReadingForm) -> None:
     """Store how the file of moments is read, and have it read so."""
-    draft.change(**{name: form.cleaned_data[name] for name in ("format", "kind", "columns")})
+    draft.change(**{name: form.cleaned_data[name] for name in ("format", "kind", "columns", "leaves_out_unusable")})
     ask_to_read(draft)
 
 

@@ -45,6 +45,12 @@ class ReadingForm(forms.Form):
 
     format = forms.ChoiceField(required=False, label="Format of the file")
     kind = forms.CharField(max_length=20, required=False, label="Descriptions", widget=forms.Select)
+    leaves_out_unusable = forms.BooleanField(
+        required=False,
+        label="Leave out unusable moments",
+        help_text="They are counted by reason, such as a start after the end. Moments that end after their video are "
+        "cut off there.",
+    )
 
     def __init__(self, *arguments: Any, reading: Reading | None = None, **options: Any) -> None:
         """`reading` is what was found in the file, if it was read."""
@@ -95,7 +101,7 @@ def how_it_is_read(draft: Draft, reading: Reading | None) -> dict[str, Any]:
     """Return what the fields say at first: what the draft says, or what is proposed."""
     columns = draft.columns or (reading.columns if reading else {})
     about = {"corpus": draft.corpus_id, "corpus_name": draft.corpus_name or proposed_corpus_name(draft)}
-    about |= {"format": draft.format, "kind": draft.kind}
+    about |= {"format": draft.format, "kind": draft.kind, "leaves_out_unusable": draft.leaves_out_unusable}
     return about | {f"column_{name}": column for name, column in columns.items()}
 
 

@@ -135,6 +135,7 @@ def _read_moments(upload: Upload, found: Reading, fault: Callable[[str, str], No
             if len(found.first) < FIRST:
                 found.first.append([row.video, row.start, row.end, row.caption or row.description])
         found.counts = {"videos": checker.report.videos, "moments": checker.report.rows}
+        found.counts |= {f"left out: {reason}": number for reason, number in checker.report.left_out.items()}
     except CorpusError as refused:
         fault("", str(refused).replace(f"{file}: ", ""))
 
@@ -229,7 +230,7 @@ def _read_as(draft: Draft, purpose: str) -> list[Any]:
         return []
     durations = draft.upload_for(Upload.Purpose.DURATIONS)
     about = [durations.token, durations.received] if durations else []
-    return [draft.format, draft.kind, dict(sorted(draft.columns.items())), about]
+    return [draft.format, draft.kind, dict(sorted(draft.columns.items())), about, draft.leaves_out_unusable]
 
 
 def reading_of(draft: Draft, purpose: str) -> Reading | None:

@@ -57,6 +57,7 @@ def source_of(draft: Draft, with_films: bool = True) -> Source:
         durations=_durations(durations) if durations else None,
         media=media_of(draft) if with_films else None,
         columns=columns if format.takes_columns else {},
+        leaves_out_unusable=draft.leaves_out_unusable,
     )
 
 

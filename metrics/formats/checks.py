@@ -11,11 +11,12 @@ import numpy as np
 from . import ANY_GRADE, HIGHEST_GRADE
 from .arrays import Bools, Floats, Ints
 from .columns import Columns, Flaw
-from .errors import MOST_KEPT, Faults, MeasureWarning, Place, setting, show
+from .errors import Faults, MeasureError, MeasureWarning, Place, setting, show
 from .moment_ids import moment_id
 from .plausibility import doubts_about_queries, doubts_about_times, doubts_about_videos
 
 TWICE, SPAN = "moment {moment} stands twice in its query", "timestamp {span}"  # of messages
+MOST_OF_A_KIND = 5  # messages about one way of being wrong
 LATEST = 1e12  # seconds; its milliseconds are exact in float64
 SLACK = 2.0  # seconds by which a moment may lie outside its video: clips are whole, and regressed times are not exact
 
@@ -153,26 +154,55 @@ class Known(NamedTuple):
 
 
 class Check(NamedTuple):
-    """The rows that are wrong in one way, and what to say of one of them."""
+    """The rows that are wrong in one way, what they are called together, and what to say of one of them."""
 
     wrong: Bools
+    what: str
     says: Callable[[int], str]
 
 
-def find_faults(columns: Columns, known: Known, faults: Faults) -> None:
-    """Add what is wrong with the predictions, in the order of the file. A query that nobody knows is told once; each
-    other fault belongs to one prediction.
+def usable(columns: Columns, known: Known) -> Columns:
+    """The predictions for known queries, each moment of a query once, its first; notes count what is left out.
+
+    Raises
+    ------
+    MeasureError
+        If no query is known.
     """
-    for number in np.flatnonzero(np.bincount(columns.group, minlength=len(columns.queries)) == 0).tolist():
-        if columns.queries[number] not in known.queries:
-            place = Place(columns.source, f"query {columns.queries[number]!r}")
-            faults.add(place.fail(_unknown_query(columns, known).says(0)))
-    checks = [_unknown_query(columns, known), *_numbers(columns), *_times(columns, known)]
-    checks += [_unknown_video(columns, known), _again(columns), _rising(columns)]
-    found = [(row, n) for n, check in enumerate(checks) for row in np.flatnonzero(check.wrong)[:MOST_KEPT].tolist()]
-    for row, n in sorted(found)[:MOST_KEPT]:
+    is_known = np.array([query in known.queries for query in columns.queries], dtype=np.bool_)
+    if not is_known.all():
+        unknown = columns.queries[int(np.argmin(is_known))]
+        if not is_known.any():
+            example = next(iter(known.queries), None)
+            there = "there are none" if example is None else f"such as {show(example)}"
+            place = Place(columns.source, f"query {unknown!r}")
+            wrong = (
+                "the query is unknown, as are all others of the run" if is_known.size > 1 else "the query is unknown"
+            )
+            raise place.fail(f"{wrong}; it must be one of the campaign's, {there}")
+        columns = columns.of_queries(is_known)
+        number = int((~is_known).sum())
+        columns.notes.append(f"unknown queries that are left out: {number:,} (the first: {unknown!r})")
+    again = repeats(columns)[0]
+    if again.any():
+        first = columns.where(int(np.argmax(again)))
+        columns.notes.append(f"repeated predictions that are left out: {int(again.sum()):,} (the first: {first})")
+    return columns.kept(~again)
+
+
+def find_faults(columns: Columns, known: Known, faults: Faults) -> None:
+    """Add what is wrong with the predictions, in the order of the file: the first rows that are wrong in one way, then
+    how many more there are.
+    """
+    checks = [*_numbers(columns), *_times(columns, known), _unknown_video(columns, known), _rising(columns)]
+    rows = [np.flatnonzero(check.wrong) for check in checks]
+    told = [(row, n) for n, wrong in enumerate(rows) for row in wrong[:MOST_OF_A_KIND].tolist()]
+    for row, n in sorted(told):
         faults.add(columns.fail(row, checks[n].says(row)))
-    faults.count += sum(int(check.wrong.sum()) for check in checks) - min(len(found), MOST_KEPT)
+    for check, wrong in zip(checks, rows, strict=True):
+        if (more := wrong.size - MOST_OF_A_KIND) > 0:
+            faults.add(MeasureError(f"{columns.source}: {check.what}: {more:,} more"))
+            faults.count += more - 1
 
 
 def doubts_about_run(columns: Columns, known: Known) -> Iterator[str]:
@@ -201,20 +231,17 @@ def cut(columns: Columns, known: Known) -> Columns:
     return columns.kept(~again)
 
 
-def _unknown_query(columns: Columns, known: Known) -> Check:
-    unknown = np.array([query not in known.queries for query in columns.queries], dtype=np.bool_)
-    first = np.zeros(columns.group.size, dtype=np.bool_)
-    first[np.unique(columns.group, return_index=True)[1]] = True
-    return Check(first & unknown[columns.group], lambda row: "the query is unknown; it must be one of the campaign's")
-
-
 def _numbers(columns: Columns) -> list[Check]:
     named = {"score": columns.value, "timestamp (start)": columns.start, "timestamp (end)": columns.end}
     return [_finite(name, values) for name, values in named.items()]
 
 
 def _finite(name: str, values: Floats) -> Check:
-    return Check(~np.isfinite(values), lambda row: f"{name} is {values[row]}; it must be a finite number")
+    return Check(
+        ~np.isfinite(values),
+        f"values of {name} that are not finite",
+        lambda row: f"{name} is {values[row]}; it must be a finite number",
+    )
 
 
 def _times(columns: Columns, known: Known) -> list[Check]:
@@ -228,29 +255,30 @@ def _times(columns: Columns, known: Known) -> list[Check]:
     def early(row: int) -> str:
         return f"timestamp {_span(columns, row)} begins before 0; times are seconds, at most {SLACK:g} s below 0"
 
+    def backwards(row: int) -> str:
+        return f"timestamp {_span(columns, row)} ends before it starts; needs start ≤ end"
+
     with np.errstate(invalid="ignore"):
         return [
-            Check((start < -SLACK) | ((start < 0) & (end <= 0)), early),
-            Check(end < start, lambda row: f"timestamp {_span(columns, row)} ends before it starts; needs start ≤ end"),
-            Check((start >= seconds) | (end > seconds + SLACK), beyond),
+            Check((start < -SLACK) | ((start < 0) & (end <= 0)), "timestamps that begin before 0", early),
+            Check(end < start, "timestamps that end before they start", backwards),
+            Check((start >= seconds) | (end > seconds + SLACK), "timestamps that lie outside their video", beyond),
         ]
 
 
 def _unknown_video(columns: Columns, known: Known) -> Check:
-    unknown = np.array([name not in known.durations for name in columns.names], dtype=np.bool_)[columns.video]
+    """Check the first row of each video."""
+    unknown = np.array([name not in known.durations for name in columns.names], dtype=np.bool_)
+    first = np.zeros(columns.video.size, dtype=np.bool_)
+    first[np.unique(columns.video, return_index=True)[1]] = True
+    number = np.bincount(columns.video, minlength=len(columns.names))
 
     def says(row: int) -> str:
-        return f"video {show(columns.names[columns.video[row]])} is unknown; it must be one of the campaign's corpus"
+        video = columns.video[row]
+        more = f" ({number[video]:,} predictions)" if number[video] > 1 else ""
+        return f"video {show(columns.names[video])} is unknown{more}; it must be one of the campaign's corpus"
 
-    return Check(unknown, says)
-
-
-def _again(columns: Columns) -> Check:
-    def says(row: int) -> str:
-        video = show(columns.names[columns.video[row]])
-        return f"{video} {_span(columns, row)} stands in the list before; a moment may stand once for a query"
-
-    return Check(repeats(columns)[0], says)
+    return Check(first & unknown[columns.video], "videos that are unknown", says)
 
 
 def _rising(columns: Columns) -> Check:
@@ -262,7 +290,7 @@ def _rising(columns: Columns) -> Check:
         before = f"{columns.value[row - 1]:.10g}"
         return f"score is {columns.value[row]:.10g}, after {before}; a list needs its best prediction first"
 
-    return Check(rising, says)
+    return Check(rising, "scores that rise along a list", says)
 
 
 def _span(columns: Columns, row: int) -> str:

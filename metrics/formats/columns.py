@@ -97,6 +97,17 @@ class Columns:
             self.value = np.maximum(self.value, 0.0)
         return self
 
+    def of_queries(self, which: Bools) -> "Columns":
+        """The columns of some of their queries: bool of shape (queries,)."""
+        number = np.cumsum(which) - 1
+        columns = self.kept(which[self.group])
+        queries = dict.fromkeys(query for query, is_kept in zip(self.queries, which.tolist(), strict=True) if is_kept)
+        known: dict[str, Any] = {
+            name: {query: value for query, value in getattr(self, name).items() if query in queries}
+            for name in ("texts", "types", "durations", "saliency", "existence")
+        }
+        return replace(columns, queries=tuple(queries), group=number[columns.group], **known)
+
     def order(self) -> tuple[Ints | slice, Ints]:
         """The order that brings the rows of each query together, and where each query's rows begin and the last end."""
         counts = np.bincount(self.group, minlength=len(self.queries))

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import RUN_FORMATS, check_name
 from .beir import run_as_beir
-from .checks import Checks, Known, cut, doubts_about_run, find_faults
+from .checks import Checks, Known, cut, doubts_about_run, find_faults, usable
 from .columns import PREDICTION, Columns, columns_of_frame
 from .csv_tables import Times, read_side_file
 from .detection import refuse_qrels_at_a_glance, run_is_trec
@@ -189,6 +189,7 @@ def check_run_file(
     faults = Faults()
     try:
         columns, name = _run_columns(path, format, videos, None, task, faults)
+        columns = usable(columns, known)
         find_faults(columns, known, faults)
         faults.doubts += doubts_about_run(columns, known)
         return (None if faults.count else Run.build(cut(columns, known), name)), faults

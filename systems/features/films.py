@@ -3,7 +3,9 @@
 Reeljudge cuts its clips with it, in a confined process.
 """
 
+import os
 import re
+from array import array
 from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
@@ -30,6 +32,7 @@ DEMUXERS = {
     ".webm": "matroska",
     ".avi": "avi",
     ".3gp": "mov",
+    ".3g2": "mov",
     ".flv": "flv",
     ".ts": "mpegts",
     ".mts": "mpegts",
@@ -39,28 +42,45 @@ DEMUXERS = {
     ".vob": "mpeg",
     ".ogv": "ogg",
     ".wmv": "asf",
+    ".": "",  # of a film whose name lost its ending: whichever of these it is
 }
 PICTURES = {".jpg", ".jpeg", ".png", ".webp"}
 FORMATS = ("JPEG", "PNG", "WEBP")  # nothing else is decoded, whatever the file's name says
 MOST_PIXELS = 8192 * 8192  # of a frame
 MOST_UNSEEN = 100_000  # frames that are decoded before the first wanted one
-TURNS: dict[int, list[tuple[str, ...]]] = {
-    -90: [("transpose", "clock")],
-    90: [("transpose", "cclock")],
-    180: [("hflip",), ("vflip",)],
-    -180: [("hflip",), ("vflip",)],
+# The filters that show a picture as its display matrix says, by the matrix's upper left four numbers.
+TURNS: dict[tuple[int, ...], list[tuple[str, ...]]] = {
+    (-1, 0, 0, 1): [("hflip",)],
+    (1, 0, 0, -1): [("vflip",)],
+    (-1, 0, 0, -1): [("hflip",), ("vflip",)],
+    (0, 1, -1, 0): [("transpose", "clock")],
+    (0, -1, 1, 0): [("transpose", "cclock")],
+    (0, 1, 1, 0): [("transpose", "cclock_flip")],
+    (0, -1, -1, 0): [("transpose", "clock_flip")],
 }
 # Seconds before a stretch at which to look for its beginning, because containers without an index lead behind it. In a
 # program stream of MPEG even the times are wrong behind the place that was looked for, so it is decoded from the first.
 EARLIER = (0.0, 2.0, 20.0, inf)
+WHOLE = 1.0  # seconds that may be missing at the end of a film
 NEAR = 1e-4  # seconds; times in corpora are rounded, times of frames are not
 
 
+def stem_and_ending(name: str) -> tuple[str, str]:
+    """Return the name of a film without its ending, and the ending in small letters.
+
+    >>> stem_and_ending("a.b.MP4"), stem_and_ending("a.")
+    (('a.b', '.mp4'), ('a', '.'))
+    """
+    stem, ending = os.path.splitext(name)
+    return stem, ending.lower()
+
+
 def open_film(file: Path) -> InputContainer:
-    demuxer = DEMUXERS.get(file.suffix.lower())
-    if not demuxer:
+    demuxer = DEMUXERS.get(stem_and_ending(file.name)[1])
+    if demuxer is None:
         raise SystemsError(f"{file.name}: not a known kind of video file; expected {', '.join(sorted(DEMUXERS))}")
-    return av.open(str(file), format=demuxer, options={"protocol_whitelist": "file"})
+    options = {"protocol_whitelist": "file", "format_whitelist": ",".join(filter(None, DEMUXERS.values()))}
+    return av.open(str(file), format=demuxer or None, options=options)
 
 
 def beginning(film: InputContainer) -> float:
@@ -68,10 +88,39 @@ def beginning(film: InputContainer) -> float:
     return (film.start_time or 0) / av.time_base
 
 
+def length(file: Path) -> float:
+    """Return the seconds that a film lasts: as its header says or, without one, until its last packet ends.
+
+    Raises SystemsError if the film has no length, or lacks its last second, as a file that was copied in part.
+    """
+    with open_film(file) as film:
+        stream, said = film.streams.best("video"), (film.duration or 0) / av.time_base
+        if not said and stream and stream.duration and stream.time_base:
+            said = float(stream.duration * stream.time_base)
+        if said > WHOLE and film.format.name != "mpeg":  # whose length is that of its packets, and which cannot seek
+            film.seek(max(0, round((beginning(film) + said - WHOLE) * av.time_base)))
+            if max(map(_end, film.demux()), default=-inf) < beginning(film) + said - WHOLE:
+                raise SystemsError(f"{file.name}: its last second is missing, of {said:.2f} s; expected a whole file")
+        seconds = said or max(map(_end, film.demux()), default=-inf) - beginning(film)
+    if seconds <= 0:
+        raise SystemsError(f"{file.name}: does not tell how long it lasts")
+    return seconds
+
+
+def _end(packet: Any) -> float:
+    """Return when a packet ends, in seconds; -inf if it does not tell, or is empty as a part that never arrived."""
+    time = packet.dts if packet.pts is None else packet.pts
+    is_empty = time is None or not any(bytes(packet))
+    return -inf if is_empty else float((time + (packet.duration or 0)) * packet.time_base)
+
+
 def frames(file: Path, start: float, end: float) -> Iterator[VideoFrame]:
-    """Yield the frames that begin in [start, end), in seconds from the film's beginning."""
-    for earlier in EARLIER if DEMUXERS.get(file.suffix.lower()) != "mpeg" else (inf,):
+    """Yield the frames that are shown in [start, end), in seconds from the film's beginning. The first may begin
+    earlier. The duration of a frame is the time until the next one.
+    """
+    for earlier in EARLIER:
         with open_film(file) as film:
+            earlier = inf if film.format.name == "mpeg" else earlier
             stream = film.streams.best("video")  # not an attached cover picture
             if not isinstance(stream, VideoStream):
                 raise SystemsError(f"{file.name}: has no picture")
@@ -80,26 +129,38 @@ def frames(file: Path, start: float, end: float) -> Iterator[VideoFrame]:
             first = next(decoded, None)
             if earlier == inf or (first and first.time <= start + NEAR):
                 found = chain([first], decoded) if first else decoded
-                yield from _upright(_wanted(file, found, start, end), stream)
+                yield from _upright(_wanted(file, _held(found), start, end), stream)
                 return
 
 
-def _wanted(file: Path, decoded: Iterator[VideoFrame], start: float, end: float) -> Iterator[VideoFrame]:
+def _wanted(file: Path, decoded: Iterator[Any], start: float, end: float) -> Iterator[VideoFrame]:
     for unseen, frame in enumerate(decoded):
         if frame.time >= end - NEAR:
             return
-        if frame.time >= start - NEAR:
+        if frame.time + frame.duration * frame.time_base > start + NEAR:
             yield frame
         elif unseen > MOST_UNSEEN:
             raise SystemsError(f"{file.name}: no key frame within {MOST_UNSEEN:,} frames before {start:g} s")
 
 
+def _held(decoded: Iterator[VideoFrame]) -> Iterator[VideoFrame]:
+    """Yield the frames with the durations for which they are shown: each until the next, the last as it says itself."""
+    last: Any = next(decoded, None)
+    if last is None:
+        return
+    for frame in decoded:
+        last.duration = max(0, (frame.pts or 0) - last.pts)
+        yield last
+        last = frame
+    yield last
+
+
 def _upright(wanted: Iterator[VideoFrame], stream: VideoStream) -> Iterator[VideoFrame]:
-    """Yield the frames as players show them: rotated as the film says, and with square pixels."""
+    """Yield the frames as players show them: turned and mirrored as the film says, and with square pixels."""
     first = next(wanted, None)
     if first is None:
         return
-    changes = TURNS.get(first.rotation, [])
+    changes = TURNS.get(_matrix(first), [])
     if (wide := stream.sample_aspect_ratio or 1) != 1:
         changes = [("scale", f"iw*{wide}:ih"), *changes]
     if not changes:
@@ -112,6 +173,13 @@ def _upright(wanted: Iterator[VideoFrame], stream: VideoStream) -> Iterator[Vide
     for frame in chain([first], wanted):
         graph.vpush(frame)
         yield graph.vpull()
+
+
+def _matrix(frame: VideoFrame) -> tuple[int, ...]:
+    """Return the upper left four numbers of a frame's display matrix, in which 1 is a whole; empty without one."""
+    found: Any = frame.side_data.get("DISPLAYMATRIX")
+    numbers = array("i", bytes(found)) if found else []
+    return tuple(round(numbers[place] / 2**16) for place in (0, 1, 3, 4)) if numbers else ()
 
 
 def _decoded(film: InputContainer, stream: VideoStream, start: float) -> Iterator[VideoFrame]:

@@ -18,7 +18,7 @@ from ..interface import Progress, Report, silent
 from ..neural.device import device
 from ..storage import write
 from ..windows import clips_in
-from .films import DEMUXERS, frames, pictures
+from .films import DEMUXERS, frames, length, pictures, stem_and_ending
 
 NAME = "plain descriptor (colours, gradients, change)"
 SIDE = 32  # pixels to which a picture is scaled, in width and height
@@ -100,7 +100,9 @@ class Extractor:
             raise SystemsError(f"video {name!r}: {file.name} cannot be read ({fault})") from fault
         if not clips[0]:
             raise SystemsError(f"video {name!r}: {file.name} has no picture in its first {self.clip_seconds:g} s")
-        # A film may end a little before the duration that the corpus says.
+        if not clips[-1] and file.is_file():
+            length(file)  # which refuses a film that is not whole
+        # A film may end a little before the duration that the corpus says, or show a picture for long.
         for number in range(1, len(clips)):
             clips[number] = clips[number] or clips[number - 1][-1:]
         return np.stack([self._described(clip) for clip in clips])
@@ -143,11 +145,15 @@ def films_in(folder: Path, durations: Mapping[str, float]) -> dict[str, tuple[Pa
     found: dict[str, tuple[Path, float]] = {}
     for name, duration in durations.items():
         files = (folder / f"{name}{ending}" for ending in ("", *DEMUXERS))
-        film = next((file for file in files if file.is_dir() or (file.suffix and file.is_file())), None)
+        film = next((file for file in files if file.is_dir() or (_has_ending(file) and file.is_file())), None)
         if film is None:
             raise SystemsError(f"{folder}: video {name!r} has no film; expected {name}.mp4, another kind, or a folder")
         found[name] = film, duration
     return found
+
+
+def _has_ending(file: Path) -> bool:
+    return stem_and_ending(file.name)[1] in DEMUXERS
 
 
 def compute(

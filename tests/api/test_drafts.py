@@ -116,6 +116,9 @@ def test_what_is_in_a_file_and_what_is_wrong_with_it(lia: Program) -> None:
     columns = {"corpus": {"corpus_name": "m", "columns": {"video": "From"}}}
     assert lia.ask("PATCH", draft, columns, if_match=tag).json()["columns"] == {"video": "From"}
     assert lia.get(f"{draft}/reading").json()["moments"] is None  # it is still to be read so
+    leaving_out = {"corpus": {"corpus_name": "m", "leaves_out_unusable": True}}
+    tag = lia.get(draft)["ETag"]
+    assert lia.ask("PATCH", draft, leaving_out, if_match=tag).json()["leaves_out_unusable"] is True
     unknown = {"corpus": {"corpus_name": "m", "columns": {"what": "From"}}}
     assert lia.ask("PATCH", draft, unknown, if_match=lia.get(draft)["ETag"]).status_code == 400
 

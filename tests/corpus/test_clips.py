@@ -15,7 +15,7 @@ from PIL import Image
 
 from corpus.cutting import cut
 from corpus.errors import CorpusError
-from tests.numbered import RATE, described, draw_film, draw_frames, draw_sound, number_in, seen
+from tests.numbered import RATE, copied_in_part, described, draw_film, draw_frames, draw_sound, number_in, seen
 
 Fault = Callable[[Path], Path]
 
@@ -38,14 +38,45 @@ def frame_numbers(source: Path, start: float, end: float, to: Path, rate: float 
 
 @pytest.mark.parametrize(
     ("start", "end", "first", "last"),
-    [(0, 4, 0, 39), (1, 2, 10, 19), (1.05, 1.95, 11, 19), (0.3, 0.4, 3, 3), (3.9, 9, 39, 39), (1.0999, 1.2, 11, 11)],
+    [(0, 4, 0, 39), (1, 2, 10, 19), (1.1, 1.95, 11, 19), (0.3, 0.4, 3, 3), (3.9, 9, 39, 39), (1.0999, 1.2, 11, 11)],
 )
 def test_a_clip_holds_exactly_the_frames_of_its_stretch(
     film: Path, tmp_path: Path, start: float, end: float, first: int, last: int
 ) -> None:
     numbers = frame_numbers(film, start, end, tmp_path / "clip.mp4")
     assert numbers == list(range(first, last + 1))
-    assert described(tmp_path / "clip.mp4")["seconds"] == pytest.approx(len(numbers) / RATE)
+    assert described(tmp_path / "clip.mp4")["seconds"] == pytest.approx(min(end, 4) - start, abs=0.002)
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mkv", "avi"])
+def test_a_clip_begins_with_the_picture_that_is_shown_at_its_start(tmp_path: Path, ending: str) -> None:
+    clip = tmp_path / "clip.mp4"
+    cut(draw_film(tmp_path / f"film.{ending}", 40), 1.05, 1.25, clip)
+    assert seen(clip) == [(0, 10), (0.05, 11), (0.15, 12)]
+    assert described(clip)["seconds"] == pytest.approx(0.2, abs=0.002)
+
+
+@pytest.mark.parametrize(("start", "end", "numbers"), [(1, 4.5, [0]), (4, 6, [0, 50]), (7, 9.5, [50])])
+def test_a_clip_of_a_film_with_few_pictures_lasts_as_long_as_its_moment(
+    tmp_path: Path, start: float, end: float, numbers: list[int]
+) -> None:
+    """A recorded screen: a picture at the beginning, and one after five seconds."""
+    film = draw_film(tmp_path / "film.mp4", 100, only={0, 50, 99})
+    cut(film, start, end, tmp_path / "clip.mp4")
+    assert [number for _, number in seen(tmp_path / "clip.mp4")] == numbers
+    assert described(tmp_path / "clip.mp4")["seconds"] == pytest.approx(end - start, abs=0.002)
+
+
+def test_a_stretch_shorter_than_a_picture_shows_it(film: Path, tmp_path: Path) -> None:
+    cut(film, 1.22, 1.25, tmp_path / "clip.mp4")
+    assert seen(tmp_path / "clip.mp4") == [(0, 12)]
+    assert described(tmp_path / "clip.mp4")["seconds"] == pytest.approx(0.03, abs=0.002)
+
+
+def test_a_film_that_was_copied_in_part_is_named(tmp_path: Path) -> None:
+    film = copied_in_part(draw_film(tmp_path / "film.mp4", 40, fast_start=True))
+    with pytest.raises(CorpusError, match=r"film\.mp4: its last second is missing, of 4\.00 s; expected a whole file"):
+        cut(film, 0.5, 3.5, tmp_path / "clip.mp4")
 
 
 @pytest.mark.parametrize("ending", ["mp4", "mov", "mkv", "webm", "avi"])
@@ -101,6 +132,18 @@ def test_the_same_stretch_gives_the_same_bytes(film: Path, tmp_path: Path) -> No
     assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
 
 
+@pytest.mark.parametrize("name", ["film.3g2", "film."])
+def test_a_film_with_a_rare_ending_is_cut(film: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(film.read_bytes())
+    assert frame_numbers(tmp_path / name, 1, 1.3, tmp_path / "clip.mp4") == [10, 11, 12]
+
+
+def test_a_playlist_without_an_ending_leads_nowhere(film: Path, tmp_path: Path) -> None:
+    (tmp_path / "list.").write_text(f"ffconcat version 1.0\nfile {film}\n")
+    with pytest.raises(CorpusError, match="cannot be decoded"):
+        cut(tmp_path / "list.", 0, 1, tmp_path / "clip.mp4")
+
+
 @pytest.mark.parametrize(("size", "small"), [((128, 64), (128, 64)), ((136, 1000), (66, 480)), ((8, 1000), (4, 480))])
 def test_pictures_are_never_enlarged_and_have_at_most_480_lines(
     tmp_path: Path, size: tuple[int, int], small: tuple[int, int]
@@ -138,6 +181,27 @@ def test_a_picture_that_was_filmed_turned_is_shown_upright(
     with av.open(str(clip)) as container:
         pictures = [frame.to_ndarray(format="gray") for frame in container.decode(video=0)]
     assert [number_in(np.rot90(picture, turns)) for picture in pictures] == [12, 13, 14]  # turned back
+
+
+@pytest.mark.parametrize(
+    ("matrix", "mirrored"),
+    [
+        ((-1, 0, 0, 1), lambda picture: picture[:, ::-1]),
+        ((1, 0, 0, -1), lambda picture: picture[::-1]),
+        ((0, 1, 1, 0), lambda picture: picture.T),
+        ((0, -1, -1, 0), lambda picture: np.rot90(picture, 2).T),
+    ],
+)
+def test_a_picture_that_was_filmed_mirrored_is_shown_as_players_show_it(
+    tmp_path: Path, matrix: tuple[int, int, int, int], mirrored: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    film, clip = draw_film(tmp_path / "film.mp4", 20, marked=True), tmp_path / "clip.mp4"
+    with av.open(str(film)) as container:
+        stored = next(container.decode(video=0)).to_ndarray(format="gray")
+    cut(_turned(film, matrix), 0, 0.1, clip)
+    with av.open(str(clip)) as container:
+        shown = next(container.decode(video=0)).to_ndarray(format="gray")
+    assert np.abs(mirrored(stored).astype(float) - shown).mean() < 10
 
 
 def test_pixels_become_square(tmp_path: Path) -> None:
@@ -249,7 +313,7 @@ FAULTS: dict[Fault, str] = {
     _playlist: "cannot be decoded",
     _sound_only: "has no picture",
     _gone: "cannot be decoded (No such file or directory)",
-    _unknown: "not a known kind of video file; expected .3gp, .avi",
+    _unknown: "not a known kind of video file; expected ., .3g2, .3gp, .avi",
     _no_frames: "no frame lies in this stretch",
     _broken_frame: "cannot be decoded (image file is truncated",
     _bomb: "cannot be decoded (Image size (3600000000 pixels) exceeds limit",

@@ -8,13 +8,15 @@ import re
 from pathlib import Path
 from typing import Any
 
+import av
 import pytest
 
 from corpus.importers.formats import FORMATS
+from corpus.importers.interface import HOW_TO_LEAVE_OUT
 from corpus.importers.lengths import read_durations
 from corpus.importers.rows import FIELDS
 from corpus.models import Corpus, Moment
-from tests.numbered import draw_film
+from tests.numbered import copied_in_part, draw_film
 from tests.terminal import ROOT, printed, refused
 
 pytestmark = pytest.mark.django_db
@@ -110,6 +112,43 @@ GOES_IN: dict[str, tuple[str, tuple[object, ...], list[tuple[object, ...]]]] = {
 
 def importing(file: Path, format: str, *options: object) -> tuple[object, ...]:
     return "import_corpus", "films", file, "--format", format, *options
+
+
+# Of each format, a usable moment and another that is not.
+HALF_USABLE: dict[str, tuple[object, str]] = {
+    "charades": ("a 1 2##Sits.\na 8 7##Stands.\n", "they end before they begin: 1"),
+    "activitynet": (
+        {"a": {"duration": 9, "timestamps": [[1, 2], [3, 4]], "sentences": ["Sits.", ""]}},
+        "their line or entry is not valid: 1",
+    ),
+    "qvhighlights": (
+        {"vid": "a", "query": "Sits.", "duration": 9, "relevant_windows": [[1], [1, 2]]},
+        "their line or entry is not valid: 1",
+    ),
+    "didemo": (
+        [
+            {"video": "a", "description": "Sits.", "num_segments": 6, "times": [[0, 1]]},
+            {"video": "a", "description": "Stands.", "num_segments": 6, "times": []},
+        ],
+        "their list of moments is empty: 1",
+    ),
+    "tacos": (
+        {"a": {"fps": 10, "num_frames": 90, "timestamps": [[0, 20], [95, 99]], "sentences": ["Sits.", "Stands."]}},
+        "they begin after the end of their video: 1",
+    ),
+    "csv": ("video,start,end,description,duration\na,1,2,Sits.,9\na,x,2,Sits.,9\n", "line or entry is not valid: 1"),
+}
+
+
+@pytest.mark.parametrize("format", HALF_USABLE)
+def test_what_cannot_be_used_is_left_out_of_every_format(format: str, tmp_path: Path) -> None:
+    content, reason = HALF_USABLE[format]
+    file, lengths = tmp_path / "file", tmp_path / "lengths.json"
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    lengths.write_text('{"a": 9}')
+    answer = printed(*importing(file, format, "--durations", lengths, "--leave-out-unusable"))
+    assert "films: 1 moments" in answer
+    assert reason in answer
 
 
 @pytest.mark.parametrize("name", GOES_IN)
@@ -423,6 +462,62 @@ def test_films_that_do_not_fit_are_told(tmp_path: Path) -> None:
     assert lines[-1] == "    video missing: no film has its name"
 
 
+def checked_films(tmp_path: Path, *rows: str) -> str:
+    """The answer to an import of moments with the films in a folder."""
+    file = tmp_path / "moments.csv"
+    file.write_text("video,start,end,duration,description\n" + "".join(f"{row}\n" for row in rows))
+    return printed(*importing(file, "csv", "--media", tmp_path / "media", "--check-films"))
+
+
+def test_a_film_that_was_copied_in_part_does_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "media").mkdir()
+    copied_in_part(draw_film(tmp_path / "media" / "part.mp4", 40, fast_start=True))
+    answer = checked_films(tmp_path, "part,1,2,4,d")
+    assert "films that do not fit: 1 of 1" in answer
+    assert "part.mp4: its last second is missing, of 4.00 s" in answer or "part.mp4: cannot be read" in answer
+
+
+def test_a_film_without_a_length_in_its_header_lasts_until_its_last_packet(tmp_path: Path) -> None:
+    (tmp_path / "media").mkdir()
+    whole = draw_film(tmp_path / "whole.mkv", 40)
+    with (
+        av.open(str(whole)) as film,
+        (tmp_path / "media" / "live.mkv").open("wb") as target,
+        av.open(Pipe(target), "w", format="matroska") as live,
+    ):
+        stream = live.add_stream_from_template(film.streams.video[0])
+        for packet in film.demux(video=0):
+            if packet.dts is not None:
+                packet.stream = stream
+                live.mux(packet)
+    assert "films that do not fit: 0 of 1" in checked_films(tmp_path, "live,1,2,,d")
+    assert Moment.objects.get().video.duration == pytest.approx(4, abs=0.11)  # a frame
+
+
+class Pipe:
+    """A target in which nobody can seek, as that of a live recording."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def write(self, data: bytes) -> Any:
+        return self.file.write(data)
+
+
+def test_films_are_found_behind_links_and_by_rare_endings(tmp_path: Path) -> None:
+    shelf, media = tmp_path / "shelf", tmp_path / "media"
+    for folder in (shelf, media):
+        folder.mkdir()
+    draw_film(shelf / "linked.mp4", 20)
+    for name in ("b.3g2", "c."):
+        (media / name).write_bytes((shelf / "linked.mp4").read_bytes())
+    (media / "shelf").symlink_to(shelf)
+    (shelf / "round").symlink_to(media)
+    answer = checked_films(tmp_path, "linked,0,1,2,d", "b.3g2,0,1,2,d", "c.,0,1,2,d")
+    assert "videos with media: 3" in answer
+    assert "films that do not fit: 0 of 3" in answer
+
+
 def document(videos: int) -> dict[str, Any]:
     return {f"v{number}": VIDEO for number in range(videos)}
 
@@ -442,4 +537,5 @@ def test_good_entries_after_a_wrong_one_are_checked_too(tmp_path: Path) -> None:
     assert refused(*importing(file, "activitynet")).splitlines()[1:] == [
         "video 'a': is 7; it must be an object",
         "video 'b', sentence 1: field start: -1; expected a start of at least 0 seconds",
+        HOW_TO_LEAVE_OUT,
     ]

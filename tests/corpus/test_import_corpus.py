@@ -17,7 +17,7 @@ from corpus.errors import Problem
 from corpus.films import media_at
 from corpus.importers import load as loading
 from corpus.importers.formats import rows_of_tvr
-from corpus.importers.interface import Choice, Source
+from corpus.importers.interface import HOW_TO_LEAVE_OUT, Choice, Source
 from corpus.importers.load import load, staged
 from corpus.importers.rows import LONGEST_NAME, LONGEST_TEXT
 from corpus.models import Corpus, Moment, Video
@@ -146,7 +146,7 @@ WRONG: dict[str, tuple[object, str]] = {
     "start is end": (entry(ts=[4, 4]), "field ts: start 4 is not before end 4"),
     "start after end": (entry(ts=[5, 4]), "field ts: start 5 is not before end 4"),
     "an end far beyond the video's": (entry(ts=[1, 61.5]), "field ts[1]: 61.5; expected at most the video's 60"),
-    "a start beyond the video's end": (entry(ts=[60.2, 60.7]), "field ts: start 60.2 is not before end 60"),
+    "a start beyond the video's end": (entry(ts=[60.2, 60.7]), "field ts[0]: 60.2; expected less than the video's 60"),
     "no duration": (entry(duration=None), "missing; expected seconds here, the video in a file of durations, or"),
     "no length": (entry(duration=0), "field duration: 0; expected more than 0"),
     "a negative length": (entry(duration=-3), "field duration: -3"),
@@ -162,7 +162,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, name: str) -> None:
     file = write(tmp_path, entry(), line, entry(ts=[7, 8]))
     answer = refused(*importing(file)).splitlines()
     assert answer[0] == f"{file}: nothing was imported."
-    assert len(answer) == 2
+    assert answer[2:] == [HOW_TO_LEAVE_OUT]
     assert answer[1].startswith("line 2: ")
     assert message in answer[1]
     assert len(answer[1]) < 300
@@ -188,6 +188,7 @@ def test_all_wrong_lines_are_named_up_to_a_hundred_and_counted(tmp_path: Path) -
     assert refused(*importing(file)).splitlines()[1:] == [
         "line 1: field ts: start 2 is not before end 1; expected start < end",
         "line 3: field desc: 7; expected a text that is not empty",
+        HOW_TO_LEAVE_OUT,
     ]
     many = refused(*importing(write(tmp_path, *[entry(ts=[2, 1])] * 130))).splitlines()
     assert len(many) == 102
@@ -199,6 +200,36 @@ def test_a_small_overhang_is_cut_off_and_reported(tmp_path: Path) -> None:
     assert "cut off at the video's end: 1" in answer
     assert "added: 1 moments" in answer  # with its end cut off it is the other
     assert Moment.objects.get().end == 60
+
+
+LEFT_OUT: dict[str, tuple[list[object], str]] = {
+    "reversed": ([entry(ts=[38, 13])], "they end before they begin: 1"),
+    "empty": ([entry(ts=[4, 4])], "they begin and end in the same instant: 1"),
+    "early": ([entry(ts=[-1, 4])], "they begin before 0 seconds: 1"),
+    "late": ([entry(ts=[60, 62])], "they begin after the end of their video: 1"),
+    "no length": ([entry(vid_name="film-2", duration=None)] * 2, "the length of their video is unknown: 2"),
+    "another length": ([entry(duration=70)], "an earlier line has another length of their video: 1"),
+    "not valid": ([b"{", entry(desc="")], "their line or entry is not valid: 2"),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_unusable_moments_are_left_out_and_counted_by_reason(tmp_path: Path, name: str) -> None:
+    lines, reason = LEFT_OUT[name]
+    answer = printed(*importing(write(tmp_path, entry(), *lines, entry(ts=[7, 8])), "--leave-out-unusable"))
+    assert "films: 2 moments in 1 videos" in answer
+    assert f"  left out, because {reason}\n" in answer
+
+
+def test_with_the_option_late_ends_are_cut_off_in_every_format(tmp_path: Path) -> None:
+    answer = printed(*importing(write(tmp_path, entry(ts=[50, 79.9])), "--leave-out-unusable"))
+    assert "cut off at the video's end: 1" in answer
+    assert Moment.objects.get().end == 60
+
+
+def test_a_file_without_any_usable_moment_is_refused_with_the_option_too(tmp_path: Path) -> None:
+    answer = refused(*importing(write(tmp_path, entry(ts=[9, 8])), "--leave-out-unusable"))
+    assert "holds no moments that can be used; left out, because they end before they begin: 1" in answer
 
 
 def test_no_moment_outlasts_its_video_when_lines_tell_its_length_differently(tmp_path: Path) -> None:

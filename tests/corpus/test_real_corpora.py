@@ -67,6 +67,17 @@ def test_charades_with_durations(charades: list[Path], lengths: Path) -> None:
     assert imported()[0] == 16_128 - int(answer.split("twice in the file: ")[1].split("\n")[0])
 
 
+def test_odd_lines_of_charades_are_left_out(charades: list[Path], lengths: Path) -> None:
+    """As of four lines of the published file, whose moments begin after their films end or end before they begin."""
+    known = json.loads(lengths.read_text())
+    starts = (line.split()[:2] for line in charades[0].read_text().splitlines())
+    video, start = next((video, float(start)) for video, start in starts if float(start) > 0)
+    lengths.write_text(json.dumps(known | {video: start}))
+    options = ("--format", "charades", "--durations", lengths, "--leave-out-unusable")
+    answer = printed("import_corpus", "charades", *charades, *options)
+    assert "left out, because they begin after the end of their video: 2" in answer
+
+
 def test_charades_without_durations(charades: list[Path]) -> None:
     answer = refused("import_corpus", "charades", *charades, "--format", "charades").splitlines()
     assert answer[0] == "nothing was imported."

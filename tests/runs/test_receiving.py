@@ -56,8 +56,11 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "no object": ("[[[[]]]]", "must be [[video, sentence]"),
     "empty object": ("{}", "needs at least one query"),
     "a list for no list": ('{"1": "a"}', "query '1': the value is 'a'; it must be a list"),
-    "unknown query": (one(query="77"), "query '77', prediction 1: the query is unknown"),
-    "unknown query without predictions": ('{"1": [], "77": []}', "query '77': the query is unknown"),
+    "unknown query": (
+        one(query="77"),
+        "query '77': the query is unknown; it must be one of the campaign's, such as '1'",
+    ),
+    "unknown queries": ('{"77": [], "78": []}', "query '77': the query is unknown, as are all others of the run"),
     "unknown video": (one(video="film"), "query '1', prediction 2: video 'film' is unknown"),
     "no video": (one(video=""), "prediction 2: video name '' must be a text"),
     "begins long before 0": (
@@ -76,7 +79,6 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "score is missing": (one(score=None), "score is None; it must be a finite number"),
     "no score": (one().replace('"model_scores": 2.0', '"rank": 2'), "field model_scores or score is missing"),
     "worse first": (one(score=5.0), "prediction 2: score is 5, after 3; a list needs its best prediction first"),
-    "twice": (one(start=50.0, end=60.0), "stands in the list before; a moment may stand once"),
     "index without a file of videos": (listed([7, 1.0, 4.0, 2.0]), "give the video index file"),
     "three of four": (listed([VIDEO, 1.0, 4.0]), "it must be [video, start, end, score]"),
     "a query twice": (json.dumps(json.loads(listed()) * 2), "query '1' stands twice"),
@@ -112,14 +114,28 @@ def test_what_lies_a_little_outside_its_video_is_cut_and_counted(rio: Membership
     assert "1 then stand in their list before, and are left out" in note
 
 
-def test_the_first_hundred_faults_are_told_in_the_order_of_the_file_and_all_are_counted(rio: Membership) -> None:
-    bad = [("film", -3.0, 4.0 + n, 9.0 - n) for n in range(130)]
-    found = submitted(rio, ranking({"1": [(VIDEO, 1.0, 2.0, 10.0), *bad], "2": []})).findings
-    assert found["count"] == 1 + 2 * 130
-    assert len(found["told"]) == 100
-    assert "query '2': the query is unknown" in found["told"][0]
-    for number, message in zip((2, 2, 3, 3), found["told"][1:], strict=False):
-        assert f"prediction {number}:" in message
+def test_repeated_predictions_and_unknown_queries_are_left_out_and_counted(rio: Membership) -> None:
+    moments = [(VIDEO, 50.0, 60.0, 3.0), (VIDEO, 1.0, 4.0, 2.0), (VIDEO, 50.0, 60.0, 1.0)]
+    run = uploaded(rio, {"76": [], "1": moments, "77": [("film", 1.0, 4.0, 2.0)]})
+    assert run.notes[:2] == [
+        "run.json: unknown queries that are left out: 2 (the first: '76')",
+        "run.json: repeated predictions that are left out: 1 (the first: query '1', prediction 3)",
+    ]
+    table = read_table(Predictions, run.table)
+    assert (table.queries, table.start.tolist()) == (("1",), [50.0, 1.0])
+
+
+def test_a_cause_has_a_few_messages_and_all_faults_are_counted(rio: Membership) -> None:
+    bad = [(f"film-{n}", 1.0, 4.0 + m, 9.0 - n) for n in range(130) for m in range(2)]
+    found = submitted(rio, ranking({"1": [(VIDEO, -3.0, 2.0, 10.0), *bad]})).findings
+    assert found["count"] == 1 + 130
+    assert "prediction 1: timestamp [-3, 2] begins before 0" in found["told"][0]
+    unknown = "video 'film-0' is unknown (2 predictions); it must be one of the campaign's corpus"
+    assert found["told"][1] == f"run.json: query '1', prediction 2: {unknown}"
+    assert found["told"][6:] == ["run.json: videos that are unknown: 125 more"]
+
+
+def test_values_of_a_wrong_type_are_told_up_to_a_hundred_and_all_counted(rio: Membership) -> None:
     typed = json.dumps({"1": [{"video_name": VIDEO, "timestamp": [0, "x"], "score": 1}] * 120})
     found = submitted(rio, typed).findings
     assert (found["count"], len(found["told"])) == (120, 100)

@@ -18,6 +18,7 @@ from systems.examples import read_objects
 from systems.features.media import SIDE, WIDTH, Extractor, compute, describe, of_picture
 from systems.features.reader import read_videos
 from tests.films import write_film
+from tests.numbered import copied_in_part, draw_film
 
 DURATIONS = {"b": 9.0, "a": 7.5}
 Arrays = dict[str, np.ndarray]
@@ -202,6 +203,12 @@ def test_a_film_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(SystemsError, match=r"video 'broken': broken\.mp4 cannot be read"):
         compute({"broken": (tmp_path / "broken.mp4", 3.0)}, Extractor(3.0), tmp_path / "features")
     assert not (tmp_path / "features").exists()
+
+
+def test_a_film_that_was_copied_in_part_has_no_features(tmp_path: Path) -> None:
+    film = copied_in_part(draw_film(tmp_path / "film.mp4", 40, fast_start=True))
+    with pytest.raises(SystemsError, match=r"film\.mp4"):
+        compute({"film": (film, 4.0)}, Extractor(1.0), tmp_path / "features")
 
 
 @pytest.mark.long

@@ -42,6 +42,11 @@ class Command(ReeljudgeCommand):
         parser.add_argument(
             "--check-films", action="store_true", help="with --media, open every film and tell which do not fit"
         )
+        parser.add_argument(
+            "--leave-out-unusable",
+            action="store_true",
+            help="leave out moments that cannot be used and count them by reason; cut off those that end too late",
+        )
         parser.add_argument("--dry-run", action="store_true", help="check and compare, and store nothing")
         parser.add_argument(
             "--replace",
@@ -79,6 +84,7 @@ def _source(options: dict[str, Any]) -> Source:
         media=_media(options["media"], options["fps"]),
         columns=_columns(options["columns"]),
         further=tuple(further),
+        leaves_out_unusable=options["leave_out_unusable"],
     )
 
 
@@ -106,8 +112,7 @@ def _summary(options: dict[str, Any], report: Report, took: float) -> str:
     ]
     if report.clipped:
         lines.append(f"  cut off at the video's end: {report.clipped:,}")
-    if report.left_out:
-        lines.append(f"  left out, because they begin and end in the same instant: {report.left_out:,}")
+    lines += [f"  left out, because {reason}: {number:,}" for reason, number in sorted(report.left_out.items())]
     if options["dry_run"]:
         return "\n".join([*lines, "  nothing was stored, because this was a dry run"])
     lines.insert(1, f"  added: {report.moments_added:,} moments, {report.videos_added:,} videos")

@@ -120,6 +120,17 @@ def test_what_is_wrong_is_told_by_line_and_nothing_is_stored(client: Client, dra
     assert not Campaign.objects.exists()
 
 
+def test_unusable_moments_can_be_left_out(client: Client, draft: Draft) -> None:
+    store_text(draft, "moments", "moments.csv", MOMENTS + "film-1,9,8,Ends before it starts.,60\n")
+    step = reverse("draft-corpus", args=[draft.token])
+    client.post(step, {"corpus_name": "own", "format": "csv", "leaves_out_unusable": "on"})
+    work_off()
+    assert "Left out: they end before they begin" in client.get(step).content.decode()
+    findings = checked(client, draft)
+    assert findings["problems"] == []
+    assert "Moments that are left out, because they end before they begin: 1." in findings["notes"]
+
+
 def test_the_first_hundred_problems_are_listed_and_all_are_counted(client: Client, draft: Draft) -> None:
     store_text(draft, "moments", "moments.csv", MOMENTS + "film-1,9,8,Backwards.,60\n" * 250)
     findings = checked(client, draft)
