@@ -42,6 +42,7 @@ from reports.statistics.arrays import Read
 from systems.storage import digest
 
 LONGEST_NOTES = 20_000  # characters
+LONGEST = {"contact": 200, "language": 20, "films": 500}  # characters
 LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold; files in releases have no other time
 AT_ONCE = 1 << 16  # bytes
@@ -77,9 +78,8 @@ def freeze(
         raise BadValue("notes", f"{len(notes):,} characters", f"at most {LONGEST_NOTES:,}, without NUL")
     about = {"contact": contact.strip(), "language": language.strip(), "films": films.strip()}
     for name, text in about.items():
-        most = Release._meta.get_field(name).max_length or 0
-        if len(text) > most or not text.isprintable():
-            raise BadValue(name, f"{len(text):,} characters", f"one line of at most {most}")
+        if len(text) > LONGEST[name] or not text.isprintable():
+            raise BadValue(name, f"{len(text):,} characters", f"one line of at most {LONGEST[name]}")
     if about["language"] and not LANGUAGE.fullmatch(about["language"]):
         raise BadValue("language", about["language"], "a code such as en or zh-Hans")
     if baselines:
