@@ -5,7 +5,7 @@ COMPILE = $(BIN)/uv pip compile -q --no-header --no-emit-find-links --python-ver
 ADDRESS ?= 127.0.0.1:8000
 SITE ?= var/site
 
-.PHONY: release run test test-changed test-everything faults guide check setup bench screenshots requirements docs clean
+.PHONY: release run test test-changed test-everything faults guide check setup bench screenshots example requirements docs clean
 
 run: .venv/ready
 	@$(BIN)/python manage.py words -v0
@@ -57,6 +57,11 @@ bench: setup .venv/dev
 screenshots: setup .venv/dev
 	@PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m tests.screenshots docs/images
 	@PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m tests.making_pictures var/screenshots
+
+# The small collection that is installed with the library, and the outputs of the notebook that shows it.
+example: .venv/dev
+	@$(BIN)/python -m tests.making_example metrics/example
+	@$(BIN)/python -m tests.metrics.notebooks docs/quickstart/first_minutes.ipynb
 
 docs: .venv/dev
 	@$(BIN)/python -m sphinx -q -W --keep-going -c docs/site . $(SITE)

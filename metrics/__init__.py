@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # isort: off
     from .formats.pool import Pool as Pool, as_pool as as_pool, read_pool as read_pool
     from .formats.predicted import read_predicted as read_predicted
     from .formats.qrels import as_qrels as as_qrels, read_qrels as read_qrels
-    from .formats.release import LoadedRelease as LoadedRelease, load_release as load_release
+    from .formats.release import LoadedRelease as LoadedRelease, example as example, load_release as load_release
     from .formats.runs import as_run as as_run, read_run as read_run
     from .formats.tables import Qrels as Qrels, Run as Run
     from .measures.conventions import (
@@ -130,7 +130,7 @@ _NAMES = {
     ".formats.pool": ("Pool", "as_pool", "read_pool"),
     ".formats.predicted": ("read_predicted",),
     ".formats.qrels": ("as_qrels", "read_qrels"),
-    ".formats.release": ("LoadedRelease", "load_release"),
+    ".formats.release": ("LoadedRelease", "example", "load_release"),
     ".formats.runs": ("as_run", "read_run"),
     ".formats.tables": ("Qrels", "Run"),
     ".measures.conventions": ("CONVENTIONS", "Convention", "Options", "convention_named"),

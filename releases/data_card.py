@@ -6,7 +6,7 @@ is that of the zip, and what nobody knows of imported ratings is said to be unkn
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.db.models import Count, Q
@@ -38,6 +38,9 @@ EARLY = (
     " them are too high. On TVR-Ranking's ratings, the order by caption similarity scores .934 on the queries that are"
     " finished first, and .884 on all."
 )
+# What returns, for a release, a row of its table of baselines for each run: its scores by the names of the columns. The
+# app `runs` adds it, because an app does not import those above it.
+BASELINES: list[Callable[[Release], list[dict[str, str]]]] = []
 MOST_NAMED = 100  # queries that the card names; the manifest names all
 
 
@@ -75,6 +78,7 @@ def card(release: Release, files: list[tuple[str, str]], about: dict[str, Any]) 
     yield _about(release)
     yield _scale(release)
     yield _loading(folder, next(reversed(about["splits"])))
+    yield from _baselines(release)
     yield _sample(release)
     yield _unfinished(release)
     yield _reused(release, about)
@@ -161,9 +165,16 @@ print(release.splits, len(release.queries), release.qrels)
 ```
 
 `python verify.py` checks all files, and computes the final grades again from the judgements.
-
-## Contents
 """
+
+
+def _baselines(release: Release) -> Iterator[str]:
+    """Yield a table of the runs that the lead chose, or nothing if none were chosen."""
+    rows = [row for made in BASELINES for row in made(release)] if release.baselines else []
+    if rows:
+        yield "\n## Baselines\n\nScores under the convention `paper`, on all queries of the qrels.\n\n"
+        for cells in ([*rows[0]], ["---"] * len(rows[0]), *(row.values() for row in rows)):
+            yield f"| {' | '.join(cell.replace('|', ' ') for cell in cells)} |\n"
 
 
 def _scale(release: Release) -> str:
@@ -217,8 +228,8 @@ def _sample(release: Release) -> str:
     else:
         kind = f"are a random sample, drawn without replacement, of all {all_:,} in the campaign"
     text = (
-        f"\nIts {n:,} queries up to the frontier {kind}. `queries.csv` marks them. `pool.jsonl` has the candidates of"
-        " every ranked query, judged or not, by which scores on the sample can be corrected.\n"
+        f"\n## Sample\n\nIts {n:,} queries up to the frontier {kind}. `queries.csv` marks them. `pool.jsonl` has the"
+        " candidates of every ranked query, judged or not, by which scores on the sample can be corrected.\n"
     )
     if unranked := about["unranked"]:
         text += f"Queries without ranked candidates, which are not in `pool.jsonl`: {unranked:,}.\n"

@@ -10,7 +10,7 @@ import json
 import re
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,6 +42,7 @@ from reports.statistics.arrays import Read
 from systems.storage import digest
 
 LONGEST_NOTES = 20_000  # characters
+LONGEST = {"contact": 200, "language": 20, "films": 500}  # characters
 LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold; files in releases have no other time
 AT_ONCE = 1 << 16  # bytes
@@ -61,13 +62,15 @@ def freeze(
     contact: str = "",
     language: str = "",
     films: str = "",
+    baselines: Collection[int] = (),
 ) -> Release:
     """Make the campaign's next release, and ask for the job that writes it. Judging goes on meanwhile.
 
     While a release that was asked for in the same way is being written, that one is returned, and no other is made.
     It holds the queries up to the frontier: with `with_finished` also those that are finished beyond it, and with
-    `with_unfinished` all, as they are. `contact`, `language` and `films` are for its data card. Raise BadValue if the
-    licence is unknown, a text is too long, or the language is not a code.
+    `with_unfinished` all, as they are. `contact`, `language` and `films` are for its data card, and so are the
+    scores of `baselines`, which are numbers of runs. Raise BadValue if the licence is unknown, a text is too long, the
+    language is not a code, or a run cannot be a baseline.
     """
     if licence not in LICENCES:
         raise BadValue("licence", licence[:40] or "nothing", f"one of {', '.join(LICENCES)}")
@@ -75,15 +78,16 @@ def freeze(
         raise BadValue("notes", f"{len(notes):,} characters", f"at most {LONGEST_NOTES:,}, without NUL")
     about = {"contact": contact.strip(), "language": language.strip(), "films": films.strip()}
     for name, text in about.items():
-        most = Release._meta.get_field(name).max_length
-        if len(text) > most or not text.isprintable():
-            raise BadValue(name, f"{len(text):,} characters", f"one line of at most {most}")
+        if len(text) > LONGEST[name] or not text.isprintable():
+            raise BadValue(name, f"{len(text):,} characters", f"one line of at most {LONGEST[name]}")
     if about["language"] and not LANGUAGE.fullmatch(about["language"]):
         raise BadValue("language", about["language"], "a code such as en or zh-Hans")
+    if baselines:
+        _check_baselines(campaign, baselines)
     locked(Campaign.objects.filter(pk=campaign.pk)).get()
     newest = campaign.releases.order_by("version").last()
     wanted = {"licence": licence, "notes": notes.strip(), "date": timezone.localdate(), **about}
-    wanted |= {"with_finished": with_finished, "with_unfinished": with_unfinished}
+    wanted |= {"with_finished": with_finished, "with_unfinished": with_unfinished, "baselines": sorted(set(baselines))}
     release = campaign.releases.filter(state=Release.State.MAKING, **wanted).first()
     if release is None:
         version = newest.version + 1 if newest else 1
@@ -91,6 +95,16 @@ def freeze(
         log(lead, LogEntry.Kind.RELEASE, f"release {version}", after=licence)
     freeze_release.ask(release)
     return release
+
+
+def _check_baselines(campaign: Campaign, baselines: Collection[int]) -> None:
+    """Raise BadValue for a run that is private or not there, and while a split is held back."""
+    if campaign.held_back:
+        raise BadValue("baselines", "runs", f"none, because scores on the split {campaign.held_back} are held back")
+    private = campaign.runs.model.Visibility.PRIVATE
+    known = set(campaign.runs.exclude(visibility=private).values_list("number", flat=True))
+    if strange := sorted(set(baselines) - known):
+        raise BadValue("baselines", f"run {strange[0]}", "runs of this campaign that are not private")
 
 
 @dataclass

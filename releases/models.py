@@ -38,6 +38,7 @@ class Release(models.Model):
     contact = models.CharField(max_length=200, blank=True, help_text="whom readers ask: a name, an address or a page")
     language = models.CharField(max_length=20, blank=True, help_text="of queries and captions, such as en or zh-Hans")
     films = models.CharField(max_length=500, blank=True, help_text="where the films are from, and who may get them")
+    baselines = models.JSONField(default=list, help_text="numbers of the runs whose scores its card shows")
     with_finished = models.BooleanField(
         default=False, help_text="whether it holds queries that are finished beyond the frontier"
     )

@@ -41,6 +41,9 @@ class NewRelease(Body):
     contact = Text(required=False, max_length=200, allow_blank=True, help_text="whom readers of its data card ask")
     language = Text(required=False, max_length=20, allow_blank=True, help_text="of the queries, such as en")
     films = Text(required=False, max_length=500, allow_blank=True, help_text="where the films are from")
+    baselines = serializers.ListField(
+        child=serializers.IntegerField(), required=False, help_text="numbers of runs whose scores the data card shows"
+    )
     with_finished = Truth(required=False, help_text="hold queries that are finished beyond the frontier, too")
     with_unfinished = Truth(required=False, help_text="hold queries that are not finished, too")
 

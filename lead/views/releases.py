@@ -24,6 +24,7 @@ from releases.exports import FILES, export_file, ready_release, release_file, si
 from releases.freezing import freeze, freeze_release
 from releases.models import Release, TrainingSet
 from releases.training import USUAL_DEPTHS, ask_for_training_set, make_training_set
+from runs.pools.enlarging import open_runs
 
 USUAL_LICENCE = "CC-BY-4.0"
 
@@ -46,7 +47,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         return campaign_page(request, member, "lead/_releases.html", **context)
     pool = member.campaign.queries.pool()
     numbers = {"n_queries": pool.count(), "n_unfinished": pool.count() - pool.finished().count()}
-    context["frontier"] = frontier(member.campaign)
+    context |= {"frontier": frontier(member.campaign), "runs": open_runs(member.campaign)}
     early = EARLY if member.campaign.batches > 1 else ""
     return campaign_page(request, member, "lead/releases.html", next_early=early, **context, **numbers)
 
@@ -55,9 +56,18 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 def make(request: HttpRequest, name: str) -> HttpResponse:
     lead = access.lead(request, name)
     data = request.POST
-    choice = {name: data.get(name) == "on" for name in ("with_finished", "with_unfinished")}
-    texts = {name: data.get(name, "") for name in ("notes", "contact", "language", "films")}
-    freeze(lead.campaign, lead, data.get("licence", ""), **texts, **choice)
+    freeze(
+        lead.campaign,
+        lead,
+        data.get("licence", ""),
+        data.get("notes", ""),
+        with_finished=data.get("with_finished") == "on",
+        with_unfinished=data.get("with_unfinished") == "on",
+        contact=data.get("contact", ""),
+        language=data.get("language", ""),
+        films=data.get("films", ""),
+        baselines=[whole("baselines", number) for number in data.getlist("baselines")],
+    )
     return redirect("releases", name=name)  # its row says how far it is
 
 

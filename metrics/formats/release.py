@@ -171,10 +171,14 @@ class LoadedRelease(ReleaseFiles):
         return Path(folder)
 
     def _records(self, name: str) -> Iterator[Any]:
+        if name not in self:  # because it is empty
+            return
         for _, record in json_lines(self.read(name), f"{self.source}: {name}"):
             yield record
 
     def _rows(self, name: str) -> Iterator[dict[str, str]]:
+        if name not in self:
+            return
         with io.StringIO(text_of(self.read(name), name), newline="") as lines:
             yield from csv.DictReader(lines)
 
@@ -228,3 +232,38 @@ def load_release(path: str | Path, sha256: str | None = None) -> LoadedRelease:
         if found != sha256.lower():
             raise MeasureError(f"{path}: SHA-256 is {found}, not {sha256}")
     return LoadedRelease(path)
+
+
+class Example(NamedTuple):
+    """The example: the path of its release, and those of its runs, by name."""
+
+    release: Path
+    runs: dict[str, Path]
+
+
+def example() -> Example:
+    """A small test collection and two runs, which are installed with the library.
+
+    Its 60 queries and 240 moments are generated, and simulated annotators have judged 8 moments of each query. The run
+    ``finder`` is better than the run ``guesser``. The numbers say nothing about real systems.
+
+    Returns
+    -------
+    Example
+        The path of a release, and a dict from name to the path of a run.
+
+    See Also
+    --------
+    load_release : opens the release.
+
+    Examples
+    --------
+    >>> from reeljudge import calc
+    >>> collection, runs = example()
+    >>> for name, run in runs.items():
+    ...     print(name, round(calc("AxIoU@10", collection, run)["AxIoU@10"], 3))
+    finder 0.907
+    guesser 0.566
+    """
+    folder = Path(__file__).parents[1] / "example"
+    return Example(folder / "example-v1.zip", {name: folder / f"{name}.json" for name in ("finder", "guesser")})

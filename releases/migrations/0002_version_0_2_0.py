@@ -50,5 +50,10 @@ class Migration(migrations.Migration):
             name='films',
             field=models.CharField(blank=True, help_text='where the films are from, and who may get them', max_length=500),
         ),
+        migrations.AddField(
+            model_name='release',
+            name='baselines',
+            field=models.JSONField(default=list, help_text='numbers of the runs whose scores its card shows'),
+        ),
         migrations.RunPython(keep_what_they_hold, migrations.RunPython.noop),
     ]

@@ -24,14 +24,16 @@ from jobs.queue import Lane
 from jobs.registry import Report, kind
 from judging.models import Judgement
 from judging.review.frontier import frontier, up_to
-from metrics import Estimator, MeasureError, Pool, Qrels, as_pool, convention_named, qrels_from_dict
+from metrics import Estimator, MeasureError, Pool, Qrels, as_pool, calc, convention_named, qrels_from_dict
 from metrics import Run as Ranking
 from metrics.analysis.planning import SECONDS
 from metrics.analysis.predictions import view_of
 from metrics.analysis.sampling import FEWEST
 from metrics.formats.predicted import predicted_from
-from releases.contents import ranked_queries
+from releases.contents import ranked_queries, scope_of
+from releases.data_card import BASELINES
 from releases.exports import MOMENT, Scope
+from releases.models import Release
 from reports.summaries import PROGRESS, current_summary
 from runs.board.choices import measure_named
 from runs.measures import USUAL
@@ -40,6 +42,7 @@ from runs.pools.enlarging import open_runs
 from runs.tables import read_table
 
 MOST = 20  # differences of a campaign
+OF_BASELINES = ["nDCG_IoU(iou=0.5)@10", "nDCG_IoU(iou=0.5)@20", "AxIoU@10"]
 EVERY = timedelta(hours=1)  # a look by itself, when a query is closed
 
 
@@ -195,6 +198,20 @@ def qrels_of(scope: Scope) -> Qrels:
     for query, *moment, grade in rows.values_list("query__query_id", *MOMENT, "grade"):
         moments[query].append((*moment, grade))
     return qrels_from_dict(moments, lenient=True)
+
+
+def baselines_of(release: Release) -> list[dict[str, str]]:
+    """Return the scores that a release's data card shows of the runs that the lead chose, by measure."""
+    qrels = qrels_of(scope_of(release))
+    rows = []
+    for run in release.campaign.runs.filter(number__in=release.baselines).order_by("number"):
+        found = calc(OF_BASELINES, qrels, read_table(Ranking, run.table, name=run.name)).aggregate()
+        scores = {str(measure): "none" if value is None else f"{value:.4f}" for measure, value in found.items()}
+        rows.append({"run": run.name, "system": run.system, **scores})
+    return rows
+
+
+BASELINES.append(baselines_of)
 
 
 def pool_of(scope: Scope) -> Pool:

@@ -19,12 +19,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from base.errors import BadValue
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.registry import Kind
 from jobs.running import work_off
 from judging.consensus import Status, consensus
-from metrics import CONVENTIONS, calc, parse_measures, run_from_dict
+from metrics import CONVENTIONS, calc, parse_measures, qrels_from_dict, run_from_dict
 from metrics.analysis.compare import holm, p_value
 from metrics.analysis.other_judging import NO_GRADE
 from releases.archive import ReleaseArchive
@@ -85,6 +86,42 @@ def test_a_job_that_failed_is_told_and_tried_again_where_it_was_asked_for(
     assert client.post(again).status_code == 302
     work_off()
     assert Job.objects.get(pk=job.pk).state == Job.State.DONE
+
+
+@pytest.mark.any_database
+def test_the_card_of_a_release_shows_the_baselines_that_the_lead_chose(runs: list[Run], leo: Membership) -> None:
+    runs[1].show_to("shared")
+    runs[2].show_to("shared")
+    form = {"licence": "CC0-1.0", "with_unfinished": "on", "baselines": [runs[1].number, runs[2].number]}
+    assert browser(leo).post(reverse("release-make", args=["films"]), form).status_code == 302
+    assert work_off() == []
+    with Release.objects.get(version=2).file.open("rb") as file:
+        archive = ReleaseArchive(file)
+        card, qrels = "".join(archive.lines("README.md")), archive.read("qrels.jsonl")
+    found = qrels_from_dict(_by_query(qrels), lenient=True)
+    score = calc(COLUMN, found, run_from_dict(best(leo.campaign, skip=1)))[COLUMN]
+    assert "| run | system | nDCG_IoU(iou=0.5)@10 | nDCG_IoU(iou=0.5)@20 | AxIoU@10 |" in card
+    (row,) = (line for line in card.splitlines() if line.startswith("| late-1 "))
+    assert f"| {score:.4f} |" in row
+    assert f"| {ODD} |" in card
+
+
+def _by_query(qrels: bytes) -> dict[str, list[tuple[str, float, float, int]]]:
+    found: dict[str, list[tuple[str, float, float, int]]] = {}
+    for record in map(json.loads, qrels.splitlines()):
+        moment = (record["video_name"], *record["timestamp"], record["relevance"])
+        found.setdefault(record["query_id"], []).append(moment)
+    return found
+
+
+@pytest.mark.any_database
+def test_a_private_run_is_no_baseline(runs: list[Run], leo: Membership) -> None:
+    runs[0].show_to("private")
+    with pytest.raises(BadValue, match="baselines: run 1; expected runs of this campaign that are not private"):
+        freeze(leo.campaign, leo, "MIT", baselines=[1])
+    Campaign.objects.update(held_back="val")
+    with pytest.raises(BadValue, match="held back"):
+        freeze(Campaign.objects.get(), leo, "MIT", baselines=[2])
 
 
 @pytest.mark.any_database

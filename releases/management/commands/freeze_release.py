@@ -20,6 +20,9 @@ class Command(ReeljudgeCommand):
         parser.add_argument("--notes", default="", help="for the data card")
         parser.add_argument("--contact", default="", help="whom readers of the data card ask")
         parser.add_argument("--language", default="", help="of the queries, such as en")
+        parser.add_argument(
+            "--baselines", type=int, nargs="+", default=[], help="runs whose scores the data card shows"
+        )
         parser.add_argument("--films", default="", help="where the films are from, and who may get them")
         parser.add_argument(
             "--with-finished",
@@ -37,7 +40,7 @@ class Command(ReeljudgeCommand):
         lead = campaign.memberships.leads().order_by("worker").first()
         if lead is None:
             raise ReeljudgeError(f"campaign {campaign.name}: has no lead, who freezes releases")
-        names = ("notes", "contact", "language", "films", "with_finished", "with_unfinished")
+        names = ("notes", "contact", "language", "films", "baselines", "with_finished", "with_unfinished")
         release = freeze(campaign, lead, options["licence"], **{name: options[name] for name in names})
         freeze_release(release, _progress)
         number = len(release.unfinished)
