@@ -381,13 +381,14 @@ def _side(side: Side, places: dict[int, int]) -> With:
 
 
 class LookShape(Shape):
-    of = Look, "at judged ranked value low high needed decided=is_decided"
+    of = Look, "at judged ranked value low high method needed decided=is_decided"
     helps = {
         "judged": "queries up to the frontier",
         "ranked": "all queries",
         "value": "the difference over all queries, estimated",
         "low": "of an interval that holds at all times, however often one looks",
-        "needed": "queries after which it is decided, if it stays so; null if all do not suffice",
+        "needed": "queries after which it is decided, if it stays so; null if all do not suffice, or if bounded",
+        "method": "of the interval: regression, or bounded where fewer than 10 queries deviate from their prediction",
         "decided": "whether the interval excludes 0",
     }
 

@@ -129,11 +129,18 @@ class Estimator:
         return ByMeasure((measure, self._estimate(values)) for measure, values in self._between(run, other).items())
 
     def progress(self, run: Any, other: Any) -> dict[Measure, tuple[Estimate, int | None]]:
-        """As `differences`, each with the number of queries after which it is decided: see `queries_to_decide`."""
-        between = self._between(run, other)
-        estimates = {measure: self._estimate(values) for measure, values in between.items()}
-        spreads = {measure: spread_of(self.design, values) for measure, values in between.items()}
-        return {m: (estimate, queries_to_decide(estimate, spreads[m])) for m, estimate in estimates.items()}
+        """As `differences`, each with the number of queries after which it is decided: see `queries_to_decide`. It is
+        None, too, if it is not decided and too few queries deviate from their predictions to say more.
+        """
+        found = dict[Measure, tuple[Estimate, int | None]]()
+        for measure, values in self._between(run, other).items():
+            estimate, needed = self._estimate(values), None
+            if estimate.method != "bounded":
+                needed = queries_to_decide(estimate, spread_of(self.design, values))
+            elif estimate.is_decided:
+                needed = estimate.judged
+            found[measure] = estimate, needed
+        return found
 
     def spreads(self, run: Any, other: Any) -> dict[Measure, Spread]:
         """How the difference of two runs varies between queries, for planning: see `queries_to_judge`."""

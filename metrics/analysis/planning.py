@@ -269,4 +269,9 @@ def spread_of(design: Design, difference: Values) -> Spread:
     """Return how a difference varies between the judged queries of a pilot."""
     left = difference.residual - design.slope(difference) * difference.predicted[design.sample]
     judged = float(difference.residual.std(ddof=1))
+    if not judged or not left.any():
+        raise MeasureError(
+            f"the two runs differ by the same on each of the {left.size:,} judged queries, or exactly by what is "
+            "predicted; their scores must vary to plan with them"
+        )
     return Spread(judged, min(judged, float(left.std(ddof=2))))

@@ -50,7 +50,8 @@ EVERY = timedelta(hours=1)  # a look by itself, when a query is closed
 class Look:
     """What a look at a difference found.
 
-    needed: the number of queries after which it is decided if it stays what it is; None if all do not suffice.
+    needed: the number of queries after which it is decided if it stays what it is; None if all do not suffice, or if
+    the method of the interval is "bounded", which says nothing of more queries.
     """
 
     at: str
@@ -60,6 +61,7 @@ class Look:
     low: float
     high: float
     needed: int | None
+    method: str = "regression"
 
     @property
     def is_decided(self) -> bool:
@@ -161,7 +163,7 @@ def estimate_difference(watch: Watch, report: Report) -> None:
     report(1, 2, "scoring both runs")
     runs = [read_table(Ranking, each.table, name=each.name) for each in (watch.run, watch.other)]
     ((difference, needed),) = estimator.progress(*runs).values()
-    look = {name: getattr(difference, name) for name in ("judged", "ranked", "value", "low", "high")}
+    look = {name: getattr(difference, name) for name in ("judged", "ranked", "value", "low", "high", "method")}
     watch.looks = [each for each in watch.looks if each["judged"] != difference.judged]
     watch.looks.append(look | {"at": now.isoformat(), "needed": needed})
     watch.looked = now

@@ -358,6 +358,14 @@ def test_queries_that_a_run_lacks_are_counted() -> None:
         estimate("AxIoU@1", QRELS, {query: rows for query, rows in GOOD.items() if query != "7"}, POOL)
 
 
+def test_the_progress_of_runs_that_differ_in_few_queries_has_no_number_of_queries() -> None:
+    estimator = Estimator("Success_IoU(iou=0.5)@1", QRELS, POOL, future=True, anytime=True)
+    ((estimate, needed),) = estimator.progress(GOOD, GOOD).values()
+    assert (estimate.method, needed) == ("bounded", None)
+    with pytest.raises(MeasureError, match="the two runs differ by the same on each of the 5 judged queries"):
+        estimator.spreads(GOOD, GOOD)
+
+
 # Files and the command line.
 
 

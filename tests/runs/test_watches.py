@@ -143,7 +143,7 @@ def test_the_page_says_what_is_decided_and_what_deciding_takes(lead: Membership)
     for value, low, high, needed, words in [
         (0.1, 0.05, 0.15, 4, "Decided"),
         (0.1, -0.05, 0.25, 5, "About 1 more query decides it"),
-        (0.0, -0.05, 0.05, None, "judging all queries would not decide it"),
+        (0.0, -0.05, 0.05, None, "queries would not show one"),
     ]:
         watch.looks[-1] |= {"value": value, "low": low, "high": high, "needed": needed}
         watch.save()
