@@ -18,14 +18,13 @@ if TYPE_CHECKING:  # isort: off
         kappa as kappa,
     )
     from .analysis.compare import compare as compare, compare_scores as compare_scores
-    from .analysis.comparison import Comparison as Comparison
+    from .analysis.comparison import Comparison as Comparison, grouped as grouped
     from .analysis.estimates import (
         Estimator as Estimator,
         estimate as estimate,
         estimate_difference as estimate_difference,
     )
     from .analysis.fusion import fuse as fuse, temporal_nms as temporal_nms
-    from .analysis.groups import grouped as grouped
     from .analysis.planning import (
         Spread as Spread,
         queries_alone as queries_alone,
@@ -113,10 +112,9 @@ _MEASURES = (
 _NAMES = {
     ".analysis.agreement": ("Calibration", "alpha", "calibration", "kappa"),
     ".analysis.compare": ("compare", "compare_scores"),
-    ".analysis.comparison": ("Comparison",),
+    ".analysis.comparison": ("Comparison", "grouped"),
     ".analysis.estimates": ("Estimator", "estimate", "estimate_difference"),
     ".analysis.fusion": ("fuse", "temporal_nms"),
-    ".analysis.groups": ("grouped",),
     ".analysis.planning": ("Spread", "queries_alone", "queries_to_judge"),
     ".analysis.project": ("project",),
     ".analysis.sampling": ("Estimate",),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .. import Measure, Scores
-    from ..analysis.groups import Group, Spread
+    from ..analysis.comparison import Group, Spread
 
     Name = Callable[[Measure], str]
 
@@ -41,7 +41,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from ..analysis.groups import SEED, grouped
+    from ..analysis.comparison import SEED, grouped
 
     scores = inputs.scores_of_runs(args)
     note_left_out(scores)

@@ -243,7 +243,7 @@ def print_table(study: Study, rows: list[Row]) -> None:
 
 def axioms(args: argparse.Namespace) -> None:
     from .. import parse_measures
-    from ..analysis.axioms import AXIOMS, counterexample
+    from ..analysis.noise import AXIOMS, counterexample
 
     measures, convention = inputs.measures_of(args, lambda: parse_measures(ONE_OF_EACH))
     rows = [["measure", *AXIOMS, "counterexample"]]

@@ -13,16 +13,24 @@ from .lists import columns_of_objects, columns_of_pairs, one_by_one, texts_of
 from .moment_ids import parse_moment_id
 from .tables import Qrels
 
-OF_A_LINE = ({"relevance", "video_name"}, {"relevant_windows", "vid"})  # fields
+OF_A_LINE = (
+    *({"relevance", "video_name"}, {"relevant_windows", "vid"}),  # fields
+    *({"ts", "vid_name"}, {"times", "video"}),
+)
+BY_LINE = ("jsonl", "tvr", "qvhighlights", "didemo")  # formats
 FIRST_LINE, BETWEEN, LAST_LINE = "[\n", ",\n", "\n]\n"
 
 
-def qrels_records(data: bytes, source: str) -> Records:
-    """The records of a JSON Lines file, of a JSON list, or of an object from query id to moments."""
+def qrels_records(data: bytes, source: str, format: str | None = None) -> Records:
+    """The records of a JSON Lines file, of a JSON list, or of an object from query id to moments.
+
+    format: the format, if it is named.
+    """
     if looks_like_json_lines(data):
         return json_lines(data, source)
     found = parse_json(data, source)
-    if isinstance(found, dict) and any(signs <= {*found} for signs in OF_A_LINE):  # JSON Lines of one line
+    of_a_line = isinstance(found, dict) and any(signs <= {*found} for signs in OF_A_LINE)
+    if isinstance(found, dict) and (format in BY_LINE or (format is None and of_a_line)):  # JSON Lines of one line
         return Records(source, [found], lambda row: "line 1")
     if isinstance(found, dict) and isinstance(found.get("videos"), list):  # Ego4D's
         return Records(source, [found], lambda row: "annotations")

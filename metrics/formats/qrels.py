@@ -185,6 +185,6 @@ def _columns(path: str | PathLike[str], format: str | None, times: Times | None)
         return format, beir_qrels(text_of(data, source), source, times, folder)
     if format in TEXT_READERS:
         return format, TEXT_READERS[format](text_of(data, source), source)
-    records = qrels_records(data, source)
+    records = qrels_records(data, source, format)
     format = format or format_of_records(records.items, source)
     return format, RECORD_READERS[format](records)

@@ -107,7 +107,7 @@ class Evaluator:
         name, doubts = scene.sources[r].name, tuple(scene.doubts(r, self.measures, self.convention))
         texts = tuple(f"{name}: {doubt}" for doubt in doubts or (NOTHING_FOUND,) * finds_nothing)
         for text in texts:
-            warnings.warn(text, MeasureWarning, stacklevel=4)
+            warnings.warn(text, MeasureWarning, stacklevel=6)  # where the user scores
         return texts
 
     def scene(self, runs: Sequence[Run | IdRun]) -> Scene:

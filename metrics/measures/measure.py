@@ -235,7 +235,9 @@ class Measure:
         object.__setattr__(self, "__doc__", self.definition.help)  # what help() shows of a value
 
     @overload
-    def __call__(self, *, gain: Value = ..., p: Value = ..., **params: str | float) -> "Measure": ...
+    def __call__(  # type: ignore[overload-overlap]
+        self, *, gain: Value = ..., p: Value = ..., **params: str | float
+    ) -> "Measure": ...
 
     @overload
     def __call__(self, **params: Value) -> "MeasureList": ...

@@ -36,7 +36,7 @@ class ByMeasure(dict[Any, Value]):
 
     def __missing__(self, measure: object) -> Value:
         with suppress(MeasureError):
-            parsed = parse_measure(measure)  # type: ignore[arg-type]
+            parsed = parse_measure(measure)
             if parsed in self:
                 return self[parsed]
         raise KeyError(f"{measure} is not among the measures {', '.join(map(str, self))}")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics import MeasureError, calc, qrels_from_dict, run_from_dict
-from metrics.analysis.axioms import AXIOMS, counterexample
+from metrics.analysis.noise import AXIOMS, counterexample
 from metrics.measures.definitions import DEFINITIONS
 from tests.metrics.shared import run_cli
 

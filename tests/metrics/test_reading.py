@@ -227,6 +227,20 @@ def test_a_large_file_is_read_in_bounded_time(tmp_path: Path) -> None:
     assert time.perf_counter() - started < 60
 
 
+ONE_LINE = {
+    "jsonl": {"query_id": 1, "video_name": "a", "timestamp": [0, 5], "relevance": 4},
+    "tvr": {"desc_id": 1, "vid_name": "a", "ts": [0, 5], "type": "v", "desc": "He sits."},
+    "qvhighlights": {"qid": 1, "vid": "a", "relevant_windows": [[0, 5]]},
+    "didemo": {"annotation_id": 1, "video": "a", "times": [[0, 5]]},
+}
+
+
+@pytest.mark.parametrize("format", ONE_LINE)
+def test_a_file_of_one_line_is_read_whether_its_format_is_named_or_not(format: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "qrels.jsonl", json.dumps(ONE_LINE[format]) + "\n")
+    assert read_qrels(path, format).end.tolist() == read_qrels(path).end.tolist() == [5.0]
+
+
 ONE = "query_id,video_name,start,end,relevance\n1,v,0,10,4\n"
 TABLES = {
     "white space": "query_id, video_name , start, end, relevance\n1, v , 0, 10, 4 \n",

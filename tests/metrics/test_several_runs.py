@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from metrics import MeasureError, calc, parse_measure, qrels_from_dict, run_from_dict, scores_of
+from metrics.analysis.comparison import grouped
 from metrics.analysis.fusion import temporal_nms
-from metrics.analysis.groups import grouped
 from metrics.commands.inputs import MEASURES
 from metrics.commands.main import main
 from metrics.measures.definitions import DEFINITIONS
