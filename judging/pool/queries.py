@@ -294,7 +294,7 @@ def _object(content: object) -> dict[str, Any]:
     if isinstance(content, bytes):
         return json_object(content)
     if not isinstance(content, dict):
-        raise CorpusError(f"a JSON {type(content).__name__}; expected a JSON object")
+        raise CorpusError(f"a JSON {type(content).__name__}; expected a JSON object with query_id and query")
     return content
 
 

@@ -1,19 +1,24 @@
-"""The annotation files of the data sets and their evaluators' predictions, and captions with their times."""
+"""The annotation files of the data sets and their evaluators' predictions, captions with times, lengths of videos."""
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import Floats
 from .columns import MOMENT, PREDICTION, Columns, Rows
-from .errors import Place, show
-from .json_files import Records
+from .csv_tables import csv_rows
+from .errors import MeasureError, Place, show
+from .files import read_bytes, text_of
+from .json_files import Records, json_lines, looks_like_json, looks_like_json_lines, parse_json
 
 SEGMENT_SECONDS = 5  # DiDeMo's times are segments of five seconds
 CLIP_SECONDS = 2  # QVHighlights judges saliency in clips of two seconds
 LONGEST_VIDEO = 1_000_000  # seconds
+VIDEO = ("video", "video_name", "vid_name", "vid", "video_id", "id")  # names of columns and fields
+DURATION = ("duration", "length", "seconds")
 SLOWEST, FASTEST = 0.001, 1_000_000  # frames a second
 CHARADES_LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s*##(.*)")
 Unit = Callable[[Place, Any], float]  # what the times of a record are in, in seconds
@@ -231,3 +236,45 @@ def _like(first: Any) -> Callable[[Any], bool]:
 
 def _is_finite(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) < float("inf")
+
+
+def read_durations(path: str | Path) -> dict[str, float]:
+    """Seconds of each video; a video without them is an error.
+
+    From an object from video to seconds, ``[seconds, index]`` or an object with ``duration``, which may be divided into
+    splits; from records with a video and its duration, such as annotations, in JSON Lines or a list; or from a CSV.
+    """
+    found = dict[str, float]()
+    for place, video, entry in _entries(read_bytes(path), str(path)):
+        value = entry.get("duration") if isinstance(entry, dict) else entry
+        seconds = value[0] if isinstance(value, list) and value else value
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= LONGEST_VIDEO:
+            right = "seconds above 0, [seconds, index], or an object with duration"
+            raise place.fail(f"the duration is {show(entry)}; it must be {right}")
+        found[str(video)] = float(seconds)
+    return found
+
+
+def _entries(data: bytes, source: str) -> Iterator[tuple[Place, Any, Any]]:
+    """Place and name of each video, and what holds its duration."""
+    if not looks_like_json(data):
+        for place, row in csv_rows(text_of(data, source), source):
+            yield place, place.need(row, *VIDEO), place.number(place.need(row, *DURATION), "duration")
+        return
+    found = None if looks_like_json_lines(data) else parse_json(data, source)
+    if isinstance(found, dict) and not any(isinstance(found.get(name), str) for name in VIDEO):
+        for video, entry in without_split(found, source).items():
+            yield Place(source, f"video {video!r}"), video, entry
+        return
+    records = found if isinstance(found, list) else [found]
+    for place, record in json_lines(data, source) if found is None else Records.numbered(records, source):
+        yield place, place.need(record, *VIDEO), place.need(record, *DURATION)
+
+
+def without_split(index: Any, source: str) -> dict[str, Any]:
+    """What an index tells of each video, without the split that may be above it."""
+    if not isinstance(index, dict):
+        raise MeasureError(f"{source}: is {show(index)}; a video index is an object from video to [duration, index]")
+    if index and all(isinstance(value, dict) and "duration" not in value for value in index.values()):
+        index = {video: entry for split in index.values() for video, entry in split.items()}
+    return index

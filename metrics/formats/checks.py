@@ -196,8 +196,8 @@ def find_faults(columns: Columns, known: Known, faults: Faults) -> None:
     """
     checks = [*_numbers(columns), *_times(columns, known), _unknown_video(columns, known), _rising(columns)]
     rows = [np.flatnonzero(check.wrong) for check in checks]
-    told = [(row, n) for n, wrong in enumerate(rows) for row in wrong[:MOST_OF_A_KIND].tolist()]
-    for row, n in sorted(told):
+    first = [(row, n) for n, wrong in enumerate(rows) for row in wrong[:MOST_OF_A_KIND].tolist()]
+    for row, n in sorted(first):
         faults.add(columns.fail(row, checks[n].says(row)))
     for check, wrong in zip(checks, rows, strict=True):
         if (more := wrong.size - MOST_OF_A_KIND) > 0:

@@ -232,29 +232,10 @@ def _lines(path: str | Path) -> Records:
     return Records(source, found if isinstance(found, list) else [found], lambda row: f"line {row + 1}")
 
 
-def read_durations(path: str | Path) -> dict[str, float]:
-    """Seconds of each video, from a video index file that tells them; a video without them is an error."""
-    index = _read_index(path)
-    for video, entry in index.items():
-        if not isinstance(entry, list) or not entry or type(entry[0]) not in (int, float):
-            raise MeasureError(f"{path}: video {video!r} has {show(entry)}; it must be [duration, index]")
-    return {video: float(entry[0]) for video, entry in index.items()}
-
-
 def read_video_index(path: str | Path) -> Names:
     """Names of videos by their number, from a video index file."""
-    return _numbered_videos(_read_index(path), str(path))
-
-
-def _read_index(path: str | Path) -> dict[str, Any]:
-    """What a video index says of each video, without the split that may stand above it."""
     source = str(path)
-    data = parse_json(read_bytes(path), source)
-    if not isinstance(data, dict):
-        raise MeasureError(f"{source}: is {show(data)}; a video index is an object from video to [duration, index]")
-    if data and all(isinstance(value, dict) for value in data.values()):
-        data = {video: entry for split in data.values() for video, entry in split.items()}
-    return data
+    return _numbered_videos(annotations.without_split(parse_json(read_bytes(path), source), source), source)
 
 
 def _numbered_videos(index: dict[str, Any], source: str) -> Names:

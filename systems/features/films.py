@@ -94,14 +94,14 @@ def length(file: Path) -> float:
     Raises SystemsError if the film has no length, or lacks its last second, as a file that was copied in part.
     """
     with open_film(file) as film:
-        stream, said = film.streams.best("video"), (film.duration or 0) / av.time_base
-        if not said and stream and stream.duration and stream.time_base:
-            said = float(stream.duration * stream.time_base)
-        if said > WHOLE and film.format.name != "mpeg":  # whose length is that of its packets, and which cannot seek
-            film.seek(max(0, round((beginning(film) + said - WHOLE) * av.time_base)))
-            if max(map(_end, film.demux()), default=-inf) < beginning(film) + said - WHOLE:
-                raise SystemsError(f"{file.name}: its last second is missing, of {said:.2f} s; expected a whole file")
-        seconds = said or max(map(_end, film.demux()), default=-inf) - beginning(film)
+        stream, header = film.streams.best("video"), (film.duration or 0) / av.time_base
+        if not header and stream and stream.duration and stream.time_base:
+            header = float(stream.duration * stream.time_base)
+        if header > WHOLE and film.format.name != "mpeg":  # whose length is that of its packets, and which cannot seek
+            film.seek(max(0, round((beginning(film) + header - WHOLE) * av.time_base)))
+            if max(map(_end, film.demux()), default=-inf) < beginning(film) + header - WHOLE:
+                raise SystemsError(f"{file.name}: its last second is missing, of {header:.2f} s; expected a whole file")
+        seconds = header or max(map(_end, film.demux()), default=-inf) - beginning(film)
     if seconds <= 0:
         raise SystemsError(f"{file.name}: does not tell how long it lasts")
     return seconds

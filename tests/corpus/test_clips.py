@@ -200,8 +200,8 @@ def test_a_picture_that_was_filmed_mirrored_is_shown_as_players_show_it(
         stored = next(container.decode(video=0)).to_ndarray(format="gray")
     cut(_turned(film, matrix), 0, 0.1, clip)
     with av.open(str(clip)) as container:
-        shown = next(container.decode(video=0)).to_ndarray(format="gray")
-    assert np.abs(mirrored(stored).astype(float) - shown).mean() < 10
+        drawn = next(container.decode(video=0)).to_ndarray(format="gray")
+    assert np.abs(mirrored(stored).astype(float) - drawn).mean() < 10
 
 
 def test_pixels_become_square(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from corpus.importers.formats import FORMATS
 from corpus.importers.interface import HOW_TO_LEAVE_OUT
 from corpus.importers.lengths import read_durations
+from corpus.importers.recognition import names_in, recognised
 from corpus.importers.rows import FIELDS
 from corpus.models import Corpus, Moment
 from tests.numbered import copied_in_part, draw_film
@@ -243,7 +244,7 @@ WINDOWS = {"vid": "f", "query": "d", "duration": 150, "relevant_windows": [[0, 2
 OWN = {"video": "f", "start": 1, "end": 2, "duration": 9, "description": "d"}
 # format, the file's content, and what the answer must hold
 WRONG: dict[str, tuple[str, object, str]] = {
-    "tvr: a list": ("tvr", [TVR], "line 1: a JSON list; expected a JSON object"),
+    "tvr: a list": ("tvr", [[TVR]], "line 1, entry 1: a JSON list; expected a JSON object"),
     "tvr: three times": ("tvr", TVR | {"ts": [1, 2, 3]}, "line 1: field ts: [1, 2, 3]; expected [start, end]"),
     "tvr: a key twice": (
         "tvr",
@@ -516,6 +517,19 @@ def test_films_are_found_behind_links_and_by_rare_endings(tmp_path: Path) -> Non
     answer = checked_films(tmp_path, "linked,0,1,2,d", "b.3g2,0,1,2,d", "c.,0,1,2,d")
     assert "videos with media: 3" in answer
     assert "films that do not fit: 0 of 3" in answer
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_one_list_is_read_as_an_object_a_line_is(tmp_path: Path, indent: int | None) -> None:
+    file = tmp_path / "list.json"
+    moment = {"video": "a", "start": 1, "end": 2, "description": "Sits.", "duration": 9}
+    file.write_text(json.dumps([moment, 7, moment | {"start": 3}], indent=indent))
+    assert (recognised(file), names_in(file, "jsonl")) == ("jsonl", list(moment))
+    _, *wrong = refused(*importing(file, "jsonl")).splitlines()
+    places = ("line 1, entry 2", "line 1, entry 3") if indent is None else ("line 9, entry 2", "line 10, entry 3")
+    assert [line.partition(": ")[0] for line in wrong[:2]] == list(places)
+    assert "a JSON int; expected a JSON object" in wrong[0]
+    assert "films: 1 moments" in printed(*importing(file, "jsonl", "--leave-out-unusable"))
 
 
 def document(videos: int) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from metrics import MeasureError, MeasureWarning
 from metrics.formats import (
     QRELS_FORMATS,
     RUN_FORMATS,
+    annotations,
     csv_tables,
     files,
     json_qrels,
@@ -81,7 +82,7 @@ READERS: dict[str, Reader] = {
     "read_text": files.read_text,
     "read_side_file": csv_tables.read_side_file,
     "read_video_index": json_runs.read_video_index,
-    "read_durations": json_runs.read_durations,
+    "read_durations": annotations.read_durations,
     "durations of a corpus": read_durations,
     "read_pool": pool.read_pool,
     "read_predicted": predicted.read_predicted,

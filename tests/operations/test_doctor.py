@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
@@ -21,6 +24,7 @@ from config.operations import backups, doctor, readiness
 from jobs.models import Sign
 from jobs.queue import Lane
 from tests import made_once
+from tests.terminal import ROOT
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -136,3 +140,28 @@ def test_clocks_that_differ_are_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
         pytest.skip("SQLite has this machine's clock")
     monkeypatch.setattr(doctor, "MOST_APART", -1.0)
     assert "let NTP set the clocks" in found()["clock"]
+
+
+WRONG_AT_START = {
+    "HTTPS=enabled": "HTTPS: 'enabled'; expected on or off",
+    "DEBUG=flase": "DEBUG: 'flase'; expected on or off",
+    "TRUSTED_PROXIES=proxy.internal": "TRUSTED_PROXIES: 'proxy.internal'; expected addresses or networks of IP",
+    "WEB_THREADS=0": "WEB_THREADS: 0; expected a whole number of at least 1",
+    "CUTTING_SECONDS=-1": "CUTTING_SECONDS: -1; expected seconds, more than 0",
+    "DATABASE_URL=postgres://u:p/ss@h/x": "DATABASE_URL: expected postgres://user:password@host:5432/name",
+}
+
+
+@pytest.mark.parametrize("setting", WRONG_AT_START)
+def test_a_wrong_setting_ends_the_start_and_is_named(setting: str) -> None:
+    name, _, value = setting.partition("=")
+    done = subprocess.run(
+        [sys.executable, "-c", "import config.settings"],
+        cwd=ROOT,
+        env=os.environ | {name: value},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert WRONG_AT_START[setting] in done.stderr.splitlines()[-1]
+    assert "p/ss" not in done.stderr.splitlines()[-1]

@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from corpus.importers.lengths import read_durations as lengths_of_corpus
 from metrics import read_run
+from metrics.formats.annotations import read_durations
 from systems.commands import main
 from systems.interface import SYSTEMS
 from tests.films import write_film
@@ -88,6 +90,29 @@ def test_a_system_is_trained_indexed_and_searched_on_files(files: Path, tmp_path
     assert searched.code == 0, searched.err
     run = read_run(tmp_path / "run.json")
     assert np.diff(run.offsets).tolist() == [7] * len(collection().training.examples)
+
+
+LENGTHS: dict[str, str] = {
+    "seconds": '{"a": 20.5, "b": 3}',
+    "index": '{"a": [20.5, 0], "b": [3, 1]}',
+    "divided": '{"val": {"a": [20.5, 0]}, "test": {"b": 3}}',
+    "annotations": '{"vid": "a", "duration": 20.5, "query": "x"}\n{"vid": "b", "duration": 3}\n',
+    "list": '[{"video": "a", "duration": 20.5}, {"video": "b", "duration": 3}]',
+    "captions": '{"a": {"duration": 20.5, "sentences": []}, "b": {"duration": 3}}',
+    "table": "id,length\na,20.5\nb,3\n",
+}
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_lengths_of_videos_are_read_from_what_tells_them(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "lengths"
+    file.write_text(LENGTHS[name])
+    assert read_durations(file) == lengths_of_corpus(file) == {"a": 20.5, "b": 3.0}
+
+
+def test_a_single_annotation_tells_a_length(tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text('{"qid": 0, "vid": "a", "duration": 20.0, "relevant_windows": [[2, 6]]}\n')
+    assert read_durations(tmp_path / "one.jsonl") == {"a": 20}
 
 
 def test_who_trains_is_told_what_lacks_objects(files: Path, tmp_path: Path) -> None:
