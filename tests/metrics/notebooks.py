@@ -27,15 +27,15 @@ def _outputs(source: str, known: dict[str, Any]) -> list[dict[str, Any]]:
         exec(compile(tree, "cell", "exec"), known)
         if isinstance(last, ast.Expr):
             value = eval(compile(ast.Expression(last.value), "cell", "eval"), known)
-    shown: list[dict[str, Any]] = []
+    outputs: list[dict[str, Any]] = []
     if printed := out.getvalue():
-        shown.append({"name": "stdout", "output_type": "stream", "text": printed.splitlines(keepends=True)})
+        outputs.append({"name": "stdout", "output_type": "stream", "text": printed.splitlines(keepends=True)})
     if value is not None:
         data = {"text/plain": repr(value).splitlines(keepends=True)}
         if hasattr(value, "_repr_html_"):
             data["text/html"] = value._repr_html_().splitlines(keepends=True)
-        shown.append({"data": data, "metadata": {}, "output_type": "execute_result"})
-    return shown
+        outputs.append({"data": data, "metadata": {}, "output_type": "execute_result"})
+    return outputs
 
 
 def stored_in(file: Path) -> list[list[dict[str, Any]]]:
@@ -51,11 +51,11 @@ def stored_in(file: Path) -> list[list[dict[str, Any]]]:
 def store(file: Path) -> None:
     notebook = json.loads(file.read_text(encoding="utf-8"))
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    for number, (cell, shown) in enumerate(zip(code, outputs_of(file), strict=True), 1):
+    for number, (cell, outputs) in enumerate(zip(code, outputs_of(file), strict=True), 1):
         cell["execution_count"] = number
         cell["outputs"] = [
             output | ({"execution_count": number} if output["output_type"] == "execute_result" else {})
-            for output in shown
+            for output in outputs
         ]
     file.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -63,8 +63,8 @@ def store(file: Path) -> None:
 if __name__ == "__main__":
     if "--check" in sys.argv:
         path = Path(sys.argv[1])
-        for shown, stored in zip(outputs_of(path), stored_in(path), strict=True):
-            assert shown == stored, f"shown: {shown}\nstored: {stored}"
+        for outputs, stored in zip(outputs_of(path), stored_in(path), strict=True):
+            assert outputs == stored, f"outputs: {outputs}\nstored: {stored}"
     else:
         import metrics
 
