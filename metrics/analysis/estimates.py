@@ -92,6 +92,7 @@ class Estimator:
         source = qrels_source(qrels, self.convention.lenient or None)
         self.evaluator = Evaluator(self.measures, source, self.convention)
         self.design = Design(sample_of(self.pool, self.evaluator.ground.queries), self.pool.strata)
+        _warn_of_no_judgements(self.pool, self.design.sample, self.evaluator.ground.queries)
         self.predictions = Predictions(self.pool, self.evaluator.ground.qrels, self.design.sample, predictor)
         self.predicted = PredictedScores(self.measures, self.predictions, self.convention)
 
@@ -357,6 +358,17 @@ def estimate_difference(
         anytime=anytime,
     )
     return estimator.differences(run, other)[measure]
+
+
+def _warn_of_no_judgements(pool: Pool, sample: Ints, judged: tuple[str, ...]) -> None:
+    """Warn of queries of the sample that the qrels lack, which is right only if all their pairs were discarded."""
+    known = set(judged)
+    if lacking := [query for row in sample.tolist() if (query := pool.queries[row]) not in known]:
+        message = (
+            f"the qrels have no judgement of {len(lacking):,} of the {sample.size:,} queries that the pool marks as "
+            f"judged (the first is {lacking[0]!r}); they count as queries without anything relevant"
+        )
+        warnings.warn(message, MeasureWarning, stacklevel=3)
 
 
 def _warn_of_few_candidates(pool: Pool) -> None:

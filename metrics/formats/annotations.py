@@ -276,5 +276,5 @@ def without_split(index: Any, source: str) -> dict[str, Any]:
     if not isinstance(index, dict):
         raise MeasureError(f"{source}: is {show(index)}; a video index is an object from video to [duration, index]")
     if index and all(isinstance(value, dict) and "duration" not in value for value in index.values()):
-        index = {video: entry for split in index.values() for video, entry in split.items()}
-    return index
+        return {video: entry for split in index.values() for video, entry in split.items()}
+    return dict(index)

@@ -1,7 +1,5 @@
 """Every reader of files takes hostile ones or says in a line what is wrong, within little memory: none fails."""
 
-from __future__ import annotations
-
 import ast
 import resource
 import warnings

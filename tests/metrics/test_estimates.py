@@ -358,6 +358,12 @@ def test_queries_that_a_run_lacks_are_counted() -> None:
         estimate("AxIoU@1", QRELS, {query: rows for query, rows in GOOD.items() if query != "7"}, POOL)
 
 
+def test_a_sample_that_the_qrels_lack_causes_a_warning(tmp_path: Path) -> None:
+    file = write_pool(tmp_path / "pool.jsonl", sample=lambda query: True)
+    with pytest.warns(MeasureWarning, match="no judgement of 7 of the 12 queries that the pool marks as judged"):
+        estimate("AxIoU@1", QRELS, GOOD, file)
+
+
 def test_the_progress_of_runs_that_differ_in_few_queries_has_no_number_of_queries() -> None:
     estimator = Estimator("Success_IoU(iou=0.5)@1", QRELS, POOL, future=True, anytime=True)
     ((estimate, needed),) = estimator.progress(GOOD, GOOD).values()

@@ -10,7 +10,7 @@ from demo.generating import generate, generate_for_runs
 from demo.generating_extras import generate_extras
 from judging.models import Candidate, Judgement
 from metrics import MeasureError, read_run
-from metrics.formats.json_runs import read_durations
+from metrics.formats.annotations import read_durations
 
 FEWEST = 4  # annotators, because a contested candidate needs four
 MOST = 20_000  # queries
