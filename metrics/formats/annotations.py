@@ -277,4 +277,4 @@ def without_split(index: Any, source: str) -> dict[str, Any]:
         raise MeasureError(f"{source}: is {show(index)}; a video index is an object from video to [duration, index]")
     if index and all(isinstance(value, dict) and "duration" not in value for value in index.values()):
         index = {video: entry for split in index.values() for video, entry in split.items()}
-    return index
+    return dict(index)
