@@ -109,7 +109,7 @@ def test_edges() -> None:
         assert (found.annotator.size, found.candidate.size, found.severity.size) == (0, 0, 0)
     same = severity(Ratings(np.array([0, 0]), np.array([0, 1]), np.array([4, 4])))
     assert np.allclose(same.severity, 0, atol=1e-6)
-    assert np.isfinite(same.severity_interval).all()
+    assert np.isnan(same.severity_interval).all()
     with pytest.raises(MeasureError, match="outside the scale of 0 to 4"):
         severity(Ratings(np.array([0, 0]), np.array([0, 1]), np.array([4, 5])))
 
