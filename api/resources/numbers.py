@@ -66,12 +66,14 @@ class QueriesAgreement(Counted):
 class AnnotatorSeverity(Shape):
     worker = serializers.IntegerField()
     ratings = serializers.IntegerField(help_text="grades of pairs that others judged too")
-    severity = serializers.FloatField(help_text="grades above the mean of all annotators")
-    severity_low = serializers.FloatField(help_text="of the 95 % interval, as the next")
-    severity_high = serializers.FloatField()
-    spread = serializers.FloatField(help_text="standard deviation around the pairs' latent grades")
-    spread_low = serializers.FloatField()
-    spread_high = serializers.FloatField()
+    severity = serializers.FloatField(
+        allow_null=True, help_text="grades above the mean of all annotators; null, as the next: too few ratings"
+    )
+    severity_low = serializers.FloatField(allow_null=True, help_text="of the 95 % interval, as the next")
+    severity_high = serializers.FloatField(allow_null=True)
+    spread = serializers.FloatField(allow_null=True, help_text="standard deviation around the pairs' latent grades")
+    spread_low = serializers.FloatField(allow_null=True)
+    spread_high = serializers.FloatField(allow_null=True)
     careful = serializers.BooleanField(help_text="whether the spread is below the middle one")
 
 

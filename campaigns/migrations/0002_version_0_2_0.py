@@ -249,6 +249,11 @@ class Migration(migrations.Migration):
             name='pool_depth',
             field=models.PositiveSmallIntegerField(help_text='ranks of each run that become candidates; null unless a leaderboard is judged again', null=True),
         ),
+        migrations.AddField(
+            model_name='draft',
+            name='leaves_out_unusable',
+            field=models.BooleanField(db_default=False, default=False, help_text='moments of the file'),
+        ),
         migrations.AlterField(
             model_name='upload',
             name='purpose',

@@ -23,6 +23,10 @@ DIFFICULTIES = np.array([0.5, 1.0, 2.0])
 SLIP = 1e-3  # how often any grade is given, whatever the pair
 LOOSE = np.array([1.0, 0.5])  # standard deviations of severity and log spread while the maximum is sought
 STEPS, ENOUGH = 300, 1e-3  # of EM, and the largest change of a parameter at which it ends
+# What is known of the deviations of severity and log spread over annotators beforehand, and the number of annotators
+# that it weighs as much as: of few annotators, the deviations would else be estimated as none.
+USUAL, AS_MANY = np.array([0.5, 0.3]), 4.0
+LEAST_RATINGS = 50  # of an annotator, below which intervals would not hold, and are not a number
 SAME_BATCHES = 20  # batches by whose weight an annotator's own design effect is drawn to that of all
 NORMAL = 1.959963984540054  # the 97.5 % quantile
 
@@ -30,9 +34,10 @@ NORMAL = 1.959963984540054  # the 97.5 % quantile
 class Severity(NamedTuple):
     """Each annotator with pairs that others rated too, and each of these pairs.
 
-    Of the intervals, shape (annotators, 2), 95 % hold what they are of. `severity` is in grades, above (more lenient)
-    or below the mean of all annotators; `spread` is the standard deviation, in grades, of the annotator's latent grades
-    around those of the pairs.
+    Of the intervals, shape (annotators, 2), 95 % hold what they are of; those of annotators with fewer than
+    `LEAST_RATINGS` ratings are not a number, and the estimates mean little. `severity` is in grades, above (more
+    lenient) or below the mean of all annotators; `spread` is the standard deviation, in grades, of the annotator's
+    latent grades around those of the pairs.
     """
 
     annotator: Ints  # as in the ratings, ascending
@@ -105,7 +110,8 @@ def severity(ratings: Ratings, batch: Ints | None = None, highest: int = HIGHEST
     middle = float(mean[0].mean())
     error = np.sqrt(np.diag(covariance)).reshape(2, -1)
     scale = float(np.sqrt(weights @ grid.difficulty**2))
-    ends = np.array([-NORMAL, NORMAL])
+    number = np.bincount(who)
+    ends = np.where(number[:, None] >= LEAST_RATINGS, np.array([-NORMAL, NORMAL]), np.nan)
     at = responsible @ np.stack([grid.grade, grid.grade**2, grid.difficulty], axis=1)
     at = at[patterns.of_candidate]
     return Severity(
@@ -114,7 +120,7 @@ def severity(ratings: Ratings, batch: Ints | None = None, highest: int = HIGHEST
         (mean[0] - middle)[:, None] + error[0][:, None] * ends,
         np.exp(mean[1]) * scale,
         np.exp(mean[1][:, None] + error[1][:, None] * ends) * scale,
-        np.bincount(who),
+        number,
         candidates,
         at[:, 0] + middle,
         np.sqrt(np.maximum(at[:, 1] - at[:, 0] ** 2, 0)),
@@ -249,14 +255,14 @@ def _pooled(values: Floats, precision: Floats, weighted: Floats) -> tuple[Floats
 
     weighted: the precision times the values that the likelihood alone is greatest at.
     """
-    middle, variance = values.mean(axis=1), LOOSE**2
+    middle, variance, people = values.mean(axis=1), LOOSE**2, values.shape[1]
     for _ in range(100):
         prior = np.repeat(1 / variance, values.shape[1])
         covariance = np.linalg.inv(precision + np.diag(prior))
         mean = (covariance @ (weighted + prior * np.repeat(middle, values.shape[1]))).reshape(values.shape)
         middle = mean.mean(axis=1)
         off = (mean - middle[:, None]) ** 2 + np.diag(covariance).reshape(values.shape)
-        changed = off.mean(axis=1).clip(1e-4, LOOSE**2)
+        changed = ((off.sum(axis=1) + AS_MANY * USUAL**2) / (people + AS_MANY)).clip(max=LOOSE**2)
         if np.allclose(changed, variance, rtol=1e-3):
             break
         variance = changed

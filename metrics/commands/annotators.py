@@ -76,7 +76,7 @@ def severities(args: argparse.Namespace, read: "list[Rating]", ratings: "Ratings
         for at in range(len(found.annotator))
     ]
     if args.format == "json":
-        tables.print_json({"pairs": len(found.candidate), "annotators": rows})
+        tables.print_json({"pairs": len(found.candidate), "annotators": list(map(inputs.plain_numbers, rows))})
     elif args.format == "csv":
         tables.print_csv(list(rows[0]), rows)
     else:

@@ -53,21 +53,29 @@ def _annotators(found: Severity) -> list[Numbers]:
         {
             "member": int(found.annotator[place]),
             "ratings": int(found.ratings[place]),
-            "severity": round(float(found.severity[place]), 3),
-            "severity_low": round(float(found.severity_interval[place, 0]), 3),
-            "severity_high": round(float(found.severity_interval[place, 1]), 3),
-            "spread": round(float(found.spread[place]), 3),
-            "spread_low": round(float(found.spread_interval[place, 0]), 3),
-            "spread_high": round(float(found.spread_interval[place, 1]), 3),
+            "severity": _known(found.severity[place], enough),
+            "severity_low": _known(found.severity_interval[place, 0], enough),
+            "severity_high": _known(found.severity_interval[place, 1], enough),
+            "spread": _known(found.spread[place], enough),
+            "spread_low": _known(found.spread_interval[place, 0], enough),
+            "spread_high": _known(found.spread_interval[place, 1], enough),
             "careful": bool(careful[place]),
         }
-        for place in range(len(found.annotator))
+        for place, enough in enumerate(np.isfinite(found.severity_interval[:, 0]).tolist())
     ]
 
 
+def _known(value: float, enough: bool) -> float | None:
+    """Return a number as it is kept; None if the annotator has too few ratings for it."""
+    return round(float(value), 3) if enough else None
+
+
 def _careful(found: Severity) -> NDArray[np.bool_]:
-    """Return who has a spread below the middle one."""
-    return np.asarray(found.spread < np.quantile(found.spread, 0.5)) if found.spread.size else np.zeros(0, bool)
+    """Return who has a spread below the middle one, among those with enough ratings."""
+    enough = np.isfinite(found.spread_interval[:, 0])
+    if not enough.any():
+        return np.zeros(found.spread.size, bool)
+    return np.asarray(enough & (found.spread < np.quantile(found.spread[enough], 0.5)))
 
 
 def _opposed(pool: Read, found: Severity, tolerance: int) -> list[Numbers]:

@@ -28,9 +28,13 @@ FIT_MEANING = (
     "lacks, and ends one where its shortest set ends; pad takes zeros for what is missing."
 )
 UNIT_MEANING = "Bring each row of each set to length 1, before sets are joined."
-CLIPS_MEANING = "1.5s or 100clips if the clips of a set have another length: in seconds, or so many in every video."
+CLIPS_MEANING = (
+    "1.5s, 100clips or evenly if the clips of a set have another length: in seconds, so many in every video, or any "
+    "number, evenly over each video."
+)
+FAR = 2.0  # times as many or as few rows as clips, which are clips of another length, and no missing or spare end
 OF_CLIPS = r"(?P<number>\d{1,6}(\.\d{1,6})?)(?P<kind>s|clips)"
-LENGTH = re.compile(rf"(?P<path>.+)@{OF_CLIPS}")
+LENGTH = re.compile(rf"(?P<path>.+)@({OF_CLIPS}|evenly)")
 EPSILON = 1e-5  # of a norm
 Sign = Callable[[], None]
 
@@ -54,7 +58,8 @@ class FeatureSet(NamedTuple):
 
     path: HDF5, .npz, .pt, or a folder.
     seconds: how long a clip is; None: as long as those of the collection.
-    clips: of every video, evenly over it, whatever its duration; None: as many as its duration has.
+    clips: of every video, evenly over it, whatever its duration; 0: any number, evenly over it; None: as many as its
+    duration has.
     """
 
     path: Path
@@ -63,17 +68,21 @@ class FeatureSet(NamedTuple):
 
     @classmethod
     def of(cls, words: str) -> FeatureSet:
-        """Return the set that is called PATH, PATH@1.5s or PATH@100clips.
+        """Return the set that is called PATH, PATH@1.5s, PATH@100clips or PATH@evenly.
 
         >>> FeatureSet.of("c3d.h5@1.5s")[1:]
         (1.5, None)
+        >>> FeatureSet.of("c3d.h5@evenly")[1:]
+        (None, 0)
         """
         found = LENGTH.fullmatch(words)
         if not found:
             return cls(Path(words))
+        if not found["number"]:
+            return cls(Path(found["path"]), None, 0)
         path, number = Path(found["path"]), float(found["number"])
         if not number or (found["kind"] == "clips" and number % 1):
-            raise BadOption("--clips", repr(words), "PATH, PATH@1.5s or PATH@100clips")
+            raise BadOption("--clips", repr(words), "PATH, PATH@1.5s, PATH@100clips or PATH@evenly")
         return cls(path, number) if found["kind"] == "s" else cls(path, None, int(number))
 
 
@@ -235,10 +244,15 @@ class Opened:
     def _misfit(self, name: str, rows: int) -> str:
         """Return what is wrong with a number of rows beside the video's duration."""
         if self.named.clips is not None:
-            return "" if rows == self.named.clips else f"{rows} clips; expected {self.named.clips}, as every video has"
+            return (
+                ""
+                if rows == (self.named.clips or rows)
+                else f"{rows} clips; expected {self.named.clips}, as every video has"
+            )
         seconds, duration = self.named.seconds or self.corpus.clip_seconds, self.corpus.durations[name]
         right = int(clips_in(np.array(duration), seconds))
-        if self.corpus.fit != STRICT or (abs(rows - right) <= SLACK and rows):
+        is_near = not rows or right / FAR - SLACK <= rows <= right * FAR + SLACK
+        if (self.corpus.fit != STRICT and is_near) or (abs(rows - right) <= SLACK and rows):
             return ""
         long = "too long" if rows > right else "too short"
         return f"{rows} clips of {seconds:g} s: {long} for {duration:g} s; expected {right}, or another clip length"
@@ -274,7 +288,7 @@ class Opened:
         fitted = np.zeros((count, self.width), self.type)
         if rows is None or not len(rows):
             return fitted
-        if self.named.seconds or self.named.clips:
+        if self.named.seconds or self.named.clips is not None:
             duration = self.corpus.durations[name]
             seconds = self.named.seconds or duration / len(rows)
             shares = overlaps(len(rows), seconds, self.corpus.clips(name), self.corpus.clip_seconds, duration)

@@ -9,7 +9,7 @@ import pytest
 
 from metrics import MeasureError, Ratings
 from metrics.analysis.agreement import alpha, alpha_interval, alpha_of_coincidences, alpha_with_interval, coincidences
-from metrics.analysis.severity import severity
+from metrics.analysis.severity import Severity, severity
 from metrics.formats.arrays import Floats, Ints
 from tests.metrics.shared import ROOT, SHARED, needs_shared, run_cli, write
 
@@ -81,8 +81,7 @@ def test_who_has_judged_little_is_drawn_to_the_mean() -> None:
     found = severity(Ratings(*rows), np.concatenate([truth.batch, [0] * 4]))
     newcomer = found.annotator == 99
     assert 0 < found.severity[newcomer] < 1
-    widths = np.ptp(found.severity_interval, axis=1)
-    assert widths[newcomer] == widths.max()
+    assert np.isnan(found.severity_interval[newcomer]).all()
 
 
 def test_hard_pairs_are_those_on_which_grades_lie_apart() -> None:
@@ -110,7 +109,7 @@ def test_edges() -> None:
         assert (found.annotator.size, found.candidate.size, found.severity.size) == (0, 0, 0)
     same = severity(Ratings(np.array([0, 0]), np.array([0, 1]), np.array([4, 4])))
     assert np.allclose(same.severity, 0, atol=1e-6)
-    assert np.isfinite(same.severity_interval).all()
+    assert np.isnan(same.severity_interval).all()
     with pytest.raises(MeasureError, match="outside the scale of 0 to 4"):
         severity(Ratings(np.array([0, 0]), np.array([0, 1]), np.array([4, 5])))
 
@@ -198,3 +197,30 @@ def test_a_column_names_the_batches(tmp_path: Path) -> None:
     alone = write(tmp_path / "alone.csv", "pair_id,worker,relevance\n1,1,2\n")
     refused = run_cli("annotators", "--ratings", alone, "--severity")
     assert (refused.returncode, "no pair was rated by two" in refused.stderr) == (2, True)
+
+
+def few(annotators: int, pairs: int, rng: np.random.Generator) -> tuple[Severity, Floats]:
+    """A small campaign without batches, in which two rate each pair; and the true severities."""
+    true = rng.normal(0, 0.3, annotators)
+    true -= true.mean()
+    latent = rng.uniform(0, 4, pairs)
+    who = np.stack([rng.choice(annotators, 2, replace=False) for _ in range(pairs)])
+    grades = np.rint(latent[:, None] + true[who] + rng.normal(0, 0.6, who.shape)).clip(0, 4).astype(np.int64)
+    return severity(Ratings(np.repeat(np.arange(pairs), 2), who.ravel(), grades.ravel())), true
+
+
+def test_intervals_of_few_annotators_hold() -> None:
+    rng, held = np.random.default_rng(5), list[bool]()
+    for _ in range(20):
+        found, true = few(4, 110, rng)
+        low, high = found.severity_interval.T
+        at = true[found.annotator]
+        held += ((low <= at) & (at <= high))[np.isfinite(low)].tolist()
+    assert len(held) > 50
+    assert np.mean(held) >= 0.9
+
+
+def test_too_few_ratings_get_no_interval() -> None:
+    found, _ = few(3, 15, np.random.default_rng(5))
+    assert np.isnan(found.severity_interval).all()
+    assert np.isnan(found.spread_interval).all()

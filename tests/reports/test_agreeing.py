@@ -301,7 +301,7 @@ def test_who_judges_where_all_agree(four: Campaign, ada: Membership, bob: Member
     for member in (ada, bob):
         judge_all(claim(member), lambda candidate: candidate.rank)
     found = who_judges(read(four), 1)
-    assert [(each["severity"], each["ratings"]) for each in found["annotators"]] == [(0, 4), (0, 4)]
+    assert [(each["severity"], each["ratings"]) for each in found["annotators"]] == [(None, 4), (None, 4)]
     assert (found["pairs"], found["batches"], found["opposed"], found["queries"]) == (4, 1, [], [])
 
 

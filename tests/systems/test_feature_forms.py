@@ -178,6 +178,28 @@ def test_clips_of_another_length_become_means_by_their_overlap(tmp_path: Path) -
         read_videos({"a": 12.0}, 6.0, [evenly._replace(clips=5)])
 
 
+def test_rows_of_any_number_are_spread_evenly_over_their_videos(tmp_path: Path) -> None:
+    file = tmp_path / "even.h5"
+    with h5py.File(file, "w") as out:
+        for name, seconds, rows in (("a", 30.0, 93), ("b", 20.0, 31)):
+            out[name] = (np.arange(rows, dtype=np.float32)[:, None] + 0.5) * np.float32(seconds / rows)
+    videos = read_videos({"a": 30.0, "b": 20.0}, 2.0, [FeatureSet.of(f"{file}@evenly")])
+    middles = [*np.arange(1, 30, 2), *np.arange(1, 20, 2)]
+    assert np.asarray(videos.clips)[:, 0] == pytest.approx(middles, abs=0.2)
+
+
+@pytest.mark.parametrize("fit", ["strict", "cut", "pad"])
+@pytest.mark.parametrize(("rows", "words"), [(93, "too long"), (3, "too short")])
+def test_rows_of_another_scale_are_refused_however_they_are_fitted(
+    tmp_path: Path, fit: str, rows: int, words: str
+) -> None:
+    file = tmp_path / "far.h5"
+    with h5py.File(file, "w") as out:
+        out["a"] = np.ones((rows, 2), np.float32)
+    with pytest.raises(SystemsError, match=rf"video 'a': {rows} clips of 2 s: {words} for 30 s; expected 15"):
+        read_videos({"a": 30.0}, 2.0, [FeatureSet(file)], fit=fit)
+
+
 def test_a_set_is_named_with_the_length_of_its_clips() -> None:
     assert FeatureSet.of("dir/c3d.h5@1.5s") == FeatureSet(Path("dir/c3d.h5"), 1.5)
     assert FeatureSet.of("c3d@100clips") == FeatureSet(Path("c3d"), None, 100)
