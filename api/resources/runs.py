@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from django.http import FileResponse
 from django.shortcuts import get_object_or_404
@@ -23,6 +23,7 @@ from campaigns.models import Upload
 from campaigns.models.draft import ArrivingFile
 from campaigns.uploads import take_piece
 from metrics import Estimate
+from metrics.analysis.sampling import Method
 from metrics.formats import RUN_FORMATS, TASKS
 from runs import access
 from runs.board.choices import RUNS_LIST, runs_of
@@ -203,8 +204,8 @@ class EstimateShape(Shape):
         "low": "of the 95 % interval for queries of this kind",
         "judged": "queries of the random sample",
         "ranked": "all queries",
-        "method": "of the interval: regression, or bounded where fewer than 10 queries deviate from their prediction",
     }
+    method = serializers.ChoiceField(get_args(Method), help_text="of the interval; bounded: few queries deviate")
 
 
 class OneScore(Shape):
