@@ -1,5 +1,6 @@
 """Middleware of all pages: who asks, the sign-in, errors as answers, and the language."""
 
+import logging
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -20,6 +21,7 @@ from base.problem_documents import problem, speaks_json
 
 Network = IPv4Network | IPv6Network
 
+logger = logging.getLogger("reeljudge")
 
 WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|([\d.]+):\d+")
 
@@ -41,8 +43,11 @@ class ClientAddressMiddleware:
             request.META.pop("HTTP_X_FORWARDED_PROTO", None)
             return self.get_response(request)
         hops = request.headers.get("x-forwarded-for", "").split(",")
-        while hops and is_within(request.META.get("REMOTE_ADDR", ""), self.trusted) and _address(hops[-1]):
-            request.META["REMOTE_ADDR"] = str(_address(hops.pop()))
+        while hops and is_within(request.META.get("REMOTE_ADDR", ""), self.trusted):
+            if not (address := _address(hops.pop())):
+                _warn_of_address()
+                break
+            request.META["REMOTE_ADDR"] = str(address)
         return self.get_response(request)
 
 
@@ -65,6 +70,11 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address
+
+
+@cache
+def _warn_of_address() -> None:
+    logger.warning("X-Forwarded-For of a trusted proxy holds a text that is not an IP address; its clients share one")
 
 
 class NotStoredMiddleware:

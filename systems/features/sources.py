@@ -42,6 +42,7 @@ MOST_NAMED = 5  # entries, in a message
 FAULTS = (SystemsError,)
 UNREADABLE = (OSError, ValueError, EOFError, KeyError, RuntimeError, MemoryError, BadZipFile, ZlibError)
 NO_TENSORS = (*UNREADABLE, IndexError, TypeError, AttributeError, ArithmeticError, UnpicklingError)
+POINTER = b"version https://git-lfs"  # the beginning of a file by which Git LFS keeps a large file elsewhere
 LINKS = {1: "a soft link", 64: "an external link"}  # the numbers that HDF5 gives kinds of links; 0 is none
 ROWS = "rows"  # the file that the process writes
 
@@ -257,6 +258,7 @@ class _Folder(Source):
             raise SystemsError("a link that leads out of the folder; expected the file itself")
         if not file.is_file():
             raise SystemsError("no regular file; expected an array that NumPy or torch has stored")
+        _refuse_pointer(file)
         if file.suffix == ".npy":
             return find_npy(file.open("rb"), file.stat().st_size)
         if file.suffix in TORCH:
@@ -283,6 +285,7 @@ def opened(path: Path) -> Source:
     kind = "folder" if path.is_dir() else path.suffix.lower()
     if kind == "folder":
         return _Folder(path)
+    _refuse_pointer(path)
     if kind in HDF5:
         return _Hdf5(path)
     if kind == ".npz":
@@ -290,6 +293,12 @@ def opened(path: Path) -> Source:
     if kind in TORCH:
         return _Torch(path)
     raise SystemsError(f"is {kind or 'without an ending'}; expected {EXPECTED}")
+
+
+def _refuse_pointer(path: Path) -> None:
+    with path.open("rb") as file:
+        if file.read(len(POINTER)) == POINTER:
+            raise SystemsError("is a pointer of Git LFS, not the file itself; get the file by `git lfs pull`")
 
 
 def _look(source: Source, path: Path, what: str, name: str) -> tuple[int, int, int] | None:

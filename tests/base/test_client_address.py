@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from base.middleware import ClientAddressMiddleware
+from base.middleware import ClientAddressMiddleware, _warn_of_address
 
 OURS = ["10.0.0.2", "192.168.7.0/24", "fd00::/8"]
 
@@ -53,6 +53,16 @@ def test_the_last_address_that_no_proxy_of_ours_has_is_the_clients(
 ) -> None:
     settings.TRUSTED_PROXIES = OURS
     assert seen(remote, forwarded) == client
+
+
+def test_an_address_of_a_proxy_that_cannot_be_read_is_logged_once(
+    settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.TRUSTED_PROXIES = OURS
+    _warn_of_address.cache_clear()
+    for forwarded in ("unknown", "nonsense, 203.0.113.5", "unknown"):
+        seen("10.0.0.2", forwarded)
+    assert caplog.text.count("holds a text that is not an IP address") == 1
 
 
 def test_nobody_is_believed_unless_the_settings_say_so(settings: Any) -> None:

@@ -100,6 +100,13 @@ def test_what_is_no_feature_file_is_refused(name: str, tmp_path: Path) -> None:
         read_videos(DURATIONS, 3.0, tmp_path / name)
 
 
+@pytest.mark.parametrize("name", ["features.h5", "features.npz", "a.npy"])
+def test_a_pointer_of_git_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n")
+    with pytest.raises(SystemsError, match="is a pointer of Git LFS, not the file itself"):
+        read_videos(DURATIONS, 3.0, tmp_path if name == "a.npy" else tmp_path / name)
+
+
 def test_a_pickle_is_not_loaded(tmp_path: Path) -> None:
     np.savez(tmp_path / "features.npz", a=np.array([{}], object), b=arrays()["b"], allow_pickle=True)
     with pytest.raises(SystemsError, match=r"features\.npz: video 'a': pickled objects; expected numbers"):
