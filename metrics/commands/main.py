@@ -26,6 +26,8 @@ FLAGS = {
     setting("highest"): "--highest",
     setting("videos"): "--videos",
     setting("unjudged", "skip"): "--unjudged skip",
+    setting("empty", "skip"): "--empty skip",
+    setting("empty", "keep"): "--empty keep",
     setting("order", "score"): "--order score",
     setting("order", "given"): "--order given",
     MATCH_VIDEOS: "--match-videos",

@@ -10,7 +10,7 @@ import numpy as np
 from . import check_name
 from .arrays import Bools, Ints
 from .dicts import qrels_from_dict
-from .errors import MeasureError, Place, show
+from .errors import MeasureError, Place, setting, show
 from .files import read_part
 from .json_files import json_lines, no_collecting
 from .moment_ids import parse_moment_id
@@ -181,8 +181,8 @@ def _with_candidates(pool: Pool, source: str, empty: Empty) -> Pool:
     if empty == "refuse" or without.size == sizes.size:
         raise MeasureError(
             f"{source}: {without.size:,} of {sizes.size:,} queries have no candidates (the first is "
-            f"{pool.queries[without[0]]!r}), so they are not ranked; leave them out with empty='skip' "
-            "(--empty skip), or count them as ranked with 'keep'"
+            f"{pool.queries[without[0]]!r}), so they are not ranked; {setting('empty', 'skip')} leaves them out, "
+            f"and {setting('empty', 'keep')} counts them as ranked"
         )
     sample = None if pool.sample is None else pool.sample[sizes > 0]
     return replace(pool.part(sizes > 0), sample=sample)

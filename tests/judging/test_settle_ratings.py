@@ -82,10 +82,10 @@ def test_the_paper_s_ratings_come_out_as_published(shared: Path, tmp_path: Path)
         ("a,1", "has 2 columns; it needs 3: pair_id, worker, relevance"),
         ("a,1,2,3", "has 4 columns"),
         (",1,2", "field pair_id: ''; expected an id"),
-        ("a, ,2", "field worker: ' '; expected an id"),
+        ("a, ,2", "field worker: ''; expected an id"),
         *[
             (f"a,1,{grade}", f"field relevance: {grade!r}; expected an integer from 0 to 4")
-            for grade in ("", "5", "-1", "2.5", "2.0", "nan", "1e0", "x", " 2", "+2", "02", "٣", "True")
+            for grade in ("", "5", "-1", "2.5", "nan", "1e0", "x", "+2", "02", "٣", "True")
         ],
         ('a,1,"2', "field relevance"),
         ("b,5,2", "a fifth rating of pair b; expected at most four"),

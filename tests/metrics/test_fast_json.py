@@ -33,7 +33,7 @@ def test_a_run_is_the_same(tmp_path: Path) -> None:
 def test_bad_qrels_are_refused_alike(name: str, tmp_path: Path) -> None:
     text, says = BAD_QRELS[name]
     with pytest.raises(MeasureError) as refused:
-        read_qrels(write(tmp_path / "qrels", text))
+        read_qrels(write(tmp_path / "qrels", text), lenient=False)
     assert says in str(refused.value)
 
 
@@ -43,5 +43,5 @@ def test_bad_runs_are_refused_alike(name: str, tmp_path: Path) -> None:
     data: Any
     data, says = BAD_RUNS[name]
     with pytest.raises(MeasureError) as refused:
-        read_run(write(tmp_path / "run", data))
+        read_run(write(tmp_path / "run", data), lenient=False)
     assert says in str(refused.value)
