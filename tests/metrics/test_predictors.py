@@ -168,7 +168,7 @@ def test_an_untrue_predictor_costs_only_width() -> None:
     assert mean["honest"] < 0.8 * mean["caption rank"]
     assert mean["inverted"] < 0.9 * mean["caption rank"]  # it tells as much, the other way round
     assert mean["honest"] < mean["noisy"] < 1.1 * mean["caption rank"]
-    assert mean["constant"] == pytest.approx(mean["caption rank"], rel=0.08)
+    assert mean["constant"] == pytest.approx(mean["caption rank"], rel=0.15)
 
 
 def test_what_is_left_says_how_many_queries_alone_tell_as_much() -> None:
