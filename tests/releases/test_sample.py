@@ -62,7 +62,7 @@ def marks(archive: ReleaseArchive) -> dict[str, tuple[str, str, str]]:
 def test_it_holds_the_queries_up_to_the_frontier(several: Campaign, leo: Membership) -> None:
     archive = archived(frozen(several, leo))
     assert archive.manifest["estimates"] == {
-        "rule": "regression on caption rank, 1",
+        "rule": "regression on caption rank, 2",
         "queries": 6,
         "unranked": 0,
         "sample": 2,
