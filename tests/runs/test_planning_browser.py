@@ -105,7 +105,7 @@ def test_from_the_plan_to_the_decision(server: Installation, chromium: Browser, 
         expect(page.locator("main")).to_contain_text(re.compile(r"Estimated from [12]\d\.\d % of the queries"))
         pictures(page, "leaderboard-before")
         page.goto(f"{campaign}/watches/")
-        presses(page, "Watch", "more quer")
+        presses(page, "Watch", "No winner yet. The runs differ in too few queries")
         pictures(page, "watch-before")
         server.shell(f"from tests.runs.test_planning_browser import judge_until; judge_until({LATE})")
         presses(page, "Look now", "Decided after")
