@@ -50,11 +50,11 @@ def speed_line() -> str:
     grades = rng.integers(0, 5, (QUERIES, CANDIDATES)).tolist()
     full = {q: [(*m, g) for m, g in zip(held, grades[int(q)], strict=True)] for q, held in pool.items()}
     part = qrels_from_dict({q: full[q] for q in list(full)[: round(SHARE * QUERIES)]})
-    runs = []
-    for _ in range(RUNS):
+    runs = {}
+    for number in range(RUNS):
         orders = rng.permuted(np.tile(np.arange(CANDIDATES), (QUERIES, 1)), axis=1)[:, :LISTED].tolist()
         lists = {q: [(*pool[q][r], 1.0 - i / 100) for i, r in enumerate(orders[int(q)])] for q in pool}
-        runs.append(run_from_dict(lists))
+        runs[str(number)] = run_from_dict(lists)
     qrels, measures = qrels_from_dict(full), default_measures()
     estimator = Estimator(measures, part, pool)
     plain = best_of(3, lambda: scores_of(measures, qrels, runs))
