@@ -17,6 +17,7 @@ from .intervals import ENOUGH, deviating, distances, skewed, width
 
 FEWEST = 3  # judged queries
 IN_A_STRATUM = 2  # judged queries
+MORE = 2  # times as many queries must deviate for an interval that holds at all times
 HALVINGS = 20  # of the range of p, to find it from intervals
 
 Method = Literal["census", "regression", "bounded"]
@@ -205,7 +206,7 @@ class Design:
         return high
 
     def _interval(self, values: Values, fit: "_Fit", future: bool, confidence: float, anytime: bool) -> "_Found":
-        method: Method = "regression" if fit.freedom else "bounded"
+        method: Method = "regression" if fit.freedom >= (MORE if anytime else 1) * ENOUGH - 2 else "bounded"
         slope, se, value = fit.slope, fit.se, self._value(values, fit.slope)
         if self.judged == self.ranked and not future:
             return _Found(value, se, value, value, slope, "census")

@@ -154,4 +154,5 @@ def test_two_lines_lead_to_a_judged_batch(place: Path, served: Served) -> None:
 
 
 def test_the_first_lines_are_those_of_the_wheel() -> None:
-    assert commands("first lines", README) == ["pip install --find-links . 'reeljudge[server]'", "reeljudge-server demo"]
+    install, demo = commands("first lines", README)
+    assert (install, demo) == ("pip install --find-links . 'reeljudge[server]'", "reeljudge-server demo")
