@@ -111,7 +111,7 @@ class _Fit(NamedTuple):
     slope, se: λ and the standard error. plain: the standard error of the mean of the judged queries alone.
     robust: the standard error with each residual divided by 1 less its leverage (HC3: J. G. MacKinnon and H. White,
     Journal of Econometrics, 1985). skewness: of the residuals.
-    freedom: degrees of freedom, from the number of queries that deviate; 0 if they are too few for Student's interval.
+    freedom: degrees of freedom, from the number of queries that deviate; negative if almost none does.
     """
 
     slope: float
@@ -248,7 +248,7 @@ class Design:
             plain=sqrt(float((weight * spread**2).sum()) + plain),
             robust=sqrt(robust),
             skewness=float(((scale * left) ** 3).mean()) / size if size > 1e-30 else 0.0,
-            freedom=carried - self.strata - 1 if carried >= ENOUGH + self.strata - 1 else 0.0,
+            freedom=carried - self.strata - 1,
         )
 
     def _leverage(self, x: Floats) -> Floats:

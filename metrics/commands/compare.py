@@ -194,7 +194,7 @@ def caption(found: "Estimate") -> str:
     return (
         f"Estimated from {found.judged:,} of {found.ranked:,} queries ({found.share:.0%}); "
         f"{found.confidence:.0%} intervals for the mean over {of}{when}. plain: the mean of the judged queries alone. "
-        "bounded: fewer than 10 judged queries deviate from their prediction, so the interval is one for bounded means."
+        "bounded: few judged queries deviate from their prediction, so the interval is one for bounded means."
     )
 
 
