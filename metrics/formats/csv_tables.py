@@ -90,7 +90,7 @@ def csv_rows(text: str, source: str, needed: Sequence[str] = ()) -> Iterator[tup
     CSV; it names the line.
     """
     between = separator_of(text.split("\n", 1)[0])
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=between, skipinitialspace=between != "\t")
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=between, skipinitialspace=between != "\t", strict=True)
     try:
         header = [name.strip().lower() for name in next(rows)]
         if twice := [name for name, times in Counter(header).items() if name and times > 1]:

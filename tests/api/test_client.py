@@ -194,8 +194,8 @@ def test_the_asynchronous_client_does_the_same(site: Site, file: Path, tmp_path:
 def test_a_run_with_faults_is_told_line_by_line_and_not_stored(client: Client, file: Path) -> None:
     before = client.runs(CAMPAIGN)
     broken = json.loads(file.read_text())
-    for moments in broken.values():
-        moments[0]["video_name"] = "nowhere"
+    for query, moments in broken.items():
+        moments[0]["video_name"] = f"nowhere {query}"
     file.write_text(json.dumps(broken))
     with pytest.raises(RunRefused, match=r"not stored because of \d+ faults, the first: .*nowhere") as refusal:
         client.submit(CAMPAIGN, file, name="broken")
