@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -74,12 +75,14 @@ def index(request: HttpRequest) -> HttpResponse:
 @page_or_form
 def corpus(request: HttpRequest, token: str) -> HttpResponse:
     draft = access.open_draft(request, token)
-    form = _corpus_form(request, draft, request.POST if request.method == "POST" else None)
+    make_form = partial(_corpus_form, request, draft, request.POST if request.method == "POST" else None)
+    form = make_form()
     if form.is_valid():
         change_corpus(draft, form)
         is_read = not draft.is_new_corpus or not draft.upload_for(MOMENTS) or is_sound(draft, MOMENTS)
         return redirect(after(draft, "draft-corpus") if is_read else f"{request.path}#found")
-    return _page(request, draft, "corpus", form, read=_read(draft, MOMENTS, form))
+    read = _read(draft, MOMENTS, make_form)
+    return _page(request, draft, "corpus", read["form"], read=read)
 
 
 def _corpus_form(request: HttpRequest, draft: Draft, data: QueryDict | None = None) -> CorpusForm:
@@ -91,12 +94,16 @@ def _corpus_form(request: HttpRequest, draft: Draft, data: QueryDict | None = No
     return CorpusForm(draft.owner, data, initial=initial, reading=found)
 
 
-def _read(draft: Draft, purpose: str, form: CorpusForm | None = None) -> dict[str, Any]:
-    """Return what a page says of a file: how it is read, and what was found; it is read if it was not yet."""
+def _read(draft: Draft, purpose: str, make_form: Callable[[], CorpusForm] | None = None) -> dict[str, Any]:
+    """Return what a page says of a file: how it is read, and what was found; it is read if it was not yet.
+
+    The form is made last, because a file that is read meanwhile changes its fields.
+    """
     jobs = jobs_of(draft, read_files)
     if not jobs and ask_to_read(draft):
         jobs = jobs_of(draft, read_files)
     found = reading_of(draft, purpose)
+    form = make_form() if make_form else None
     return {
         "form": form,
         "found": found,
@@ -118,7 +125,7 @@ def reading(request: HttpRequest, token: str, purpose: str) -> HttpResponse:
         chosen = ReadingForm(request.POST, reading=last_reading(draft, MOMENTS))
         if chosen.is_valid():
             change_reading(draft, chosen)
-    read = _read(draft, purpose, _corpus_form(request, draft) if purpose == MOMENTS else None)
+    read = _read(draft, purpose, partial(_corpus_form, request, draft) if purpose == MOMENTS else None)
     if request.headers.get("HX-Target") == "reading-work" and read["jobs"]:
         about = {"jobs": read["jobs"], "progress": read["address"], "id": "reading-work"}
         if not any(job.has_failed for job in read["jobs"]):

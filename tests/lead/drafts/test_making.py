@@ -21,6 +21,7 @@ from campaigns.uploads import append, begin, store_text
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
 from jobs.running import work_off
+from judging.drafts.changes import jobs_of
 from judging.models import Query
 from judging.pool.ranking import rank_candidates
 from tests.cast import browser
@@ -396,6 +397,23 @@ def test_a_reading_leaves_to_the_films_what_they_tell(client: Client, draft: Dra
     assert client.get(reverse("draft-corpus", args=[draft.token])).context["steps"][0].done
     (problem, *_) = checked(client, draft)["problems"]
     assert problem.endswith("expected seconds here, the video in a file of durations, or its film")
+
+
+def test_a_file_that_is_read_while_the_page_asks_shows_its_columns(
+    client: Client, draft: Draft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_text(draft, "moments", "moments.csv", "A,B,C,D,E\nfilm-1,1,2,A person sits down.,60\n")
+    asks = client.get(reverse("draft-corpus", args=[draft.token])).context["read"]["asks"]
+
+    def working(*about: Any) -> list[Job]:
+        jobs = jobs_of(*about)
+        work_off()
+        return jobs
+
+    monkeypatch.setattr("lead.views.drafts.jobs_of", working)
+    answer = client.get(reverse("draft-reading", args=[draft.token, "moments"]), {"asks": asks})
+    assert "Columns of the file" in answer.content.decode()
+    assert answer["HX-Retarget"] == "#reading"
 
 
 def test_an_upload_that_is_not_whole_hinders(client: Client, draft: Draft) -> None:
