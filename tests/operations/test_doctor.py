@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 import socket
 import subprocess
 import sys
@@ -142,26 +142,111 @@ def test_clocks_that_differ_are_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "let NTP set the clocks" in found()["clock"]
 
 
+SWITCHES = ("HTTPS", "DEBUG", "REQUIRE_SECOND_FACTOR")
+COUNTS = ("WEB_THREADS", "WEB_TIMEOUT", "WEB_SILENCE", "JOB_LEASE", "JOB_ATTEMPTS", "SIGN_IN_ATTEMPTS", "UPLOAD_MIB")
+NOT_NEGATIVE = ("CONN_MAX_AGE", "WEB_KEEPALIVE", "WEB_RECYCLE", "UPLOAD_LEAVE_MIB")
+NETWORKS = ("TRUSTED_PROXIES", "MONITORING_ADDRESSES", "WEBHOOK_NETWORKS")
+ADDRESSES = ("CHAT_URL", "S3_ENDPOINT_URL", "SENTRY_DSN", "REDIS_URL", "OIDC_ISSUER", "EMAIL_URL")
+FOLDERS = ("MODELS_ROOT", "FEATURES_ROOT", "MEDIA_ROOT", "UPLOAD_ROOT")
 WRONG_AT_START = {
-    "HTTPS=enabled": "HTTPS: 'enabled'; expected on or off",
-    "DEBUG=flase": "DEBUG: 'flase'; expected on or off",
-    "TRUSTED_PROXIES=proxy.internal": "TRUSTED_PROXIES: 'proxy.internal'; expected addresses or networks of IP",
-    "WEB_THREADS=0": "WEB_THREADS: 0; expected a whole number of at least 1",
-    "CUTTING_SECONDS=-1": "CUTTING_SECONDS: -1; expected seconds, more than 0",
-    "DATABASE_URL=postgres://u:p/ss@h/x": "DATABASE_URL: expected postgres://user:password@host:5432/name",
+    **{f"{name}={value}": "expected on or off" for name in SWITCHES for value in ("enabled", "flase", "2")},
+    **{f"{name}={value}": "expected a whole number" for name in COUNTS for value in ("0", "-1", "2m", "1.5", "")},
+    **{f"{name}={value}": "expected a whole number" for name in NOT_NEGATIVE for value in ("-1", "1 h")},
+    **{f"{name}=proxy.internal": "'proxy.internal'; expected addresses or networks of IP" for name in NETWORKS},
+    **{f"{name}={value}": "no such address; expected" for name in ADDRESSES for value in ("localhost:6379", "http//x")},
+    **{f"{name}={__file__}": "expected a folder" for name in ("REELJUDGE_HOME", *FOLDERS)},
+    "ALLOWED_HOSTS=https://judge.example.org": "expected host names without https:// and port",
+    "ALLOWED_HOSTS=judge.example.org:8000": "expected host names without https:// and port",
+    "CSRF_TRUSTED_ORIGINS=judge.example.org": "expected https:// and a host name, without a path",
+    "API_ORIGINS=https://lab.example.org/": "expected https:// and a host name, without a path",
+    "WEBHOOK_HOSTS=ftp://hooks.example.org": "expected host names, with a port where it is not 443",
+    "CUTTING_SECONDS=-1": "expected seconds, more than 0",
+    "CHAT_TIMEOUT=nan": "expected a number",
+    "CUTTING_MEMORY=4": "expected a whole number of at least 256",
+    "CHAT_INPUT_PRICE=-0.5": "expected a price of at least 0",
+    "CHAT_OUTPUT_PRICE=0,5": "expected a number",
+    "DATABASE_URL=postgres://u:p/ss@h/x": "expected postgres://user:password@host:5432/name",
+    "DATABASE_URL=mysql://u:p/ss@h/x": "expected postgres://user:password@host:5432/name",
+    "REDIS_URL=redis://:p/ss@host:port/0": "no such address; expected redis://host:6379/0",
+    "EMAIL_URL=smtp+tls://u:p/ss@h:mail": "no such address; expected smtp+tls://",
+    "SECRET_KEY=p/ss": "4 characters; expected at least 32",
+    "MEDIA_STORE=bucket": "expected s3://bucket or s3://bucket/prefix",
+    "OIDC_CLIENT_ID=reeljudge": "expected all three, or none",
+    "MAIL_FROM=Reeljudge": "expected an address of mail",
+    "TIME_ZONE=Asia/Singapor": "expected the name of a time zone, such as Asia/Singapore",
+    "TIME_ZONE=../etc": "expected the name of a time zone",
+    "ENCODER_PRECISION=float16": "expected float32 or bfloat16",
+    "DEVICE=gpu": "expected auto, cpu, cuda or mps",
+    "HSTS=on": "expected off, host, subdomains or preload",
+    "API_RATE=600": "expected a number and /s, /m, /h or /d, such as 600/m",
+    "API_RATE=0/m": "expected a number and /s",
+    "LOG_FORMAT=text": "expected line or json",
+    "LOG_LEVEL=VERBOSE": "expected DEBUG, INFO, WARNING, ERROR or CRITICAL",
 }
-
-
-@pytest.mark.parametrize("setting", WRONG_AT_START)
-def test_a_wrong_setting_ends_the_start_and_is_named(setting: str) -> None:
+TRY_EACH = """
+import json, os, runpy, sys
+for setting in json.load(sys.stdin):
     name, _, value = setting.partition("=")
+    before = dict(os.environ)
+    os.environ[name] = value
+    try:
+        runpy.run_path("config/settings.py")
+        print("starts")
+    except Exception as fault:
+        print(f"{type(fault).__name__} {fault}")
+    os.environ.clear()
+    os.environ.update(before)
+"""
+
+
+def outcomes(settings: list[str]) -> list[str]:
+    """What a start with each of these settings ends with."""
     done = subprocess.run(
-        [sys.executable, "-c", "import config.settings"],
+        [sys.executable, "-c", TRY_EACH],
+        input=json.dumps(settings),
         cwd=ROOT,
-        env=os.environ | {name: value},
         capture_output=True,
         text=True,
-        check=False,
+        check=True,
     )
-    assert WRONG_AT_START[setting] in done.stderr.splitlines()[-1]
-    assert "p/ss" not in done.stderr.splitlines()[-1]
+    return done.stdout.splitlines()
+
+
+def test_a_wrong_setting_ends_the_start_and_is_named(subtests: Any) -> None:
+    for (setting, right), outcome in zip(WRONG_AT_START.items(), outcomes([*WRONG_AT_START]), strict=True):
+        with subtests.test(setting):
+            assert outcome.startswith("ImproperlyConfigured "), outcome
+            assert setting.partition("=")[0] in outcome
+            assert right in outcome
+            assert "p/ss" not in outcome
+
+
+RIGHT_AT_START = [
+    "ALLOWED_HOSTS=judge.example.org, .lab.example.org,[::1],web_1,*",
+    "CSRF_TRUSTED_ORIGINS=https://judge.example.org:8443,https://*.example.org",
+    "REDIS_URL=rediss://:secret%2F@host:6380/1",
+    "EMAIL_URL=consolemail://localhost",
+    "WEBHOOK_HOSTS=hooks.example.org:8443,http://hooks.lab:9000",
+    "TRUSTED_PROXIES=10.0.0.1, 10.1.0.0/16",
+    "CHAT_INPUT_PRICE=1e-1",
+    "LOG_LEVEL=info",
+    "HTTPS=On",
+    "API_RATE=",
+    "MAIL_FROM=Reeljudge <judge@example.org>",
+    "SECRET_KEY=$a-key-may-begin-with-any-character-at-all",
+]
+
+
+def test_what_is_right_starts() -> None:
+    assert outcomes(RIGHT_AT_START) == ["starts"] * len(RIGHT_AT_START)
+
+
+def test_a_misspelt_setting_and_one_that_names_no_file_are_found(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    monkeypatch.setenv("ALLOWED_HOST", "judge.example.org")
+    assert "ALLOWED_HOST is set, which is not a setting; is ALLOWED_HOSTS meant?" in found()["settings"]
+    settings.MEDIA_FOLDERS = ["s3://films/a", "/nowhere/films"]
+    assert "MEDIA_FOLDERS: /nowhere/films is not there" in found()["settings"]
+    settings.MEDIA_FOLDERS, settings.RELEASE_KEY = [], "/nowhere/key"
+    assert "RELEASE_KEY: /nowhere/key is not there" in found()["settings"]
