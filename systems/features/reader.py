@@ -187,7 +187,10 @@ def readable_folder(path: Path) -> Path:
         raise SystemsError(f"{path}: there is no such file or folder")
     if not (path.is_file() or path.is_dir()):
         raise SystemsError(f"{path.name}: is no regular file; expected {sources.EXPECTED}")
-    return path.resolve() if path.is_dir() else path.resolve().parent
+    if path.is_dir():
+        return sources.root_of(path.resolve())
+    root, target = sources.root_of(path.parent.resolve()), path.resolve()
+    return root if target.is_relative_to(root) else target.parent
 
 
 def lacking(path: Path, what: str, missing: Sequence[str], of: int, contents: tuple[int, list[str]]) -> SystemsError:

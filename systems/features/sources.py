@@ -254,7 +254,7 @@ class _Folder(Source):
         file = file_in(self.folder, name)
         if file is None:
             return None
-        if not file.resolve().is_relative_to(self.folder):
+        if not file.resolve().is_relative_to(root_of(self.folder)):
             raise SystemsError("a link that leads out of the folder; expected the file itself")
         if not file.is_file():
             raise SystemsError("no regular file; expected an array that NumPy or torch has stored")
@@ -268,6 +268,14 @@ class _Folder(Source):
 
     def contents(self) -> Iterator[str]:
         yield from sorted(os.listdir(self.folder))
+
+
+def root_of(folder: Path) -> Path:
+    """Return the folder in which the files of a folder must lie: itself, or in the cache of a model hub the repository,
+    where snapshots are links to blobs.
+    """
+    snapshots = (each for each in folder.parents if each.name == "snapshots" and (each.parent / "blobs").is_dir())
+    return next((each.parent for each in snapshots), folder)
 
 
 def file_in(folder: Path, name: str) -> Path | None:
@@ -284,7 +292,7 @@ def opened(path: Path) -> Source:
     """Open a feature file; raises SystemsError if it is none."""
     kind = "folder" if path.is_dir() else path.suffix.lower()
     if kind == "folder":
-        return _Folder(path)
+        return _Folder(path.resolve())
     _refuse_pointer(path)
     if kind in HDF5:
         return _Hdf5(path)

@@ -63,6 +63,21 @@ def test_features_are_read_in_the_corpuss_order(store: Write, tmp_path: Path) ->
     assert np.array_equal(videos[1].clips, content["a"])
 
 
+@every_kind
+def test_features_in_the_cache_of_a_hub_are_read(store: Write, tmp_path: Path) -> None:
+    """Where a snapshot holds links to blobs, whose names have no endings."""
+    repository = tmp_path / "datasets--lab--films"
+    snapshot, blobs = repository / "snapshots" / "0123abc", repository / "blobs"
+    snapshot.mkdir(parents=True)
+    blobs.mkdir()
+    stored = store(snapshot, arrays())
+    for number, file in enumerate(sorted(stored.iterdir()) if stored.is_dir() else [stored]):
+        blob = file.rename(blobs / f"{number}")
+        file.symlink_to(os.path.relpath(blob, file.parent))
+    videos = read_videos(DURATIONS, 3.0, stored)
+    assert np.array_equal(videos[1].clips, arrays()["a"])
+
+
 def changed(name: str, array: Any) -> Arrays:
     return arrays() | {name: np.asarray(array)}
 
