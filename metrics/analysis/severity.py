@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import ndtr, softmax
+from scipy.special import ndtr, softmax, stdtrit
 
 from ..formats import HIGHEST_GRADE
 from ..formats.arrays import Floats, Ints
@@ -26,16 +26,16 @@ STEPS, ENOUGH = 300, 1e-3  # of EM, and the largest change of a parameter at whi
 # What is known of the deviations of severity and log spread over annotators beforehand, and the number of annotators
 # that it weighs as much as: of few annotators, the deviations would else be estimated as none.
 USUAL, AS_MANY = np.array([0.5, 0.3]), 4.0
-LEAST_RATINGS = 50  # of an annotator, below which intervals would not hold, and are not a number
+LEAST_RATINGS, LEAST_BATCHES = 50, 5  # of an annotator, below which intervals would not hold, and are not a number
 SAME_BATCHES = 20  # batches by whose weight an annotator's own design effect is drawn to that of all
-NORMAL = 1.959963984540054  # the 97.5 % quantile
 
 
 class Severity(NamedTuple):
     """Each annotator with pairs that others rated too, and each of these pairs.
 
     Of the intervals, shape (annotators, 2), 95 % hold what they are of; those of annotators with fewer than
-    `LEAST_RATINGS` ratings are not a number, and the estimates mean little. `severity` is in grades, above (more
+    `LEAST_RATINGS` ratings, or `LEAST_BATCHES` batches where batches are known, are not a number, and the estimates
+    mean little. `severity` is in grades, above (more
     lenient) or below the mean of all annotators; `spread` is the standard deviation, in grades, of the annotator's
     latent grades around those of the pairs.
     """
@@ -69,8 +69,9 @@ def severity(ratings: Ratings, batch: Ints | None = None, highest: int = HIGHEST
         Pairs that fewer than two annotators rated do not count. Of an annotator who rated a pair more than once, the
         first rating counts.
     batch
-        The batch of each rating, shape (ratings,). Errors of a batch go together, which widens the intervals. Without
-        it, each pair stands for itself.
+        The batch of each rating, shape (ratings,). Errors of a batch go together, which widens the intervals: they
+        are Student's with one degree of freedom fewer than the annotator has batches. Without it, each pair stands for
+        itself, and the intervals are normal.
     highest
         The scale is 0 to `highest`.
 
@@ -111,7 +112,8 @@ def severity(ratings: Ratings, batch: Ints | None = None, highest: int = HIGHEST
     error = np.sqrt(np.diag(covariance)).reshape(2, -1)
     scale = float(np.sqrt(weights @ grid.difficulty**2))
     number = np.bincount(who)
-    ends = np.where(number[:, None] >= LEAST_RATINGS, np.array([-NORMAL, NORMAL]), np.nan)
+    ends = _quantiles(number, None if batch is None else np.unique([who, groups], axis=1)[0])
+    ends = ends[:, None] * np.array([-1.0, 1.0])
     at = responsible @ np.stack([grid.grade, grid.grade**2, grid.difficulty], axis=1)
     at = at[patterns.of_candidate]
     return Severity(
@@ -127,6 +129,19 @@ def severity(ratings: Ratings, batch: Ints | None = None, highest: int = HIGHEST
         at[:, 2],
         effect,
     )
+
+
+def _quantiles(ratings: Ints, of_batches: Ints | None) -> Floats:
+    """Return each annotator's 97.5 % quantile; not a number where there are too few ratings or batches.
+
+    of_batches: the annotator of each batch; None where batches are not known.
+    """
+    if of_batches is None:
+        found = np.full(ratings.size, stdtrit(np.inf, 0.975))
+    else:
+        batches = np.bincount(of_batches, minlength=ratings.size)
+        found = np.where(batches >= LEAST_BATCHES, stdtrit(np.maximum(batches - 1, 1), 0.975), np.nan)
+    return np.where(ratings >= LEAST_RATINGS, found, np.nan)
 
 
 def _counted(ratings: Ratings) -> Ints:

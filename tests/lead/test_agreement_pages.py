@@ -140,7 +140,7 @@ def test_each_cell_leads_to_its_pairs(contested: Batch, leo: Membership, ada: Me
 
 def test_severity_and_spread(contested: Batch, leo: Membership, ada: Membership, bob: Membership) -> None:
     text = page(browser(leo), "severity")
-    assert text.count("not enough ratings") == 4
+    assert text.count("not enough judged yet") == 4
     assert "Pairs on which careful annotators oppose the consensus" in text
     lead = browser(leo)
     for key, first in (

@@ -220,6 +220,32 @@ def test_intervals_of_few_annotators_hold() -> None:
     assert np.mean(held) >= 0.9
 
 
+def shifted(batches: int, rng: np.random.Generator) -> tuple[Severity, Floats]:
+    """Six annotators with so many batches of 20 pairs each, in each of which an annotator's grades shift together."""
+    true = rng.normal(0, 0.3, 6)
+    true -= true.mean()
+    pairs = np.array([(first, (first + 1 + number % 5) % 6) for number in range(batches) for first in range(6)][::2])
+    who, batch = np.repeat(pairs, 20, axis=0), np.repeat(np.arange(len(pairs)), 20)
+    latent, shift = rng.uniform(0, 4, len(batch)), np.repeat(rng.normal(0, 0.4, pairs.shape), 20, axis=0)
+    grades = np.rint(latent[:, None] + true[who] + shift + rng.normal(0, 0.6, who.shape)).clip(0, 4).astype(np.int64)
+    ratings = Ratings(np.repeat(np.arange(len(batch)), 2), who.ravel(), grades.ravel())
+    return severity(ratings, np.repeat(batch, 2)), true
+
+
+def test_intervals_of_few_batches_hold() -> None:
+    rng, held = np.random.default_rng(5), list[bool]()
+    for _ in range(20):
+        found, true = shifted(6, rng)
+        low, high = found.severity_interval.T
+        held += ((low <= true) & (true <= high))[np.isfinite(low)].tolist()
+    assert len(held) > 50
+    assert np.mean(held) >= 0.93
+
+
+def test_too_few_batches_get_no_interval() -> None:
+    assert np.isnan(shifted(3, np.random.default_rng(5))[0].severity_interval).all()
+
+
 def test_too_few_ratings_get_no_interval() -> None:
     found, _ = few(3, 15, np.random.default_rng(5))
     assert np.isnan(found.severity_interval).all()
