@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from .errors import show
 EXTENSION = re.compile(r"\.([a-z][a-z0-9]{0,4})?$", re.IGNORECASE)
 SPELLINGS: dict[str, Callable[[str], str]] = {  # in which the names of one video differ
     "white space": str.strip,
-    "folder": lambda name: re.split(r"[/\\]", name)[-1],
+    "folder": lambda name: name[max(name.rfind("/"), name.rfind("\\")) + 1 :],
     "file extension": lambda name: EXTENSION.sub("", name),
     "case": str.casefold,
-    "prefix v_": lambda name: re.sub("^v_", "", name, flags=re.IGNORECASE),
+    "prefix v_": lambda name: name[2:] if name[:2] in ("v_", "V_") else name,
     "Unicode form": lambda name: unicodedata.normalize("NFC", name),
 }
 FAILED_IDS = ("None", "nan", "null", "undefined")  # texts of what a look-up returns that finds nothing
@@ -24,6 +25,7 @@ FRAMES, MILLISECONDS = 8, 200  # factors between times from which they cannot be
 LONGER_THAN_SHARES = 3.0  # seconds
 
 
+@lru_cache(2**16)  # runs of one collection name the same videos
 def plain_name(name: str, without: str = "") -> str:
     """A video's name without all that names of one video differ by, or without all but one of it.
 
