@@ -17,7 +17,7 @@ from .intervals import ENOUGH, deviating, distances, skewed, width
 
 FEWEST = 3  # judged queries
 IN_A_STRATUM = 2  # judged queries
-MORE = 2  # times as many queries must deviate for an interval that holds at all times
+MORE = 4  # times as many queries must deviate for an interval that holds at all times
 HALVINGS = 20  # of the range of p, to find it from intervals
 
 Method = Literal["census", "regression", "bounded"]
