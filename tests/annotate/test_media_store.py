@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 from moto.server import ThreadedMotoServer
 
 from campaigns.models import Membership
-from config import elsewhere
+from config import environment
 from corpus.media_audit import audit_media
 from corpus.models import Clip, Moment
 from jobs.models import Job
@@ -52,7 +52,7 @@ def bucket(server: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    settings.STORAGES = settings.STORAGES | {"default": elsewhere.storage(STORE, server)}
+    settings.STORAGES = settings.STORAGES | {"default": environment.storage(STORE, server)}
     bucket = boto3.resource("s3", endpoint_url=server).Bucket(BUCKET)
     bucket.create()
     yield bucket
@@ -131,7 +131,7 @@ def own_server(bucket: Any, settings: Any) -> Iterator[Callable[[], ThreadedMoto
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    settings.STORAGES = settings.STORAGES | {"default": elsewhere.storage(STORE, f"http://127.0.0.1:{port}")}
+    settings.STORAGES = settings.STORAGES | {"default": environment.storage(STORE, f"http://127.0.0.1:{port}")}
     started: list[ThreadedMotoServer] = []
 
     def start() -> ThreadedMotoServer:
@@ -193,7 +193,7 @@ def test_beyond_the_end_and_of_what_is_gone_there_is_nothing(stored: Clip, leo: 
 
 
 def test_a_store_that_does_not_answer_is_told(stored: Clip, leo: Membership, settings: Any) -> None:
-    away = elsewhere.storage(STORE, "http://127.0.0.1:9")
+    away = environment.storage(STORE, "http://127.0.0.1:9")
     settings.STORAGES = settings.STORAGES | {"default": away}
     answer = browser(leo).get(f"/clips/{stored.token}")
     assert (answer.status_code, answer["Retry-After"]) == (503, "2")
@@ -228,4 +228,4 @@ VARYING = ("date", "content-length", "x-request-id")
 @pytest.mark.parametrize("place", ["films", "s3://", "https://films"])
 def test_a_store_that_is_none_is_refused(place: str) -> None:
     with pytest.raises(ImproperlyConfigured, match=r"MEDIA_STORE: .*; expected s3://bucket or s3://bucket/prefix"):
-        elsewhere.storage(place, "")
+        environment.storage(place, "")

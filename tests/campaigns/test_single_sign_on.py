@@ -18,7 +18,7 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.models import Campaign, Invitation, Membership
-from config import elsewhere
+from config import environment
 from tests.campaigns.test_second_factor import code_of, turned_on
 from tests.cast import browser, days_left
 from tests.openid_provider import CLIENT, PASSWORD, SECRET, free_port, provider
@@ -36,7 +36,7 @@ def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def _offered(issuer: str, settings: Any) -> None:
     settings.OIDC_ISSUER, settings.OIDC_NAME = issuer, "the lab"
-    settings.SOCIALACCOUNT_PROVIDERS = elsewhere.providers("the lab", issuer, CLIENT, SECRET)
+    settings.SOCIALACCOUNT_PROVIDERS = environment.providers("the lab", issuer, CLIENT, SECRET)
 
 
 def at_the_provider(name: str, address: str) -> str:
@@ -235,7 +235,7 @@ def test_the_way_on_stays_on_this_host(nora: User, where: str) -> None:
 
 def test_a_provider_that_is_away_is_no_traceback(nora: User, settings: Any) -> None:
     away = f"http://localhost:{free_port()}"
-    settings.SOCIALACCOUNT_PROVIDERS = elsewhere.providers("the lab", away, CLIENT, SECRET)
+    settings.SOCIALACCOUNT_PROVIDERS = environment.providers("the lab", away, CLIENT, SECRET)
     answer = Client().post(START, follow=True)
     assert (answer.status_code, "did not work" in words(answer)) == (200, True)
 
@@ -243,13 +243,13 @@ def test_a_provider_that_is_away_is_no_traceback(nora: User, settings: Any) -> N
 def test_half_a_configuration_is_refused_at_the_start() -> None:
     for client, secret, issuer in (("", "s", "https://x"), ("c", "", "https://x"), ("c", "s", "login.example.org")):
         with pytest.raises(ImproperlyConfigured, match="OIDC_ISSUER"):
-            elsewhere.providers("n", issuer, client, secret)
-    assert elsewhere.origins("https://login.example.org/realms/lab") == ["https://login.example.org"]
+            environment.providers("n", issuer, client, secret)
+    assert environment.origins("https://login.example.org/realms/lab") == ["https://login.example.org"]
 
 
 def test_nothing_offers_it_where_there_is_none(settings: Any, ada: Membership) -> None:
     settings.OIDC_ISSUER = ""
-    settings.SOCIALACCOUNT_PROVIDERS = elsewhere.providers("", "", "", "")
+    settings.SOCIALACCOUNT_PROVIDERS = environment.providers("", "", "", "")
     for client, page in ((Client(), "/sign-in/"), (browser(ada), "/account/")):
         assert "/sign-in/sso" not in words(client.get(page))
     assert Client().post(START).status_code == 404

@@ -12,7 +12,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from config import elsewhere
+from config import environment
 from corpus.clips import FOR_CORPUS_PAGE, clips_of, cutter, make
 from corpus.errors import CorpusError, FilmAway
 from corpus.films import media_at
@@ -39,7 +39,7 @@ def bucket(server: str, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    settings.S3_ENDPOINT_URL, settings.S3_CLIENT = server, elsewhere.client(server)
+    settings.S3_ENDPOINT_URL, settings.S3_CLIENT = server, environment.client(server)
     made = boto3.resource("s3", endpoint_url=server).Bucket("given")
     made.create()
     write_film(tmp_path / "drawn")
