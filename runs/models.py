@@ -223,6 +223,7 @@ class Yardstick(models.Model):
     flaw = models.TextField(blank=True, default="", help_text="why the sample is not random")
     # A split of which nothing else of this row and no score of a `Scoring` knows
     held_back = models.CharField(max_length=20, blank=True, default="", help_text="its name; empty if there is none")
+    held_queries = models.JSONField(default=list, help_text="ids of its queries, as they were in the release")
     held = models.FileField(blank=True, default="", help_text="its judged moments as arrays")
     held_on = models.DateField(null=True, help_text="the last day on which runs were scored on it")
     opened = models.DateTimeField(null=True, help_text="since when members see the scores on it")

@@ -37,7 +37,7 @@ from runs.models import Run, Score, Scoring, Yardstick
 from runs.pools.comparing import ask_to_compare
 from runs.rejudging import scores_on_benchmark
 from runs.tables import packed_values, read_table
-from runs.yardsticks import judged_in, pool_of, queries_of_split, yardstick_of
+from runs.yardsticks import judged_in, pool_of, yardstick_of
 
 MOST_FURTHER = 50  # measures
 INFERRED = ("infAP", "xinfAP")
@@ -250,7 +250,7 @@ def resample_annotators(release: Release, report: Report) -> None:
 
 def drawn_for(release: Release) -> tuple[Ground, Gradings]:
     """Return all pairs that annotators graded, and their consensus in each resample of the annotators."""
-    hidden = queries_of_split(release.campaign, yardstick_of(release).held_back)
+    hidden = yardstick_of(release).held_queries
     with release.file.open("rb") as file:
         judged = judged_in(ReleaseArchive(file), hidden)
     # The grades that count are those of the resamples, and some pairs have none of their own.

@@ -34,10 +34,11 @@ def yardstick_of(release: Release) -> Yardstick:
         archive = ReleaseArchive(file)
         qrels, split_of, pool = _qrels(archive), _splits(archive), pool_in(archive)
     campaign, fields = release.campaign, dict[str, Any]()
-    held = queries_of_split(campaign, campaign.held_back)
+    held = _held_back(campaign, split_of)
     if here := [query for query in qrels.queries if query in held]:
         table = store_table(f"runs/{campaign.name}/release-{release.version}-held.npz", qrels_of(qrels, here))
         fields = {"held_back": campaign.held_back, "held": table}
+    fields["held_queries"] = sorted(held)
     if held:
         qrels = qrels_of(qrels, [query for query in qrels.queries if query not in held])
         pool = _without(pool, held)
@@ -55,7 +56,7 @@ def pool_of(yardstick: Yardstick) -> Pool | None:
     """Return the candidates of all ranked queries that it knows; None if the release does not hold them."""
     with yardstick.release.file.open("rb") as file:
         pool = pool_in(ReleaseArchive(file))
-    return _without(pool, queries_of_split(yardstick.release.campaign, yardstick.held_back))
+    return _without(pool, set(yardstick.held_queries))
 
 
 def names_of(campaign: Campaign) -> dict[str, str]:
@@ -65,10 +66,14 @@ def names_of(campaign: Campaign) -> dict[str, str]:
     return aliases | {query: query for query, _ in rows}
 
 
-def queries_of_split(campaign: Campaign, split: str) -> set[str]:
-    """Return the ids of the queries of a split; none without a split."""
-    rows = campaign.queries.pool().filter(split=split) if split else ()
-    return {query.query_id for query in rows}
+def _held_back(campaign: Campaign, split_of: dict[str, str]) -> set[str]:
+    """Return the ids of the queries that are held back: those that the release has in the split, and, for candidates of
+    queries that it does not judge, those that the campaign has there, withdrawn ones included.
+    """
+    if not (split := campaign.held_back):
+        return set()
+    found = set(campaign.queries.filter(split=split).values_list("query_id", flat=True))
+    return found | {query for query, of in split_of.items() if of == split}
 
 
 def qrels_of(qrels: Qrels, queries: Sequence[str]) -> Qrels:

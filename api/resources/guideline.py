@@ -13,7 +13,7 @@ from api.operations import TAGGED, VERSIONED, Answer, Rows, With, changes, makes
 from api.problems import checked
 from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource, must_match, tag_of
 from base.errors import Changed, Outdated
-from campaigns.models import Campaign, Guideline, Membership
+from campaigns.models import Campaign, Guideline
 from campaigns.pages import LONGEST_GUIDELINE, GuidelineForm
 from judging import access
 from judging.consensus import GRADES
@@ -135,7 +135,7 @@ class Examples(Resource, at=f"{CAMPAIGN}/examples", name="examples"):
         """The worked examples; annotators see those that are not judged again."""
         member = self.through(access.anybody)
         rows, order = member.campaign.examples.select_related("clip"), ("-grade", "pk")
-        if member.role not in Membership.SEES_ALL or member.state != Membership.State.ACTIVE:
+        if not (member.sees_grades and member.is_active):
             return Rows(examples.visible_examples(rows), order, lambda page: [_taught(each) for each in page])
         hidden = examples.hidden_examples(rows)
         return Rows(rows.select_related("moment__video"), order, lambda page: [_known(each, hidden) for each in page])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from base.transactions import locked
 from campaigns.models.campaign import Campaign
@@ -45,6 +45,10 @@ class QueryQuerySet(models.QuerySet["Query"]):
         showed stays, because leaving it out would change what the others stand for.
         """
         return self.filter(Q(withdrawn=None) | Q(withdrawn_for=WithdrawnFor.JUDGED), kind=Kind.POOL)
+
+    def held_back(self) -> QueryQuerySet:
+        """Return the queries of the split that their campaign holds back, withdrawn ones included."""
+        return self.exclude(split="").filter(split=F("campaign__held_back"))
 
     def strata(self) -> dict[tuple[str, str], int]:
         """Return the priority of each stratum: of each combination of a split and a stratum."""

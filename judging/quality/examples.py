@@ -14,7 +14,7 @@ from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign, LogEntry, Membership, log
 from corpus.models import Moment
-from judging.models import Candidate, Example, Kind
+from judging.models import Candidate, Example, Kind, Query
 from judging.models.states import WITH_GRADE
 from judging.pool.clips import clips_of_moments, prepare_clip
 
@@ -46,10 +46,11 @@ def levels(campaign: Campaign) -> list[Level]:
 
 
 def visible_examples(examples: QuerySet[Example]) -> QuerySet[Example]:
-    """Exclude the examples whose pair is still to be judged, or is judged again."""
+    """Exclude the examples whose pair is still to be judged, or is judged again, or whose query is held back."""
     fields = ("moment__video", "moment__start", "moment__end")
     pair = dict(zip(PAIR, map(OuterRef, ("campaign", "query", *fields)), strict=True))
-    return examples.filter(~Exists(_to_judge(pair)))
+    held = Query.objects.held_back().filter(campaign=OuterRef("campaign"), text=OuterRef("query"))
+    return examples.filter(~Exists(_to_judge(pair)), ~Exists(held))
 
 
 def hidden_examples(examples: QuerySet[Example]) -> set[int]:
@@ -61,21 +62,25 @@ def hidden_examples(examples: QuerySet[Example]) -> set[int]:
 def teachable(campaign: Campaign, words: str = "") -> QuerySet[Candidate]:
     """Return the candidates that can become examples and whose query contains `words`."""
     done = Candidate.objects.in_pool(campaign).filter(outcome__in=DONE, query__text__icontains=words)
+    if campaign.held_back:
+        done = done.exclude(query__split=campaign.held_back)
     return done.select_related("query", "clip", "moment__video").order_by("query", "-grade", "rank")
 
 
 def is_teachable(candidate: Candidate) -> bool:
     """Return whether `teachable` returns the candidate, of which the batch and the query are read already."""
     batch = candidate.batch
-    in_pool = batch is not None and batch.kind == Kind.POOL and batch.query.withdrawn is None
-    return in_pool and candidate.outcome in DONE
+    if batch is None or batch.kind != Kind.POOL or batch.query.withdrawn is not None:
+        return False
+    held = batch.query.campaign.held_back
+    return candidate.outcome in DONE and not (held and batch.query.split == held)
 
 
 @all_or_nothing
 def add_example(lead: Membership, candidate: Candidate, grade: int, why: str) -> Example:
     """Make a judged pair an example, or replace the grade and the reason of the example that it is.
 
-    Raise WrongState if the pair is still to be judged.
+    Raise WrongState if the pair is still to be judged, or its query is held back.
     """
     pair = locked(Candidate.objects.in_campaign(lead.campaign).filter(pk=candidate.pk))
     candidate = pair.select_related("query", "moment__video").get()
@@ -96,6 +101,10 @@ def _add(lead: Membership, query: str, moment: Moment, grade: int, why: str) -> 
         raise WrongState(
             f"“{query}” beside this moment is still to be judged, so its grade must not be given away. "
             "Wait until the pair is settled, or take another one."
+        )
+    if lead.campaign.queries.held_back().filter(text=query).exists():
+        raise WrongState(
+            f"“{query}” is of the split {lead.campaign.held_back}, which is held back. Take a query of another split."
         )
     fields = {"grade": grade, "why": why, "by": lead}
     before = lead.campaign.examples.filter(query=query, moment=moment).first()

@@ -80,6 +80,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='yardstick',
+            name='held_queries',
+            field=models.JSONField(default=list, help_text='ids of its queries, as they were in the release'),
+        ),
+        migrations.AddField(
+            model_name='yardstick',
             name='held_on',
             field=models.DateField(help_text='the last day on which runs were scored on it', null=True),
         ),

@@ -23,7 +23,7 @@ from releases.models import Release
 from runs.measures import AXIOU, NDCG, measures_of
 from runs.models import Inquiry, Run, Scoring
 from runs.tables import read_table
-from runs.yardsticks import judged_in, pool_of, queries_of_split, yardstick_of
+from runs.yardsticks import judged_in, pool_of, yardstick_of
 
 MOST_RUNS = 30
 CONVENTIONS = ("paper", "released", "spr")  # of graded qrels with several systems
@@ -93,9 +93,8 @@ def _subject(inquiry: Inquiry) -> Subject:
     runs = inquiry.compared.order_by("number")
     known = {str(measure) for measure in measures_of(inquiry.convention)}
     yardstick = yardstick_of(inquiry.release)
-    hidden = queries_of_split(inquiry.release.campaign, yardstick.held_back)
     with inquiry.release.file.open("rb") as file:
-        judged = judged_in(ReleaseArchive(file), hidden)
+        judged = judged_in(ReleaseArchive(file), yardstick.held_queries)
     return Subject(
         measures=[measure for measure in measures_of("paper") if str(measure) in known & {*EXAMINED}],
         convention=convention_named(inquiry.convention),

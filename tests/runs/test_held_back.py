@@ -17,6 +17,9 @@ from django.utils import timezone
 from base.errors import BadValue, WrongState
 from campaigns.models import Campaign, LogEntry, Membership
 from jobs.running import work_off
+from judging.models import Candidate
+from judging.quality.examples import add_example, teachable
+from judging.review.decisions import withdraw
 from metrics import calc_aggregate
 from releases.archive import ReleaseArchive
 from releases.freezing import freeze
@@ -24,6 +27,8 @@ from releases.models import Release
 from runs.board.held_back import MEASURES, ask_for_held_scores, hold_back, open_scores, score_held_back
 from runs.models import HeldScore, Run, Score, Yardstick
 from runs.receiving import describe, is_taken, submit, unveil_runs
+from runs.scoring import drawn_for
+from runs.yardsticks import pool_of, yardstick_of
 from tests.cast import browser, text_between_tags
 from tests.remembered import remembered
 from tests.runs.conftest import best
@@ -157,6 +162,44 @@ def test_researchers_see_no_judgements_meanwhile(held: Release, rio: Membership,
         assert reverse("agreement", args=["films"]) not in page.content.decode()
     hold_back(leo, "")
     assert reader.get(reverse("releases", args=["films"])).status_code == 200
+
+
+def test_no_pair_of_it_is_an_example(held: Release, rio: Membership, leo: Membership) -> None:
+    campaign = held.campaign
+    pair = Candidate.objects.in_pool(campaign).filter(query__query_id="q0", outcome="settled").first()
+    assert pair
+    hold_back(leo, "")
+    add_example(leo, pair, 4, "All of it is seen.")
+    assert "All of it is seen." in browser(rio).get(reverse("tutorial", args=["films"]), {"step": 3}).content.decode()
+    hold_back(leo, "val")
+    reader, lead = browser(rio), browser(leo)
+    for step in range(1, 7):
+        assert "All of it" not in reader.get(reverse("tutorial", args=["films"]), {"step": step}).content.decode()
+    for address in ("examples", "guideline"):
+        assert "All of it" not in reader.get(f"/api/v1/campaigns/films/{address}").content.decode()
+    listed = lead.get("/api/v1/campaigns/films/examples").json()["results"]
+    assert [each["hidden"] for each in listed] == [True]
+    for each in (campaign, leo):
+        each.refresh_from_db()
+    assert not teachable(leo.campaign).filter(query__query_id="q0").exists()
+    with pytest.raises(WrongState, match="of the split val, which is held back"):
+        add_example(leo, pair, 4, "Again.")
+
+
+def test_a_query_that_is_withdrawn_stays_held_back(held: Release, rio: Membership, leo: Membership) -> None:
+    """What the release holds decides, not the campaign as it is later."""
+    queries = held.campaign.queries
+    withdraw(queries.get(query_id="q0"), "It is unclear.", by=leo)
+    queries.filter(query_id="q1").update(split="train")
+    held.yardstick.delete()
+    yardstick = yardstick_of(Release.objects.get(pk=held.pk))
+    assert [row[0] for row in yardstick.queries] == ["q2", "q3", "q4", "q5"]
+    assert yardstick.held_queries == OF_VAL
+    pool = pool_of(yardstick)
+    assert pool
+    assert not {*OF_VAL} & {*pool.queries}
+    ground, _ = drawn_for(yardstick.release)
+    assert not {*OF_VAL} & {*ground.queries}
 
 
 @pytest.mark.any_database
