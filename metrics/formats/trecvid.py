@@ -7,8 +7,8 @@ other shot is a video of its own name, from 0 to 1 second, so that two shots are
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
-from xml.etree import ElementTree
+from typing import Any, NamedTuple
+from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from .columns import MOMENT, PREDICTION, Columns, Rows, Sampling
@@ -22,7 +22,15 @@ SHOT = (0.0, 1.0)  # seconds of a shot whose times nobody tells
 RUN, TOPIC, ITEM = "videoAdhocSearchRunResult", "videoAdhocSearchTopicResult", "item"
 SAMPLED_LINE = "topic 0 shot stratum judgment"
 UNSAMPLED = "-1"
+OF_ITEM = ("seqNum", "shotId")
 MOST_OF_A_TOPIC = 1_000_000
+
+
+class Topic(NamedTuple):
+    """A topic's attributes, and those of its items that are read."""
+
+    attributes: dict[str, str]
+    items: list[dict[str, str]]
 
 
 def looks_like_xml(data: bytes) -> bool:
@@ -31,12 +39,11 @@ def looks_like_xml(data: bytes) -> bool:
 
 def trecvid_run(data: bytes, source: str, times: Times | None = None) -> Columns:
     """An ad-hoc run in XML: `item` elements with `shotId` and `seqNum`, under a topic `tNum`; ranks are the scores."""
-    run = _the_run(_parsed(data, source), source)
     rows = Rows(source, PREDICTION)
-    for number, topic in enumerate(run.iter(TOPIC), 1):
+    for number, topic in enumerate(_topics(data, source), 1):
         place = Place(source, f"topic {number}")
-        query = rows.new_query(place, topic.attrib, "tNum")
-        items = sorted(_numbered(Place(source, f"topic {query!r}"), topic))
+        query = rows.new_query(place, topic.attributes, "tNum")
+        items = sorted(_numbered(Place(source, f"topic {query!r}"), topic.items))
         if twice := [rank for rank, times_ in Counter(rank for rank, _ in items).items() if times_ > 1]:
             raise Place(source, f"topic {query!r}").fail(f"seqNum {twice[0]} stands twice; each item has its own")
         for n, (rank, shot) in enumerate(items):
@@ -45,32 +52,53 @@ def trecvid_run(data: bytes, source: str, times: Times | None = None) -> Columns
     return rows.columns()
 
 
-def _parsed(data: bytes, source: str) -> ElementTree.Element:
-    if b"<!ENTITY" in data:
-        raise MeasureError(f"{source}: declares entities, which runs in XML must not")
+def _topics(data: bytes, source: str) -> list[Topic]:
+    """Read a run without building a tree, which would take many times the memory of the file."""
+    found, opened = list[Topic](), list[str]()
+    root, runs = "", 0
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal root, runs
+        root = root or tag
+        runs += tag == RUN
+        if tag == TOPIC and RUN in opened:
+            found.append(Topic(attributes, []))
+        elif tag == ITEM and TOPIC in opened and found:
+            found[-1].items.append({key: attributes[key] for key in OF_ITEM if key in attributes})
+        if tag in (RUN, TOPIC):
+            opened.append(tag)
+
+    def end(tag: str) -> None:
+        if tag in (RUN, TOPIC):
+            opened.pop()
+
+    def declare(_name: str, _system: str | None, _public: str | None, has_own: bool) -> None:
+        if has_own:
+            raise MeasureError(f"{source}: declares entities or attributes of its own, which runs in XML must not")
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
+    # TRECVID's files name a document type elsewhere, which is not read. One in the file multiplies what it holds.
+    parser.StartDoctypeDeclHandler = declare
     try:
-        return ElementTree.fromstring(data)  # noqa: S314 - no entities, which are what makes XML dangerous
-    except ElementTree.ParseError as problem:
-        line, column = problem.position
+        parser.Parse(data, True)
+    except expat.ExpatError as problem:
         what = str(problem).partition(":")[0]
-        raise MeasureError(f"{source}: line {line}, column {column + 1}: broken XML: {what}") from None
-
-
-def _the_run(root: ElementTree.Element, source: str) -> ElementTree.Element:
-    runs = [root] if root.tag == RUN else list(root.iter(RUN))
+        place = f"line {problem.lineno}, column {problem.offset + 1}"
+        raise MeasureError(f"{source}: {place}: broken XML: {what}") from None
     if not runs:
-        raise MeasureError(f"{source}: is XML with <{root.tag}>, not a run; TRECVID's ad-hoc runs have <{RUN}>")
-    if len(runs) > 1:
-        raise MeasureError(f"{source}: holds {len(runs)} runs; a file must hold one <{RUN}>")
-    return runs[0]
+        raise MeasureError(f"{source}: is XML with <{root}>, not a run; TRECVID's ad-hoc runs have <{RUN}>")
+    if runs > 1:
+        raise MeasureError(f"{source}: holds {runs} runs; a file must hold one <{RUN}>")
+    return found
 
 
-def _numbered(place: Place, topic: ElementTree.Element) -> Iterator[tuple[int, str]]:
-    for n, item in enumerate(topic.iter(ITEM), 1):
-        number = place.need(item.attrib, "seqNum")
+def _numbered(place: Place, items: list[dict[str, str]]) -> Iterator[tuple[int, str]]:
+    for n, item in enumerate(items, 1):
+        number = place.need(item, "seqNum")
         if not re.fullmatch(r"[0-9]{1,7}", number) or not 1 <= int(number) <= MOST_OF_A_TOPIC:
             raise place.fail(f"item {n}: seqNum is {show(number)}; it must be an integer from 1 up")
-        yield int(number), place.need(item.attrib, "shotId")
+        yield int(number), place.need(item, "shotId")
 
 
 def _moment(place: Place, shot: str, times: Times | None) -> tuple[str, float, float]:

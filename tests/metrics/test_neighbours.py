@@ -312,6 +312,10 @@ def test_wrong_qrels_are_refused_in_one_line(text: str, says: str, tmp_path: Pat
         (AVS_RUN.replace('tNum="562"', 'tNum="561"'), "topic 2: query '561' stands twice"),
         (AVS_RUN.replace("</videoAdhocSearchResults>", ""), "broken XML: no element found"),
         (AVS_RUN.replace("<!DOCTYPE", "<!DOCTYPE a [<!ENTITY b 'c'>]><!DOCTYPE"), "declares entities"),
+        (
+            AVS_RUN.replace("<!DOCTYPE", "<!DOCTYPE a [<!ATTLIST item x CDATA 'y'>]><!DOCTYPE"),
+            "declares entities or attr",
+        ),
         ("<run/>", "is XML with <run>, not a run"),
         ("<!DOCTYPE html><html><body></body></html>", "is XML with <html>, not a run"),
         (json.dumps({"answerSets": [{"answers": []}]}), "answer set 1: field taskName or taskId is missing"),
