@@ -17,7 +17,8 @@ from .intervals import ENOUGH, deviating, distances, skewed, width
 
 FEWEST = 3  # judged queries
 IN_A_STRATUM = 2  # judged queries
-MORE = 4  # times as many queries must deviate for an interval that holds at all times
+# Times as many queries must deviate for an interval that holds at all times: where a third of them do, and elsewhere
+MORE_OF_MANY, MORE_OF_FEW, MANY = 2, 4, 1 / 3
 HALVINGS = 20  # of the range of p, to find it from intervals
 
 Method = Literal["census", "regression", "bounded"]
@@ -205,8 +206,13 @@ class Design:
             low, high = (middle, high) if found.low <= 0 <= found.high else (low, middle)
         return high
 
+    def _times(self, fit: "_Fit", anytime: bool) -> int:
+        """Return how many times as many queries must deviate."""
+        many = fit.freedom + 2 >= MANY * self.judged
+        return (MORE_OF_MANY if many else MORE_OF_FEW) if anytime else 1
+
     def _interval(self, values: Values, fit: "_Fit", future: bool, confidence: float, anytime: bool) -> "_Found":
-        method: Method = "regression" if fit.freedom >= (MORE if anytime else 1) * ENOUGH - 2 else "bounded"
+        method: Method = "regression" if fit.freedom + 2 >= ENOUGH * self._times(fit, anytime) else "bounded"
         slope, se, value = fit.slope, fit.se, self._value(values, fit.slope)
         if self.judged == self.ranked and not future:
             return _Found(value, se, value, value, slope, "census")
