@@ -62,8 +62,7 @@ def hidden_examples(examples: QuerySet[Example]) -> set[int]:
 def teachable(campaign: Campaign, words: str = "") -> QuerySet[Candidate]:
     """Return the candidates that can become examples and whose query contains `words`."""
     done = Candidate.objects.in_pool(campaign).filter(outcome__in=DONE, query__text__icontains=words)
-    if campaign.held_back:
-        done = done.exclude(query__split=campaign.held_back)
+    done = done.exclude(query__in=campaign.queries.held_back())
     return done.select_related("query", "clip", "moment__video").order_by("query", "-grade", "rank")
 
 

@@ -48,7 +48,8 @@ class Estimate:
         Whether the interval holds at all times, however often it is looked at while judging goes on.
     method
         How the interval was made: ``"regression"``; ``"bounded"`` if fewer than 10 queries of the sample deviate from
-        their prediction; ``"census"`` if all ranked queries are judged and no others are meant.
+        their prediction (at all times 20, and 40 where less than a third do); ``"census"`` if all ranked queries are
+        judged and no others are meant.
     """
 
     value: float

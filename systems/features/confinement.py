@@ -93,10 +93,9 @@ class Confined:
             self._end()
             self.readable = readable
         process = self.process = self.process or self._begin(readable)
+        place = source.parent.resolve() / source.name  # a link keeps its name, and so its ending
         with suppress(BrokenPipeError):  # The process has ended since the last one. Its answer is empty then.
-            _write(
-                _pipe(process.stdin), json.dumps([str(source.parent.resolve() / source.name), order]).encode() + b"\n"
-            )
+            _write(_pipe(process.stdin), json.dumps([str(place), order]).encode() + b"\n")
         answer = self._answer(_pipe(process.stdout), sign)
         if answer is None:
             self._end()
