@@ -33,6 +33,7 @@ MODULES = [
     "metrics_stability",
     "annotators",
     "estimates",
+    "ladder",
 ]
 
 

@@ -135,6 +135,12 @@ SECTIONS = {
             1,
             1000,
         ),
+        "held_back_runs": Setting(
+            "Runs of a person on the held-back split, at most",
+            "Each person chooses which of their runs are scored there. More runs reveal more about its grades.",
+            1,
+            100,
+        ),
         "public_board": Setting(
             "Everybody may see the leaderboard of listed runs",
             "Runs appear there only if their owners chose it. It names no query.",

@@ -152,6 +152,9 @@ class Run(Described):
     predictions = models.PositiveIntegerField()
     notes = models.JSONField(default=list, help_text="what is unusual about it")
     veiled = models.JSONField(default=dict, help_text="its details and the name of its file, while it is anonymous")
+    entered = models.CharField(
+        max_length=20, blank=True, default="", help_text="the held-back split on which its owner wants it scored"
+    )
 
     objects = RunQuerySet.as_manager()
 
@@ -225,16 +228,17 @@ class Yardstick(models.Model):
     held_back = models.CharField(max_length=20, blank=True, default="", help_text="its name; empty if there is none")
     held_queries = models.JSONField(default=list, help_text="ids of its queries, as they were in the release")
     held = models.FileField(blank=True, default="", help_text="its judged moments as arrays")
-    held_on = models.DateField(null=True, help_text="the last day on which runs were scored on it")
     opened = models.DateTimeField(null=True, help_text="since when members see the scores on it")
+    closed = models.DateTimeField(null=True, help_text="when they were first opened: no run is entered after that")
 
     def __str__(self) -> str:
         return f"yardstick of {self.release}"
 
     def open(self, is_open: bool) -> None:
-        """Show the scores on the split that is held back, or no longer. Doing it twice is harmless."""
+        """Show the scores on the held-back split, or hide them again. Doing it twice is harmless."""
         self.opened = (self.opened or timezone.now()) if is_open else None
-        self.save(update_fields=["opened"])
+        self.closed = self.closed or self.opened
+        self.save(update_fields=["opened", "closed"])
 
 
 class Scoring(models.Model):
@@ -281,24 +285,20 @@ class Score(models.Model):
 
 
 class HeldScore(models.Model):
-    """One measure of a run on the split of a release that is held back. No value of a single query is kept."""
+    """A measure of a run on the held-back split of a release, rounded. Neither query values nor intervals are kept."""
 
     yardstick = models.ForeignKey(Yardstick, models.CASCADE, related_name="held_scores", db_index=False)
     run = models.ForeignKey(Run, models.CASCADE, related_name="held_scores")
-    convention = models.CharField(max_length=20)
     measure = models.CharField(max_length=80)
-    value = models.FloatField(null=True, help_text="null if no query counts")
-    low = models.FloatField(null=True, help_text="lower end of the 95 % bootstrap interval over queries")
-    high = models.FloatField(null=True, help_text="its upper end")
-    on = models.DateField(help_text="the day on which it was computed")
+    value = models.FloatField(
+        null=True, help_text="to two decimals; null if the run answers too few queries of the split"
+    )
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["yardstick", "run", "convention", "measure"], name="one_held_score")
-        ]
+        constraints = [models.UniqueConstraint(fields=["yardstick", "run", "measure"], name="one_held_score")]
 
     def __str__(self) -> str:
-        return f"{self.measure} ({self.convention}) of {self.run} on {self.yardstick.held_back}"
+        return f"{self.measure} of {self.run} on {self.yardstick.held_back}"
 
 
 class Predictor(Spent):

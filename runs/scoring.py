@@ -212,12 +212,6 @@ def _rows(scoring: Scoring, scores: Scores, predicted: Predicted) -> Iterator[Sc
         )
 
 
-def usual_scores(run: Run, ground: Ground) -> Iterator[Scores]:
-    """Yield the scores of a run by the usual measures under each convention that can score it."""
-    ranking = read_table(Ranking, run.table, name=run.name)
-    return _scores(ranking, ground, [], set(), Scoring(run=run))  # of which nothing is stored
-
-
 class GradesByPair(NamedTuple):
     """The grades of each pair, lowest first, as arrays of shape (pairs, 4); where there are fewer, the annotator is −1.
 

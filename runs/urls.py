@@ -15,6 +15,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/runs/<int:number>/file", runs.download, name="run-file"),
     path("campaigns/<slug:name>/runs/<int:number>/description.json", runs.description, name="run-description"),
     path("campaigns/<slug:name>/runs/<int:number>/visibility", runs.show_to, name="run-visibility"),
+    path("campaigns/<slug:name>/runs/<int:number>/entry", runs.enter_run, name="run-entry"),
     path("campaigns/<slug:name>/runs/<int:number>/queries/", explain.queries, name="run-queries"),
     path("campaigns/<slug:name>/runs/<int:number>/queries/scatter/<slug:format>", explain.scatter, name="run-scatter"),
     path("campaigns/<slug:name>/runs/<int:number>/query", explain.query, name="run-query"),

@@ -287,6 +287,7 @@ MATRIX = {
     "held-back": ("GET", 302, 404, 404, 404, 200, 200),
     # The researcher's own; the lead has others.
     "run-visibility": ("POST", 302, 404, 404, 404, 302, 404),
+    "run-entry": ("POST", 302, 404, 404, 404, 302, 404),
     "run-new": ("GET", 302, 404, 404, 404, 200, 200),
     "run-check": ("GET", 302, 404, 404, 404, 200, 404),
     "run-progress": ("GET", 302, 404, 404, 404, 200, 404),
@@ -386,6 +387,7 @@ MATRIX = {
     "api-run-file": ("GET", 401, 404, 404, 404, 200, 200),
     "api-run-scores": ("GET", 401, 404, 404, 404, 200, 200),
     "api-run-visibility": ("PUT", 401, 404, 404, 404, 200, 404),
+    "api-run-entry": ("PUT", 401, 404, 404, 404, 409, 404),
     "api-submission": ("GET", 401, 404, 404, 404, 200, 404),
     "api-submission-files": ("POST", 401, 404, 404, 404, 201, 404),
     "api-submission-file": ("GET", 401, 404, 404, 404, 200, 404),
@@ -964,6 +966,7 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "api-run-file": lambda held: [run(held).number],
     "api-run-scores": lambda held: [run(held).number],
     "api-run-visibility": lambda held: [run(held).number],
+    "api-run-entry": lambda held: [run(held).number],
     "api-submission": lambda held: [submission(held).token],
     "api-submission-files": lambda held: [submission(held).token],
     "api-submission-file": lambda held: [submission(held).token, arrival(held).token],
@@ -996,6 +999,7 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "run-query": lambda held: [run(held).number],
     "run-scatter": lambda held: [run(held).number, "csv"],
     "run-visibility": lambda held: [run(held).number],
+    "run-entry": lambda held: [run(held).number],
     "public-run": lambda held: [run(held).token],
     "public-run-file": lambda held: [run(held).token],
     "watch-look": lambda held: [watch(held).pk],
@@ -1203,6 +1207,7 @@ def content(name: str, held: Assignment) -> dict[str, object]:
         "reopen": {"batch": str(batch.pk), "reason": "unclear"},
         "run-files": {"purpose": "run", "name": "run.json", "size": 9},
         "run-visibility": {"visibility": "private"},
+        "run-entry": {"entered": "yes"},
         "leaderboard-measure": {"convention": "paper", "measure": "AxIoU@20"},
         "webhooks": {"address": "https://example.org/", "events": ["query.closed"]},
         "webhook-change": {"action": "disable"},
@@ -1244,6 +1249,7 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["api-invitations-by-mail"] = {"people": [{"address": "a@b.org"}], "role": "annotator", "hours": 24}
     bodies["api-runs"] = {"name": "bert"}
     bodies["api-run-visibility"] = bodies["run-visibility"]
+    bodies["api-run-entry"] = {"entered": True}
     bodies["api-submission-files"] = bodies["run-files"]
     bodies["api-training-sets"] = {"depth": 40}
     bodies["api-messages"] = {"text": "Well done."}

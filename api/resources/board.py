@@ -23,7 +23,7 @@ from runs.access import watch as watch_of
 from runs.board import choices as board_choices
 from runs.board.choices import Queries
 from runs.board.files import numbers_of
-from runs.board.held_back import change_held_back, held_by
+from runs.board.held_back import change_held_back, entered_runs, entries_closed, held_by
 from runs.board.table import board
 from runs.estimates.watches import Look, begin, estimate_difference, last_look, watches_of
 from runs.explain import queries as explained_queries
@@ -122,8 +122,7 @@ class Rejudged(Resource, at=f"{CAMPAIGN}/leaderboard/judged-again", name="rejudg
 
 
 class HeldScoreShape(Shape):
-    of = HeldScore, "convention measure value low high on run=run.number"
-    helps = {"low": "of the 95 % bootstrap interval over queries", "on": "the day on which it was computed"}
+    of = HeldScore, "measure value run=run.number"
 
 
 class HeldBackShape(Shape):
@@ -132,7 +131,10 @@ class HeldBackShape(Shape):
     opened = serializers.DateTimeField(
         allow_null=True, help_text="since when members see the scores; null: nobody does"
     )
-    scored = serializers.DateField(allow_null=True, help_text="the last day on which runs were scored on it")
+    closed = serializers.DateTimeField(
+        allow_null=True, help_text="since when no run can be entered; null: runs can be entered"
+    )
+    entered = serializers.IntegerField(help_text="runs that are scored on it once the scores are opened")
     scores = HeldScoreShape(many=True)
 
 
@@ -151,7 +153,7 @@ class HeldBack(Resource, at=f"{CAMPAIGN}/held-back", name="held-back"):
 
     @changes(HeldBackShape, UNFIT, body=NewHeldBack)
     def put(self) -> Any:
-        """Hold a split back, or open the scores on it."""
+        """Hold a split back, or open the scores on it, which closes the list of runs."""
         change_held_back(self.lead, self.data)
         return _held_back(self.lead)
 
@@ -163,7 +165,8 @@ def _held_back(member: Membership) -> Any:
         "split": member.campaign.held_back,
         "release": held.release.version if held else None,
         "opened": held.opened if held else None,
-        "scored": held.held_on if held else None,
+        "closed": entries_closed(member.campaign),
+        "entered": entered_runs(member.campaign).count(),
         "scores": scores.order_by("run__number", "pk") if held and held.opened else [],
     }
 

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.document import BYTES, Trait
-from api.fields import Body, Choice, Page, Query, Shape, Text, Whole, filters_of, shape
+from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, filters_of, shape
 from api.operations import OR_LATER, RUNS, STORES, UNFIT, Rows, With, changes, fresh, makes, reads, starts
 from api.problems import checked
 from api.resource import CAMPAIGN, LARGEST, Resource
@@ -27,6 +27,7 @@ from metrics.analysis.sampling import Method
 from metrics.formats import RUN_FORMATS, TASKS
 from runs import access
 from runs.board.choices import RUNS_LIST, runs_of
+from runs.board.held_back import enter
 from runs.estimates.scores import sample_of, scores_of
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit
@@ -73,7 +74,7 @@ class RunShape(Shape):
     of = (
         Run,
         "number name system group description paper code citation anonymous_until visibility at filename sha256 size "
-        "queries predictions",
+        "queries predictions entered",
     )
     helps = {
         "group": "the same for runs of a system that differ by their seed",
@@ -194,6 +195,15 @@ class WhoSees(Resource, at=f"{CAMPAIGN}/runs/<int:number>/visibility", name="run
         """Let others see a run of one's own, or no longer."""
         run = access.own_run(self.participant, number)
         run.show_to(self.data["visibility"])
+        return run
+
+
+class Entry(Resource, at=f"{CAMPAIGN}/runs/<int:number>/entry", name="run-entry"):
+    @changes(RunShape, UNFIT, body=shape("Entered", Body, entered=Truth()), scope=RUNS)
+    def put(self, number: int) -> Any:
+        """Enter a run of one's own for the held-back split, or withdraw it."""
+        run = access.own_run(self.participant, number)
+        enter(run, self.data["entered"])
         return run
 
 

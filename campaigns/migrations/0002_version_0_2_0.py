@@ -159,6 +159,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='campaign',
+            name='held_back_runs',
+            field=models.PositiveSmallIntegerField(default=3, help_text='runs of one person that are scored on the held-back split, at most'),
+        ),
+        migrations.AddField(
+            model_name='campaign',
             name='public_board',
             field=models.BooleanField(default=False, help_text='whether everybody may see the leaderboard'),
         ),

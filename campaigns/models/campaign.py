@@ -157,6 +157,9 @@ class Campaign(models.Model):
     runs_a_day = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text="runs of one researcher on a day, at most; empty for no limit"
     )
+    held_back_runs = models.PositiveSmallIntegerField(
+        default=3, help_text="runs of one person that are scored on the held-back split, at most"
+    )
     public_board = models.BooleanField(default=False, help_text="whether everybody may see the leaderboard")
     held_back = models.CharField(
         max_length=20, blank=True, help_text="split whose grades only leads see; empty if none is held back"

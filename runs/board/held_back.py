@@ -1,31 +1,40 @@
-"""The split that is held back: runs are scored on it once a day, and nobody sees the scores until a lead opens it."""
+"""The held-back split: people enter some of their runs, and all of these are scored when a lead opens the scores.
+
+The scores reveal something about the grades of the split, so they are few and coarse: no run is entered after the first
+opening, a person enters a limited number of runs, each answers most queries of the split, and scores have two decimals.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
+from datetime import datetime
+from math import ceil
 from typing import Any
-
-from django.utils import timezone
 
 from base.errors import BadValue, WrongState
 from base.text import abbreviated
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, LogEntry, Membership, log
 from jobs.queue import Lane
-from jobs.registry import Report, each_hour, kind
-from metrics import Qrels
+from jobs.registry import Report, kind
+from metrics import Evaluator, MeasureError, Qrels
+from metrics import Run as Ranking
 from metrics.measures.ground import Ground
+from metrics.measures.scene import Scene
 from releases.models import Release
-from runs.measures import NDCG, USUAL, numbers_of
+from runs.measures import NDCG, USUAL
 from runs.models import HeldScore, Run, Yardstick
 from runs.models import RunQuerySet as Runs
-from runs.scoring import usual_scores
 from runs.tables import read_table
 from runs.yardsticks import yardstick_of
 
-MEASURES = NDCG[3:6]  # of pages: NDCG@20 at three thresholds, under the usual convention
+MEASURES = NDCG[3:6]  # NDCG@20 at three thresholds, under the usual convention
+LEAST_ANSWERED = 0.9  # of the split's queries
+DECIMALS = 2
+FEW_QUERIES = 100  # of a split: with fewer, one query can change the second decimal of a score
+RUNS_A_DAY = 20  # of a researcher, where the campaign has no limit of its own
 
 
 def splits_of(campaign: Campaign) -> list[str]:
@@ -35,7 +44,9 @@ def splits_of(campaign: Campaign) -> list[str]:
 
 @all_or_nothing
 def hold_back(lead: Membership, split: str) -> None:
-    """Hold a split back from now on, or none, in place of the one that is. Doing it twice is harmless.
+    """Hold a split back from now on, or none, in place of the present one. Doing it twice is harmless.
+
+    A campaign without a limit of runs a day gets one.
 
     Raise BadValue if there is no such split, or no query outside it; WrongState if scores on it have been seen.
     """
@@ -55,31 +66,10 @@ def hold_back(lead: Membership, split: str) -> None:
             )
     log(lead, LogEntry.Kind.SETTINGS, "Split that is held back", campaign.held_back, split)
     campaign.held_back = lead.campaign.held_back = split
-    campaign.save(update_fields=["held_back"])
-
-
-@all_or_nothing
-def open_scores(lead: Membership, is_open: bool) -> None:
-    """Show the scores on the split to all members and on the public leaderboard, or no longer.
-
-    Doing it twice is harmless. Raise WrongState if the newest release holds no split back.
-    """
-    yardstick = held_by(lead.campaign)
-    if yardstick is None:
-        raise WrongState("The newest release with scores holds no split back.")
-    words = ["closed", "open"]
-    if bool(yardstick.opened) != is_open:
-        what = f"Scores on {yardstick.held_back}, release {yardstick.release.version}"
-        log(lead, LogEntry.Kind.SETTINGS, what, words[not is_open], words[is_open])
-    yardstick.open(is_open)
-
-
-def change_held_back(lead: Membership, fields: Mapping[str, Any]) -> None:
-    """Do what a form or a body says: hold the `split` back that it names, or `open` the scores or not."""
-    if "split" in fields:
-        hold_back(lead, str(fields["split"]))
-    if "open" in fields:
-        open_scores(lead, fields["open"] in (True, "yes"))
+    if split and campaign.runs_a_day is None:
+        log(lead, LogEntry.Kind.SETTINGS, "Runs of a researcher on a day, at most", "", str(RUNS_A_DAY))
+        campaign.runs_a_day = lead.campaign.runs_a_day = RUNS_A_DAY
+    campaign.save(update_fields=["held_back", "runs_a_day"])
 
 
 def held_by(campaign: Campaign) -> Yardstick | None:
@@ -89,19 +79,96 @@ def held_by(campaign: Campaign) -> Yardstick | None:
     return found if found and found.held else None
 
 
-@each_hour
-def ask_for_held_scores() -> None:
-    """Ask for the jobs that score runs on splits that are held back, unless that was done today."""
-    today = timezone.localdate()
-    for yardstick in Yardstick.objects.exclude(held="").exclude(held_on=today).select_related("release__campaign"):
-        release = yardstick.release
-        if release.campaign.releases.newest() == release and _unscored(yardstick).exists():
-            score_held_back.ask(release)
+def entries_closed(campaign: Campaign) -> datetime | None:
+    """Return when the list of runs for the held-back split was closed; None while runs can be entered."""
+    opened = Yardstick.objects.filter(release__campaign=campaign, held_back=campaign.held_back).exclude(closed=None)
+    first = opened.order_by("closed").first()
+    return first.closed if first else None
+
+
+def entered_runs(campaign: Campaign) -> Runs:
+    """Return the runs that are scored on the held-back split when its scores are opened."""
+    return campaign.runs.exclude(entered="").filter(entered=campaign.held_back).order_by("number")
+
+
+@all_or_nothing
+def enter(run: Run, is_entered: bool) -> None:
+    """Enter a run for the held-back split, or withdraw it. Doing it twice is harmless.
+
+    Raise WrongState if no release holds a split back, the list is closed, the person has entered as many runs as the
+    campaign allows, or the run answers too few queries of the split.
+    """
+    campaign = locked(Campaign.objects.filter(pk=run.campaign_id)).get()
+    yardstick = held_by(campaign)
+    if yardstick is None or yardstick.held_back != campaign.held_back:
+        raise WrongState("Runs cannot be entered: the newest release with scores holds no split back.")
+    if closed := entries_closed(campaign):
+        raise WrongState(
+            f"The scores on {campaign.held_back} were opened on {closed:%Y-%m-%d}: its list of runs is final."
+        )
+    if is_entered and not run.entered:
+        _must_be_admissible(run, yardstick, campaign)
+    run.entered = campaign.held_back if is_entered else ""
+    run.save(update_fields=["entered"])
+
+
+def _must_be_admissible(run: Run, yardstick: Yardstick, campaign: Campaign) -> None:
+    most = campaign.held_back_runs
+    if entered_runs(campaign).filter(by=run.by_id).count() >= most:
+        raise WrongState(
+            f"You have entered {most} run{'s' * (most != 1)}, the limit for one person. Withdraw one first."
+        )
+    answered, needed = _answered(run, yardstick), _needed(yardstick)
+    if answered < needed:
+        raise WrongState(
+            f"The run answers {answered:,} of {len(yardstick.held_queries):,} queries of {campaign.held_back}; "
+            f"at least {needed:,} are needed."
+        )
+
+
+def _answered(run: Run, yardstick: Yardstick) -> int:
+    """Return how many queries of the split have a prediction in a run, judged or not."""
+    return len({*yardstick.held_queries} & {*read_table(Ranking, run.table, name=run.name).queries})
+
+
+def _needed(yardstick: Yardstick) -> int:
+    return ceil(LEAST_ANSWERED * len(yardstick.held_queries))
+
+
+@all_or_nothing
+def open_scores(lead: Membership, is_open: bool) -> None:
+    """Show the scores on the split to all members and on the public leaderboard, or hide them again.
+
+    The first opening closes the list of runs, and has them scored. Doing it twice is harmless. Raise WrongState if the
+    newest release holds no split back, or no run is entered.
+    """
+    campaign = locked(Campaign.objects.filter(pk=lead.campaign_id)).get()
+    yardstick = held_by(campaign)
+    if yardstick is None:
+        raise WrongState("The newest release with scores holds no split back.")
+    if bool(yardstick.opened) == is_open:
+        return
+    if is_open and not entered_runs(campaign).exists():
+        raise WrongState("No run is entered yet. Opening the scores closes the list of runs for good.")
+    words = ["closed", "open"]
+    what = f"Scores on {yardstick.held_back}, release {yardstick.release.version}"
+    log(lead, LogEntry.Kind.SETTINGS, what, words[not is_open], words[is_open])
+    yardstick.open(is_open)
+    if is_open:
+        score_held_back.ask(yardstick.release)
+
+
+def change_held_back(lead: Membership, fields: Mapping[str, Any]) -> None:
+    """Change what a form or a body names: the `split` that is held back, or whether its scores are `open`."""
+    if "split" in fields:
+        hold_back(lead, str(fields["split"]))
+    if "open" in fields:
+        open_scores(lead, fields["open"] in (True, "yes"))
 
 
 @kind(
     "score-held-back",
-    "Score runs on the split that is held back",
+    "Score runs on the held-back split",
     lane=Lane.QUICK,
     of=Release,
     owner="campaign",
@@ -110,41 +177,32 @@ def ask_for_held_scores() -> None:
     for_leads=True,
 )
 def score_held_back(release: Release, report: Report) -> None:
-    """Score the runs that have no score on the split yet. The second time on a day it does nothing."""
-    yardstick, today = yardstick_of(release), timezone.localdate()
-    if not yardstick.held or yardstick.held_on == today:
+    """Score the entered runs that have no score on the split yet."""
+    yardstick = yardstick_of(release)
+    if not yardstick.closed:
         return
-    waiting = list(_unscored(yardstick))
-    ground = Ground(read_table(Qrels, yardstick.held)) if waiting else None
+    scored = HeldScore.objects.filter(yardstick=yardstick).values("run")
+    waiting = list(entered_runs(release.campaign).exclude(pk__in=scored))
+    ground = Ground(read_table(Qrels, yardstick.held))
     for number, run in enumerate(waiting):
         report(number, len(waiting), "scoring runs")
-        assert ground
-        _score(run, ground, yardstick)
-    Yardstick.objects.filter(pk=yardstick.pk).update(held_on=today)
+        rows = [HeldScore(yardstick=yardstick, run=run, **row) for row in _scores(run, ground, yardstick)]
+        HeldScore.objects.bulk_create(rows, ignore_conflicts=True)
     report(len(waiting), len(waiting))
 
 
-def _unscored(yardstick: Yardstick) -> Runs:
-    scored = HeldScore.objects.filter(yardstick=yardstick).values("run")
-    return yardstick.release.campaign.runs.exclude(pk__in=scored).order_by("number")
-
-
-def _score(run: Run, ground: Ground, yardstick: Yardstick) -> None:
-    rows = [
-        HeldScore(
-            yardstick=yardstick,
-            run=run,
-            convention=scores.convention.name,
-            measure=each.measure,
-            value=each.value,
-            low=each.low,
-            high=each.high,
-            on=timezone.localdate(),
-        )
-        for scores in usual_scores(run, ground)
-        for each in numbers_of(scores)
-    ]
-    HeldScore.objects.bulk_create(rows, ignore_conflicts=True)
+def _scores(run: Run, ground: Ground, yardstick: Yardstick) -> Iterator[dict[str, Any]]:
+    """Yield each measure with its rounded value, which is None for a run that answers too few queries."""
+    values = dict[str, float | None]()
+    if _answered(run, yardstick) >= _needed(yardstick):
+        ranking = read_table(Ranking, run.table, name=run.name)
+        with suppress(MeasureError):  # the run answers none of the judged queries
+            scene = Scene(ground, [ranking], "skip")
+            scores = Evaluator(MEASURES, ground, USUAL).scores_on(scene)[0]
+            values = {str(measure): value for measure, value in scores.aggregate().items()}
+    for measure in MEASURES:
+        value = values.get(measure)
+        yield {"measure": measure, "value": None if value is None else round(value, DECIMALS)}
 
 
 @dataclass(frozen=True)
@@ -152,30 +210,20 @@ class HeldRow:
     """A run with its scores on the split, by the measures that pages show."""
 
     run: Run
-    scores: list[HeldScore | None]
-
-    @property
-    def day(self) -> date | None:
-        """The day on which it was scored."""
-        return next((each.on for each in self.scores if each), None)
+    scores: list[float | None]
 
 
 def held_rows(yardstick: Yardstick, runs: Runs) -> list[HeldRow]:
     """Return the runs that are scored on the split, the best by the first measure first; none until it is open."""
     if not yardstick.opened:
         return []
-    found: dict[int, dict[str, HeldScore]] = {}
-    rows = yardstick.held_scores.filter(run__in=runs, convention=USUAL, measure__in=MEASURES).select_related("run__by")
-    for score in rows:
-        found.setdefault(score.run_id, {})[score.measure] = score
-    listed = [HeldRow(_run(by), [by.get(name) for name in MEASURES]) for by in found.values()]
+    found: dict[Run, dict[str, float | None]] = {}
+    for score in yardstick.held_scores.filter(run__in=runs).select_related("run__by"):
+        found.setdefault(score.run, {})[score.measure] = score.value
+    listed = [HeldRow(run, [values.get(name) for name in MEASURES]) for run, values in found.items()]
     return sorted(listed, key=_place)
-
-
-def _run(scores: dict[str, HeldScore]) -> Run:
-    return next(iter(scores.values())).run
 
 
 def _place(row: HeldRow) -> tuple[float, str]:
     first = row.scores[0]
-    return -(first.value if first and first.value is not None else -1), row.run.name.casefold()
+    return -(first if first is not None else -1), row.run.name.casefold()

@@ -42,7 +42,12 @@ class Migration(migrations.Migration):
             name='visibility',
             field=models.CharField(choices=[('private', 'Only I'), ('shared', "The campaign's leads and researchers"), ('public', 'Whoever has its link'), ('listed', 'Everybody, with its file, on the public leaderboard')], default='shared', max_length=10),
         ),
-        refuse('runs_run', UPDATE, DELETE, but=['visibility'], when=KEPT),
+        migrations.AddField(
+            model_name='run',
+            name='entered',
+            field=models.CharField(blank=True, default='', help_text='the held-back split on which its owner wants it scored', max_length=20),
+        ),
+        refuse('runs_run', UPDATE, DELETE, but=['visibility', 'entered'], when=KEPT),
         migrations.AddField(
             model_name='submission',
             name='anonymous_until',
@@ -85,13 +90,13 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='yardstick',
-            name='held_on',
-            field=models.DateField(help_text='the last day on which runs were scored on it', null=True),
+            name='opened',
+            field=models.DateTimeField(help_text='since when members see the scores on it', null=True),
         ),
         migrations.AddField(
             model_name='yardstick',
-            name='opened',
-            field=models.DateTimeField(help_text='since when members see the scores on it', null=True),
+            name='closed',
+            field=models.DateTimeField(help_text='when they were first opened: no run is entered after that', null=True),
         ),
         migrations.AddField(
             model_name='score',
@@ -133,17 +138,13 @@ class Migration(migrations.Migration):
             name='HeldScore',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('convention', models.CharField(max_length=20)),
                 ('measure', models.CharField(max_length=80)),
-                ('value', models.FloatField(help_text='null if no query counts', null=True)),
-                ('low', models.FloatField(help_text='lower end of the 95 % bootstrap interval over queries', null=True)),
-                ('high', models.FloatField(help_text='its upper end', null=True)),
-                ('on', models.DateField(help_text='the day on which it was computed')),
+                ('value', models.FloatField(help_text='to two decimals; null if the run answers too few queries of the split', null=True)),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='held_scores', to='runs.run')),
                 ('yardstick', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='held_scores', to='runs.yardstick')),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('yardstick', 'run', 'convention', 'measure'), name='one_held_score')],
+                'constraints': [models.UniqueConstraint(fields=('yardstick', 'run', 'measure'), name='one_held_score')],
             },
         ),
         migrations.CreateModel(

@@ -26,7 +26,17 @@ from reports.figures.numbers import rows_as_csv
 from runs import access
 from runs.board.choices import Choices, Queries, choices_of, known_measures, measure_named, yardstick_of
 from runs.board.files import FILES, caption
-from runs.board.held_back import MEASURES, change_held_back, held_by, held_rows, splits_of
+from runs.board.held_back import (
+    FEW_QUERIES,
+    MEASURES,
+    change_held_back,
+    entered_runs,
+    entries_closed,
+    held_by,
+    held_rows,
+    score_held_back,
+    splits_of,
+)
 from runs.board.table import Board, Cell, Row, board
 from runs.estimates.watches import Cost, Look, begin, cost_of, estimate_difference, last_look, watches_of
 from runs.measures import NAMES, NDCG, USUAL
@@ -92,9 +102,17 @@ def held_back(request: HttpRequest, name: str) -> HttpResponse:
             change_held_back(lead, request.POST)
         return redirect("held-back", name)
     member = access.membership(request, name)
-    held, runs = held_by(member.campaign), Run.objects.seen_by(member)
-    splits = splits_of(member.campaign) if member.may_review else []
-    context = {"held": held, "splits": splits, **_held(held, runs)}
+    held, entered = held_by(member.campaign), entered_runs(member.campaign)
+    context: dict[str, Any] = {
+        "held": held,
+        "splits": splits_of(member.campaign) if member.may_review else [],
+        "entered": entered.count(),
+        "own": entered.filter(by=member),
+        "closed": entries_closed(member.campaign),
+        "few": held and len(held.held_queries) < FEW_QUERIES,
+        "at_work": held and score_held_back.jobs(held.release).not_done().exists(),
+        **_held(held, Run.objects.seen_by(member)),
+    }
     return campaign_page(request, member, "runs/held_back.html", **context)
 
 
@@ -103,7 +121,6 @@ def _held(held: Yardstick | None, runs: RunQuerySet) -> dict[str, Any]:
     return {
         "held_rows": held_rows(held, runs) if held else [],
         "held_headings": [Heading(parse_measure(name).spelling, is_number=True) for name in MEASURES],
-        "held_scored": held.held_scores.values("run").distinct().count() if held else 0,
     }
 
 

@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from base.problem_documents import refusal_as_message
 from base.request_fields import one_of, whole
 from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
@@ -24,6 +25,7 @@ from metrics import CONVENTIONS, Estimate
 from reports.lists import list_page
 from runs import access
 from runs.board.choices import RUNS_LIST, runs_of
+from runs.board.held_back import enter, entered_runs, entries_closed
 from runs.estimates.scores import sample_of, scores_of
 from runs.measures import NAMES
 from runs.models import Arrival, Run, Score, Submission, Visibility
@@ -55,6 +57,9 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
     link = request.build_absolute_uri(reverse("public-run", args=[name, run.token])) if run.is_public else ""
     knows = run.by == member or member.may_review
     context |= {"link": link, "choices": Visibility.choices if run.by == member else [], "veiled": knows and run.veiled}
+    if run.by == member and member.campaign.held_back:
+        own = entered_runs(member.campaign).filter(by=member).count()
+        context |= {"may_enter": not entries_closed(member.campaign), "own_entered": own}
     return campaign_page(request, member, "runs/run.html", run=run, **context)
 
 
@@ -87,6 +92,17 @@ def show_to(request: HttpRequest, name: str, number: int) -> HttpResponse:
     run = access.own_run(access.membership(request, name), number)
     run.show_to(one_of("visibility", request.POST.get("visibility"), Visibility.values))
     messages.success(request, f"Seen by: {Visibility(run.visibility).label.lower()}.")
+    return redirect("run", name, number)
+
+
+@require_POST
+def enter_run(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """Enter a run of one's own for the held-back split, or withdraw it."""
+    run = access.own_run(access.membership(request, name), number)
+    is_entered = one_of("entered", request.POST.get("entered"), ["yes", "no"]) == "yes"
+    with refusal_as_message(request):
+        enter(run, is_entered)
+        messages.success(request, "The run is entered." if is_entered else "The run is no longer entered.")
     return redirect("run", name, number)
 
 

@@ -161,6 +161,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "run-file": ("api-run-file",),
     "run-description": ("api-run",),
     "run-visibility": ("api-run-visibility",),
+    "run-entry": ("api-run-entry",),
     "run-queries": ("api-run-queries",),
     "run-scatter": ("api-run-scatter",),
     "run-query": ("api-run-query",),

@@ -38,6 +38,7 @@ SENT = {
     "currency": "",
     "paid_plays": "3",
     "paid_beyond": "60",
+    "held_back_runs": "3",
 }
 
 

@@ -24,8 +24,8 @@ from metrics import calc_aggregate
 from releases.archive import ReleaseArchive
 from releases.freezing import freeze
 from releases.models import Release
-from runs.board.held_back import MEASURES, ask_for_held_scores, hold_back, open_scores, score_held_back
-from runs.models import HeldScore, Run, Score, Yardstick
+from runs.board.held_back import MEASURES, enter, hold_back, open_scores
+from runs.models import HeldScore, Run, Score
 from runs.receiving import describe, is_taken, submit, unveil_runs
 from runs.scoring import drawn_for
 from runs.yardsticks import pool_of, yardstick_of
@@ -37,7 +37,7 @@ from tests.tampering import tampering
 
 # The release is written by a thread with a connection of its own, which sees what is committed.
 pytestmark = pytest.mark.django_db(transaction=True)
-OF_VAL = ["q0", "q1"]
+OF_VAL = ("q0", "q1")
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def held(judged: Campaign, leo: Membership, rio: Membership) -> Release:
 
 
 def held_scores() -> dict[str, float | None]:
-    rows = HeldScore.objects.filter(convention="paper", measure=MEASURES[1]).values_list("run__name", "value")
+    rows = HeldScore.objects.filter(measure=MEASURES[1]).values_list("run__name", "value")
     return dict(rows)
 
 
@@ -98,39 +98,103 @@ def _unlike(held: Release) -> Score:
     )
 
 
+def entered(name: str, is_entered: bool = True) -> Run:
+    run = Run.objects.get(name=name)
+    enter(run, is_entered)
+    return run
+
+
+def opened(leo: Membership) -> None:
+    open_scores(leo, True)
+    assert work_off(StringIO()) == []
+
+
 @pytest.mark.any_database
-def test_runs_are_scored_on_it_once_a_day(held: Release, rio: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entered_runs_are_scored_on_opening_to_two_decimals(held: Release, rio: Membership, leo: Membership) -> None:
+    entered("late")
+    assert work_off(StringIO()) == []
     assert held_scores() == {}
-    ask_for_held_scores()
-    assert work_off(StringIO()) == []
-    with held.file.open("rb") as file:
-        qrels: dict[str, Any] = {query: {} for query in OF_VAL}
-        for each in ReleaseArchive(file).records("qrels.jsonl"):
-            if each["query_id"] in qrels:
-                span = (each["video_name"], *each["timestamp"])
-                qrels[each["query_id"]][span] = each["relevance"]
-    judged = {query: [(*span, grade) for span, grade in found.items()] for query, found in qrels.items()}
-    predicted = best(held.campaign, skip=2, only=tuple(OF_VAL))
-    expected = calc_aggregate([MEASURES[1]], judged, predicted)
-    assert held_scores()["late"] == pytest.approx(next(iter(expected.values())))
-    assert (
-        held_scores()["late"]
-        != Score.objects.get(scoring__run__name="late", convention="paper", measure=MEASURES[1]).value
+    opened(leo)
+    expected = next(
+        iter(calc_aggregate([MEASURES[1]], _judged(held), best(held.campaign, skip=2, only=OF_VAL)).values())
     )
+    assert expected
+    assert held_scores() == {"late": round(expected, 2)}
+    assert round(expected, 2) != expected
+    assert {each.measure for each in HeldScore.objects.all()} == set(MEASURES)
+
+
+def _judged(release: Release) -> Any:
+    """The moments and grades of the split's queries, from the release's file."""
+    judged: dict[str, list[Any]] = {query: [] for query in OF_VAL}
+    with release.file.open("rb") as file:
+        for each in ReleaseArchive(file).records("qrels.jsonl"):
+            if each["query_id"] in judged:
+                judged[each["query_id"]].append((each["video_name"], *each["timestamp"], each["relevance"]))
+    return judged
+
+
+@pytest.mark.any_database
+def test_opening_closes_the_list_of_runs(held: Release, rio: Membership, leo: Membership) -> None:
+    """Hiding the scores, another release and another split do not open it again."""
+    with pytest.raises(WrongState, match="No run is entered"):
+        open_scores(leo, True)
+    run = entered("perfect")
+    opened(leo)
     uploaded(rio, best(held.campaign, skip=1), name="later")
-    ask_for_held_scores()
-    score_held_back.ask(held)
+    with pytest.raises(WrongState, match="its list of runs is final"):
+        entered("later")
+    open_scores(leo, False)
+    with pytest.raises(WrongState, match="its list of runs is final"):
+        enter(run, False)
+    assert set(held_scores()) == {"perfect"}
+    client = browser(rio)
+    assert (
+        client.put(reverse("api-run-entry", args=["films", 1]), {"entered": False}, "application/json").status_code
+        == 409
+    )
+    freeze(held.campaign, leo, "CC-BY-4.0", with_unfinished=True)
     assert work_off(StringIO()) == []
-    assert set(held_scores()) == {"perfect", "late"}
-    Yardstick.objects.update(held_on=timezone.localdate() - timedelta(days=1))
-    ask_for_held_scores()
-    assert work_off(StringIO()) == []
-    assert set(held_scores()) == {"perfect", "late", "later"}
+    with pytest.raises(WrongState, match="its list of runs is final"):
+        entered("later")
+    opened(leo)
+    assert set(held_scores()) == {"perfect"}
+    assert HeldScore.objects.values("yardstick").distinct().count() == 2
+
+
+def test_a_person_enters_a_limited_number_of_runs(held: Release, rio: Membership, leo: Membership) -> None:
+    Campaign.objects.update(held_back_runs=1)
+    client, page = browser(rio), reverse("run-entry", args=["films", 1])
+    assert client.post(page, {"entered": "yes"}).status_code == 302
+    assert client.post(page, {"entered": "yes"}).status_code == 302
+    assert "1 of at most 1 entered" in text_between_tags(client.get(reverse("run", args=["films", 1])).content.decode())
+    with pytest.raises(WrongState, match="You have entered 1 run, the limit for one person"):
+        entered("late")
+    uploaded(leo, best(held.campaign, skip=1), name="of the lead")
+    entered("of the lead")
+    client.post(page, {"entered": "no"})
+    answer = client.put(reverse("api-run-entry", args=["films", 2]), {"entered": True}, "application/json")
+    assert answer.json()["entered"] == "val"
+    assert (
+        browser(leo).put(reverse("api-run-entry", args=["films", 2]), {"entered": True}, "application/json").status_code
+        == 404
+    )
+
+
+@pytest.mark.any_database
+def test_a_run_of_few_queries_is_not_scored(held: Release, rio: Membership, leo: Membership) -> None:
+    """It would reveal the grades of these queries."""
+    probe = uploaded(rio, best(held.campaign, only=("q0", "q2", "q3")), name="probe", visibility="listed")
+    with pytest.raises(WrongState, match="answers 1 of 2 queries of val; at least 2 are needed"):
+        enter(probe, True)
+    Run.objects.filter(name="probe").update(entered="val")  # as if the release had had fewer queries then
+    opened(leo)
+    assert held_scores() == {"probe": None}
 
 
 def test_nobody_sees_the_scores_until_a_lead_opens_them(held: Release, rio: Membership, leo: Membership) -> None:
-    ask_for_held_scores()
-    assert work_off(StringIO()) == []
+    entered("perfect")
+    entered("late")
     reader, lead = browser(rio), browser(leo)
     where = reverse("held-back", args=["films"])
     texts = {who: who.get(where).content.decode() for who in (reader, lead)}
@@ -140,11 +204,22 @@ def test_nobody_sees_the_scores_until_a_lead_opens_them(held: Release, rio: Memb
     assert reader.post(where, {"open": "yes"}).status_code == 404
     for _ in range(2):
         assert lead.post(where, {"open": "yes"}).status_code == 302
+    assert work_off(StringIO()) == []
     assert LogEntry.objects.filter(what__startswith="Scores on val").count() == 1
     text = reader.get(where).content.decode()
     assert text.index(">perfect</a>") < text.index(">late</a>")
     open_scores(leo, False)
     assert ">perfect</a>" not in reader.get(where).content.decode()
+
+
+@pytest.mark.any_database
+def test_a_campaign_that_holds_a_split_back_limits_runs_a_day(judged: Campaign, leo: Membership) -> None:
+    hold_back(leo, "val")
+    assert Campaign.objects.get().runs_a_day == 20
+    Campaign.objects.update(runs_a_day=5)
+    for split in ("", "val"):
+        hold_back(leo, split)
+    assert Campaign.objects.get().runs_a_day == 5
 
 
 def test_researchers_see_no_judgements_meanwhile(held: Release, rio: Membership, leo: Membership) -> None:
@@ -194,7 +269,7 @@ def test_a_query_that_is_withdrawn_stays_held_back(held: Release, rio: Membershi
     held.yardstick.delete()
     yardstick = yardstick_of(Release.objects.get(pk=held.pk))
     assert [row[0] for row in yardstick.queries] == ["q2", "q3", "q4", "q5"]
-    assert yardstick.held_queries == OF_VAL
+    assert yardstick.held_queries == [*OF_VAL]
     pool = pool_of(yardstick)
     assert pool
     assert not {*OF_VAL} & {*pool.queries}
@@ -312,9 +387,9 @@ def test_the_leaderboard_that_everybody_sees(held: Release, leo: Membership, ada
     assert 'href="https://x.example/code"' in text
     assert ">late<" not in text  # shared, not listed
     assert "Held-back split" not in text
-    ask_for_held_scores()
-    assert work_off(StringIO()) == []
-    open_scores(leo, True)
+    entered("perfect")
+    entered("late")
+    opened(leo)
     text = anybody.get(where).content.decode()
     assert "Held-back split val" in text
     assert ">late<" not in text
