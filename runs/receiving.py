@@ -167,7 +167,8 @@ def _refuse(submission: Submission, faults: Faults) -> None:
 
 
 def _doubts_about_missing(submission: Submission, predictions: Predictions) -> Iterator[str]:
-    queries, there = dict.fromkeys(names_of(submission.by.campaign).values()), set(predictions.queries)
+    queries = submission.by.campaign.queries.pool().order_by("pk").values_list("query_id", flat=True)
+    there = set(predictions.queries)
     if missing := [query for query in queries if query not in there]:
         verb = "is" if len(missing) == 1 else "are"
         numbers = f"{len(missing):,} of {len(queries):,} queries of the campaign {verb} missing"

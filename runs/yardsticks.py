@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from campaigns.models import Campaign
-from judging.models import Candidate
+from judging.models import Candidate, Kind
 from metrics import Pool, Qrels, qrels_from_dict, read_pool, read_qrels
 from metrics.analysis.other_judging import NO_GRADE, Judged, RawGrades
 from releases.archive import ReleaseArchive
@@ -60,8 +60,11 @@ def pool_of(yardstick: Yardstick) -> Pool | None:
 
 
 def names_of(campaign: Campaign) -> dict[str, str]:
-    """Return the ids under which runs may name the campaign's queries, each with the id in the qrels."""
-    rows = list(campaign.queries.pool().values_list("query_id", "aliases"))
+    """Return the ids under which runs may name the campaign's queries, each with the id in the qrels.
+
+    Withdrawn queries are included, because releases from before that judge them.
+    """
+    rows = list(campaign.queries.filter(kind=Kind.POOL).values_list("query_id", "aliases"))
     aliases = {str(alias): query for query, others in rows for alias in others}
     return aliases | {query: query for query, _ in rows}
 
