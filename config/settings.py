@@ -211,7 +211,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "base.vega_script.VegaFinder",
+    "reports.figures.files.VegaFinder",
 ]
 
 # Judging --------------------------------------------------------------------------------------------------
