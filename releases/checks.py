@@ -31,6 +31,7 @@ MANIFEST, QRELS, POOL = "MANIFEST.json", "qrels.txt", "pool.jsonl"
 REUSES = "reused.jsonl"
 LONGEST_LINE = 2**20
 AT_ONCE = 1 << 20  # bytes
+MAKERS = "  not checked: who made the release: only a signature shows it, and `verify_release --key` checks that"
 OTHER_COPY = "If you do not know its makers, use another copy: python verify.py FOLDER"
 MOST_FAULTS = 1000  # of one check
 MOST_PRINTED, LONGEST = 10, 300  # findings of one check, and the characters of each
@@ -492,7 +493,6 @@ def not_checked(release: Reader) -> Iterator[str]:
     if rest:
         named = ", ".join(f"{name} ({number})" if number > 1 else name for name, number in sorted(rest.items()))
         yield f"the content of {named}: only the checksums are compared"
-    yield "who made the release: only a signature shows it, and `verify_release --key` checks that"
 
 
 CHECKS = [
@@ -547,6 +547,7 @@ def main(arguments: list[str]) -> int:
     folder = Path(arguments[0]) if arguments else Path(__file__).parent
     try:
         is_whole = report(Folder(folder), say)
+        say(MAKERS)
         if folder.resolve() == Path(__file__).resolve().parent:
             say(f"  not checked: this program, which is a part of the release. {OTHER_COPY}")
         return 0 if is_whole else 1

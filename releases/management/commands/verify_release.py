@@ -12,7 +12,7 @@ from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from base.text import printable
 from releases.archive import ReleaseArchive
-from releases.checks import report
+from releases.checks import MAKERS, report
 from releases.publishing.signing import SUFFIX, SignedRelease, checked_comment
 from systems.storage import digest
 
@@ -46,7 +46,10 @@ class Command(ReeljudgeCommand):
                 raise ReeljudgeError(f"--{name}: cannot be checked without a public key; expected --key, too")
         for flaw in self._flaws(file, options):
             raise CommandError(f"{file}: {printable(flaw)}", returncode=1)
-        if not report(ReleaseArchive(file), self.stdout.write):
+        is_whole = report(ReleaseArchive(file), self.stdout.write)
+        if not key:
+            self.stdout.write(MAKERS)
+        if not is_whole:
             raise CommandError("the release is not what it was", returncode=1)
 
     def _flaws(self, file: Path, options: dict[str, Any]) -> Iterator[str]:
