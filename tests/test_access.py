@@ -316,7 +316,7 @@ MATRIX = {
     "search-cut": ("POST", 302, 404, 404, 404, 404, 302),
     # The API, by session. Whom a resource is not for finds nothing, as on the pages; what is asked is looked at first.
     "api-root": ("GET", 401, 200, 200, 200, 200, 200),
-    "api-schema": ("GET", 200, 200, 200, 200, 200, 200),
+    "api-schema": ("GET", 401, 200, 200, 200, 200, 200),
     "api-campaigns": ("GET", 401, 200, 200, 200, 200, 200),
     "api-campaign": ("GET", 401, 404, 404, 404, 200, 200),
     "api-progress": ("GET", 401, 404, 404, 404, 200, 200),
@@ -581,7 +581,7 @@ ALSO = {
     "api-action": ("DELETE", 401, 404, 404, 404, 404, 204),
     "api-views": ("POST", 401, 404, 404, 404, 201, 201),
     "api-webhooks": ("POST", 401, 404, 404, 404, 404, 422),  # let in, but the settings name no host
-    "api-flag": ("DELETE", 401, 400, 400, 400, 400, 400),  # its fence is part of the address
+    "api-flag": ("DELETE", 401, 404, 400, 404, 404, 404),  # its fence is part of the address
     "webhooks": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but the settings name no host
     "api-webhook": ("PATCH", 401, 404, 404, 404, 404, 200),
     "api-agreement": ("POST", 401, 404, 404, 404, 404, 202),
@@ -622,7 +622,7 @@ FOR_ALL = (  # views that a stranger reaches
     *("sign-in", "account_login", "mfa_authenticate", "mfa_login_webauthn", "join", "language", "sign-out"),
     *("openid_connect_login", "openid_connect_callback", "account_confirm_email", "account_reset_password"),
     *("account_reset_password_done", "account_reset_password_from_key", "first-account"),
-    *("api-schema", "public-run", "public-run-file", "public-leaderboard", "service-worker", "manifest", "offline"),
+    *("public-run", "public-run-file", "public-leaderboard", "service-worker", "manifest", "offline"),
 )
 # A refusal would be logged with its address, which holds a secret.
 EVERY_METHOD = "invitation", "first-link"
