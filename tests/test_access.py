@@ -1454,6 +1454,19 @@ def test_a_form_without_its_token_is_refused(ada: Membership) -> None:
     assert client.post(reverse("claim", args=["films"])).status_code == 403
 
 
+@pytest.mark.parametrize("address", ["/judge/films/claim", "/api/v1/campaigns/films/claim"])
+def test_a_foreign_origin_is_named_as_the_cause(ada: Membership, settings: Any, address: str) -> None:
+    settings.CSRF_TRUSTED_ORIGINS = ["https://judge.example.org"]
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(ada.user)
+    answer = client.post(address, headers={"origin": "https://evil.com:8443", "accept": "application/json"})
+    assert answer.status_code == 403
+    words = answer.json()["detail"]
+    assert "comes from the origin https://evil.com:8443. " in words
+    assert "from http://testserver, https://judge.example.org only." in words
+    assert "SITE_URL" in words
+
+
 def test_a_role_taken_away_ends_at_once(held: Assignment, ada: Membership) -> None:
     client = browser(ada)
     Membership.objects.filter(pk=ada.pk).update(state=Membership.State.PAUSED)
