@@ -44,8 +44,8 @@ def foreign_origin(request: HttpRequest, reason: str) -> str:
     known = {f"{request.scheme}://{request.get_host()}", *settings.CSRF_TRUSTED_ORIGINS}
     sent, right = printable(origin[:200]), ", ".join(sorted(known))
     return (
-        f"The request comes from the origin {sent}. This site takes requests from {right} only. If {sent} is the address"
-        " of this site, its operator has to set SITE_URL to it, or add it to CSRF_TRUSTED_ORIGINS."
+        f"The request comes from the origin {sent}. This site takes requests from {right} only. If {sent} is the"
+        " address of this site, its operator has to set SITE_URL to it, or add it to CSRF_TRUSTED_ORIGINS."
     )
 
 

@@ -16,22 +16,22 @@ from tests.api.asking import Program
 from tests.cast import browser, make_query
 
 
-def asked(host: str, **headers: Any) -> str:
+def address_for(host: str, **headers: Any) -> str:
     return site_of(RequestFactory().get("/", headers={"host": host}, **headers))
 
 
 def test_the_setting_is_the_address_whatever_a_browser_sends(settings: Any) -> None:
     settings.SITE_URL = "https://judge.example.org"
-    assert asked("testserver:9999") == "https://judge.example.org"
+    assert address_for("testserver:9999") == "https://judge.example.org"
 
 
 def test_a_port_that_only_the_browser_names_is_left_out(settings: Any) -> None:
-    assert asked("testserver:9999") == "http://testserver"
-    assert asked("testserver:9999", SERVER_PORT="9999") == "http://testserver:9999"
+    assert address_for("testserver:9999") == "http://testserver"
+    assert address_for("testserver:9999", SERVER_PORT="9999") == "http://testserver:9999"
     settings.TRUSTED_PROXIES = ["10.0.0.1"]  # behind which the server's own port is not that of the site
-    assert asked("testserver:9999", SERVER_PORT="9999") == "http://testserver"
+    assert address_for("testserver:9999", SERVER_PORT="9999") == "http://testserver"
     settings.CSRF_TRUSTED_ORIGINS = ["http://testserver:9999"]
-    assert asked("testserver:9999") == "http://testserver:9999"
+    assert address_for("testserver:9999") == "http://testserver:9999"
 
 
 @pytest.mark.django_db
