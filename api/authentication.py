@@ -8,9 +8,11 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 
-from base.errors import CodeNeeded, OutOfScope, SignedOut, TooManyRequests, Unencrypted
+from base.errors import CodeNeeded, NotAllowed, OutOfScope, SignedOut, TooManyRequests, Unencrypted
+from base.problem_documents import foreign_origin
 from campaigns.accounts.second_factor import Backend
 from campaigns.models import Token
 
@@ -46,6 +48,14 @@ class BySession(SessionAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return REALM
+
+    def enforce_csrf(self, request: Request) -> None:
+        try:
+            super().enforce_csrf(request)
+        except PermissionDenied as fault:
+            if words := foreign_origin(request._request, str(fault.detail)):
+                raise NotAllowed(words) from fault
+            raise
 
 
 def must_allow(request: Request, scope: str) -> None:

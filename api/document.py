@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.types import OpenApiTypes
@@ -212,13 +209,6 @@ def finished(result: dict[str, Any], generator: Any, **_: Any) -> dict[str, Any]
 def _below(shape: type) -> list[type]:
     subclasses: list[type] = shape.__subclasses__()
     return [each for below in subclasses for each in (below, *_below(below))]
-
-
-@login_not_required
-@require_safe
-def schema(request: HttpRequest) -> HttpResponse:
-    """Serve the document. It says no more than docs/api.md, so anybody may read it."""
-    return HttpResponse(document(), content_type="application/json")
 
 
 @cache

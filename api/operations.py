@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from django.core.signing import BadSignature, Signer
 from django.db.models import Model, QuerySet
 from django.http import HttpResponseBase
+from rest_framework.exceptions import APIException
 from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,13 +26,17 @@ from api.authentication import must_allow
 from api.document import Trait
 from api.fields import Body, Page, PageQuery, Query, Shape
 from api.models import once
-from base.errors import BadValue, NotFound, Unfit
+from base.errors import BadValue, NotFound, ReeljudgeError, Unfit
+from base.request_fields import site_of
 from campaigns.models import Token
 
 READ, LEAD, RUNS, JUDGE = Token.Scope.READ, Token.Scope.LEAD, Token.Scope.RUNS, Token.Scope.JUDGE
 Row = TypeVar("Row", bound=Model)
 Handler = Callable[..., Any]
 Decorator = Callable[[Handler], Handler]
+# Lets a person in at a resource, whose address has these parts, or raises: a 404 as a rule.
+Door = Callable[..., Any]
+DOORS: dict[str, Door] = {LEAD: lambda resource, **_: resource.lead, RUNS: lambda resource, **_: resource.participant}
 USUAL, MOST = 50, 200  # rows of a page
 
 TAGGED = Trait((document.TAG,))
@@ -93,7 +98,7 @@ def fresh(row: Row) -> Row:
 
 def reads(answer: Any, *traits: Trait, query: type[Query] | None = None, scope: str = READ) -> Decorator:
     """Make an operation that changes nothing. `answer` is a shape, a page of one, or the types of a file."""
-    return partial(_operation, scope, None, query, answer, 200, traits)
+    return partial(_operation, scope, None, query, answer, 200, traits, None)
 
 
 def changes(
@@ -103,21 +108,26 @@ def changes(
     query: type[Query] | None = None,
     scope: str = LEAD,
     status: int | None = None,
+    door: Door | None = None,
 ) -> Decorator:
-    """Make an operation that changes something. The status is 200, or 204 if the answer is empty."""
-    return partial(_operation, scope, body, query, answer, status or (200 if answer else 204), traits)
+    """Make an operation that changes something. The status is 200, or 204 if the answer is empty.
+
+    `door` is that of the handler, for a wrong body: it is tried before the answer says what is wrong. By default it is
+    that of the scope, at the addresses of campaigns.
+    """
+    if body or query:
+        door = door or DOORS[scope]
+    return partial(_operation, scope, body, query, answer, status or (200 if answer else 204), traits, door)
 
 
-def makes(
-    answer: Any, *traits: Trait, body: type[Body] | None = None, scope: str = LEAD, status: int = 201
-) -> Decorator:
+def makes(answer: Any, *traits: Trait, status: int = 201, **options: Any) -> Decorator:
     """Make an operation that makes something; an idempotency key keeps it from being made twice."""
-    return changes(answer, ONCE, *traits, body=body, scope=scope, status=status)
+    return changes(answer, ONCE, *traits, status=status, **options)
 
 
-def starts(answer: Any, *traits: Trait, body: type[Body] | None = None, scope: str = LEAD) -> Decorator:
+def starts(answer: Any, *traits: Trait, **options: Any) -> Decorator:
     """Make an operation that answers 202 and where the job is that does the work."""
-    return changes(answer, Trait((document.PLACE,)), *traits, body=body, scope=scope, status=202)
+    return changes(answer, Trait((document.PLACE,)), *traits, status=202, **options)
 
 
 def _operation(
@@ -127,6 +137,7 @@ def _operation(
     answer: Any,
     status: int,
     traits: tuple[Trait, ...],
+    door: Door | None,
     handler: Handler,
 ) -> Handler:
     query = query or (PageQuery if isinstance(answer, Page) else None)
@@ -134,8 +145,13 @@ def _operation(
     @wraps(handler)
     def operation(self: Any, request: Request, name: str = "", **of_address: Any) -> Any:
         must_allow(request, scope)
-        self.params = _valid(query or Query, request.query_params)
-        self.data = _valid(body, request.data, self) if body else {}
+        try:
+            self.params = _valid(query or Query, request.query_params)
+            self.data = _valid(body, request.data, self) if body else {}
+        except (APIException, ReeljudgeError):
+            if door:  # who may not come in gets the answer that a right body gets
+                door(self, **of_address)
+            raise
 
         def act() -> Any:
             try:
@@ -189,6 +205,7 @@ class Pages(CursorPagination):
     def paginate(self, rows: QuerySet[Any], request: Request) -> list[Any]:
         self._signer = Signer(salt=f"api {request.path}")
         page: list[Any] = self.paginate_queryset(rows, request)
+        self.base_url = site_of(request) + request.get_full_path()
         return page
 
     def decode_cursor(self, request: Request) -> Cursor | None:

@@ -3,13 +3,24 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from django.urls import path
+from django.http import HttpResponse
+from rest_framework.request import Request
 
 from api import resources
-from api.document import schema
-from api.resource import ROUTES
+from api.document import document
+from api.resource import ROUTES, Resource
 
 for module in iter_modules(resources.__path__):
     import_module(f"{resources.__name__}.{module.name}")
 
-urlpatterns = [path("openapi.json", schema, name="api-schema"), *ROUTES]
+
+class Document(Resource, at="openapi.json", name="schema"):
+    """The OpenAPI document. It is no operation in itself, and needs no scope."""
+
+    schema = None
+
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(document(), content_type="application/json")
+
+
+urlpatterns = ROUTES

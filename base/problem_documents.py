@@ -4,21 +4,49 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.conf import settings
 from django.contrib import messages
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.middleware.csrf import REASON_BAD_ORIGIN
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views import defaults
 
-from base.errors import BadFields, BadValue, Busy, NotFound, ReeljudgeError, StaleForm, TooManyRequests, WrongState
+from base.errors import (
+    BadFields,
+    BadValue,
+    Busy,
+    NotAllowed,
+    NotFound,
+    ReeljudgeError,
+    StaleForm,
+    TooManyRequests,
+    WrongState,
+)
+from base.text import printable
 
 API = "/api/"  # below this address every answer is JSON
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    if words := foreign_origin(request, reason):
+        return problem(request, NotAllowed(words))
     return problem(request, StaleForm(_("This form is older than your sign-in. Load the page again and repeat.")))
+
+
+def foreign_origin(request: HttpRequest, reason: str) -> str:
+    """Return what is wrong if Django refuses the request for its header `Origin`; empty for other reasons."""
+    origin = request.headers.get("origin", "")
+    if not origin or REASON_BAD_ORIGIN % origin not in reason:
+        return ""
+    known = {f"{request.scheme}://{request.get_host()}", *settings.CSRF_TRUSTED_ORIGINS}
+    sent, right = printable(origin[:200]), ", ".join(sorted(known))
+    return (
+        f"The request comes from the origin {sent}. This site takes requests from {right} only. If {sent} is the"
+        " address of this site, its operator has to set SITE_URL to it, or add it to CSRF_TRUSTED_ORIGINS."
+    )
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

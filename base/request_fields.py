@@ -3,7 +3,10 @@
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.conf import settings
+from django.http import HttpRequest
 from django.utils import timezone
 
 from base.errors import BadValue
@@ -84,3 +87,17 @@ def days_of_week(value: str) -> tuple[datetime, datetime]:
     if not 2000 <= monday.year <= 2200:
         raise BadValue("week", value, "a week of the years 2000 to 2200")
     return timezone.make_aware(monday), timezone.make_aware(monday + timedelta(days=7))
+
+
+def site_of(request: HttpRequest) -> str:
+    """Return the address of this site, to which links lead that others get: without a slash at its end.
+
+    It is the setting SITE_URL. Without that it is the host of the request, which is one of ALLOWED_HOSTS. Its port is
+    what the browser sent, so it is left out unless this server listens there or CSRF_TRUSTED_ORIGINS names it.
+    """
+    if settings.SITE_URL:
+        return str(settings.SITE_URL)
+    own = f"{request.scheme}://{request.get_host()}"
+    port = urlsplit(own).port
+    listens = not settings.TRUSTED_PROXIES and str(port) == request.get_port()
+    return own if port is None or listens or own in settings.CSRF_TRUSTED_ORIGINS else own.rpartition(":")[0]

@@ -20,8 +20,9 @@ from markdown_it.token import Token
 # Categories of Unicode that a terminal obeys.
 OBEYED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 AROUND = 3  # unchanged lines that are listed before and after a change
-# http, https, or no scheme: then no colon comes before the first of / ? #.
-WEB_PAGE = re.compile(r"https?://|[^:/?#]*(?:[/?#]|$)", re.IGNORECASE)
+# http, https, or an address of this site: no colon comes before the first of / ? #, and it does not begin with //host.
+# Browsers read a backslash as a slash; the parser writes it as %5C.
+WEB_PAGE = re.compile(r"https?://|(?!(?:[/\\]|%5C){2})[^:/?#]*(?:[/?#]|$)", re.IGNORECASE)
 # A spreadsheet program takes a cell that begins with one of these for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 

@@ -21,6 +21,7 @@ FALSE = ("false", "off", "no", "n", "0", "")
 NAME = r"(\[[0-9a-f:.]+\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?)"
 HOST = re.compile(rf"\*|\.?{NAME}", re.IGNORECASE)
 ORIGIN = re.compile(rf"https?://(\*\.)?{NAME}(:[0-9]+)?", re.IGNORECASE)
+SITE = re.compile(rf"(https?://({NAME})(:[0-9]+)?)/?", re.IGNORECASE)
 WEBHOOK_HOST = re.compile(rf"(https?://)?{NAME}(:[0-9]+)?", re.IGNORECASE)
 RATE = re.compile(r"[1-9][0-9]*/([1-9][0-9]*)?[smhd]")
 SHORTEST_SECRET = 32  # characters
@@ -101,6 +102,14 @@ class Environment(environ.Env):  # type: ignore[misc]
         if address and not is_right:
             raise ImproperlyConfigured(f"{var}: no such address; expected {expected}")
         return address
+
+    def site(self, var: str) -> tuple[str, tuple[str, ...]]:
+        """Return the address of this site without a slash at its end, and its host in a tuple; nothing if unset."""
+        address: str = self.str(var, default="").lower()
+        found = SITE.fullmatch(address)
+        if address and not found:
+            raise wrong(var, "https:// and a host name, without a path, such as https://judge.example.org")
+        return (found[1], (found[2],)) if found else ("", ())
 
     def matching(self, var: str, pattern: re.Pattern[str], expected: str, default: Sequence[str] = ()) -> list[str]:
         """Return a list of texts, all of which match the pattern."""

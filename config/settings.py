@@ -54,9 +54,12 @@ SECRET_KEY = secret_key()
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 DEBUG = env.bool("DEBUG", default=False)
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
-ALLOWED_HOSTS = env.matching("ALLOWED_HOSTS", HOST, "host names without https:// and port", LOCAL)
+# The address of this site, for links in mails and elsewhere
+SITE_URL, SITE_HOST = env.site("SITE_URL")
+ALLOWED_HOSTS = env.matching("ALLOWED_HOSTS", HOST, "host names without https:// and port", (*SITE_HOST, *LOCAL))
 TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES")
 CSRF_TRUSTED_ORIGINS = env.matching("CSRF_TRUSTED_ORIGINS", ORIGIN, "https:// and a host name, without a path")
+CSRF_TRUSTED_ORIGINS += [SITE_URL] if SITE_URL else []
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -211,7 +214,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "base.vega_script.VegaFinder",
+    "reports.figures.files.VegaFinder",
 ]
 
 # Judging --------------------------------------------------------------------------------------------------
@@ -289,6 +292,9 @@ SOCIALACCOUNT_PROVIDERS = environment.providers(
 MAIL_FORM = "smtp+tls://user:password@mail.example.org:587"
 if MAILS := bool(env.address("EMAIL_URL", MAIL_FORM, tuple(env.EMAIL_SCHEMES))):
     vars().update(env.email_url("EMAIL_URL"))
+if MAILS and not SITE_URL and any(host.startswith(("*", ".")) for host in ALLOWED_HOSTS):
+    # Anybody could have a link to a host of theirs mailed to others, such as that for a new password.
+    raise ImproperlyConfigured("SITE_URL: missing; expected with EMAIL_URL and a pattern in ALLOWED_HOSTS")
 EMAIL_TIMEOUT = 20  # seconds
 DEFAULT_FROM_EMAIL = env.sender("MAIL_FROM", "reeljudge@localhost")
 
@@ -323,6 +329,8 @@ CONTENT_SECURITY_POLICY = {
 HSTS = env.choice("HSTS", ("off", "host", "subdomains", "preload"), "host")
 SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W005", "security.W021"]  # which want more of HSTS
 if env.bool("HTTPS", default=False):
+    if SITE_URL.startswith("http://"):
+        raise ImproperlyConfigured(f"SITE_URL: {SITE_URL!r}; expected https://, because HTTPS is on")
     SECURE_SSL_REDIRECT = True
     SECURE_REDIRECT_EXEMPT = [r"^api/"]  # which refuses, so that no token is sent readable twice
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

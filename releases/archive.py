@@ -20,8 +20,8 @@ from judging.audit import INVARIANTS, INVARIANTS_OF_IMPORTED, Invariant
 from metrics import MeasureError
 from metrics.formats.files import FORMAT, root_of
 from metrics.formats.json_reader import read_json
-from releases import checks
-from releases.checks import MANIFEST, POOL, UNREADABLE, Reader, right_sample, verify
+from releases import checks, stated
+from releases.checks import AT_ONCE, MANIFEST, POOL, UNREADABLE, Reader, checksum_of, right_sample, verify
 from releases.models import Release
 from releases.publishing import parquet
 from reports.models import Summary
@@ -31,6 +31,7 @@ LARGEST = 4 * 2**30  # bytes of all files together, unpacked
 LARGEST_RATIO = 40  # of the unpacked bytes to those of the zip; a release's is near 10
 ROOM = 2**20  # bytes that may be unpacked beyond that ratio
 LARGEST_MANIFEST = 2**20
+FROZEN = "The file in the store is the one that was frozen"
 # The fields of the manifest that are needed, by their types.
 FIELDS: dict[str, type] = {
     "campaign": str,
@@ -50,6 +51,7 @@ class ReleaseArchive(Reader):
     """
 
     def __init__(self, file: Path | IO[bytes]) -> None:
+        super().__init__()
         self.file = file if isinstance(file, Path) else "the release"
         try:
             self.archive = zipfile.ZipFile(file)
@@ -107,7 +109,7 @@ class ReleaseArchive(Reader):
 def script() -> str:
     """Return `verify.py`: the checks, with the modules of ours that they import in place of these imports."""
     whole = inspect.getsource(checks)
-    for module in (consensus, parquet):
+    for module in (consensus, parquet, stated):
         line = next(line for line in whole.splitlines() if line.startswith(f"from {module.__name__} import"))
         whole = whole.replace(line, inspect.getsource(module).split(FUTURE)[1].strip() + "\n")
     return whole
@@ -127,6 +129,9 @@ def verify_release(release: Release, report: Report) -> None:
     try:
         with release.file.open("rb") as content:
             found = verify(ReleaseArchive(content))
+            content.seek(0)
+            sha256, _ = checksum_of(iter(lambda: content.read(AT_ONCE), b""))
+        found[FROZEN] = [] if sha256 == release.sha256 else [f"SHA-256 is {sha256}, not {release.sha256}"]
     except ReeljudgeError as fault:
         found = {"the release can be read": [str(fault)]}
     except OSError as fault:

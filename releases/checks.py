@@ -1,7 +1,9 @@
 """Checking a release by itself: its checksums, and all that its judgements decide, computed again.
 
-A release holds this file as `verify.py`, together with the consensus and the writer of tables, so that whoever has the
-release can check it with Python alone: `python verify.py` in the folder where it is unpacked.
+A release holds this file as `verify.py`, together with the modules that it imports from us, so that Python alone checks
+it: `python verify.py` in the folder where it is unpacked. Who makes a release can change the program in it, too. So a
+release of people whom you do not know is checked by another copy, such as that of a release of your own:
+`python verify.py FOLDER`.
 """
 
 from __future__ import annotations
@@ -23,13 +25,17 @@ from typing import IO, Any
 
 from judging.consensus import LEAST_OVERLAP, RULE, consensus, overlap
 from releases.publishing.parquet import NUMBER, TEXT, TRUTH, WHOLE, Columns, parquet
+from releases.stated import not_computed, other_counts, same_agreement, same_cost, same_protocol
 
 MANIFEST, QRELS, POOL = "MANIFEST.json", "qrels.txt", "pool.jsonl"
 REUSES = "reused.jsonl"
 LONGEST_LINE = 2**20
 AT_ONCE = 1 << 20  # bytes
+MAKERS = "  not checked: who made the release: only a signature shows it, and `verify_release --key` checks that"
+OTHER_COPY = "If you do not know its makers, use another copy: python verify.py FOLDER"
 MOST_FAULTS = 1000  # of one check
 MOST_PRINTED, LONGEST = 10, 300  # findings of one check, and the characters of each
+LONGEST_LIST = 1000  # characters of a list of files
 # What reading a damaged or hostile file, and the JSON and CSV in it, can raise.
 UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, csv.Error, OSError, EOFError),
@@ -65,6 +71,9 @@ class Reader:
 
     manifest: dict[str, Any]
 
+    def __init__(self) -> None:
+        self.compared = {MANIFEST}  # the files whose content a check has compared with others
+
     @property
     def names(self) -> list[str]:
         raise NotImplementedError
@@ -87,6 +96,7 @@ class Reader:
         """
         if name not in self.names:
             return
+        self.compared.add(name)
         with self.opened(name) as packed:
             content = io.TextIOWrapper(packed, encoding="utf-8", newline="")
             while line := content.readline(LONGEST_LINE):
@@ -112,6 +122,7 @@ class Folder(Reader):
     """A release that is unpacked. Hidden files, which tools of hubs leave, are no part of it."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self.folder = folder
         self.manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
 
@@ -316,6 +327,7 @@ def same_for_others(release: Reader) -> Findings:
             ("judgements", OF_JUDGEMENTS, _rows_of_judgements(release, {row["pair_id"]: row for row in own})),
         ):
             file = f"data/{name}/{split}.parquet"
+            release.compared.add(file)
             if checksum_of(parquet(columns, rows)) != release.checksum(file):
                 yield f"{file} does not hold the {name} of the other files"
         file = f"beir/qrels/{split}.tsv"
@@ -378,6 +390,21 @@ def same_counts(release: Reader) -> Findings:
     for outcome, number in release.manifest["counts"]["pairs"].items():
         if outcomes[outcome] != number:
             yield f"the manifest counts {number:,} {outcome} pairs; pairs.csv has {outcomes[outcome]:,}"
+    tables = (release.records("judgements.jsonl"), release.rows("pairs.csv"), release.rows("queries.csv"))
+    yield from other_counts(release.manifest, *tables, {SETTLED, REUSED})
+
+
+def agreement_is_right(release: Reader) -> Findings:
+    yield from same_agreement(release.manifest, release.records("judgements.jsonl"))
+
+
+def cost_is_right(release: Reader) -> Findings:
+    yield from same_cost(release.manifest, release.records("judgements.jsonl"))
+
+
+def protocol_is_right(release: Reader) -> Findings:
+    tables = (release.records("judgements.jsonl"), release.rows("pairs.csv"), release.rows(RATINGS))
+    yield from same_protocol(release.manifest, *tables, release.names)
 
 
 def left_out(release: Reader) -> Findings:
@@ -459,6 +486,15 @@ def known_faults(release: Reader) -> Iterator[str]:
         yield f"queries that were not finished, and are {fate}: {number:,}"
 
 
+def not_checked(release: Reader) -> Iterator[str]:
+    """Yield what the checks that ran do not show, with the reason."""
+    yield from not_computed(release.manifest)
+    rest = Counter(name.partition("/")[0] for name in set(release.names) - release.compared)
+    if rest:
+        named = ", ".join(f"{name} ({number})" if number > 1 else name for name, number in sorted(rest.items()))
+        yield f"the content of {named}: only the checksums are compared"
+
+
 CHECKS = [
     Check("Every file is whole, and none is strange", files_are_whole),
     Check("At most four judgements of a pair count", four_at_most),
@@ -468,6 +504,9 @@ CHECKS = [
     Check("All forms of the qrels hold the pairs with a consensus, and only those", same_qrels),
     Check("The files of grades hold what was judged", same_grades),
     Check("The counts are right", same_counts),
+    Check("The agreement in the manifest is that of the judgements", agreement_is_right),
+    Check("The cost in the manifest is that of the judgements", cost_is_right),
+    Check("The protocol in the manifest agrees with ranks, batches and guidelines", protocol_is_right),
     Check("Queries that are said to be left out are left out", left_out),
     Check("The sample is the first queries of the order", right_sample),
     Check("The files for hubs and BEIR hold what the others hold", same_for_others),
@@ -487,8 +526,14 @@ def report(release: Reader, say: Callable[[str], object]) -> bool:
             more = len(findings) - MOST_PRINTED
             say(f"           … and {more:,}{' or more' * (len(findings) == MOST_FAULTS)} others")
     is_whole = not any(found.values())
-    for known in known_faults(release) if is_whole else ():
-        say(f"  known   {printable(known[:LONGEST])}")
+    try:
+        for known in known_faults(release) if is_whole else ():
+            say(f"  known   {printable(known[:LONGEST])}")
+        for rest in not_checked(release):
+            say(f"  not checked: {printable(rest[:LONGEST_LIST])}")
+    except UNREADABLE as fault:
+        say(printable(f"  BROKEN  {MANIFEST} cannot be read: {type(fault).__name__} {fault}"[:LONGEST]))
+        return False
     return is_whole
 
 
@@ -501,8 +546,11 @@ def main(arguments: list[str]) -> int:
     """Check the release in the folder that is named, or in which this file lies. Return the exit code."""
     folder = Path(arguments[0]) if arguments else Path(__file__).parent
     try:
-        release = Folder(folder)
-        return 0 if report(release, say) else 1
+        is_whole = report(Folder(folder), say)
+        say(MAKERS)
+        if folder.resolve() == Path(__file__).resolve().parent:
+            say(f"  not checked: this program, which is a part of the release. {OTHER_COPY}")
+        return 0 if is_whole else 1
     except UNREADABLE as fault:
         say(printable(f"{folder}: {MANIFEST} cannot be read ({fault}); expected a release that is unpacked"))
         return 2

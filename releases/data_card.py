@@ -164,7 +164,9 @@ release = load_release("{folder}")
 print(release.splits, len(release.queries), release.qrels)
 ```
 
-`python verify.py` checks all files, and computes the final grades again from the judgements.
+`python verify.py` checks all files, computes the final grades, agreement and cost again from the judgements, and lists
+what it does not check. If you do not know who made this release, use a copy of `verify.py` from elsewhere
+(`python verify.py {folder}`), or `verify_release` of Reeljudge: the program in this folder is a part of the release.
 """
 
 

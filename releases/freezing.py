@@ -37,7 +37,7 @@ from releases.exports import Scope, by_query
 from releases.models import Release
 from releases.publishing.hub import splits_of
 from releases.publishing.methods import agreement_of, cost, protocol
-from releases.publishing.signing import key_is_set, signature_of
+from releases.publishing.signing import SignedRelease, key_is_set, signature_of
 from reports.statistics.arrays import Read
 from systems.storage import digest
 
@@ -145,7 +145,9 @@ def freeze_release(release: Release, report: Report) -> None:
         name = f"releases/{release.campaign.name}-v{release.version}-{release.sha256[:12]}.zip"
         release.file.name = store(name, file).name
         if key_is_set():
-            release.signature = signature_of(file, f"{release.campaign.name}-v{release.version}.zip")
+            before = release.campaign.releases.filter(version__lt=release.version).newest()
+            about = (release.campaign.name, str(release.version), release.sha256, before.sha256 if before else "")
+            release.signature = signature_of(file, SignedRelease(*about))
     _publish(release)
 
 

@@ -16,6 +16,7 @@ from django.utils.formats import date_format
 
 from base.database import counts_for
 from base.errors import WrongState
+from base.request_fields import site_of
 from campaigns import access
 from campaigns.accounts import mails
 from campaigns.invitations import must_send_mails
@@ -182,7 +183,7 @@ def have_mailed(lead: Membership, wanted: bool, request: HttpRequest) -> None:
         must_send_mails()
         if not mails.address_of(lead.user):
             raise WrongState("Confirm a mail address first; it stands under your name, at the top of the page.")
-    site = request.build_absolute_uri("/").rstrip("/") if wanted else ""
+    site = site_of(request) if wanted else ""
     Membership.objects.filter(pk=lead.pk).update(digest_site=site)
 
 
@@ -230,7 +231,7 @@ def mail_digest(lead: Membership, report: Report) -> None:
 
 def in_words(lead: Membership, digest: Digest) -> tuple[str, str]:
     """Return subject and text of the mail."""
-    campaign, site = lead.campaign, lead.digest_site
+    campaign, site = lead.campaign, settings.SITE_URL or lead.digest_site
     lines = [f"Hello {lead.user.get_username()},", "", f"Since {date_format(digest.since, 'j F')}, 0:00:", ""]
     lines += [f"  {each.words}" for each in digest.happened] or ["  nothing happened."]
     lines += ["", "What waits for you:", ""]

@@ -317,7 +317,7 @@ MATRIX = {
     "search-cut": ("POST", 302, 404, 404, 404, 404, 302),
     # The API, by session. Whom a resource is not for finds nothing, as on the pages; what is asked is looked at first.
     "api-root": ("GET", 401, 200, 200, 200, 200, 200),
-    "api-schema": ("GET", 200, 200, 200, 200, 200, 200),
+    "api-schema": ("GET", 401, 200, 200, 200, 200, 200),
     "api-campaigns": ("GET", 401, 200, 200, 200, 200, 200),
     "api-campaign": ("GET", 401, 404, 404, 404, 200, 200),
     "api-progress": ("GET", 401, 404, 404, 404, 200, 200),
@@ -583,7 +583,7 @@ ALSO = {
     "api-action": ("DELETE", 401, 404, 404, 404, 404, 204),
     "api-views": ("POST", 401, 404, 404, 404, 201, 201),
     "api-webhooks": ("POST", 401, 404, 404, 404, 404, 422),  # let in, but the settings name no host
-    "api-flag": ("DELETE", 401, 400, 400, 400, 400, 400),  # its fence is part of the address
+    "api-flag": ("DELETE", 401, 404, 400, 404, 404, 404),  # its fence is part of the address
     "webhooks": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but the settings name no host
     "api-webhook": ("PATCH", 401, 404, 404, 404, 404, 200),
     "api-agreement": ("POST", 401, 404, 404, 404, 404, 202),
@@ -624,7 +624,7 @@ FOR_ALL = (  # views that a stranger reaches
     *("sign-in", "account_login", "mfa_authenticate", "mfa_login_webauthn", "join", "language", "sign-out"),
     *("openid_connect_login", "openid_connect_callback", "account_confirm_email", "account_reset_password"),
     *("account_reset_password_done", "account_reset_password_from_key", "first-account"),
-    *("api-schema", "public-run", "public-run-file", "public-leaderboard", "service-worker", "manifest", "offline"),
+    *("public-run", "public-run-file", "public-leaderboard", "service-worker", "manifest", "offline"),
 )
 # A refusal would be logged with its address, which holds a secret.
 EVERY_METHOD = "invitation", "first-link"
@@ -1458,6 +1458,19 @@ def test_a_form_without_its_token_is_refused(ada: Membership) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(ada.user)
     assert client.post(reverse("claim", args=["films"])).status_code == 403
+
+
+@pytest.mark.parametrize("address", ["/judge/films/claim", "/api/v1/campaigns/films/claim"])
+def test_a_foreign_origin_is_named_as_the_cause(ada: Membership, settings: Any, address: str) -> None:
+    settings.CSRF_TRUSTED_ORIGINS = ["https://judge.example.org"]
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(ada.user)
+    answer = client.post(address, headers={"origin": "https://evil.com:8443", "accept": "application/json"})
+    assert answer.status_code == 403
+    words = answer.json()["detail"]
+    assert "comes from the origin https://evil.com:8443. " in words
+    assert "from http://testserver, https://judge.example.org only." in words
+    assert "SITE_URL" in words
 
 
 def test_a_role_taken_away_ends_at_once(held: Assignment, ada: Membership) -> None:

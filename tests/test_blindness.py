@@ -194,7 +194,7 @@ def crawl_api(program: Program, values: dict[str, list[Any]], methods: tuple[str
     """What every address of the API answers, by each method, with each of the values that it can name."""
     answers = []
     for each in urlpatterns:
-        if each.name == "api-schema":  # says of every operation what leads are told, to anybody
+        if each.name == "api-schema":  # says of every operation what leads are told, to everybody with an account
             continue
         names = re.findall(r"<\w+:(\w+)>", str(each.pattern))
         for chosen in product(*(values[name] for name in names)):

@@ -13,8 +13,8 @@ import pytest
 import vl_convert
 from django.conf import settings as django_settings
 
-from base import vega_script
 from config import settings
+from reports.figures import files
 from tests.installation import ROOT, Installation
 
 
@@ -91,14 +91,14 @@ def test_processes_that_draw_at_once_have_one_script(tmp_path: Path, monkeypatch
     def slow(snippet: str) -> str:
         """As when another process needs the script while this one makes it."""
         monkeypatch.setattr(vl_convert, "javascript_bundle", bundle)
-        scripts.append(vega_script.VegaFinder().find(vega_script.NAME))
+        scripts.append(files.VegaFinder().find(files.SCRIPT))
         return bundle(snippet)
 
     monkeypatch.setattr(vl_convert, "javascript_bundle", slow)
-    scripts.append(vega_script.VegaFinder().find(vega_script.NAME))
+    scripts.append(files.VegaFinder().find(files.SCRIPT))
     assert len(set(scripts)) == 1
-    assert Path(scripts[0]).read_text() == bundle(vega_script.SNIPPET)
-    assert [each.name for each in Path(scripts[0]).parent.iterdir()] == [vega_script.NAME]
+    assert Path(scripts[0]).read_text() == bundle(files.SNIPPET)
+    assert [each.name for each in Path(scripts[0]).parent.iterdir()] == [files.SCRIPT]
 
 
 def test_what_the_address_of_the_database_says_of_tls_reaches_it(tmp_path: Path) -> None:

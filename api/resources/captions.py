@@ -110,8 +110,12 @@ class Captions(Resource, at="corpora/<int:corpus>/captions", name="captions"):
         return state_of(access.corpus_to_reword(self.request, corpus))
 
 
+def _corpus(resource: Resource, corpus: int, **_: Any) -> Corpus:
+    return access.corpus_to_reword(resource.request, corpus)
+
+
 class RewordCaptions(Resource, at="corpora/<int:corpus>/captions/rewording", name="reword"):
-    @starts(CaptionsShape, ONCE, body=NewRewording)
+    @starts(CaptionsShape, ONCE, body=NewRewording, door=_corpus)
     def post(self, corpus: int) -> Any:
         """Reword the descriptions by the cast list or the chat endpoint."""
         found = access.corpus_to_reword(self.request, corpus)
@@ -127,7 +131,7 @@ class WaitingCaptions(Resource, at="corpora/<int:corpus>/captions/waiting", name
 
 
 class AcceptCaption(Resource, at="corpora/<int:corpus>/captions/waiting/<int:pk>", name="caption-accept"):
-    @changes(WaitingCaption, UNFIT, body=shape("Accepted", Body, text=Text(max_length=LONGEST_TEXT)))
+    @changes(WaitingCaption, UNFIT, body=shape("Accepted", Body, text=Text(max_length=LONGEST_TEXT)), door=_corpus)
     def put(self, corpus: int, pk: int) -> Any:
         """Make a text the caption of a description."""
         row = get_object_or_404(Rewording, corpus=access.corpus_to_reword(self.request, corpus), pk=pk)
@@ -181,7 +185,7 @@ class CastList(Resource, at="corpora/<int:corpus>/cast", name="cast"):
         found = access.corpus_to_reword(self.request, corpus)
         return Answer.tagged(Rows(names_of(found, self.params.get("show", "")), BY_FREQUENCY), _tag(found))
 
-    @changes(NameShape(many=True), VERSIONED, body=NamesSaid)
+    @changes(NameShape(many=True), VERSIONED, body=NamesSaid, door=_corpus)
     def patch(self, corpus: int) -> Any:
         """Say who some names are: all of it is stored, or nothing."""
         found = access.corpus_to_reword(self.request, corpus)

@@ -225,13 +225,17 @@ class Drafts(Resource, at="drafts", name="drafts"):
         return _answer(steps.begin_draft(access.creator(self.request)))
 
 
+def _open_draft(resource: Resource, token: str) -> Draft:
+    return access.open_draft(resource.request, token)
+
+
 class OneDraft(Resource, at="drafts/<slug:token>", name="draft"):
     @reads(DraftShape, TAGGED)
     def get(self, token: str) -> Any:
         """A draft, what its check found, and its jobs."""
         return _answer(access.draft(self.request, token))
 
-    @changes(DraftShape, VERSIONED, STORES, UNFIT, body=Changes)
+    @changes(DraftShape, VERSIONED, STORES, UNFIT, body=Changes, door=_open_draft)
     def patch(self, token: str) -> Any:
         """Say what some steps hold: all of it is stored, or nothing."""
         draft = access.open_draft(self.request, token)
@@ -350,7 +354,7 @@ class MakeCampaign(Resource, at="drafts/<slug:token>/campaign", name="draft-make
 
 
 class Uploads(Resource, at="drafts/<slug:token>/files", name="uploads"):
-    @changes(FileShape, STORES, UNFIT, body=NewUpload, status=201)
+    @changes(FileShape, STORES, UNFIT, body=NewUpload, status=201, door=_open_draft)
     def post(self, token: str) -> Any:
         """Announce a file of a draft, or find one that broke off."""
         return begin(access.open_draft(self.request, token), **self.data)

@@ -11,7 +11,7 @@ from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole, sha
 from api.operations import JUDGE, OR_NOTHING, With, changes, fresh, reads
 from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
 from base.errors import NotFound
-from campaigns.models import Message
+from campaigns.models import Membership, Message
 from corpus.clip_files import padded_clip_file
 from judging import access
 from judging.consensus import GRADES
@@ -187,6 +187,18 @@ def _data_of(assignment: Assignment) -> dict[str, Any]:
     return data | {"places": places, "query": assignment.batch.query.text}
 
 
+def _assignment(resource: Resource, token: str, **_: Any) -> Assignment:
+    return access.assignment(resource.request, token)
+
+
+def _own(resource: Resource) -> Membership:
+    return resource.through(access.own)
+
+
+def _practice(resource: Resource, pk: int) -> Practice:
+    return access.practice(resource.request, resource.kwargs["name"], pk)
+
+
 class Claim(Resource, at=f"{CAMPAIGN}/claim", name="claim"):
     @changes(AssignmentShape, OR_NOTHING, scope=JUDGE)
     def post(self) -> Any:
@@ -231,7 +243,7 @@ class ClipOfPlace(Resource, at="assignments/<slug:token>/clips/<slug:key>", name
 
 
 class Judgement(Resource, at="assignments/<slug:token>/judgements/<int:position>", name="judgement"):
-    @changes(Stored, body=GradeGiven, scope=JUDGE)
+    @changes(Stored, body=GradeGiven, scope=JUDGE, door=_assignment)
     def put(self, token: str, position: int) -> Any:
         """Grade the clip at a position."""
         revision = grading.judge(access.writer(self.request, token), position, **self.data)
@@ -239,14 +251,14 @@ class Judgement(Resource, at="assignments/<slug:token>/judgements/<int:position>
 
 
 class OneFlag(Resource, at="assignments/<slug:token>/flags/<int:position>", name="flag"):
-    @changes(Stored, body=FlagGiven, scope=JUDGE)
+    @changes(Stored, body=FlagGiven, scope=JUDGE, door=_assignment)
     def put(self, token: str, position: int) -> Any:
         """Flag the clip at a position, in place of a grade."""
         data = self.data | {"comment": self.data.get("comment", "").strip()}
         flag = grading.flag(access.assignment(self.request, token), position, **data)
         return {"position": position, "grade": None, "flag": flag.reason} | grading.overtaken_by(flag)
 
-    @changes(query=FlagTakenBack, scope=JUDGE)
+    @changes(query=FlagTakenBack, scope=JUDGE, door=_assignment)
     def delete(self, token: str, position: int) -> Any:
         """Take a flag back, so that an earlier grade counts again."""
         grading.unflag(access.assignment(self.request, token), position, **self.params)
@@ -260,7 +272,7 @@ class AssignmentQuestions(Resource, at="assignments/<slug:token>/questions", nam
 
 
 class QuestionAt(Resource, at="assignments/<slug:token>/questions/<int:position>", name="ask-at"):
-    @changes(OwnQuestion, body=QuestionAtPlace, scope=JUDGE, status=201)
+    @changes(OwnQuestion, body=QuestionAtPlace, scope=JUDGE, status=201, door=_assignment)
     def post(self, token: str, position: int) -> Any:
         """Ask the leads about the clip at a position, or about its query; no grade is needed or changed."""
         return fresh(grading.ask_at(access.assignment(self.request, token), position, **self.data))
@@ -274,7 +286,7 @@ class Resume(Resource, at="assignments/<slug:token>/resume", name="resume"):
 
 
 class Submit(Resource, at="assignments/<slug:token>/submit", name="submit"):
-    @changes(body=Fenced, scope=JUDGE)
+    @changes(body=Fenced, scope=JUDGE, door=_assignment)
     def post(self, token: str) -> Any:
         """Submit the batch, so that its judgements count."""
         submitting.submit(access.assignment(self.request, token), self.data["fence"])
@@ -296,7 +308,7 @@ class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
 
 
 class OwnQuestions(Resource, at=f"{CAMPAIGN}/mine/questions", name="mine-questions"):
-    @changes(OwnQuestion, body=OwnQuestionGiven, scope=JUDGE, status=201)
+    @changes(OwnQuestion, body=OwnQuestionGiven, scope=JUDGE, status=201, door=_own)
     def post(self) -> Any:
         """Ask the leads about nothing in particular, or answer a message of theirs."""
         member = self.through(access.own)
@@ -318,7 +330,7 @@ class OnePractice(Resource, at=f"{CAMPAIGN}/practice/<int:pk>", name="practised"
         """A clip of practice, with the right grade once it is answered."""
         return _practised(access.practice(self.request, self.kwargs["name"], pk))
 
-    @changes(PracticeShape, body=PracticeAnswer, scope=JUDGE)
+    @changes(PracticeShape, body=PracticeAnswer, scope=JUDGE, door=_practice)
     def put(self, pk: int) -> Any:
         """Answer a clip of practice; the first answer holds."""
         given = access.practice(self.request, self.kwargs["name"], pk)

@@ -146,7 +146,7 @@ class Views(Resource, at=f"{CAMPAIGN}/views", name="views"):
         """The views of lists that you have."""
         return Rows(views_of(self.member), ("pk",))
 
-    @changes(ViewShape, UNFIT, body=NewView, status=201)
+    @changes(ViewShape, UNFIT, body=NewView, status=201, door=lambda resource: resource.member)
     def post(self) -> Any:
         """Keep a view under a name, in place of your own of that name."""
         return keep_view(self.member, self.data)

@@ -10,6 +10,7 @@ from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import ERROR as SERIOUS
@@ -18,6 +19,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.core.mail import get_connection
 from django.db import connection
+from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
 from config.operations import backups, readiness
@@ -61,10 +63,20 @@ def _settings() -> Found:
     for name, known in sorted(misspelt.items()):
         if known:
             yield WARNING, f"{name} is set, which is not a setting; is {known[0]} meant?"
-    missing = [*_missing()]
+    missing, site = [*_missing()], [*_site()]
     yield from ((ERROR, f"{name}: {path} is not there") for name, path in missing)
-    if not (found or missing):
+    yield from site
+    if not (found or missing or site):
         yield OK, f"version {settings.VERSION}, home {settings.HOME}"
+
+
+def _site() -> Found:
+    """Look whether links in mails lead to this site."""
+    if not settings.SITE_URL:
+        if settings.MAILS or settings.TRUSTED_PROXIES:
+            yield WARNING, "SITE_URL is missing: links in mails have the host that the browser sent"
+    elif not validate_host(split_domain_port(urlsplit(settings.SITE_URL).netloc)[0], settings.ALLOWED_HOSTS):
+        yield ERROR, f"SITE_URL: {settings.SITE_URL} is not one of ALLOWED_HOSTS, so that its links are refused"
 
 
 def _missing() -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from base.middleware import is_within, networks
-from config.operations import metrics, readiness
+from config.operations import metrics, readiness, requests
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +50,10 @@ def alive(request: HttpRequest) -> HttpResponse:
 
     Watchers read which version answers; strangers do not.
     """
-    version = f" {settings.VERSION}" if is_watcher(request) else ""
-    return HttpResponse(f"alive{version}\n", content_type="text/plain")
+    watched = is_watcher(request)
+    headers = {requests.VERSION: requests.page_version()} if watched else {}
+    version = f" {settings.VERSION}" if watched else ""
+    return HttpResponse(f"alive{version}\n", content_type="text/plain", headers=headers)
 
 
 @require_safe

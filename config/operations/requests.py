@@ -1,4 +1,4 @@
-"""What every answer carries: the number of its request, and the version of the pages that this machine serves."""
+"""The number of a request, in each answer, and the version of the pages, for people whom we know."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from base.middleware import is_within, networks
 from config.operations.logs import request_id
 
+VERSION = "Reeljudge-Version"  # the header
 PROPER = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 
@@ -33,8 +34,18 @@ class RequestMiddleware:
         request_id.set(number)
         answer = self.get_response(request)
         answer["X-Request-ID"] = number
-        answer["Reeljudge-Version"] = self.version
+        if _is_known(request):
+            answer[VERSION] = self.version
         return answer
+
+
+def _is_known(request: HttpRequest) -> bool:
+    """Return whether the answer was made for a token or a signed-in person. Nothing is asked for that: pages for
+    everybody do not look at the session.
+    """
+    found = vars(request)
+    user = found.get("_cached_user")  # as Django's middleware keeps it
+    return bool(found.get("auth") or (user and user.is_authenticated))
 
 
 def page_version() -> str:

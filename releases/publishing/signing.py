@@ -2,6 +2,10 @@
 
 The file is Ed25519 over the BLAKE2b checksum of the zip: https://jedisct1.github.io/minisign/#signature-format. Anybody
 checks it with `minisign -Vm release.zip -P KEY`, or with `verify_release --key KEY`.
+
+The trusted comment, which is signed too, is one line that says which release the zip is. Its fields are in this order,
+with a tab between them: `file:NAME`, `hashed`, `campaign:NAME`, `version:NUMBER`, `sha256:HEX` of the zip, and
+`previous:HEX`, the SHA-256 of the newest release before it, which is empty if there is none.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import binascii
 import hashlib
 import hmac
 from pathlib import Path
+from typing import NamedTuple
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -30,17 +35,34 @@ SECRET_KEY, PUBLIC_KEY, SIGNATURE = 158, 42, 74  # bytes, once decoded
 EXPECTED = "expected a secret key that minisign -G -W makes, without a password"
 
 
+class SignedRelease(NamedTuple):
+    """Which release a signature is for. The fields are empty if the signature does not say it."""
+
+    campaign: str
+    version: str
+    sha256: str
+    previous: str  # SHA-256 of the newest release before it; empty if there is none
+
+    @property
+    def comment(self) -> str:
+        """The trusted comment."""
+        fields = (f"{name}:{value}" for name, value in self._asdict().items())
+        return "\t".join((f"file:{self.campaign}-v{self.version}.zip", "hashed", *fields))
+
+    @staticmethod
+    def of_comment(comment: str) -> SignedRelease:
+        found = dict(field.partition(":")[::2] for field in comment.split("\t"))
+        return SignedRelease(*(found.get(name, "") for name in SignedRelease._fields))
+
+
 def key_is_set() -> bool:
     return bool(settings.RELEASE_KEY)
 
 
-def signature_of(file: Path, name: str) -> str:
-    """Return the signature of a file, which others know by that name, by the configured key.
-
-    Raise ReeljudgeError if that is no key.
-    """
+def signature_of(file: Path, release: SignedRelease) -> str:
+    """Return the signature of a release's file by the configured key. Raise ReeljudgeError if that is no key."""
     number, key = _secret_key(Path(settings.RELEASE_KEY))
-    signature, comment = key.sign(_digest(file)), f"file:{name}\thashed"
+    signature, comment = key.sign(_digest(file)), release.comment
     whole = key.sign(signature + comment.encode())
     first = _encoded(HASHED + number + signature)
     return f"{UNTRUSTED}signature of a Reeljudge release\n{first}\n{TRUSTED}{comment}\n{_encoded(whole)}\n"
@@ -52,8 +74,8 @@ def public_key() -> str:
     return _encoded(PLAIN + number + key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
 
 
-def flaw_of(file: Path, signature: Path, key: str) -> str:
-    """Return what is wrong with a signature; empty if it is the key's, and the file's.
+def checked_comment(file: Path, signature: Path, key: str) -> tuple[str, str]:
+    """Return the trusted comment of a signature, and what is wrong: nothing if it is the key's, and the file's.
 
     Raise ReeljudgeError if the signature or the key cannot be read.
     """
@@ -67,16 +89,16 @@ def flaw_of(file: Path, signature: Path, key: str) -> str:
     if first[:2] != HASHED:
         raise ReeljudgeError(f"{signature}: is not over a checksum; expected a signature of minisign 0.10 or newer")
     if first[2:10] != number:
-        return f"the signature is by the key {_name(first[2:10])}, not by {_name(number)}"
+        return comment, f"the signature is by the key {_name(first[2:10])}, not by {_name(number)}"
     try:
         verifier.verify(first[10:], _digest(file))
     except InvalidSignature:
-        return "the signature is not that of this file"
+        return comment, "the signature is not that of this file"
     try:
         verifier.verify(whole, first[10:] + comment.encode())
     except InvalidSignature:
-        return "the trusted comment of the signature was changed"
-    return ""
+        return comment, "the trusted comment of the signature was changed"
+    return comment, ""
 
 
 def _secret_key(file: Path) -> tuple[bytes, Ed25519PrivateKey]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import mkstemp
 from typing import Any
 
+from django.conf import settings
+from django.contrib.staticfiles.finders import BaseFinder
+from django.core.files.storage import FileSystemStorage, Storage
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 
@@ -18,6 +24,7 @@ from reports.summaries import current_summary
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
 KINDS = ("json", *TYPES)
+SCRIPT, SNIPPET = "vega.js", "window.vegaEmbed = vegaEmbed;"
 
 
 def figure_file(kind: str, rows: Rows, specify: Callable[[], dict[str, Any]], filename: str) -> HttpResponse:
@@ -85,3 +92,32 @@ def query_of(campaign: Campaign, params: Mapping[str, str]) -> Query | None:
     if found is None:
         raise BadValue("query", repr(name[:40]), "the id of one of this campaign’s queries")
     return found
+
+
+class VegaFinder(BaseFinder):
+    """Finds the script that draws figures in pages: Vega, Vega-Lite and vega-embed, taken from vl-convert.
+
+    `collectstatic` makes it once for each version of vl-convert. It is not in the repository.
+    """
+
+    def find(self, path: str, find_all: bool = False, **_: Any) -> Any:
+        found = str(_made() / SCRIPT) if path == SCRIPT else None
+        return ([found] if found else []) if find_all else found
+
+    def list(self, ignore_patterns: Iterable[str] | None) -> Iterable[tuple[str, Storage]]:
+        yield SCRIPT, FileSystemStorage(location=_made())
+
+
+def _made() -> Path:
+    """Return the folder with the script of the installed version, made if it does not exist yet."""
+    folder = Path(settings.HOME) / "made" / f"vega-{version('vl-convert-python')}"
+    if not (folder / SCRIPT).exists():
+        import vl_convert  # slow to import, and needed by collectstatic only
+
+        folder.mkdir(parents=True, exist_ok=True)
+        # Each process writes a file of its own, since several may be the first.
+        handle, unfinished = mkstemp(dir=folder)
+        with open(handle, "w", encoding="utf-8") as script:
+            script.write(vl_convert.javascript_bundle(SNIPPET))
+        Path(unfinished).replace(folder / SCRIPT)
+    return folder

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import URLPattern
 
+from api.resource import ROUTES
+from api.urls import urlpatterns
 from campaigns.models import Campaign, Membership
+from judging.models import Batch
 from tests.api.asking import Program, problem_in
-from tests.cast import make_query
+from tests.cast import browser, make_query
 
 LIST = "campaigns/films/queries"
+WRITING = [
+    (method, route)
+    for route in urlpatterns
+    if route in ROUTES
+    for method in ("POST", "PUT", "PATCH", "DELETE")
+    if hasattr(route.callback.view_class, method.lower())  # type: ignore[attr-defined]
+]
+JSON = "application/json"
+WRONG = ((b"{}", JSON), (b"[", JSON), (b"a=b", "text/plain"))
 
 
 def test_every_error_is_a_problem_document(leo: Membership, campaign: Campaign) -> None:
@@ -36,6 +51,23 @@ def test_every_error_is_a_problem_document(leo: Membership, campaign: Campaign) 
     problem_in(lead.ask("PUT", address, large), 413)
     problem_in(lead.get(f"campaigns/films/jobs/{10**30}"), 404)
     assert campaign.queries.get().withdrawn is None
+
+
+def written(client: Client, method: str, route: URLPattern, body: bytes, kind: str) -> int:
+    """The status of an operation at an address of its kind."""
+    of_kind = {"slug": "films", "int": "1"}
+    address = re.sub(r"<(\w+):\w+>", lambda part: of_kind[part[1]], str(route.pattern))
+    return client.generic(method, f"/api/v1/{address}", body, content_type=kind).status_code
+
+
+def test_who_may_not_write_learns_nothing_of_the_body(batch: Batch, ada: Membership) -> None:
+    """A stranger gets a 401, and somebody with another account a 404, whatever they send."""
+    outsider = browser(User.objects.create_user("outsider"))
+    for method, route in WRITING:
+        assert {written(Client(), method, route, *wrong) for wrong in WRONG} == {401}, (method, route)
+        assert {written(outsider, method, route, *wrong) for wrong in WRONG} == {404}, (method, route)
+        if not route.callback.__module__.endswith("judging"):
+            assert {written(browser(ada), method, route, *wrong) for wrong in WRONG} == {404}, (method, route)
 
 
 def test_pages_follow_one_another_whatever_is_new(leo: Membership, campaign: Campaign) -> None:

@@ -18,6 +18,9 @@ from campaigns.models import Campaign, Invitation, Membership
 from jobs.running import work_off
 from judging.models import Batch
 from judging.work.grading import ask
+from metrics import example
+from releases.archive import FROZEN
+from releases.checks import CHECKS
 from releases.models import Release
 from tests.api.asking import Program, problem_in
 from tests.cast import content_of
@@ -194,7 +197,7 @@ def test_a_release_from_the_request_to_its_verification(settled: Batch, leo: Mem
     assert lead.post("campaigns/films/releases/1/verification").status_code == 202
     work_off(StringIO())
     checks = lead.get("campaigns/films/releases/1/verification").json()["checks"]
-    assert len(checks) == 11
+    assert len(checks) == len(CHECKS) + 1
     assert all(check["faults"] == [] for check in checks)
     same = lead.get("campaigns/films/releases/difference", **{"from": 1, "to": 1}).json()
     words = ["The qrels of release 1 and release 1 are the same."]
@@ -207,3 +210,9 @@ def test_a_release_from_the_request_to_its_verification(settled: Batch, leo: Mem
     work_off(StringIO())
     found = lead.get("campaigns/films/releases/1/verification").json()["checks"]
     assert any(check["faults"] for check in found)
+    with stored.storage.open(str(stored.name), "wb") as out:
+        out.write(example()[0].read_bytes())  # a whole release, and another one
+    lead.post("campaigns/films/releases/1/verification")
+    work_off(StringIO())
+    found = lead.get("campaigns/films/releases/1/verification").json()["checks"]
+    assert [check["check"] for check in found if check["faults"]] == [FROZEN]

@@ -169,7 +169,7 @@ def named(path: str, known: dict[str, Any]) -> dict[str, Any]:
 def faults_of_all(examples: int, people: dict[str, dict[str, str]], known: dict[str, Any]) -> list[str]:
     """What the checks find, operation by operation; what a request changes is taken back."""
     found: list[str] = []
-    for result in checked_schema().get_all_operations():
+    for result in checked_schema(people).get_all_operations():
         operation = result.ok()
         there = named(operation.path, known)
         cases = st.one_of(
@@ -194,10 +194,10 @@ def faults_of_all(examples: int, people: dict[str, dict[str, str]], known: dict[
     return found
 
 
-def checked_schema() -> Any:
+def checked_schema(people: dict[str, dict[str, str]]) -> Any:
     config = SchemathesisConfig.from_dict({"checks": EXPECTED, "phases": EDGES})
     app = get_wsgi_application()
-    return schemathesis.openapi.from_wsgi("/api/v1/openapi.json", app, config=config)
+    return schemathesis.openapi.from_wsgi("/api/v1/openapi.json", app, config=config, headers=people["lead"])
 
 
 def faults_of(case: Any, role: str, people: dict[str, dict[str, str]]) -> Iterator[str]:
@@ -213,7 +213,7 @@ def faults_of(case: Any, role: str, people: dict[str, dict[str, str]]) -> Iterat
 
 def faults_at_edges(role: str, people: dict[str, dict[str, str]], known: dict[str, Any]) -> Iterator[str]:
     """Yield what the checks find at the edges of each parameter and of each field, and with other methods."""
-    schema, modes = checked_schema(), [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
+    schema, modes = checked_schema(people), [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
     for result in schema.get_all_operations():
         operation = result.ok()
         there, config = named(operation.path, known), schema.config.generation_for(operation=operation)

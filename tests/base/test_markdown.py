@@ -65,6 +65,12 @@ def test_nothing_active_comes_out(text: str) -> None:
         assert re.match(r"https?://|/", address)
 
 
+@pytest.mark.parametrize("address", ["//evil.com", "///evil.com", r"/\evil.com", r"\\\evil.com", r"\\/evil.com"])
+def test_an_address_that_names_another_host_without_a_scheme_is_no_link(address: str) -> None:
+    for text in (f"[x]({address})", f"[x](<{address}>)", f"[x][1]\n\n[1]: {address}"):
+        assert "<a" not in rendered(text)
+
+
 @pytest.mark.parametrize(
     "address", ["https://example.org/a?b=c:d", "HTTP://example.org", "/help", "#top", "page", "a/b:c", "?q=:"]
 )

@@ -43,6 +43,7 @@ def found() -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 def healthy(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.SITE_URL = "http://testserver"
     settings.STATIC_ROOT = made_once.collected_static()
     monkeypatch.setattr(readiness, "_compared", Event())
     Sign.leave("here:1", Lane.values)
@@ -148,6 +149,7 @@ NOT_NEGATIVE = ("CONN_MAX_AGE", "WEB_KEEPALIVE", "WEB_RECYCLE", "UPLOAD_LEAVE_MI
 NETWORKS = ("TRUSTED_PROXIES", "MONITORING_ADDRESSES", "WEBHOOK_NETWORKS")
 ADDRESSES = ("CHAT_URL", "S3_ENDPOINT_URL", "SENTRY_DSN", "REDIS_URL", "OIDC_ISSUER", "EMAIL_URL")
 FOLDERS = ("MODELS_ROOT", "FEATURES_ROOT", "MEDIA_ROOT", "UPLOAD_ROOT")
+SITES = ("judge.example.org", "https://judge.example.org/a", "https://*.example.org", "https://a@b.org", "ftp://b.org")
 WRONG_AT_START = {
     **{f"{name}={value}": "expected on or off" for name in SWITCHES for value in ("enabled", "flase", "2")},
     **{f"{name}={value}": "expected a whole number" for name in COUNTS for value in ("0", "-1", "2m", "1.5", "")},
@@ -160,6 +162,7 @@ WRONG_AT_START = {
     "CSRF_TRUSTED_ORIGINS=judge.example.org": "expected https:// and a host name, without a path",
     "API_ORIGINS=https://lab.example.org/": "expected https:// and a host name, without a path",
     "WEBHOOK_HOSTS=ftp://hooks.example.org": "expected host names, with a port where it is not 443",
+    **{f"SITE_URL={value}": "expected https:// and a host name, without a path" for value in SITES},
     "CUTTING_SECONDS=-1": "expected seconds, more than 0",
     "CHAT_TIMEOUT=nan": "expected a number",
     "CUTTING_MEMORY=4": "expected a whole number of at least 256",
@@ -231,6 +234,7 @@ RIGHT_AT_START = [
     "CHAT_INPUT_PRICE=1e-1",
     "LOG_LEVEL=info",
     "HTTPS=On",
+    "SITE_URL=https://judge.example.org:8443/",
     "API_RATE=",
     "MAIL_FROM=Reeljudge <judge@example.org>",
     "SECRET_KEY=$a-key-may-begin-with-any-character-at-all",
@@ -239,6 +243,21 @@ RIGHT_AT_START = [
 
 def test_what_is_right_starts() -> None:
     assert outcomes(RIGHT_AT_START) == ["starts"] * len(RIGHT_AT_START)
+
+
+def test_mails_need_the_address_of_the_site_where_any_host_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a stranger could have the link for a new password mailed with a host of theirs."""
+    monkeypatch.setenv("EMAIL_URL", "consolemail://localhost")
+    wrong, right = outcomes(["ALLOWED_HOSTS=.example.org", "ALLOWED_HOSTS=judge.example.org"])
+    assert wrong == "ImproperlyConfigured SITE_URL: missing; expected with EMAIL_URL and a pattern in ALLOWED_HOSTS"
+    assert right == "starts"
+
+
+def test_an_address_of_the_site_that_it_does_not_answer_is_found(settings: Any) -> None:
+    settings.SITE_URL, settings.ALLOWED_HOSTS = "https://judge.example.org", ["other.example.org"]
+    assert "SITE_URL: https://judge.example.org is not one of ALLOWED_HOSTS" in found()["settings"]
+    settings.SITE_URL, settings.TRUSTED_PROXIES = "", ["10.0.0.1"]
+    assert "SITE_URL is missing" in found()["settings"]
 
 
 def test_a_misspelt_setting_and_one_that_names_no_file_are_found(

@@ -18,6 +18,7 @@ from django.utils.module_loading import import_string
 from campaigns.models import Membership
 from corpus.models import Clip
 from judging.models import Batch
+from tests.api.asking import Program
 from tests.cast import browser, claim, clip_addresses
 
 LOGGING: dict[str, Any] = used.LOGGING
@@ -58,6 +59,20 @@ def test_a_number_is_taken_from_our_proxy_only(settings: Any, remote: str, given
 
 def test_each_request_has_its_own() -> None:
     assert Client().get("/healthz")["X-Request-ID"] != Client().get("/healthz")["X-Request-ID"]
+
+
+@pytest.mark.django_db
+def test_strangers_do_not_learn_which_version_answers(ada: Membership, settings: Any) -> None:
+    settings.MONITORING_TOKEN = "let-me-see"
+    for address in ("/healthz", "/accounts/sign-in/", "/judge/", "/api/v1/campaigns", "/api/v1/openapi.json", "/none"):
+        answer = Client().get(address)
+        assert "Reeljudge-Version" not in answer, address
+        assert b"openapi" not in answer.content, address
+    assert "Reeljudge-Version" in browser(ada).get("/judge/")
+    assert "Reeljudge-Version" in Program(ada).get("campaigns")
+    assert "Reeljudge-Version" in Client().get("/healthz", headers={"authorization": "Bearer let-me-see"})
+    for asks in (browser(ada).get, Program(ada).get):
+        assert asks("/api/v1/openapi.json").json()["openapi"] == "3.1.0"
 
 
 @pytest.mark.django_db

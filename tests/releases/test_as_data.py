@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import hashlib
 import io
@@ -10,10 +11,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.urls import reverse
@@ -21,14 +26,16 @@ from django.urls import reverse
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign, Membership
 from judging.models import Candidate
-from metrics import MeasureError, load_release
-from releases.archive import ReleaseArchive
+from metrics import MeasureError, alpha, load_release
+from metrics.formats.csv_tables import Ratings
+from releases.archive import ReleaseArchive, script
 from releases.checks import CHECKS, verify
 from releases.difference import compare
 from releases.freezing import freeze_release
 from releases.models import Release
 from releases.publishing.methods import at, written
-from releases.publishing.signing import public_key, signature_of
+from releases.publishing.signing import TRUSTED, SignedRelease, public_key, signature_of
+from releases.stated import ordinal_alpha
 from tests.cast import browser
 from tests.installation import ROOT
 from tests.releases.test_releases import FORGERIES, frozen, judged, judged_in_order, opened, tampered, unpacked
@@ -196,6 +203,67 @@ def test_verify_py_finds_what_was_changed(
             assert next(says for says, findings in verify(ReleaseArchive(file)).items() if findings).startswith(check)
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "check"),
+    [
+        ("counts.annotators", 9, "The counts are right"),
+        ("counts.grades.4", 8, "The counts are right"),
+        ("agreement.alpha", 0.9, "The agreement"),
+        ("agreement.round_one.alpha", None, "The agreement"),
+        ("agreement.contested_percent", 0.0, "The agreement"),
+        ("cost.hours", 5000, "The cost"),
+        ("protocol.batch_size", 10, "The protocol"),
+        ("protocol.depth", 400, "The protocol"),
+    ],
+)
+def test_verify_py_finds_a_number_of_the_manifest_that_the_files_do_not_give(
+    judged: Campaign, leo: Membership, tmp_path: Path, path: str, value: object, check: str
+) -> None:
+    folder = unpacked(Path(frozen(judged, leo).file.path), tmp_path)
+    manifest = json.loads((folder / "MANIFEST.json").read_text())
+    *names, last = path.split(".")
+    reduce(getitem, names, manifest)[last] = value
+    (folder / "MANIFEST.json").write_text(json.dumps(manifest))
+    code, output = checked(folder)
+    assert (code, f"BROKEN  {check}" in output) == (1, True), output
+
+
+def test_verify_py_lists_what_it_does_not_check(judged: Campaign, leo: Membership, tmp_path: Path) -> None:
+    Campaign.objects.update(hourly_rate=12, currency="EUR")
+    judged.refresh_from_db()
+    output = checked(unpacked(Path(frozen(judged, leo).file.path), tmp_path))[1]
+    lines = [line.removeprefix("  not checked: ") for line in output.splitlines() if "not checked" in line]
+    assert [line.partition(": ")[2] for line in lines[:2]] == [
+        "no file of a release shows pay",
+        "no file of a release shows these settings",
+    ]
+    assert lines[2].startswith("the content of CITATION.cff, ")
+    assert "README.md" in lines[2]
+    assert lines[3].startswith("who made the release: ")
+    assert lines[4].startswith("this program, which is a part of the release. ")
+
+
+def test_another_copy_of_verify_py_checks_a_folder(judged: Campaign, leo: Membership, tmp_path: Path) -> None:
+    folder = unpacked(Path(frozen(judged, leo).file.path), tmp_path)
+    copy = tmp_path / "verify.py"
+    copy.write_text(script())
+    (folder / "verify.py").write_text("print('all is well')")
+    done = python("-I", "-S", copy, folder, folder=tmp_path)
+    assert (done.returncode, "verify.py has SHA-256" in done.stdout) == (1, True)
+    assert "this program" not in done.stdout
+
+
+def test_alpha_in_verify_py_is_that_of_the_library() -> None:
+    rng = np.random.default_rng(5)
+    units = [rng.integers(0, 5, size).tolist() for size in rng.integers(1, 5, 200)]
+    pairs = np.repeat(np.arange(len(units)), [len(grades) for grades in units])
+    grades = np.array([grade for unit in units for grade in unit])
+    right = alpha(Ratings(pairs, np.arange(len(grades)), grades))
+    assert ordinal_alpha(units) == pytest.approx(right)
+    assert ordinal_alpha([[3, 3], [2]]) is None
+    assert ordinal_alpha([[0, 4] * 100_000]) == pytest.approx(0, abs=1e-4)  # its time grows with the number
+
+
 def test_verify_py_goes_on_after_the_first_mismatch(judged: Campaign, leo: Membership, tmp_path: Path) -> None:
     folder = unpacked(Path(frozen(judged, leo).file.path), tmp_path)
     (folder / "qrels.txt").write_text("1 0 nothing@0-1 3\n")
@@ -279,7 +347,12 @@ def key(tmp_path: Path, settings: Any) -> None:
 
 def test_a_signature_is_the_one_that_minisign_makes(key: None, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"a release\n")
-    assert (signature_of(tmp_path / "file", "films-v1.zip"), public_key()) == (SIGNATURE, PUBLIC_KEY)
+    lines = signature_of(tmp_path / "file", SignedRelease("films", "2", "ab", "cd")).splitlines()
+    assert (lines[:2], public_key()) == (SIGNATURE.splitlines()[:2], PUBLIC_KEY)
+    comment = "file:films-v2.zip\thashed\tcampaign:films\tversion:2\tsha256:ab\tprevious:cd"
+    assert lines[2] == TRUSTED + comment
+    signature, whole, public = (base64.b64decode(each) for each in (lines[1], lines[3], PUBLIC_KEY))
+    Ed25519PublicKey.from_public_bytes(public[10:]).verify(whole, signature[10:] + comment.encode())
 
 
 @pytest.mark.parametrize("content", ["", KEY.replace("RWQAAEIy", "RWRTY0Iy"), KEY[:-9] + "A" * 8 + "\n"])
@@ -321,6 +394,55 @@ def test_a_signed_release_shows_what_was_changed(key: None, judged: Campaign, le
     signature.write_text("nothing")
     assert "expected a signature of minisign" in refused(*right[:4])
     assert "expected --key, too" in refused("verify_release", file, "--signature", signature)
+
+
+def signed(release: Release, folder: Path, name: str = "") -> tuple[object, ...]:
+    """The command that verifies a copy of the release and its signature, under this name or its own."""
+    file = folder / (name or f"{release.campaign.name}-v{release.version}.zip")
+    file.write_bytes(Path(release.file.path).read_bytes())
+    Path(f"{file}.minisig").write_text(release.signature)
+    return "verify_release", file, "--key", PUBLIC_KEY
+
+
+def test_a_signature_says_which_release_it_is_for(key: None, judged: Campaign, leo: Membership, tmp_path: Path) -> None:
+    first, second = frozen(judged, leo), frozen(judged, leo)
+    answer = printed(*signed(second, tmp_path), "--campaign", "films", "--version", 2, "--previous", first.sha256)
+    fields = f"campaign:films  version:2  sha256:{second.sha256}  previous:{first.sha256}"
+    assert f"trusted comment: file:films-v2.zip  hashed  {fields}\n" in answer
+    assert "previous:\n" in printed(*signed(first, tmp_path), "--previous", "")
+
+
+def test_an_older_release_is_not_taken_for_the_newer_one(
+    key: None, judged: Campaign, leo: Membership, tmp_path: Path
+) -> None:
+    first, second = frozen(judged, leo), frozen(judged, leo)
+    old = signed(first, tmp_path, "new.zip")
+    assert "is release 1 of films; expected release 2" in broken(*old, "--version", 2)
+    flaw = f"by its signature, previous is none, not {second.sha256}"
+    assert flaw in broken(*old, "--previous", second.file.path)
+    assert "is release 1 of films, and its name is that of another" in broken(*signed(first, tmp_path, "films-v2.zip"))
+
+
+def test_a_release_of_another_campaign_is_not_taken_for_this_one(
+    key: None, judged: Campaign, leo: Membership, tmp_path: Path
+) -> None:
+    release = frozen(judged, leo)
+    other = signed(release, tmp_path, "plays-v1.zip")
+    assert "is release 1 of films; expected one of plays" in broken(*other, "--campaign", "plays")
+    assert "its name is that of another" in broken(*other)
+    about = ("plays", "1", release.sha256, "")
+    Path(f"{other[1]}.minisig").write_text(signature_of(Path(release.file.path), SignedRelease(*about)))
+    assert "by its signature, campaign is plays, not films" in broken(*other, "--campaign", "films")
+
+
+def test_a_signature_of_before_does_not_say_which_release_it_is_for(
+    key: None, judged: Campaign, leo: Membership, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SignedRelease, "comment", "file:films-v1.zip\thashed")
+    command = signed(frozen(judged, leo), tmp_path)
+    assert "warning: the signature does not say which release it is for" in printed(*command)
+    assert "does not say which release it is for" in broken(*command, "--version", 1)
+    assert "expected --key, too" in refused("verify_release", command[1], "--previous", "0" * 64)
 
 
 def test_without_a_key_nothing_is_signed(judged: Campaign, leo: Membership) -> None:

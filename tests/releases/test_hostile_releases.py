@@ -22,6 +22,7 @@ Files = dict[str, bytes]
 PAIRS = "pair_id,query_id,moment_id,rank,similarity,outcome,grade,rule\n"
 JUDGEMENT = {"pair_id": 1, "worker": 1, "round": 1, "grade": 2, "counts": True}
 TEXTS = ("qrels.txt", "qrels.jsonl", "adjudicated.txt", "adjudicated.jsonl")
+NUMBERS = ("queries", "judged_queries", "judgements", "annotators", "one_worker_twice")
 MOST_MEMORY = 400  # MiB; Python with Django needs 60
 
 
@@ -43,7 +44,7 @@ def packed(file: Path, content: Files, **manifest: Any) -> Path:
     whole = {"format": "reeljudge-release/1", "campaign": "films", "version": 1, "imported": False}
     whole |= {
         "consensus": {"rule": "tvr-ranking/1", "tolerance": 1},
-        "counts": {"pairs": {}, "one_worker_twice": 0},
+        "counts": dict.fromkeys(NUMBERS, 0) | {"pairs": {}, "grades": {}},
         "files": listed,
         "unfinished": {"held": False, "queries": []},
     }
@@ -73,6 +74,24 @@ def checked(file: Path) -> tuple[int, str]:
 
 def test_the_small_release_is_whole(tmp_path: Path) -> None:
     assert checked(packed(tmp_path / "small.zip", files()))[0] == 0
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"agreement": "0.9"},
+        {"agreement": {"alpha": 0.9}},
+        {"agreement": {"alpha": None, "round_one": {"alpha": None}, "pairs": 0, "same_percent": None}},
+        {"cost": {"hours": "5000"}},
+        {"protocol": {"batch_size": 0, "batches": 2, "depth": 0}},
+        {"protocol": [20]},
+        {"counts": {"pairs": {}, "one_worker_twice": 0}},
+    ],
+)
+def test_no_statement_is_a_traceback(tmp_path: Path, stated: dict[str, Any]) -> None:
+    judgement = json.dumps(JUDGEMENT | {"seconds": 1.0, "guideline": 0}) + "\n"
+    code, output = checked(packed(tmp_path / "hostile.zip", files(judgements_jsonl=judgement), **stated))
+    assert (code, "Traceback" in output) == (1, False)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.urls import reverse
 
 from base.commands import ReeljudgeCommand
@@ -18,7 +19,8 @@ class Command(ReeljudgeCommand):
         parser.add_argument("campaign")
         parser.add_argument("--role", choices=Membership.Role.values, default=Membership.Role.ANNOTATOR)
         parser.add_argument("--days", type=int, default=7, help="days until it expires, 1 to 30")
-        parser.add_argument("--address", default="http://127.0.0.1:8000/", help="the address of this site")
+        usual = settings.SITE_URL or "http://127.0.0.1:8000"
+        parser.add_argument("--address", default=usual, help="the address of this site, by default SITE_URL")
 
     def handle(self, **options: Any) -> None:
         campaign = Campaign.objects.named(options["campaign"])

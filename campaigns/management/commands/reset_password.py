@@ -3,6 +3,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
+
 from base.commands import ReeljudgeCommand, user_named
 from campaigns.accounts.mails import reset_link
 
@@ -12,7 +14,8 @@ class Command(ReeljudgeCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user")
-        parser.add_argument("--address", default="http://127.0.0.1:8000/", help="the address of this site")
+        usual = settings.SITE_URL or "http://127.0.0.1:8000"
+        parser.add_argument("--address", default=usual, help="the address of this site, by default SITE_URL")
 
     def handle(self, **options: Any) -> None:
         self.stdout.write(reset_link(user_named(options["user"]), options["address"].rstrip("/")))

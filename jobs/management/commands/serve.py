@@ -143,6 +143,8 @@ def _has_local_names_only() -> bool:
 
 def _address_of_this_site(bind: str, is_local: bool) -> str:
     """Return the address by which a browser reaches this site, as far as the settings know it."""
+    if settings.SITE_URL:
+        return str(settings.SITE_URL)
     if is_local and _has_local_names_only() and not bind.startswith(("unix:", "fd://")):
         return f"http://{bind}"
     scheme = "https" if getattr(settings, "SECURE_SSL_REDIRECT", False) else "http"
