@@ -167,7 +167,8 @@ def test_a_person_enters_a_limited_number_of_runs(held: Release, rio: Membership
     client, page = browser(rio), reverse("run-entry", args=["films", 1])
     assert client.post(page, {"entered": "yes"}).status_code == 302
     assert client.post(page, {"entered": "yes"}).status_code == 302
-    assert "You have entered 1 of at most 1 runs" in text_between_tags(client.get(reverse("run", args=["films", 1])).content.decode())
+    text = text_between_tags(client.get(reverse("run", args=["films", 1])).content.decode())
+    assert "You have entered 1 of at most 1 runs" in text
     with pytest.raises(WrongState, match="You have entered 1 run, the limit for one person"):
         entered("late")
     uploaded(leo, best(held.campaign, skip=1), name="of the lead")
