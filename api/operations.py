@@ -26,6 +26,7 @@ from api.document import Trait
 from api.fields import Body, Page, PageQuery, Query, Shape
 from api.models import once
 from base.errors import BadValue, NotFound, Unfit
+from campaigns.access import count_file
 from campaigns.models import Token
 
 READ, LEAD, RUNS, JUDGE = Token.Scope.READ, Token.Scope.LEAD, Token.Scope.RUNS, Token.Scope.JUDGE
@@ -33,6 +34,7 @@ Row = TypeVar("Row", bound=Model)
 Handler = Callable[..., Any]
 Decorator = Callable[[Handler], Handler]
 USUAL, MOST = 50, 200  # rows of a page
+COUNTED = {"text/csv", "text/plain"}  # files that are made when somebody asks for them
 
 TAGGED = Trait((document.TAG,))
 VERSIONED = Trait((document.IF_MATCH, document.TAG), (412, 428))
@@ -134,6 +136,8 @@ def _operation(
     @wraps(handler)
     def operation(self: Any, request: Request, name: str = "", **of_address: Any) -> Any:
         must_allow(request, scope)
+        if isinstance(answer, tuple) and COUNTED & {*answer}:
+            count_file(request, request.path.rpartition("/")[2].rpartition(".")[2])
         self.params = _valid(query or Query, request.query_params)
         self.data = _valid(body, request.data, self) if body else {}
 

@@ -473,6 +473,7 @@ MATRIX = {
     "api-run-query": ("GET", 401, 404, 404, 404, 409, 409),
     "api-run-scatter": ("GET", 401, 404, 404, 404, 422, 422),  # let in, but beside which run?
     "api-measures": ("POST", 401, 404, 404, 404, 200, 200),
+    "api-measure": ("DELETE", 401, 404, 404, 404, 404, 204),
     "api-believe": ("GET", 401, 404, 404, 404, 200, 200),
     "api-believe-file": ("GET", 401, 404, 404, 404, 200, 200),
     "api-corpora": ("GET", 401, 200, 200, 200, 200, 200),
@@ -1001,6 +1002,7 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "watch-look": lambda held: [watch(held).pk],
     "watch-end": lambda held: [watch(held).pk],
     "api-watch": lambda held: [watch(held).pk],
+    "api-measure": lambda held: ["AxIoU@20"],
     "predictor": lambda held: [predictor(held).pk],
     "predictor-progress": lambda held: [predictor(held).pk],
     "predictor-grades": lambda held: [predictor(held).pk],
@@ -1285,7 +1287,7 @@ def door_to(name: str, held: Assignment, bob: Membership, zoe: Membership) -> Do
     if name in ("exam-result", "api-mine-exam"):
         held.annotator.sittings.create(result=Sitting.Result.FAILED, ended=Now(), pairs=3, missed=1)
     releases = ("release", "api-release", "api-release-file", "api-verification")
-    if name in releases or re.search("leaderboard|believe|measures|signature", name):
+    if name in releases or re.search("leaderboard|believe|measure|signature", name):
         freeze(held.annotator.campaign, zoe, "CC0-1.0")
         clip = Clip.objects.exclude(file="")[0].file
         Release.objects.update(state=Release.State.READY, file=clip.name, signature="a signature")
