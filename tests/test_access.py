@@ -1563,3 +1563,23 @@ def test_a_wrong_present_password_locks_out_as_at_signing_in(ada: Membership) ->
     assert Client().post(reverse("sign-in"), signing_in).status_code == 429
     ada.user.refresh_from_db()
     assert ada.user.check_password("a-long-word-7")
+
+
+# What a paused member keeps besides their own account: to learn, and what everybody sees.
+STILL = {"tutorial", "api-guideline", "api-examples", "public-run"}
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", ["rio", "leo"])
+def test_a_paused_researcher_or_lead_is_an_outsider(
+    name: str, held: Assignment, bob: Membership, leo: Membership, people: dict[str, Client], case: Case
+) -> None:
+    own = Membership.objects.filter(user__username=name)
+    for address in set(MATRIX) - STILL:
+        with case(address):
+            door = door_to(address, held, bob, leo)
+            own.update(state=Membership.State.PAUSED)
+            client = browser(own.get())
+            for method, (_, outsider, *_others) in rows_of(address).items():
+                assert undone(door.ask, client, method).status_code == outsider, method
+            own.update(state=Membership.State.ACTIVE)

@@ -134,6 +134,17 @@ def test_of_two_leads_who_leave_at_once_one_stays(leo: Membership, member: Calla
         Membership.objects.update(state=Membership.State.ACTIVE)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_of_two_leads_who_take_each_others_role_at_once_one_stays(
+    leo: Membership, member: Callable[..., Membership]
+) -> None:
+    lea = member("lea", "lead")
+    at_once(
+        *(partial(each.change_role, "researcher", by, "no more") for each, by in ((leo, lea), (lea, leo)) for _ in "12")
+    )
+    assert Membership.objects.leads().count() == 1
+
+
 @pytest.mark.parametrize("role", ["lead", "researcher"])
 def test_who_saw_the_hidden_side_never_annotates(role: str, leo: Membership, member: Callable[..., Membership]) -> None:
     person = member("mina", role)
