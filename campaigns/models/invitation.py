@@ -159,6 +159,7 @@ class Invitation(models.Model):
         would see captions and ranks of a corpus that they judge.
         """
         invitation = locked(Invitation.objects.filter(pk=self.pk)).select_related("campaign").get()
+        locked(User.objects.filter(pk=user.pk)).get()  # who may accept another one at the same time
         if member := invitation.campaign.memberships.filter(user=user).first():
             return member
         if invitation.places is not None:
