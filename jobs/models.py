@@ -135,9 +135,12 @@ class Job(models.Model):
     def is_worn_out(self) -> bool:
         return self.is_running and self.attempts >= settings.JOB_ATTEMPTS
 
-    def try_again(self, by: int | None = None) -> Job:
-        """Have the job done once more, from its beginning, and now. Doing it twice is harmless. For `by` see `ask`."""
-        return Job.objects.ask(self.kind, self.key, self.row, by=by, **self.arguments)
+    def try_again(self) -> Job:
+        """Have the job done once more, from its beginning, and now. Doing it twice is harmless.
+
+        It counts to who asked for it, whoever tries it again.
+        """
+        return Job.objects.ask(self.kind, self.key, self.row, by=self.asked_by_id, **self.arguments)
 
     def ask_again(self, arguments: dict[str, Any], about: dict[str, Any]) -> None:
         """Have the job run once more for work that came after its last start. The caller holds the row's lock."""

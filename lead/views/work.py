@@ -49,7 +49,7 @@ def site(request: HttpRequest) -> HttpResponse:
 def try_again(request: HttpRequest, pk: int) -> HttpResponse:
     """Have a job done once more that failed or waits, from its beginning. Doing it twice is harmless."""
     job = get_object_or_404(access.jobs_to_try_again(request).not_done(), pk=pk)
-    job.try_again(access.signed_in(request).pk)
+    job.try_again()
     return _back(request, job)
 
 

@@ -96,6 +96,18 @@ def test_jobs_of_one_person_that_wait_are_limited_lane_by_lane(runs: list[Run], 
     assert asking.post("campaigns/films/believe", {"runs": [1, 3]}).status_code == 202
 
 
+def test_a_job_that_is_tried_again_counts_to_who_asked(
+    runs: list[Run], rio: Membership, leo: Membership, settings: Any
+) -> None:
+    settings.JOBS_WAITING = 1
+    asking = Program(rio)
+    asking.post("campaigns/films/believe", {"runs": [1, 2]})
+    job = Job.objects.get(kind="examine-measures")
+    job.end()
+    assert browser(leo).post(reverse("job-again", args=[job.pk])).status_code == 302
+    assert asking.post("campaigns/films/believe", {"runs": [1, 3]}).status_code == 429
+
+
 def test_a_job_of_all_counts_to_nobody(runs: list[Run], leo: Membership, settings: Any) -> None:
     settings.JOBS_WAITING = 1
     lead = Program(leo)
