@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from allauth.core.internal import ratelimit
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponseBase
@@ -11,13 +10,12 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 
-from base.errors import CodeNeeded, NotAllowed, OutOfScope, SignedOut, TooManyRequests, Unencrypted
+from base.errors import CodeNeeded, NotAllowed, OutOfScope, SignedOut, Unencrypted
 from base.problem_documents import foreign_origin
 from campaigns.accounts.second_factor import Backend
-from campaigns.models import Token
+from campaigns.models import Token, spend
 
 REALM = "Bearer"
-ACTION = "api"
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
 HEADERS = "Authorization, Content-Type, Idempotency-Key, If-Match"
 EXPOSED = "ETag, Location, Retry-After, X-Request-ID"
@@ -82,14 +80,8 @@ def count(request: Request) -> None:
 
     Raises TooManyRequests if there were more than the settings allow.
     """
-    if not settings.API_RATE:
-        return
-    rates = {ACTION: f"{settings.API_RATE}/user"}
-    counted = ratelimit.consume(
-        request._request, app="api", action=ACTION, config=rates, user=request.user, limit_get=True
-    )
-    if counted is None:
-        raise TooManyRequests(f"More than {settings.API_RATE} requests. Wait some seconds, and send fewer at once.")
+    if request.user.is_authenticated:
+        spend(request.user.pk, "API_RATE", f"More than {settings.API_RATE} requests.")
 
 
 def is_from_allowed_site(request: HttpRequest) -> bool:

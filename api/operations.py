@@ -28,6 +28,7 @@ from api.fields import Body, Page, PageQuery, Query, Shape
 from api.models import once
 from base.errors import BadValue, NotFound, ReeljudgeError, Unfit
 from base.request_fields import site_of
+from campaigns.access import count_file
 from campaigns.models import Token
 
 READ, LEAD, RUNS, JUDGE = Token.Scope.READ, Token.Scope.LEAD, Token.Scope.RUNS, Token.Scope.JUDGE
@@ -38,6 +39,7 @@ Decorator = Callable[[Handler], Handler]
 Door = Callable[..., Any]
 DOORS: dict[str, Door] = {LEAD: lambda resource, **_: resource.lead, RUNS: lambda resource, **_: resource.participant}
 USUAL, MOST = 50, 200  # rows of a page
+COUNTED = {"text/csv", "text/plain"}  # files that are made when somebody asks for them
 
 TAGGED = Trait((document.TAG,))
 VERSIONED = Trait((document.IF_MATCH, document.TAG), (412, 428))
@@ -145,6 +147,8 @@ def _operation(
     @wraps(handler)
     def operation(self: Any, request: Request, name: str = "", **of_address: Any) -> Any:
         must_allow(request, scope)
+        if isinstance(answer, tuple) and COUNTED & {*answer}:
+            count_file(request, request.path.rpartition("/")[2].rpartition(".")[2])
         try:
             self.params = _valid(query or Query, request.query_params)
             self.data = _valid(body, request.data, self) if body else {}

@@ -28,8 +28,6 @@ def answer(fault: Exception, context: dict[str, Any]) -> HttpResponse | None:
         response["WWW-Authenticate"] = REALM
     if known.status == 405:
         response["Allow"] = ", ".join(context["view"].allowed_methods)
-    if wait := getattr(fault, "wait", None):
-        response["Retry-After"] = str(round(wait))
     return response
 
 

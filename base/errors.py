@@ -3,6 +3,9 @@
 Pages translate the titles when they show them.
 """
 
+from math import ceil
+
+from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
 
@@ -11,6 +14,7 @@ class ReeljudgeError(Exception):
 
     status = 400
     title = _("This cannot be done")
+    wait: int | None = None  # seconds after which it is worth trying again, if that is known
 
 
 class BadValue(ReeljudgeError):
@@ -111,6 +115,7 @@ class Busy(ReeljudgeError):
 
     status = 503
     title = _("Busy; try again in a moment")
+    wait = 2
 
 
 class SignedOut(ReeljudgeError):
@@ -133,9 +138,16 @@ class LockedOut(ReeljudgeError):
 
 
 class TooManyRequests(ReeljudgeError):
+    """A person has used up a budget of the settings. `wait` is in seconds."""
+
     status = 429
     title = _("Too many requests")
-    wait = 5  # seconds until it is worth trying again
+
+    def __init__(self, refusal: str, wait: float) -> None:
+        self.wait = max(1, ceil(wait))
+        in_words = f"{self.wait} s" if self.wait < 90 else f"{ceil(self.wait / 60)} min"
+        when = gettext("Try again in {wait}.").format(wait=in_words)
+        super().__init__(f"{refusal} {when}")
 
 
 class Refused(ReeljudgeError):

@@ -18,6 +18,7 @@ from base.errors import (
     BadFields,
     BadValue,
     Busy,
+    LockedOut,
     NotAllowed,
     NotFound,
     ReeljudgeError,
@@ -54,7 +55,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
-    return problem(request, TooManyRequests(_("There were too many requests from here. Try again in a few minutes.")))
+    return problem(request, LockedOut(_("There were too many requests from here. Try again in a few minutes.")))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -101,10 +102,19 @@ def problem(request: HttpRequest, fault: ReeljudgeError) -> HttpResponse:
     else:
         # The page of a 503 asks the database for nothing, not even who is signed in.
         template = "503.html" if fault.status == 503 else "problem.html"
-        answer = render(request, template, {"fault": fault, "back": _back(request)}, status=fault.status)
-    if fault.status == 503:
-        answer["Retry-After"] = "2"
+        context = {"fault": fault, "back": _back(request), "fields": _typed(request, fault)}
+        answer = render(request, template, context, status=fault.status)
+    if fault.wait is not None:
+        answer["Retry-After"] = str(fault.wait)
     return answer
+
+
+def _typed(request: HttpRequest, fault: ReeljudgeError) -> list[tuple[str, str]]:
+    """Return the fields of a form that came too early, so that the page can send it again."""
+    if not isinstance(fault, TooManyRequests) or request.method != "POST":
+        return []
+    fields = [(name, value) for name, values in request.POST.lists() for value in values]
+    return [field for field in fields if field[0] != "csrfmiddlewaretoken"]
 
 
 def _back(request: HttpRequest) -> str:

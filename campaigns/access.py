@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing
-from campaigns.models import Applicant, Campaign, Draft, LogEntry, Membership, Upload, Webhook, log
+from campaigns.models import Applicant, Campaign, Draft, LogEntry, Membership, Upload, Webhook, log, spend
 from campaigns.models.membership import PERMISSION
 from corpus.models import Corpus, Moment
 from jobs.models import Job
@@ -55,6 +55,23 @@ def signed_in(request: HttpRequest) -> User:
     """Return the signed-in user, on pages for everybody with an account."""
     assert isinstance(request.user, User)
     return request.user
+
+
+def count_file(request: HttpRequest, kind: str = "") -> None:
+    """Count a list, a table or a figure that somebody downloads; not the JSON that pages draw figures from.
+
+    Raises TooManyRequests if there were more than the settings allow.
+    """
+    if kind != "json":
+        spend(signed_in(request).pk, "FILE_RATE", "You have downloaded many files in a short time.")
+
+
+def wants_csv(request: HttpRequest) -> bool:
+    """Return whether a list is wanted as a file, which is counted. For the error see `count_file`."""
+    wants = request.GET.get("format") == "csv"
+    if wants:
+        count_file(request)
+    return wants
 
 
 def creator(request: HttpRequest) -> User:

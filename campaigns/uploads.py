@@ -19,15 +19,16 @@ from collections.abc import Callable, Collection
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet, Sum
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from base.errors import BadValue, ReeljudgeError, TooLarge, WrongState
+from base.errors import BadValue, ReeljudgeError, TooLarge, TooManyRequests, WrongState
 from base.request_fields import KEY, one_of, text_in, whole
 from base.text import abbreviated, printable, storable
 from base.transactions import all_or_nothing, locked
@@ -48,6 +49,7 @@ UNFINISHED_FOR = timedelta(days=7)  # since the last piece
 FORGOTTEN_AFTER = timedelta(days=60)  # since the last change of a draft
 NEW_FOLDER = 3600.0  # seconds; a younger one may belong to a draft that is being stored
 SHA256 = "sha256 "
+LOOK_AGAIN = 60  # seconds after which a file of the same person may be finished
 
 
 class NoRoom(ReeljudgeError):
@@ -62,8 +64,9 @@ def begin(draft: Draft, purpose: str, name: str, size: int) -> Upload:
     """Return the upload of a file of this name and size: the unfinished one if there is one, else a new one.
 
     A purpose other than films and runs has one file; a new upload replaces it. Raises BadValue if the name or the size
-    is wrong, or a film's kind is not known; TooLarge if the file is larger than the settings allow; NoRoom if the disk
-    has too little room for it; WrongState if the campaign was made of the draft already, or a corpus has its films.
+    is wrong, or a film's kind is not known; TooLarge if the file is larger than the settings allow; NoRoom or
+    TooManyRequests if there is too little room for it; WrongState if the campaign was made of the draft already, or a
+    corpus has its films.
     """
     must_be_a_files_name(name)
     _must_be_fine(purpose, name, size)
@@ -79,7 +82,7 @@ def begin(draft: Draft, purpose: str, name: str, size: int) -> Upload:
         remove(upload)
     if draft.uploads.count() >= MOST_UPLOADS:
         raise TooLarge(f"uploads: {MOST_UPLOADS:,} already; expected no more files in one draft")
-    must_have_room(size, freed=sum(upload.received for upload in replaced))
+    must_have_room(size, draft.owner_id, freed=sum(upload.received for upload in replaced))
     draft.change(**({"media": Draft.Media.UPLOAD} if purpose == Upload.Purpose.FILM else {}))
     return draft.uploads.create(purpose=purpose, name=name, size=size)
 
@@ -118,11 +121,34 @@ def most_mib(purpose: str) -> int:
     return min(most, MOST_MIB.get(Upload.Purpose(purpose), most))
 
 
-def must_have_room(size: int, freed: int = 0) -> None:
-    """Refuse what would fill the disk of the uploads. Raises NoRoom if the disk has too little room for it."""
+def must_have_room(size: int, person: int, freed: int = 0) -> None:
+    """Refuse a file that is announced if there is no room for it together with all that were announced before.
+
+    Call this in a transaction, after deleting what the file replaces, whose bytes on the disk are `freed`. The lock has
+    two of one person come one by one.
+    Raises NoRoom if the disk has too little room; TooManyRequests if the unfinished files of the person, by the primary
+    key of the user, are larger than the settings allow.
+    """
+    locked(User.objects.filter(pk=person)).get()
+    kinds = [kind.unfinished() for kind in ArrivingFile.__subclasses__()]
+    own = sum(_total(files.filter(person=person), "size") for files in kinds)
+    if own + size > settings.UPLOAD_MIB_UNFINISHED * MIB:
+        raise TooManyRequests(
+            f"You have announced {own // MIB:,} MiB of files that are not finished; with this one there would be more "
+            f"than {settings.UPLOAD_MIB_UNFINISHED:,}. Finish or delete one.",
+            LOOK_AGAIN,
+        )
+    _must_be_free(size - freed + sum(_total(files, F("size") - F("received")) for files in kinds))
+
+
+def _total(files: QuerySet[Any, Any], bytes_of: Any) -> int:
+    return int(files.aggregate(total=Sum(bytes_of))["total"] or 0)
+
+
+def _must_be_free(size: int) -> None:
     root = Path(settings.UPLOAD_ROOT)
     root.mkdir(0o700, parents=True, exist_ok=True)
-    left = shutil.disk_usage(root).free + freed - settings.UPLOAD_LEAVE_MIB * MIB
+    left = shutil.disk_usage(root).free - settings.UPLOAD_LEAVE_MIB * MIB
     if size > left:
         raise NoRoom(
             f"The disk has room for {max(0, left) // MIB:,} MiB more, and {-(-size // MIB):,} are needed. Whoever "
@@ -144,7 +170,7 @@ def append(upload: Arriving, offset: int, piece: bytes, sha256: str = "") -> Arr
         return upload
     if offset + len(piece) > upload.size:
         raise BadValue("body", f"{len(piece):,} bytes", f"at most {upload.size - offset:,}, the rest of the file")
-    must_have_room(len(piece))
+    _must_be_free(len(piece))
     _write(upload.path, offset, piece, last=offset + len(piece) == upload.size)
     # Of two that write at one place, one counts. Their bytes are the same unless somebody uploads two files as one.
     here = type(upload)._default_manager.filter(pk=upload.pk, received=offset)

@@ -345,6 +345,15 @@ if env.bool("HTTPS", default=False):
     CSRF_COOKIE_NAME = "__Host-csrftoken"
     LANGUAGE_COOKIE_NAME = "__Host-language"
 
+# Budgets: what one person may do; beyond it answers are a 429, and empty is no limit ---------------------------
+QUESTION_RATE = env.rate("QUESTION_RATE", "30/h")  # of annotators to leads
+PRACTICE_RATE = env.rate("PRACTICE_RATE", "600/h")  # clips
+EXAMINATION_RATE = env.rate("EXAMINATION_RATE", "20/h")  # of the measures on some runs
+MEASURE_RATE = env.rate("MEASURE_RATE", "20/h")  # that all runs of a release are scored by
+FILE_RATE = env.rate("FILE_RATE", "300/h")  # lists, tables and figures
+JOBS_WAITING = env.whole("JOBS_WAITING", 50)  # that one person asked for, in one lane
+UPLOAD_MIB_UNFINISHED = env.whole("UPLOAD_MIB_UNFINISHED", 32768)
+
 # The API ----------------------------------------------------------------------------------------------------
 API_RATE = env.rate("API_RATE", "600/m")  # requests of one person
 # Sites whose scripts may use tokens here

@@ -59,6 +59,9 @@ class Job(models.Model):
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+", help_text="whom alone it is for"
     )
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", help_text="to whom it counts"
+    )
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     lane = models.CharField(max_length=10, choices=Lane.choices, default=Lane.LONG, db_default=Lane.LONG)
     urgent = models.BooleanField(default=False, db_default=False, help_text="whether somebody waits for it now")
@@ -133,8 +136,11 @@ class Job(models.Model):
         return self.is_running and self.attempts >= settings.JOB_ATTEMPTS
 
     def try_again(self) -> Job:
-        """Have the job done once more, from its beginning, and now. Doing it twice is harmless."""
-        return Job.objects.ask(self.kind, self.key, self.row, **self.arguments)
+        """Have the job done once more, from its beginning, and now. Doing it twice is harmless.
+
+        It counts to who asked for it, whoever tries it again.
+        """
+        return Job.objects.ask(self.kind, self.key, self.row, by=self.asked_by_id, **self.arguments)
 
     def ask_again(self, arguments: dict[str, Any], about: dict[str, Any]) -> None:
         """Have the job run once more for work that came after its last start. The caller holds the row's lock."""

@@ -16,11 +16,13 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import models, transaction
 from django.db.models import Case, Count, DurationField, ExpressionWrapper, F, Min, Q, When
 from django.db.models.functions import Coalesce, Now
 
-from base.transactions import all_or_nothing
+from base.errors import TooManyRequests
+from base.transactions import all_or_nothing, locked
 
 if TYPE_CHECKING:
     from jobs.models import Job
@@ -30,6 +32,7 @@ TASK = "jobs.take"  # the name of the Celery task that runs a job of a lane
 SECONDS_BETWEEN_UPKEEP = 3600.0
 DEADLINE = 1.0  # seconds that whoever asks for a job waits for Redis, whatever is wrong with it
 REST = 15.0  # seconds without messages after one that was not published
+LOOK_AGAIN = 60  # seconds after which one of many jobs may have ended
 LATELY = timedelta(days=7)  # for as long a job that is done is listed
 
 
@@ -97,17 +100,28 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Return the jobs of these campaigns and corpora."""
         return self.filter(owner__in=[key_of(owner) for owner in owners])
 
-    def ask(self, kind: str, key: str = "", row: int = 0, about: dict[str, Any] | None = None, **arguments: Any) -> Job:
+    def ask(
+        self,
+        kind: str,
+        key: str = "",
+        row: int = 0,
+        about: dict[str, Any] | None = None,
+        by: int | None = None,
+        **arguments: Any,
+    ) -> Job:
         """Return the job of this kind, row and key. Make it if there is none, and queue it again if it has ended.
 
         Call this in the transaction that makes the work necessary, so that the job exists exactly if it commits.
-        `about` holds the columns that tell people what the job is.
+        `about` holds the columns that tell people what the job is, and `by` is the primary key of the user to whom it
+        counts. Raises TooManyRequests if as many jobs of this user wait or run in its lane as the settings allow.
         """
-        about = about or {}
+        about = (about or {}) | {"asked_by_id": by}
         with transaction.atomic():
             job, made = self.select_for_update().get_or_create(
                 kind=kind, key=key, row=row, defaults={"arguments": arguments, "due": Now(), **about}
             )
+            if by and (made or not job.is_unfinished):
+                _must_have_place(self.model, by, job)
             if not made:
                 job.ask_again(arguments, about)
         transaction.on_commit(lambda: send(job.lane))
@@ -139,6 +153,16 @@ class JobQuerySet(models.QuerySet["Job"]):
         due = due.filter(lane__in=lanes) if lanes else due
         due = due if pk is None else due.filter(pk=pk)
         return _take(due, worker) if due.exists() else None
+
+
+def _must_have_place(jobs: type[Job], by: int, job: Job) -> None:
+    """Refuse a job of somebody who has too many in its lane. The lock has two of one person come one by one."""
+    locked(get_user_model()._default_manager.filter(pk=by)).get()
+    others = jobs.objects.unfinished().filter(asked_by=by, lane=job.lane).exclude(pk=job.pk)
+    if others.count() >= settings.JOBS_WAITING:
+        raise TooManyRequests(
+            f"As many of your jobs wait or run as one person may have: {settings.JOBS_WAITING}.", LOOK_AGAIN
+        )
 
 
 @all_or_nothing

@@ -57,12 +57,17 @@ class Kind(Generic[P]):
     def __call__(self, *arguments: P.args, **options: P.kwargs) -> bytes | None:
         return self.work(*arguments, **options)
 
-    def ask(self, row: Model | None = None, key: str = "", **arguments: Any) -> Job:
-        """Return the job about this row, as `Job.objects.ask`. The key tells several jobs about one row apart."""
+    def ask(self, row: Model | None = None, key: str = "", by: int | None = None, **arguments: Any) -> Job:
+        """Return the job about this row, as `Job.objects.ask`. The key tells several jobs about one row apart.
+
+        `by` is the primary key of the user who may not have too many such jobs waiting. By default that is the person
+        whom the job is for; nobody, if it is work of a campaign, which is done once, whoever asks for it.
+        """
         about = self._about_row(row) if row else {"subject": key[:200]}
         about |= {"label": self.label, "for_leads": self.for_leads, "by_members": self.by_members}
         about |= {"lane": self.lane, "is_part": self.is_part}
-        return Job.objects.ask(self.code, key, row.pk if row else 0, about, **arguments)
+        by = by or getattr(about.get("person"), "pk", None)
+        return Job.objects.ask(self.code, key, row.pk if row else 0, about, by, **arguments)
 
     def _about_row(self, row: Model) -> dict[str, Any]:
         name, *paths = self.page or ("",)

@@ -20,6 +20,7 @@ from campaigns.access import applicant as applicant
 from campaigns.access import corpora as corpora
 from campaigns.access import corpora_to_reword as corpora_to_reword
 from campaigns.access import corpus as corpus
+from campaigns.access import count_file as count_file
 from campaigns.access import creator as creator
 from campaigns.access import draft as draft
 from campaigns.access import lead as lead
@@ -32,6 +33,7 @@ from campaigns.access import participant as participant
 from campaigns.access import person as person
 from campaigns.access import signed_in as signed_in
 from campaigns.access import upload as upload
+from campaigns.access import wants_csv as wants_csv
 from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.clips import FOR_CORPUS_PAGE
 from corpus.models import Clip

@@ -13,6 +13,7 @@ from base.errors import BadValue
 from base.listing import Listing, Rows
 from base.request_fields import one_of, text_in
 from base.transactions import all_or_nothing
+from campaigns.access import wants_csv
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from reports.models import LONGEST_NAME, LONGEST_VIEW, SavedView
@@ -40,7 +41,7 @@ def list_page(
 ) -> HttpResponseBase:
     """Render the part of a list that the address asks for, or all that it chooses as a CSV file."""
     choices = listing.choices(request.GET)
-    if request.GET.get("format") == "csv":
+    if wants_csv(request):
         return choices.csv(rows, f"{member.campaign.name}-{listing.key}")
     status = 400 if choices.form.errors else status
     listed, saved = choices.part(rows), views_of(member).filter(listing=listing.key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
+from campaigns.access import count_file as count_file
 from campaigns.access import lead as lead
 from campaigns.access import participant
 from campaigns.models import Campaign, Membership

@@ -6,6 +6,7 @@ import hashlib
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -116,6 +117,10 @@ class Arrival(ArrivingFile):
     @property
     def path(self) -> Path:
         return self.submission.folder / self.token
+
+    @classmethod
+    def unfinished(cls) -> models.QuerySet[Any, Any]:
+        return cls.objects.filter(submission__run=None).annotate(person=F("submission__by__user"))
 
 
 class RunQuerySet(models.QuerySet["Run"]):
@@ -383,6 +388,10 @@ class PredictionsFile(ArrivingFile):
     @property
     def path(self) -> Path:
         return Path(settings.UPLOAD_ROOT) / "predictions" / self.token
+
+    @classmethod
+    def unfinished(cls) -> models.QuerySet[Any, Any]:
+        return cls.objects.filter(predictor__ended=None).annotate(person=F("predictor__by__user"))
 
 
 class WatchQuerySet(models.QuerySet["Watch"]):

@@ -90,8 +90,8 @@ def _must_be_within_limit(submission: Submission) -> None:
 def announce(submission: Submission, purpose: str, name: str, size: int) -> Arrival:
     """Return the arrival of a file: the unfinished one of this name and size, else a new one, which replaces others.
 
-    Raise BadValue if the name or the size is wrong; TooLarge if the file is larger than runs are; NoRoom if the disk
-    has too little room for it; WrongState if the submission has become a run.
+    Raise BadValue if the name or the size is wrong; TooLarge if the file is larger than runs are; NoRoom or
+    TooManyRequests if there is too little room for it; WrongState if the submission has become a run.
     """
     must_be_a_files_name(name)
     must_be_of_size(name, size, MOST_MIB, "; a run may be packed by gzip")
@@ -100,9 +100,9 @@ def announce(submission: Submission, purpose: str, name: str, size: int) -> Arri
     before = submission.file_for(purpose)
     if before and (before.name, before.size) == (name, size) and not before.is_whole:
         return before
-    must_have_room(size)
     if before:
         remove(before)
+    must_have_room(size, submission.by.user_id)
     Submission.objects.filter(pk=submission.pk).update(touched=Now(), findings={})
     return submission.files.create(purpose=purpose, name=name, size=size)
 

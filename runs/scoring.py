@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from base.errors import BadValue
 from base.transactions import all_or_nothing, locked
 from campaigns.events import About, Happened, listens, tell
-from campaigns.models import Campaign
+from campaigns.models import Campaign, LogEntry, Membership, log, spend
 from jobs.queue import JobQuerySet, Lane
 from jobs.registry import Report, kind
 from metrics import CONVENTIONS, Evaluator, Measure, MeasureError, Qrels, parse_measures
@@ -79,10 +79,11 @@ def ask_for_scores_on(release: Release) -> None:
 
 
 @all_or_nothing
-def ask_for_measure(release: Release, measure: Measure) -> None:
+def ask_for_measure(release: Release, measure: Measure, by: Membership) -> None:
     """Have all runs scored by one more measure. Doing it twice is harmless.
 
-    Raise BadValue if a release holds nothing by which it could be computed.
+    Raise BadValue if a release holds nothing by which it could be computed, or has many further measures already;
+    TooManyRequests if the member has asked for too many.
     """
     if measure.definition.family == "highlight" or measure.param("type"):
         raise BadValue("measure", str(measure), "a measure of graded moments; a release has no saliency and no types")
@@ -91,12 +92,27 @@ def ask_for_measure(release: Release, measure: Measure) -> None:
             "measure", str(measure), "AP, or an estimate; a release judges whole queries, not a sampled pool"
         )
     yardstick = locked(Yardstick.objects.filter(release=release)).get()
-    if len(yardstick.measures) >= MOST_FURTHER:
-        raise BadValue("measure", str(measure), f"no more than {MOST_FURTHER} beside the usual ones")
     if str(measure) not in yardstick.measures:
+        if len(yardstick.measures) >= MOST_FURTHER:
+            right = f"no more than {MOST_FURTHER} beside the usual ones; a lead can remove some"
+            raise BadValue("measure", str(measure), right)
+        spend(by.user_id, "MEASURE_RATE", "You have asked for many measures in a short time.")
         yardstick.measures.append(str(measure))
         yardstick.save(update_fields=["measures"])
     ask_for_scores_on(release)
+
+
+@all_or_nothing
+def remove_measure(release: Release, measure: Measure, lead: Membership) -> None:
+    """Score runs no longer by a further measure, and list no scores by it. Doing it twice is harmless.
+
+    The scores are kept, so that they are there again if somebody asks for the measure again.
+    """
+    yardstick = locked(Yardstick.objects.filter(release=release)).get()
+    if str(measure) in yardstick.measures:
+        yardstick.measures.remove(str(measure))
+        yardstick.save(update_fields=["measures"])
+        log(lead, LogEntry.Kind.SETTINGS, f"Further measure of release {release.version}", measure, "removed")
 
 
 ABOUT = {"of": Release, "owner": "campaign", "subject": "release {0.version}", "page": ("leaderboard", "campaign.name")}

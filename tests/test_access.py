@@ -475,6 +475,7 @@ MATRIX = {
     "api-run-query": ("GET", 401, 404, 404, 404, 409, 409),
     "api-run-scatter": ("GET", 401, 404, 404, 404, 422, 422),  # let in, but beside which run?
     "api-measures": ("POST", 401, 404, 404, 404, 200, 200),
+    "api-measure": ("DELETE", 401, 404, 404, 404, 404, 204),
     "api-believe": ("GET", 401, 404, 404, 404, 200, 200),
     "api-believe-file": ("GET", 401, 404, 404, 404, 200, 200),
     "api-corpora": ("GET", 401, 200, 200, 200, 200, 200),
@@ -1005,6 +1006,7 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "watch-look": lambda held: [watch(held).pk],
     "watch-end": lambda held: [watch(held).pk],
     "api-watch": lambda held: [watch(held).pk],
+    "api-measure": lambda held: ["AxIoU@20"],
     "predictor": lambda held: [predictor(held).pk],
     "predictor-progress": lambda held: [predictor(held).pk],
     "predictor-grades": lambda held: [predictor(held).pk],
@@ -1291,7 +1293,7 @@ def door_to(name: str, held: Assignment, bob: Membership, zoe: Membership) -> Do
     if name in ("exam-result", "api-mine-exam"):
         held.annotator.sittings.create(result=Sitting.Result.FAILED, ended=Now(), pairs=3, missed=1)
     releases = ("release", "api-release", "api-release-file", "api-verification")
-    if name in releases or re.search("leaderboard|believe|measures|signature", name):
+    if name in releases or re.search("leaderboard|believe|measure|signature", name):
         freeze(held.annotator.campaign, zoe, "CC0-1.0")
         clip = Clip.objects.exclude(file="")[0].file
         Release.objects.update(state=Release.State.READY, file=clip.name, signature="a signature")
@@ -1580,3 +1582,23 @@ def test_a_wrong_present_password_locks_out_as_at_signing_in(ada: Membership) ->
     assert Client().post(reverse("sign-in"), signing_in).status_code == 429
     ada.user.refresh_from_db()
     assert ada.user.check_password("a-long-word-7")
+
+
+# What a paused member keeps besides their own account: to learn, and what everybody sees.
+STILL = {"tutorial", "api-guideline", "api-examples", "public-run"}
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", ["rio", "leo"])
+def test_a_paused_researcher_or_lead_is_an_outsider(
+    name: str, held: Assignment, bob: Membership, leo: Membership, people: dict[str, Client], case: Case
+) -> None:
+    own = Membership.objects.filter(user__username=name)
+    for address in set(MATRIX) - STILL:
+        with case(address):
+            door = door_to(address, held, bob, leo)
+            own.update(state=Membership.State.PAUSED)
+            client = browser(own.get())
+            for method, (_, outsider, *_others) in rows_of(address).items():
+                assert undone(door.ask, client, method).status_code == outsider, method
+            own.update(state=Membership.State.ACTIVE)

@@ -36,7 +36,7 @@ from runs.rejudging import Row as RejudgedRow
 from runs.reliability import choices as examinations
 from runs.reliability.figures import BY_KEY
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
-from runs.scoring import ask_for_measure, score_runs
+from runs.scoring import ask_for_measure, remove_measure, score_runs
 
 
 class BoardAsked(OfRelease):
@@ -187,9 +187,17 @@ class Measures(Resource, at=f"{CAMPAIGN}/leaderboard/measures", name="measures")
         """Have all runs scored by one more measure."""
         release = _yardstick(self.participant, {name: str(value) for name, value in self.data.items()}).release
         measure = board_choices.measure_named(self.data["measure"])
-        ask_for_measure(release, measure)
+        ask_for_measure(release, measure, self.participant)
         job = score_runs.jobs(release).first()
         return self.under_way(job, {"measure": str(measure), "release": release.version})
+
+
+class OneMeasure(Resource, at=f"{CAMPAIGN}/leaderboard/measures/<str:measure>", name="measure"):
+    @changes(None, UNFIT, query=OfRelease)
+    def delete(self, measure: str) -> Any:
+        """Score runs no longer by a further measure, and list no scores by it."""
+        release = _yardstick(self.lead, {name: str(value) for name, value in self.params.items()}).release
+        remove_measure(release, board_choices.measure_named(measure), self.lead)
 
 
 def _yardstick(member: Membership, params: Mapping[str, str]) -> Yardstick:
@@ -242,7 +250,7 @@ class Examination(Resource, at=f"{CAMPAIGN}/believe", name="believe"):
         """Have the measures examined on some runs; the same runs are examined once."""
         params = {"run" if field == "runs" else field: value for field, value in self.data.items()}
         choices = _examination(self.participant, QueryDict(urlencode(params, doseq=True)))
-        ask_to_examine(choices.runs, choices.release, choices.convention)
+        ask_to_examine(choices.runs, choices.release, choices.convention, self.participant)
         data = _examined(choices)
         if data.examined or data.job is None:
             return data

@@ -116,7 +116,7 @@ class Search(Resource, at=f"{CAMPAIGN}/search", name="search"):
     def get(self) -> Any:
         """The moments whose captions are nearest to a query; 202 while a job makes the answer possible."""
         campaign = self.member.campaign
-        answer = search(campaign.corpus, self.params["q"], HITS)
+        answer = search(campaign.corpus, self.params["q"], HITS, self.member.user_id)
         clips = clips_found([hit.moment for hit in answer.hits], campaign)
         hits = [With(hit, clip=clips.get(hit.moment.pk)) for hit in answer.hits]
         return self.under_way(None if hits else answer.job, With(answer, hits=hits))

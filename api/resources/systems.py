@@ -280,7 +280,8 @@ class SystemSearches(Resource, at=f"{CAMPAIGN}/systems/<int:number>/search", nam
     @reads(SystemFound, OR_LATER, query=SearchedWords)
     def get(self, number: int) -> Any:
         """The moments that a trained system finds for a query; 202 while a job searches."""
-        search = orders.ask_to_search(access.trained_system(self.participant, number), self.params["q"])
+        row = access.trained_system(self.participant, number)
+        search = orders.ask_to_search(row, self.params["q"], self.participant)
         found = search.moments is not None
         job = None if found else orders.search_with_system.jobs(search).first()
         data = {"found": found, "job": job, "hits": orders.hits_of(search, self.participant.campaign)}

@@ -40,6 +40,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop, ngettext_lazy
+from fido2.webauthn import AuthenticationResponse
 
 from campaigns.accounts.adapter import limit, why_not
 from campaigns.accounts.encryption import decrypt, encrypt
@@ -177,7 +178,7 @@ class UsedOnce(forms.Form):
 
     def clean_code(self) -> str:
         code: str = self.cleaned_data["code"]
-        key = f"used-code:{self.user.pk}:{sha256(normalize_user_code(code).encode()).hexdigest()}"
+        key = _used(self.user, code)
         if cache.get(key):
             _counted(self.user, lambda: check_rate_limit(self.user))
             raise get_adapter().validation_error("incorrect_code")
@@ -185,6 +186,11 @@ class UsedOnce(forms.Form):
         if self.authenticator.type == Authenticator.Type.TOTP and not cache.add(key, True, RIGHT_FOR):
             raise get_adapter().validation_error("incorrect_code")
         return code
+
+
+def _used(user: Any, code: str) -> str:
+    """Return the name in the cache of a code that was used."""
+    return f"used-code:{user.pk}:{sha256(normalize_user_code(code).encode()).hexdigest()}"
 
 
 def _counted(user: Any, check: Callable[[], Any]) -> None:
@@ -218,7 +224,9 @@ class SetUpAppForm(ActivateTOTPForm):  # type: ignore[misc]
 
     def clean_code(self) -> str:
         _counted(self.user, super().clean_code)
-        return str(self.cleaned_data["code"])
+        code = str(self.cleaned_data["code"])
+        cache.set(_used(self.user, code), True, RIGHT_FOR)
+        return code
 
 
 class Hostile(forms.Form):
@@ -250,4 +258,14 @@ class ConfirmPasskeyForm(Hostile, ReauthenticateWebAuthnForm):  # type: ignore[m
 
 
 class SignInPasskeyForm(Hostile, LoginWebAuthnForm):  # type: ignore[misc]
-    pass
+    def clean_credential(self) -> Authenticator:
+        """Refuse a key that was not unlocked by a PIN or a finger: it alone is no proof of who has it.
+
+        allauth asks for that by its challenge, but takes any challenge of the session, also that of a second factor,
+        which asks for less.
+        """
+        authenticator: Authenticator = super().clean_credential()
+        answer = AuthenticationResponse.from_dict(self.cleaned_data["credential"])
+        if not answer.response.authenticator_data.is_user_verified():
+            raise get_adapter().validation_error("incorrect_code")
+        return authenticator

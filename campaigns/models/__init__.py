@@ -4,6 +4,7 @@ from campaigns.models.accounts import FirstLink as FirstLink
 from campaigns.models.accounts import Preferences as Preferences
 from campaigns.models.accounts import Token as Token
 from campaigns.models.cache import CacheEntry as CacheEntry
+from campaigns.models.cache import spend as spend
 from campaigns.models.campaign import Campaign as Campaign
 from campaigns.models.campaign import Guideline as Guideline
 from campaigns.models.campaign import PastRate as PastRate

@@ -1,4 +1,4 @@
-"""The cache: counts of attempts and used codes, shared by all machines in a table, as JSON.
+"""The cache: counts of attempts, used codes and budgets of people, shared by all machines in a table, as JSON.
 
 Django's DatabaseCache stores pickles, with which whoever writes to the table could run code.
 """
@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
+from base.errors import TooManyRequests
+from base.transactions import all_or_nothing, locked
+
 NEVER = datetime.max.replace(microsecond=0, tzinfo=UTC)
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
 
 
 class CacheEntry(models.Model):
@@ -85,3 +90,37 @@ class JsonCache(BaseCache):
         if not CacheEntry.objects.filter(expires__lte=timezone.now()).delete()[0]:
             first = CacheEntry.objects.order_by("expires").values("pk")[: self._max_entries // 3]
             CacheEntry.objects.filter(pk__in=[each["pk"] for each in first]).delete()
+
+
+@all_or_nothing
+def spend(person: int, budget: str, refusal: str) -> None:
+    """Count something that a person does. Its time begins with the first, and then all are free again.
+
+    Called inside the transaction of the verb, it counts only what is stored. The row is locked, because throttles that
+    read and write apart, as those of Django REST framework, count twenty requests at once as one.
+
+    Parameters
+    ----------
+    person
+        The primary key of the user.
+    budget
+        The name of the setting, such as QUESTION_RATE.
+
+    Raises
+    ------
+    TooManyRequests
+        If the budget is used up. The message is `refusal`, and how long to wait.
+    """
+    if not (rate := getattr(settings, budget)):
+        return
+    most, _, period = rate.partition("/")
+    now, seconds = timezone.now(), int(period[:-1] or 1) * SECONDS[period[-1]]
+    end = now + timedelta(seconds=seconds)
+    rows, fresh = locked(CacheEntry.objects.all()), {"value": "0", "expires": end}
+    entry, _ = rows.get_or_create(cache_key=f"{budget} {person}", defaults=fresh)
+    if entry.expires <= now:
+        entry.value, entry.expires = "0", end
+    if int(entry.value) >= int(most):
+        raise TooManyRequests(refusal, (entry.expires - now).total_seconds())
+    entry.value = str(int(entry.value) + 1)
+    entry.save(update_fields=["value", "expires"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import models
@@ -153,6 +153,11 @@ class ArrivingFile(models.Model):
         """Where the file is, on every machine that has `UPLOAD_ROOT`."""
         raise NotImplementedError
 
+    @classmethod
+    def unfinished(cls) -> models.QuerySet[Any, Any]:
+        """Return the files that are not used yet, each with the key of its `person`, for whom it takes room."""
+        raise NotImplementedError
+
     @property
     def is_whole(self) -> bool:
         return self.received == self.size
@@ -205,3 +210,7 @@ class Upload(ArrivingFile):
     @property
     def path(self) -> Path:
         return self.draft.folder / f"{self.token}{self.suffix}"
+
+    @classmethod
+    def unfinished(cls) -> models.QuerySet[Any, Any]:
+        return cls.objects.partial().filter(draft__campaign=None).annotate(person=F("draft__owner"))

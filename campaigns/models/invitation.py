@@ -41,7 +41,14 @@ def hash_of(secret: str) -> str:
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self) -> InvitationQuerySet:
-        return self.filter(used__isnull=True, withdrawn__isnull=True, expires__gt=Now())
+        """Return the invitations that can be used.
+
+        One to a role that sees all ends when whoever made it leads the campaign no longer: a lead whose role is taken
+        away must not come back by a link.
+        """
+        by_a_lead = Q(by__role=Membership.Role.LEAD, by__state=Membership.State.ACTIVE)
+        may_be = ~Q(role__in=Membership.SEES_ALL) | Q(by=None) | by_a_lead
+        return self.filter(may_be, used__isnull=True, withdrawn__isnull=True, expires__gt=Now())
 
     def mailed(self) -> InvitationQuerySet:
         """Return the open invitations that are sent by mail."""
@@ -138,6 +145,8 @@ class Invitation(models.Model):
             return gettext("This invitation was withdrawn. Ask your lead for a new link.")
         if self.is_open:
             return gettext("As many people as this link is for have asked to join. Ask your lead for a new link.")
+        if Invitation.objects.filter(pk=self.pk, expires__gt=Now()).exists():
+            return gettext("Whoever made this invitation leads the campaign no longer. Ask a lead for a new link.")
         return gettext("This invitation has expired. Ask your lead for a new link.")
 
     @all_or_nothing
@@ -150,6 +159,7 @@ class Invitation(models.Model):
         would see captions and ranks of a corpus that they judge.
         """
         invitation = locked(Invitation.objects.filter(pk=self.pk)).select_related("campaign").get()
+        locked(User.objects.filter(pk=user.pk)).get()  # who may accept another one at the same time
         if member := invitation.campaign.memberships.filter(user=user).first():
             return member
         if invitation.places is not None:

@@ -270,8 +270,9 @@ def must_stay_blind(user: User, role: str, campaign: Campaign) -> None:
 
     Memberships of all campaigns over the corpus count, also of people who have left, because they may be taken back.
     Raises WrongState if the person is to annotate and sees the corpus already, or is to see it and annotates elsewhere
-    over it.
+    over it. The lock has two roles of one person, in two campaigns, given one after the other.
     """
+    locked(User.objects.filter(pk=user.pk)).get()
     memberships = Membership.objects.filter(user=user, campaign__corpus=campaign.corpus_id)
     others = memberships.exclude(campaign=campaign)
     if role in Membership.SEES_ALL:

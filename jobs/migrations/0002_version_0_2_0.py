@@ -192,6 +192,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='job',
+            name='asked_by',
+            field=models.ForeignKey(help_text='to whom it counts', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+        ),
+        migrations.AddField(
+            model_name='job',
             name='lane',
             field=models.CharField(choices=LANES, db_default='long', default='long', max_length=10),
         ),

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from base.errors import BadValue, KeyReused, NotFound, WrongState
 from base.transactions import all_or_nothing, locked
-from campaigns.models import Membership, Message
+from campaigns.models import Membership, Message, spend
 from judging.models.assignment import Assignment, at_position, taken_from_you
 from judging.models.judgement import Flag, Question, Revision
 from judging.models.pool import Candidate
@@ -243,6 +243,8 @@ def ask(
         If the key came before with another question.
     WrongState
         If the annotator has left, or many of their questions wait for an answer.
+    TooManyRequests
+        If the person has sent as many questions as the settings allow.
     """
     annotator = locked(Membership.objects.filter(pk=annotator.pk)).get()
     fields = {"annotator_id": annotator.pk, "text": text, "query_id": query, "candidate_id": candidate}
@@ -257,6 +259,7 @@ def ask(
         raise WrongState(gettext("Your work here has ended, so nobody would read it."))
     if annotator.questions.filter(handled=None).count() >= MOST_WAITING:
         raise WrongState(gettext("Your lead has not answered your last questions yet. Please wait for the answers."))
+    spend(annotator.user_id, "QUESTION_RATE", gettext("You have sent many questions in a short time."))
     return Question.objects.create(**fields, key=key)
 
 

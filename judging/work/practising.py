@@ -22,7 +22,7 @@ from django.utils.translation import gettext
 from base.errors import NotFound
 from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import LEVELS
-from campaigns.models import Membership
+from campaigns.models import Membership, spend
 from corpus.models import Clip
 from judging.models import Candidate, Example, Flag, Judgement, Kind, Practice, Sitting
 from judging.models.judgement import JudgementQuerySet
@@ -97,7 +97,7 @@ def begin(member: Membership) -> Practice | None:
     """Give the member the known clip that they took longest ago, or the one that they have not answered.
 
     Its clock begins now; or when the clip before it was answered, if that was just now, so that reading why counts too.
-    Return None if there is nothing to practise with.
+    Return None if there is nothing to practise with. Raise TooManyRequests if the settings allow no more clips now.
     """
     locked(Membership.objects.filter(pk=member.pk)).get()
     known = known_clips(member)
@@ -108,6 +108,7 @@ def begin(member: Membership) -> Practice | None:
     member.practices.filter(at=None).delete()  # its clip is gone; nothing is said of it
     if not known:
         return None
+    spend(member.user_id, "PRACTICE_RATE", gettext("You have practised with many clips in a short time."))
     chosen = min(known, key=_turn(member))
     what = "example" if isinstance(chosen.of, Example) else "candidate"
     return member.practices.create(**{what: chosen.of}, began=_clock(member))

@@ -204,7 +204,9 @@ def figures_page(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def figure_file(request: HttpRequest, name: str, file: str) -> HttpResponse:
     """A figure as its specification, SVG, PDF, or the CSV of its numbers."""
-    return campaign_figure_file(access.membership(request, name).campaign, file, request.GET)
+    member = access.membership(request, name)
+    access.count_file(request, file.rpartition(".")[2])
+    return campaign_figure_file(member.campaign, file, request.GET)
 
 
 @require_POST

@@ -55,7 +55,7 @@ def desk(request: HttpRequest, name: str) -> HttpResponseBase:
         return redirect("leaderboard", name)
     campaign, choices, found = member.campaign, QUERIES.choices(request.GET), jobs_of(member)
     rows = queries_of(campaign, choices.filters.get("show", ""))
-    if request.GET.get("format") == "csv":
+    if access.wants_csv(request):
         return choices.csv(rows, f"{name}-queries")
     kept = current_summaries(campaign, PROGRESS, AGREEMENT)
     waiting, numbers = _counts(member)

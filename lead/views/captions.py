@@ -96,6 +96,7 @@ def replaced_csv(request: HttpRequest, corpus: int) -> HttpResponse:
     known = counted(found)
     if known.figures is None:
         raise WrongState("The captions are being counted. Ask for the file again when that has ended.")
+    access.count_file(request)
     attachment = {"Content-Disposition": f'attachment; filename="corpus-{found.pk}-replaced.csv"'}
     answer = HttpResponse(content_type="text/csv; charset=utf-8", headers=attachment)
     csv.writer(answer, lineterminator="\n").writerows(rows(known.figures.replaced))

@@ -34,7 +34,7 @@ def detail(request: HttpRequest, name: str) -> HttpResponseBase:
     """The size of a corpus in the columns of the paper's tables, and its moments."""
     corpus = access.corpus(request, name=name)
     choices, rows = MOMENTS.choices(request.GET), moments_of(corpus)
-    if request.GET.get("format") == "csv":
+    if access.wants_csv(request):
         return choices.csv(rows, f"{slugify(name)}-moments")
     counted = figures_of(corpus)
     known = {
@@ -69,7 +69,7 @@ def search_page(request: HttpRequest, name: str) -> HttpResponse:
     """The form; with `?q=words`, the nearest moments. It asks for itself again while a job is under way."""
     member = access.membership(request, name)
     words = text_in(request.GET, "q", LONGEST_QUERY)
-    answer = search(member.campaign.corpus, words, HITS) if words else Answer()
+    answer = search(member.campaign.corpus, words, HITS, member.user_id) if words else Answer()
     rows = _with_clips(answer.hits, member.campaign)
     waits = bool(answer.job and not answer.job.has_failed) or any(job for _, _, job in rows)
     template = "lead/_found.html" if request.headers.get("hx-request") else "lead/search.html"

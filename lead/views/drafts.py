@@ -140,6 +140,7 @@ def reading(request: HttpRequest, token: str, purpose: str) -> HttpResponse:
 def problems(request: HttpRequest, token: str) -> HttpResponseBase:
     """All that is wrong with the draft, as CSV: the step, the file, the line and its text, and what was expected."""
     draft = access.draft(request, token)
+    access.count_file(request)
     name = {"Content-Disposition": 'attachment; filename="problems.csv"'}
     return StreamingHttpResponse(problems_csv(draft), content_type="text/csv; charset=utf-8", headers=name)
 

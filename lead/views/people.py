@@ -145,6 +145,7 @@ def links(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def links_csv(request: HttpRequest, name: str) -> HttpResponse:
     lead = access.lead(request, name)
+    access.count_file(request)
     answer = HttpResponse(content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}-links.csv"'
     write_links(answer, named_links(lead.campaign, request))
@@ -218,6 +219,7 @@ def approve_hours(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def hours_csv(request: HttpRequest, name: str) -> HttpResponse:
     lead, period = access.lead(request, name), Period.from_params(request.GET)
+    access.count_file(request)
     names = request.GET.get("names") == "on"
     file = f"{name}-hours-{period.first}-{period.last}{'-names' if names else ''}.csv"
     answer = HttpResponse(content_type="text/csv; charset=utf-8")

@@ -88,6 +88,7 @@ def compare_page(request: HttpRequest, name: str) -> HttpResponse:
     versions = (whole(field, request.GET.get(field, ""), "the number of a release") for field in ("from", "to"))
     old, new = (ready_release(member.campaign, version) for version in versions)
     if request.GET.get("as") == "csv":
+        access.count_file(request)
         rows = ((each.what, each.query, each.moment, each.before, each.after) for each in changes(old, new))
         answer = StreamingHttpResponse(csv_lines(HEADER, rows), content_type="text/csv; charset=utf-8")
         filename = f"{name}-v{old.version}-v{new.version}.csv"
@@ -124,7 +125,9 @@ def _training_sets(campaign: Campaign) -> list[tuple[TrainingSet, Job | None]]:
 
 @require_safe
 def download_export(request: HttpRequest, name: str, file: str) -> StreamingHttpResponse:
-    return export_file(access.membership(request, name), file)
+    member = access.membership(request, name)
+    access.count_file(request)
+    return export_file(member, file)
 
 
 @require_POST

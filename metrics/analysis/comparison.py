@@ -16,7 +16,13 @@ from ..measures.measure import Measure, Names
 from ..measures.results import Scores, listed
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-LATEX = str.maketrans({sign: f"\\{sign}" for sign in "_%&#"} | {"≥": r"$\geq$", "<": "$<$", "−": "$-$"})
+BEGIN, END = "\x02", "\x03"  # of what is raised or bold in a table; no name holds them
+# What LaTeX reads as something else. A name such as \input{/etc/passwd} must stay a name.
+LATEX = str.maketrans(
+    {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"}
+    | {"≥": r"$\geq$", "±": r"$\pm$", "−": "$-$", "▲": r"$^\triangle$", "▼": r"$^\triangledown$"}
+)
 SEED = r"[-_./]?seed[-_.=]?\d+|[-_.]\d+$"
 LEAST = 1e-4  # a lower p is not printed
 
@@ -130,7 +136,7 @@ class Comparison:
 
     def caption(self) -> str:
         """What the letters, the brackets and the effects of the tables are."""
-        against = f"against {self.baseline}" if self.baseline else "all pairs"
+        against = f"against {_printable(self.baseline)}" if self.baseline else "all pairs"
         test, interval = f"{self.test} test", "bootstrap interval, or one for bounded means where few queries differ"
         if self.test == "estimated":
             test, interval = "t test of the estimated differences", "interval for future queries, estimated"
@@ -147,7 +153,7 @@ class Comparison:
         """
         rows = [["run", *(measure.named(self.convention, names) for measure in self.measures)]]
         for i, name in enumerate(self.runs):
-            row = [f"{letter(i)} {name}"]
+            row = [f"{letter(i)} {_printable(name)}"]
             for measure in self.measures:
                 interval, better = self.intervals[name, measure], self.superscript(name, measure)
                 above = mark.format(better) if better else ""
@@ -161,7 +167,15 @@ class Comparison:
         for d in self.differences:
             mean = f"{d.difference:+.4f} [{d.low:+.4f}, {d.high:+.4f}]"
             p = f"< {LEAST:.4f}".replace("0.", ".") if d.corrected < LEAST else f"{d.corrected:.4f}"
-            rows.append([d.measure.named(self.convention, names), f"{d.run} − {d.other}", mean, f"{d.effect:+.2f}", p])
+            rows.append(
+                [
+                    d.measure.named(self.convention, names),
+                    f"{_printable(d.run)} − {_printable(d.other)}",
+                    mean,
+                    f"{d.effect:+.2f}",
+                    p,
+                ]
+            )
         return rows
 
     def to_frame(self, differences: bool = False, names: Names = "grammar") -> Any:
@@ -201,7 +215,9 @@ class Comparison:
         parts = []
         for header, *rows in (self.cells("<sup>{}</sup>", names), self.difference_cells(names)):
             lines = (header, ["---"] * len(header), *rows)
-            parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+            parts.append(
+                "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+            )
         return "\n\n".join([*parts, self.caption()])
 
     def to_latex(self, names: Names = "grammar") -> str:
@@ -210,7 +226,7 @@ class Comparison:
             f"Differences of means with {1 - self.level:.0%} intervals, effects, and p after Holm's correction."
         )
         tables = [
-            _latex_table(self.cells("$^{{{}}}$", names), self.caption()),
+            _latex_table(self.cells(f"{BEGIN}{{}}{END}", names), self.caption()),
             _latex_table(self.difference_cells(names), differences),
         ]
         return "\n".join([r"% \usepackage{booktabs}", *tables])
@@ -244,7 +260,13 @@ def _latex_table(cells: list[list[str]], caption: str) -> str:
 
 
 def _latex_row(cells: list[str]) -> str:
-    return " & ".join(cell.translate(LATEX) for cell in cells) + r" \\"
+    row = " & ".join(cell.translate(LATEX) for cell in cells)
+    return row.replace(BEGIN, "$^{").replace(END, "}$") + r" \\"
+
+
+def _printable(name: str) -> str:
+    """Return a name in one line, without signs that no printer shows."""
+    return "".join(sign if sign.isprintable() else " " for sign in name)
 
 
 class Spread(NamedTuple):

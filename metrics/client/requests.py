@@ -24,7 +24,7 @@ API = "/api/v1/"
 BROKEN = 0  # the status where there was no answer
 LATER = (BROKEN, 429, 502, 503, 504)
 WAITS = (0.5, 1.0, 2.0)  # seconds before what came to nothing is sent again
-LONGEST_WAIT = 60.0  # seconds that a server may ask for
+LONGEST_WAIT = 60.0  # seconds that a server may ask for; what takes longer is an error
 FIRST_LOOK, SLOWEST_LOOK = 0.1, 5.0  # seconds between looks at work that a server does
 MOST_OF_A_PAGE = 200
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class Answer:
     def wait(self) -> float:
         """Return the seconds that the server asks to wait; 0 if it does not say."""
         seconds = self.headers.get("retry-after", "")
-        return min(float(seconds), LONGEST_WAIT) if seconds.isdecimal() else 0.0
+        return float(seconds) if seconds.isdecimal() else 0.0
 
 
 Steps: TypeAlias = Generator[Ask | Pause, Answer, T]
@@ -93,7 +93,7 @@ def answer_to(ask: Ask) -> Steps[Answer]:
     """
     for pause in WAITS:
         answer = yield ask
-        if answer.status not in LATER:
+        if answer.status not in LATER or answer.wait > LONGEST_WAIT:
             break
         yield Pause(answer.wait or pause)
     else:

@@ -16,6 +16,7 @@ from django.db.models.functions import Floor
 
 from campaigns.models import Campaign
 from judging.models import Judgement
+from metrics.analysis.comparison import LATEX
 from releases.checks import MANIFEST
 from releases.exports import Lines, Scope
 from reports.statistics.agreement import agreement
@@ -277,13 +278,7 @@ def latex(about: About) -> Lines:
         yield f"\\paragraph{{{heading}.}}\n"
         for text, paths in sentences:
             yield f"% {MANIFEST}: {', '.join(paths)}\n" if paths else ""
-            yield f"{_escaped(text)}\n"
-
-
-def _escaped(text: str) -> str:
-    special = {each: f"\\{each}" for each in "&%$#_{}"}
-    special |= {"~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "\\": "\\textbackslash{}", "’": "'"}
-    return "".join(special.get(sign, sign) for sign in text)
+            yield f"{text.replace('’', chr(39)).translate(LATEX)}\n"
 
 
 def responsible(about: About) -> dict[str, Any]:

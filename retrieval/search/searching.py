@@ -67,11 +67,12 @@ class Answer:
     would_gain: bool = False
 
 
-def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
+def search(corpus: Corpus, text: str, k: int = 20, by: int | None = None) -> Answer:
     """Return the k moments whose captions are nearest to a text, the nearest first, no moment id twice.
 
     If there is no index of the corpus by the present model yet, or it is out of date, the job that writes it is asked
-    for, and so it is if its file cannot be read. A job that has failed is not asked for again.
+    for, and so it is if its file cannot be read. A job that has failed is not asked for again. A job that encodes the
+    text counts to the user with the primary key `by`.
     """
     index = SearchIndex.objects.filter(corpus=corpus, model=model_key()).first()
     if index is None:
@@ -81,7 +82,7 @@ def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
     vector = encode_here(text) if stored is None else np.frombuffer(stored, "<f4")
     if vector is None:  # no web process can encode it, but a worker can
         job = encode_query.jobs(corpus).filter(key=_hash(text)).not_done().first()
-        return Answer(captions=index.moments, job=job or encode_query.ask(corpus, _hash(text), text=text))
+        return Answer(captions=index.moments, job=job or encode_query.ask(corpus, _hash(text), by, text=text))
     try:
         rows, quick = opened(index), opened_approximate(index)
     except Unavailable:  # the file is lost, or the store is away; then the job waits for it

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from base.text import csv_lines, harmless, percent, with_minus
+from metrics.analysis.comparison import BEGIN, END, LATEX
 from metrics.analysis.intervals import ENOUGH
 from runs.board.table import LEVEL, Board, Cell, Row
 
-LATEX = {sign: "\\" + sign for sign in "&%$#_{}"}
-LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-LATEX |= {"≥": r"$\geq$", "±": r"$\pm$", "−": "$-$", "▲": r"$^\triangle$", "▼": r"$^\triangledown$"}
 NUMBERS = ("value", "low", "high", "spread", "deviation", "difference", "p", "plain")
 
 
@@ -91,9 +89,8 @@ def as_markdown(board: Board) -> str:
 
 
 def as_latex(board: Board) -> str:
-    signs = str.maketrans(LATEX)
-    header, *rows = ([cell.translate(signs) for cell in line] for line in _cells(board, "\x02{}\x03"))
-    bold = [[cell.replace("\x02", r"\textbf{").replace("\x03", "}") for cell in line] for line in rows]
+    header, *rows = ([cell.translate(LATEX) for cell in line] for line in _cells(board, f"{BEGIN}{{}}{END}"))
+    bold = [[cell.replace(BEGIN, r"\textbf{").replace(END, "}") for cell in line] for line in rows]
     body = [" & ".join(line) + r" \\" for line in bold]
     lines = [f"% {caption(board)}", rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}", r"\hline"]
     lines += [" & ".join(header) + r" \\", r"\hline", *body, r"\hline", r"\end{tabular}", ""]

@@ -108,8 +108,8 @@ def must_be_open(predictor: Predictor) -> None:
 def announce(predictor: Predictor, name: str, size: int) -> PredictionsFile:
     """Return the arrival of a file: the unfinished one of this name and size, else a new one in place of any other.
 
-    Raise BadValue if the name or the size is wrong; TooLarge if the file is larger than runs are; NoRoom if the disk
-    has too little room for it; WrongState if the predictor takes no file.
+    Raise BadValue if the name or the size is wrong; TooLarge if the file is larger than runs are; NoRoom or
+    TooManyRequests if there is too little room for it; WrongState if the predictor takes no file.
     """
     must_be_a_files_name(name)
     must_be_of_size(name, size, MOST_MIB, "; it may be packed by gzip")
@@ -118,9 +118,9 @@ def announce(predictor: Predictor, name: str, size: int) -> PredictionsFile:
     before = PredictionsFile.objects.filter(predictor=predictor).first()
     if before and (before.name, before.size) == (name, size) and not before.is_whole:
         return before
-    must_have_room(size)
     if before:
         remove(before)
+    must_have_room(size, predictor.by.user_id)
     Predictor.objects.filter(pk=predictor.pk).update(fault="")
     return PredictionsFile.objects.create(predictor=predictor, name=name, size=size)
 

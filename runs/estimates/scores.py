@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from metrics import CONVENTIONS, Estimate, parse_measure
 from metrics.analysis.predictions import highest, without_grades
 from metrics.analysis.sampling import FEWEST, Design, Values
+from runs.measures import NAMES
 from runs.models import Score, Scoring, Yardstick
 from runs.tables import unpacked_values
 
@@ -21,9 +22,15 @@ def sample_of(scoring: Scoring) -> Sample:
 
 
 def scores_of(scoring: Scoring, sample: Sample) -> Iterator[tuple[Score, Estimate | None]]:
-    """Yield the scores of a scoring, each with the estimate over all ranked queries where there is one."""
+    """Yield the scores of a scoring, each with the estimate over all ranked queries where there is one.
+
+    Scores by further measures that a lead has removed are left out.
+    """
     scores = scoring.scores.order_by("pk")
+    further = set(sample.yardstick.measures)
     for score in scores if sample.is_part else scores.defer("values", "predicted"):
+        if score.measure not in further and score.measure not in NAMES.get(score.convention, []):
+            continue
         values = sample.values(score) if sample.is_part else None
         yield score, sample.estimate(values) if values else None
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from base.errors import BadValue
 from base.transactions import all_or_nothing
+from campaigns.models import Membership, spend
 from jobs.models import Job
 from jobs.registry import Report, kind
 from metrics import Convention, Measure, MeasureError, Pool, Qrels, convention_named, scores_of
@@ -49,17 +50,18 @@ def inquiry_about(runs: Sequence[Run], release: Release, convention: str) -> Inq
 
 
 @all_or_nothing
-def ask_to_examine(runs: Sequence[Run], release: Release, convention: str) -> Inquiry:
+def ask_to_examine(runs: Sequence[Run], release: Release, convention: str, by: Membership) -> Inquiry:
     """Ask for the job that examines the measures on these runs, unless that is known or under way.
 
-    Raise BadValue for fewer than two runs, or more than 30.
+    Raise BadValue for fewer than two runs, or more than 30; TooManyRequests if the member has asked for too many.
     """
     if not 2 <= len(runs) <= MOST_RUNS:
         raise BadValue("run", f"{len(runs)} runs", f"from 2 to {MOST_RUNS}")
     inquiry, _ = Inquiry.objects.get_or_create(release=release, convention=convention, runs=_numbers(runs))
     job = job_of(inquiry)
     if inquiry.findings is None and not (job and job.is_unfinished):
-        examine_measures.ask(inquiry)
+        spend(by.user_id, "EXAMINATION_RATE", "You have asked for many examinations in a short time.")
+        examine_measures.ask(inquiry, by=by.user_id)
     return inquiry
 
 

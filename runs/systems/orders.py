@@ -175,7 +175,7 @@ def ask_again(row: TrainedSystem) -> Job:
     """
     if row.is_submitted:
         raise WrongState("This system is trained, and its run is submitted.")
-    return train_system.ask(row)
+    return train_system.ask(row, by=row.by.user_id)
 
 
 def system_for_typed_words(campaign: Campaign) -> TrainedSystem | None:
@@ -188,7 +188,7 @@ def system_for_typed_words(campaign: Campaign) -> TrainedSystem | None:
 
 
 @all_or_nothing
-def ask_to_search(row: TrainedSystem, text: str) -> SystemSearch:
+def ask_to_search(row: TrainedSystem, text: str, by: Membership) -> SystemSearch:
     """Return the search of a text with a trained system; the first call asks for the job that finds the moments.
 
     Raise WrongState if the system is not trained yet.
@@ -197,7 +197,7 @@ def ask_to_search(row: TrainedSystem, text: str) -> SystemSearch:
         raise WrongState("This system is not trained yet. Search with it once it is.")
     search, made = SystemSearch.objects.get_or_create(system=row, text=text)
     if made:
-        search_with_system.ask(search)
+        search_with_system.ask(search, by=by.user_id)
         search_with_system.jobs(search).hurry()  # before trainings that have not begun
     return search
 

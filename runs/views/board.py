@@ -43,7 +43,7 @@ from runs.measures import NAMES, NDCG, USUAL
 from runs.models import Run, RunQuerySet, Watch, Yardstick
 from runs.pools.enlarging import open_runs
 from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, new_order
-from runs.scoring import ask_for_measure, jobs_on
+from runs.scoring import ask_for_measure, jobs_on, remove_measure
 
 WIDE = 0.02  # the least half of the width of a watched difference's picture
 
@@ -157,6 +157,7 @@ def rejudged_csv(request: HttpRequest, name: str) -> HttpResponse:
     """The order of the same address as a file."""
     member = access.membership(request, name)
     access.benchmark(member)
+    access.count_file(request)
     found = new_order(member, request.GET.get("own", HEADLINE))
     if found is None:
         raise Http404
@@ -172,6 +173,7 @@ def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     yardstick = yardstick_of(member, request.GET)
     if yardstick is None or format not in FILES:
         raise Http404
+    access.count_file(request)
     mask = Queries(yardstick).chosen(request.GET)
     found = board(Run.objects.seen_by(member), yardstick, choices_of(request.GET, yardstick), mask)
     answer = HttpResponse(FILES[format].write(found), content_type=FILES[format].content_type)
@@ -181,14 +183,18 @@ def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
 
 @require_POST
 def ask_for(request: HttpRequest, name: str) -> HttpResponse:
-    """Have all runs scored by one more measure, and lead to the leaderboard that shows it."""
+    """Have all runs scored by one more measure, and lead to the leaderboard that shows it; a lead removes one."""
     member = access.membership(request, name)
-    yardstick = yardstick_of(member, request.GET)
+    yardstick = yardstick_of(member, request.POST)
     if yardstick is None:
         raise Http404
     convention = one_of("convention", request.POST.get("convention"), list(NAMES))
     measure = measure_named(text_in(request.POST, "measure", 80))
-    ask_for_measure(yardstick.release, measure)
+    if "remove" in request.POST:
+        remove_measure(yardstick.release, measure, access.lead(request, name))
+        messages.success(request, f"{measure} is removed.")
+        return redirect(f"{reverse('leaderboard', args=[name])}?convention={convention}")
+    ask_for_measure(yardstick.release, measure, member)
     yardstick.refresh_from_db(fields=["measures"])
     messages.success(request, f"The runs are being scored by {measure}. Its column fills as soon as that is done.")
     measures = choices_of(QueryDict(f"convention={convention}"), yardstick).measures

@@ -75,7 +75,9 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_safe
 def scatter(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
     """The figure of two runs as its specification, as SVG or PDF, or the CSV of its numbers."""
-    return scatter_file(choices_of(access.membership(request, name), number, request.GET), request.GET, format)
+    choices = choices_of(access.membership(request, name), number, request.GET)
+    access.count_file(request, format)
+    return scatter_file(choices, request.GET, format)
 
 
 def _not_scored(request: HttpRequest, member: Membership) -> HttpResponse:

@@ -68,6 +68,7 @@ def as_csv(request: HttpRequest, name: str) -> HttpResponse:
     release, measure, compared = _compared(request, access.membership(request, name))
     if release is None or compared is None:
         raise Http404
+    access.count_file(request)
     lines = rows_as_csv(compared.lines(release, measure))
     answer = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}-v{release.version}-pools.csv"'

@@ -45,7 +45,9 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     """The figure of the same address as its specification, SVG, PDF, or the CSV of its numbers."""
-    return examination_file(choices_of(request.GET, access.membership(request, name)), format)
+    choices = choices_of(request.GET, access.membership(request, name))
+    access.count_file(request, format)
+    return examination_file(choices, format)
 
 
 @require_POST
@@ -55,7 +57,7 @@ def ask(request: HttpRequest, name: str) -> HttpResponse:
     choices = choices_of(request.POST, member)
     if choices is None:
         raise Http404
-    ask_to_examine(choices.runs, choices.release, choices.convention)
+    ask_to_examine(choices.runs, choices.release, choices.convention, member)
     return redirect(f"{reverse('believe', args=[name])}?{choices.address()}")
 
 

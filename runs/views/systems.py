@@ -120,7 +120,9 @@ def _progress(request: HttpRequest, job: Job | None, is_drawn: bool) -> HttpResp
 @require_safe
 def curves(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
     """The curves as a specification for the page, SVG, PDF, or the CSV of their points."""
-    return curves_file(access.trained_system(access.membership(request, name), number), format)
+    row = access.trained_system(access.membership(request, name), number)
+    access.count_file(request, format)
+    return curves_file(row, format)
 
 
 @require_POST
@@ -138,10 +140,10 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     member = access.membership(request, name)
     row = access.trained_system(member, number)
     words = text_in(request.GET, "q", LONGEST_QUERY)
-    system_search = ask_to_search(row, words) if words and row.trained else None
+    system_search = ask_to_search(row, words, member) if words and row.trained else None
     job = search_with_system.jobs(system_search).first() if system_search else None
     hits = hits_of(system_search, member.campaign) if system_search else []
-    answer = search(member.campaign.corpus, words, HITS) if system_search else Answer()
+    answer = search(member.campaign.corpus, words, HITS, member.user_id) if system_search else Answer()
     clips = clips_found([hit.moment for hit in answer.hits], member.campaign)
     to_come = any(hit.clip and hit.clip.is_waiting for hit in hits)
     waits = bool(job and job.is_unfinished) or bool(answer.job and not answer.job.has_failed) or to_come

@@ -35,6 +35,13 @@
     later();
   });
 
+  // The server would not have it: the words are in the form again.
+  page.addEventListener("unasked", ({ detail }) => {
+    total -= 1;
+    text.value = [detail.text, text.value].filter(Boolean).join("\n");
+    open(true);
+  });
+
   // The next batch begins in this page: what was asked about the last one is read on the annotator's page.
   page.addEventListener("batch", () => {
     [questions, total] = [[], 0];

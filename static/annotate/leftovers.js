@@ -13,7 +13,7 @@
   for (const token of Outbox.kept(who)) {
     const line = document.createElement("p");
     line.className = "message";
-    const box = new Outbox({ who, token, fence: null, address: `${here}${token}/`, csrf, changed, undo: () => {} });
+    const box = new Outbox({ who, token, fence: null, address: `${here}${token}/`, csrf, changed });
 
     function changed({ state, sent }) {
       const n = box.entries().length;

@@ -112,7 +112,7 @@ class Outbox {
 
   async sendAll() {
     if (this.fence === null && !(await this.resume())) return;
-    for (let entry; (entry = this.entries()[0]); ) {
+    for (let entry; (entry = this.next()); ) {
       this.tell("sending");
       if (!(await this.one(entry))) return;
       this.wait = 0;
@@ -120,6 +120,12 @@ class Outbox {
     this.tell(this.refusal ? "refused" : "saved");
     this.trouble = "";
     this.sent = 0;
+  }
+
+  // Grades and flags go first, in their order: a question that has to wait holds none of them up.
+  next() {
+    const entries = this.entries();
+    return entries.find(({ what }) => what !== "questions") || entries[0];
   }
 
   // Send one entry; true when the next may follow.
@@ -132,12 +138,13 @@ class Outbox {
     if (answer.ok) return this.stored(entry, said), true;
     if (answer.status === 401 || answer.status === 403) return this.later("signed out");
     if (answer.status === 404) return this.later(this.isOfAnother(said) ? "another" : "closed"); // or paused: keep it
-    if (answer.status >= 500 || answer.status === 429) return this.later("offline");
+    const returns = entry.what === "questions" && this.undo; // to the form, whose words can be sent later
+    if (answer.status >= 500 || (answer.status === 429 && !returns)) return this.later("offline");
     if (said?.code === "stale") return this.resume();
     if (this.isOfAnotherVersion(answer)) return this.later("newer"); // the page of that version can say it better
     this.remove(entry.name);
     this.refusal = said?.detail || `${answer.status}`;
-    this.undo(entry);
+    this.undo?.(entry);
     return true;
   }
 

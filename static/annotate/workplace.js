@@ -59,7 +59,11 @@
       version: page.dataset.version,
       renewed: () => ((renewed = true), ($("renewed").hidden = false)),
       changed: () => made === outbox && showState(made),
-      undo: (entry) => (places.takeBack(entry), showPlace()),
+      undo: (entry) => {
+        if (entry.what === "questions") return page.dispatchEvent(new CustomEvent("unasked", { detail: entry.body }));
+        places.takeBack(entry);
+        showPlace();
+      },
       overtaken: ({ position }) => hint(word("overtaken", { clip: position })),
     });
     return made;

@@ -66,3 +66,28 @@ def asks_by_keys(kira: Person) -> None:
     page.context.set_offline(False)
     expect(page.locator("#saved")).to_have_text("saved ✓")
     kira.faults.clear()  # of the outage
+
+
+def test_a_question_that_has_to_wait_is_in_the_form_again_and_holds_up_no_grade(
+    place: Installation, chromium: Browser
+) -> None:
+    accounts = place.accounts("asking", "annotator", "wim")
+    place.shell(
+        "from datetime import timedelta; from django.contrib.auth.models import User; "
+        "from django.utils import timezone; from campaigns.models import CacheEntry; "
+        "CacheEntry.objects.create(cache_key=f\"QUESTION_RATE {User.objects.get(username='wim').pk}\", value='30', "
+        "expires=timezone.now() + timedelta(hours=1))"
+    )
+    with signed_in(place, chromium, "wim", accounts["wim"]) as wim:
+        page = wim.claim()
+        moving(page)
+        page.keyboard.press("q")
+        page.keyboard.type("Do 3 legs count?")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("#saved")).to_contain_text("in a short time. Try again in 60 min.")
+        expect(page.locator("#question")).to_have_value("Do 3 legs count?")
+        page.keyboard.press("Escape")
+        press(page, "3")
+        expect(page.locator("#saved")).to_have_text("saved ✓")
+        wim.faults.clear()  # the refusal

@@ -288,3 +288,11 @@ def test_a_clean_environment_submits_a_run_and_prints_its_scores(
     assert re.search(rf"^{re.escape(MEASURE)}  +0\.\d{{4}}", printed, re.M)
     assert site.token not in printed
     assert "from a clean place" in run(program, "leaderboard", CAMPAIGN, folder=tmp_path, **where)
+
+
+def test_a_wait_of_an_hour_is_an_error_at_once() -> None:
+    steps = requests.answer_to(requests.Ask("POST", "campaigns/films/believe"))
+    next(steps)
+    document = {"detail": "You have asked for many examinations in a short time. Try again in 60 min."}
+    with pytest.raises(ApiError, match="in 60 min"):
+        steps.send(requests.Answer(429, json.dumps(document).encode(), {"retry-after": "3600"}))

@@ -168,7 +168,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "leaderboard": ("api-leaderboard",),
     "rejudged": ("api-rejudged",),
     "held-back": ("api-held-back",),
-    "leaderboard-measure": ("api-measures",),
+    "leaderboard-measure": ("api-measures", "api-measure"),
     "believe": ("api-believe",),
     "believe-ask": ("api-believe",),
     "believe-file": ("api-believe-file",),

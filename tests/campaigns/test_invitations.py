@@ -195,6 +195,33 @@ def test_of_fifty_who_open_it_at_once_one_comes_in(made: tuple[Invitation, str])
     assert Membership.objects.filter(user__username__startswith="person").count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_two_invitations_of_one_person_at_once_make_one_member(
+    campaign: Campaign, leo: Membership, outsider: User
+) -> None:
+    both = [campaign.invite(role, leo, WEEK)[0] for role in ("annotator", "researcher")]
+    at_once(*(partial(each.accept, outsider) for each in both * 4))
+    assert campaign.memberships.filter(user=outsider).count() == 1
+    assert Invitation.objects.exclude(used=None).count() == 1
+
+
+@pytest.mark.parametrize("role", ["lead", "researcher", "annotator"])
+def test_who_leads_no_longer_lets_nobody_see_all(
+    role: str, campaign: Campaign, leo: Membership, member: Callable[..., Membership], outsider: User
+) -> None:
+    """What a lead prepared before losing the role opens nothing. Annotators who were invited come all the same."""
+    lea = member("lea", "lead")
+    invitation, secret = campaign.invite(role, lea, WEEK)
+    lea.change_role("researcher", leo, "has finished")
+    answer = browser(outsider).get(reverse("invitation", args=[secret]), follow=True)
+    if role == "annotator":
+        assert invitation.accept(outsider)
+        return
+    assert (answer.status_code, "leads the campaign no longer" in answer.content.decode()) == (410, True)
+    with pytest.raises(Gone):
+        invitation.accept(outsider)
+
+
 def test_the_secret_is_in_no_log_no_table_and_no_later_address(
     made: tuple[Invitation, str], caplog: pytest.LogCaptureFixture, leo: Membership
 ) -> None:

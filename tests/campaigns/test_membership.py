@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from uuid import uuid4
 
@@ -21,6 +22,8 @@ from judging.work import claiming, grading
 from tests.cast import browser, claim, judge_all, settle_round_one
 from tests.terminal import printed, refused
 from tests.together import at_once
+
+DAY = timedelta(days=1)
 
 
 def again(member: Membership) -> Membership:
@@ -134,6 +137,17 @@ def test_of_two_leads_who_leave_at_once_one_stays(leo: Membership, member: Calla
         Membership.objects.update(state=Membership.State.ACTIVE)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_of_two_leads_who_take_each_others_role_at_once_one_stays(
+    leo: Membership, member: Callable[..., Membership]
+) -> None:
+    lea = member("lea", "lead")
+    at_once(
+        *(partial(each.change_role, "researcher", by, "no more") for each, by in ((leo, lea), (lea, leo)) for _ in "12")
+    )
+    assert Membership.objects.leads().count() == 1
+
+
 @pytest.mark.parametrize("role", ["lead", "researcher"])
 def test_who_saw_the_hidden_side_never_annotates(role: str, leo: Membership, member: Callable[..., Membership]) -> None:
     person = member("mina", role)
@@ -172,6 +186,19 @@ def test_who_annotates_a_corpus_in_one_campaign_does_not_see_it_in_another(
     with pytest.raises(WrongState, match="must not see"):
         decisions.change_role(here, role, None, "knows it all")
     assert (again(here).role, again(ada).role) == ("annotator", "annotator")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_invitations_at_once_that_would_end_blindness_one_is_refused(
+    campaign: Campaign, leo: Membership
+) -> None:
+    for number in range(5):
+        there = Campaign.objects.create(name=f"again-{number}", corpus=campaign.corpus)
+        user = User.objects.create(username=f"u{number}")
+        invitations = [campaign.invite("annotator", leo, DAY)[0], there.invite("researcher", None, DAY)[0]]
+        answers = at_once(*(partial(each.accept, user) for each in invitations))
+        assert [type(each) for each in answers].count(WrongState) == 1
+        assert user.memberships.count() == 1
 
 
 def test_who_may_create_campaigns_annotates_only_what_they_do_not_see(

@@ -20,6 +20,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from campaigns.accounts.encryption import decrypt
+from campaigns.accounts.forms import SECOND_FACTOR
 from campaigns.models import CacheEntry, Membership
 from tests.cast import browser, days_left
 from tests.conftest import Case
@@ -191,6 +192,15 @@ def test_a_used_code_counts_as_a_wrong_one(key: str) -> None:
     signed_in(code := code_of(key))
     client, _ = by_password()
     assert [give(client, code).status_code for _ in range(11)] == [200] * 10 + [429]
+
+
+def test_the_code_that_turned_it_on_signs_nobody_in(lead: User) -> None:
+    client = signed_in()
+    client.get(APP)
+    code = code_of(decrypt(client.session[SECOND_FACTOR]))
+    assert client.post(APP, {"code": code}).status_code == 302
+    other, _ = by_password()
+    assert give(other, code).status_code == 200
 
 
 def test_codes_of_another_time_or_person_do_not_work(key: str, ada: Membership) -> None:

@@ -159,6 +159,17 @@ def test_tables_of_a_comparison() -> None:
     assert compare_scores(scores_of([AxIoU @ 1, "R@1,0.5"], QRELS, RUNS), "b&c") == found
 
 
+def test_a_name_stays_a_name_in_latex_and_markdown() -> None:
+    hostile, other = "\\input{/etc/passwd}$^~|\n% \x02", "}&#_"
+    found = compare(AxIoU @ 1, QRELS, dict(zip((hostile, other), RUNS.values(), strict=True)), baseline=other)
+    latex, escaped = found.to_latex(), r"\textbackslash{}input\{/etc/passwd\}\$\textasciicircum{}\textasciitilde{}| \%"
+    assert latex.count(escaped) == 2
+    assert "\\input" not in latex
+    assert "against \\}\\&\\#\\_," in latex
+    rows = [line for line in found.to_markdown().splitlines() if line.startswith("|")]
+    assert {line.replace("\\|", "").count("|") for line in rows} == {3, 6}
+
+
 def test_tables_have_the_papers_names_if_asked_for() -> None:
     found = compare(["R@1,0.5", "mAP"], QRELS, RUNS, "qvhighlights")
     assert found.cells(names="paper")[0] == ["run", "MR-full-R1@0.5", "MR-full-mAP"]

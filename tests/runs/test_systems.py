@@ -166,7 +166,7 @@ def test_a_system_is_trained_submitted_scored_and_searched_with(
     assert row.losses[-1][1] < row.losses[0][1]
     assert [step for step, _ in row.validations] == [150]
     assert row.measure == "nDCG_IoU(iou=0.5)@20"  # on the release's validation queries
-    search = ask_to_search(row, "Somebody swims.")
+    search = ask_to_search(row, "Somebody swims.", row.by)
     done()
     search.refresh_from_db()
     assert search.moments
@@ -660,7 +660,7 @@ def test_a_search_is_before_trainings_that_have_not_begun(researcher: Membership
     done()
     row.refresh_from_db()
     ask_to_train(researcher, wanted("chance", name="waits"))
-    search = ask_to_search(row, "Somebody swims.")
+    search = ask_to_search(row, "Somebody swims.", row.by)
     job = Job.objects.take("wanda", [Lane.TRAINING])
     assert job is not None
     assert (job.kind, job.row) == ("search-with-system", search.pk)
@@ -791,7 +791,7 @@ def test_who_asked_and_leads_remove_a_system_and_its_run_stays(
 ) -> None:
     rows = ask_to_train(researcher, wanted("prior", seeds=(1, 2), options={}))
     done()
-    ask_to_search(TrainedSystem.objects.get(number=1), "A dog")
+    ask_to_search(TrainedSystem.objects.get(number=1), "A dog", researcher)
     folders = [row.folder for row in rows]
     assert all(folder.is_dir() for folder in folders)
     remove = reverse("system-remove", args=["films", 1])

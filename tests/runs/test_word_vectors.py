@@ -89,7 +89,7 @@ def test_a_job_and_the_commands_search_with_it(researcher: Membership, tmp_path:
     row = order(researcher, word_vectors="encoder")
     done()
     row.refresh_from_db()
-    search = ask_to_search(row, UNKNOWN[0])
+    search = ask_to_search(row, UNKNOWN[0], row.by)
     done()
     search.refresh_from_db()
     found = [round(score, 4) for *_, score in search.moments or []]
@@ -116,7 +116,7 @@ def test_what_was_trained_with_another_encoder_is_refused(researcher: Membership
     assert fault in failed(row)
     TrainedSystem.objects.update(trained="2026-01-01T00:00Z")
     row.refresh_from_db()
-    search = ask_to_search(row, "A dog")
+    search = ask_to_search(row, "A dog", row.by)
     work_off(StringIO())
     assert fault in search_with_system.jobs(search).get().error
 

@@ -67,7 +67,7 @@ def test_films_are_searched_for_typed_words_without_training(researcher: Members
     assert not Job.objects.filter(state=Job.State.FAILED).exists()
     assert not list(row.folder.glob("train_*"))  # no training set was written
     assert row.notice == "The index compares a query with all clips."
-    search = ask_to_search(row, "a blue wall")
+    search = ask_to_search(row, "a blue wall", row.by)
     done()
     search.refresh_from_db()
     assert search.moments is not None

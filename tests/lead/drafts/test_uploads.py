@@ -280,3 +280,16 @@ def test_of_pieces_sent_at_once_each_counts_once(draft: Draft) -> None:
 
 def test_the_known_films_are_those_that_can_be_cut() -> None:
     assert DEMUXERS.keys() == FILMS
+
+
+def test_films_that_are_announced_are_added_up_until_they_are_there(
+    client: Client, draft: Draft, settings: Any
+) -> None:
+    settings.UPLOAD_MIB_UNFINISHED = 1
+    half = 600 * 1024
+    address = announced(client, draft, "one.mp4", half).json()["address"]
+    refused = announced(client, draft, "two.mp4", half)
+    assert (refused.status_code, refused["Retry-After"]) == (429, "60")
+    assert announced(client, draft, "one.mp4", half).status_code == 201  # the same file goes on
+    assert sent(client, address, 0, bytes(half)).json()["whole"]
+    assert announced(client, draft, "two.mp4", half).status_code == 201
