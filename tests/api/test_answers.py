@@ -55,7 +55,7 @@ def test_every_error_is_a_problem_document(leo: Membership, campaign: Campaign) 
 
 def written(client: Client, method: str, route: URLPattern, body: bytes, kind: str) -> int:
     """The status of an operation at an address of its kind."""
-    of_kind = {"slug": "films", "int": "1"}
+    of_kind = {"slug": "films", "int": "1", "str": "x"}
     address = re.sub(r"<(\w+):\w+>", lambda part: of_kind[part[1]], str(route.pattern))
     return client.generic(method, f"/api/v1/{address}", body, content_type=kind).status_code
 
