@@ -13,7 +13,7 @@ import pytest
 import vl_convert
 from django.conf import settings as django_settings
 
-from base import vega_script
+from base.templatetags import figures
 from config import settings
 from tests.installation import ROOT, Installation
 
@@ -91,14 +91,14 @@ def test_processes_that_draw_at_once_have_one_script(tmp_path: Path, monkeypatch
     def slow(snippet: str) -> str:
         """As when another process needs the script while this one makes it."""
         monkeypatch.setattr(vl_convert, "javascript_bundle", bundle)
-        scripts.append(vega_script.VegaFinder().find(vega_script.NAME))
+        scripts.append(figures.VegaFinder().find(figures.SCRIPT))
         return bundle(snippet)
 
     monkeypatch.setattr(vl_convert, "javascript_bundle", slow)
-    scripts.append(vega_script.VegaFinder().find(vega_script.NAME))
+    scripts.append(figures.VegaFinder().find(figures.SCRIPT))
     assert len(set(scripts)) == 1
-    assert Path(scripts[0]).read_text() == bundle(vega_script.SNIPPET)
-    assert [each.name for each in Path(scripts[0]).parent.iterdir()] == [vega_script.NAME]
+    assert Path(scripts[0]).read_text() == bundle(figures.SNIPPET)
+    assert [each.name for each in Path(scripts[0]).parent.iterdir()] == [figures.SCRIPT]
 
 
 def test_what_the_address_of_the_database_says_of_tls_reaches_it(tmp_path: Path) -> None:

@@ -1,11 +1,21 @@
-"""How numbers are written in tables, where what is not known is a dash; and what a browser calls itself, in words."""
+"""How numbers are written in tables, where what is not known is a dash; what a browser calls itself, in words; and the
+script that draws figures in pages: Vega, Vega-Lite and vega-embed, taken from vl-convert, as a static file.
+
+`collectstatic` makes the script once for each version of vl-convert. It is not in the repository.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import mkstemp
 from typing import Any
 
 from django import template
+from django.conf import settings
+from django.contrib.staticfiles.finders import BaseFinder
+from django.core.files.storage import FileSystemStorage, Storage
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -14,6 +24,8 @@ from base.text import percent as written
 
 register = template.Library()
 UNKNOWN = "–"
+SCRIPT = "vega.js"
+SNIPPET = "window.vegaEmbed = vegaEmbed;"
 # The first that occurs counts: most browsers also name those that they descend from.
 BROWSERS = {
     "Edg": "Edge",
@@ -113,3 +125,29 @@ def device(user_agent: str) -> str:
     browser = next((name for sign, name in BROWSERS.items() if sign in user_agent), _("another browser"))
     system = next((name for sign, name in SYSTEMS.items() if sign in user_agent), "")
     return f"{browser}, {system}" if system else browser
+
+
+class VegaFinder(BaseFinder):
+    """Finds the script, and makes it if it does not exist yet."""
+
+    def find(self, path: str, find_all: bool = False, **_: Any) -> Any:
+        found = str(_made() / SCRIPT) if path == SCRIPT else None
+        return ([found] if found else []) if find_all else found
+
+    def list(self, ignore_patterns: Iterable[str] | None) -> Iterable[tuple[str, Storage]]:
+        yield SCRIPT, FileSystemStorage(location=_made())
+
+
+def _made() -> Path:
+    """Return the folder with the script of the installed version, made if it does not exist yet."""
+    folder = Path(settings.HOME) / "made" / f"vega-{version('vl-convert-python')}"
+    if not (folder / SCRIPT).exists():
+        import vl_convert  # slow to import, and needed by collectstatic only
+
+        folder.mkdir(parents=True, exist_ok=True)
+        # Each process writes a file of its own, since several may be the first.
+        handle, unfinished = mkstemp(dir=folder)
+        with open(handle, "w", encoding="utf-8") as script:
+            script.write(vl_convert.javascript_bundle(SNIPPET))
+        Path(unfinished).replace(folder / SCRIPT)
+    return folder
