@@ -1,4 +1,5 @@
-"""Reading files that people send, in a confined process that a hostile file cannot leave: runs, qrels, grades.
+"""Reading files that people send, in a confined process that a hostile file cannot leave: runs, qrels and predicted
+grades as tables; moments, queries and ratings row by row.
 
 The process writes plain arrays and JSON, and no pickles. This process checks what it finds there before it uses it.
 """
@@ -7,25 +8,32 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, BinaryIO, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from django.conf import settings
 
-from corpus.errors import Unavailable
+from base.errors import ReeljudgeError
+from corpus.errors import CorpusError, Problem, Reason, Unavailable
+from corpus.importers.formats import rows_of_file
+from corpus.importers.interface import Source
+from corpus.importers.rows import Row, durations_of_file
 from metrics import MeasureError, MeasureWarning
 from metrics.formats.checks import Known
 from metrics.formats.errors import Faults
-from metrics.formats.files import UNPACK
+from metrics.formats.files import UNPACK, numbered_lines
 from metrics.formats.predicted import read_predicted
 from metrics.formats.qrels import read_qrels
 from metrics.formats.runs import check_run_file
 from metrics.formats.tables import Qrels, Run, Table
+from systems.errors import FULL
 from systems.features.confinement import FROM_OUTSIDE, Confined
 
-FAULTS = (MeasureError,)
+FAULTS = (MeasureError, CorpusError, ReeljudgeError)
+ROWS, LONGEST_ROW = "rows", 2**23  # the file of the rows that are read, and the bytes of one
 WORDS = "words"  # the file of what is text in a table; its arrays are in files of their own
 MOST_WORDS = 2**28  # bytes
 SHARED = {"offsets": "<i8", "video": "<i8", "start": "<f8", "end": "<f8"}
@@ -42,17 +50,15 @@ class CheckedRun(NamedTuple):
     notes: list[str]
 
 
-class TableReader(Confined):
-    """Reads a file as a table, in a process that may read the file's folder only.
+class FileReader(Confined):
+    """Reads files that somebody has sent, in a process that may read their folder only.
 
     called: what messages call each file, by its path.
     """
 
     module = __name__
-    packages = ("base", "corpus", "jobs", MeasureError.__module__.partition(".")[0])
+    packages = ("base", "corpus", "jobs", "judging", MeasureError.__module__.partition(".")[0])
     doing = "reading"
-    largest = 2**30
-    kinds = {kind.__name__: kind for kind in (MeasureError, Unavailable)}
     stopped = Unavailable
     stopping = FROM_OUTSIDE - {"SIGKILL"}  # by which a system ends what takes too much memory
     expected = "; expected a file that needs less"
@@ -69,39 +75,46 @@ class TableReader(Confined):
 
     def __enter__(self) -> Self:
         super().__enter__()
-        self.start(next(iter(self.called)).parent.resolve())
+        self.start(next(iter(self.called)).resolve().parent)
         return self
+
+    def order(self, kind: str, file: Path, sign: Sign, options: Mapping[str, Any]) -> Any:
+        try:
+            return self.ask(file, file.resolve().parent, {"kind": kind, **options}, sign, self.called[file])
+        except tuple(self.kinds.values()) as fault:
+            raise type(fault)(self.named(str(fault))) from fault
+
+    def named(self, found: Any) -> Any:
+        """Return a message, or a list of them, in which each file has the name that its owner gave it."""
+        if isinstance(found, list):
+            return [self.named(each) for each in found]
+        for path, name in self.called.items() if isinstance(found, str) else ():
+            found = found.replace(str(path.parent.resolve() / path.name), name)
+        return found
+
+
+class TableReader(FileReader):
+    """Reads a file as a table."""
+
+    largest = 2**30
+    kinds = {kind.__name__: kind for kind in (MeasureError, Unavailable)}
 
     def run(self, file: Path, known: Known, sign: Sign = lambda: None, **options: Any) -> CheckedRun:
         """Read and check a run as `check_run_file` does, with its options."""
         options |= {"queries": list(known.queries), "durations": dict(known.durations)}
-        found = self._ask("run", file, sign, options)
-        messages, count, doubts, notes = (self._named(found[key]) for key in ("faults", "count", "doubts", "notes"))
+        found = self.order("run", file, sign, options)
+        messages, count, doubts, notes = (self.named(found[key]) for key in ("faults", "count", "doubts", "notes"))
         return CheckedRun(self._table(Run, file) if found["is_whole"] else None, Faults(messages, count, doubts), notes)
 
     def qrels(self, file: Path, sign: Sign = lambda: None) -> Qrels:
         """Read qrels as `read_qrels` does. Raises MeasureError for the first row that makes no sense."""
-        self._ask("qrels", file, sign, {})
+        self.order("qrels", file, sign, {})
         return self._table(Qrels, file)
 
     def grades(self, file: Path, sign: Sign = lambda: None) -> Run:
         """Read predicted grades as `read_predicted` does."""
-        self._ask("grades", file, sign, {})
+        self.order("grades", file, sign, {})
         return self._table(Run, file)
-
-    def _ask(self, kind: str, file: Path, sign: Sign, options: Mapping[str, Any]) -> Any:
-        try:
-            return self.ask(file, file.parent.resolve(), {"kind": kind, **options}, sign, self.called[file])
-        except MeasureError as fault:
-            raise MeasureError(self._named(str(fault))) from fault
-
-    def _named(self, found: Any) -> Any:
-        """Return a message, or a list of them, in which each file has the name that its owner gave it."""
-        if isinstance(found, list):
-            return [self._named(each) for each in found]
-        for path, name in self.called.items() if isinstance(found, str) else ():
-            found = found.replace(str(path.parent.resolve() / path.name), name)
-        return found
 
     def _table(self, kind: type[Made], file: Path) -> Made:
         """Return the table that the process has written. Raises MeasureError if its parts do not fit together."""
@@ -137,11 +150,92 @@ def _must_fit_together(table: Table, arrays: Mapping[str, Any]) -> None:
         raise ValueError("its names are not texts")
 
 
-def work(source: Path, order: dict[str, Any], writable: Path) -> dict[str, Any]:
-    """Read a file as `TableReader` orders, write its table, and return what is to be said of it."""
+class RowReader(FileReader):
+    """Reads a file row by row. Disks must have room for all rows of a file, which are read once all are there."""
+
+    largest = 2**34
+    kinds = {kind.__name__: kind for kind in (CorpusError, Unavailable, ReeljudgeError)}
+
+    def rows(self, function: Callable[..., Any], file: Path, sign: Sign, options: Mapping[str, Any]) -> Iterator[Any]:
+        """Yield what a function of a module without models yields for a file, or the one value that it returns."""
+        name = [function.__module__, function.__name__]
+        fault = self.order("rows", file, sign, {"function": name, "options": options})
+        try:
+            with self.written(ROWS) as content:
+                for _, line in numbered_lines(cast(BinaryIO, content), self.called[file], LONGEST_ROW):
+                    yield json.loads(line)
+        except (OSError, ValueError) as wrong:
+            words = f"{self.called[file]}: {self.doing} was broken off ({wrong}){self.expected}"
+            raise next(iter(self.kinds.values()))(words) from wrong
+        if fault:
+            raise self.kinds[fault[0]](self.named(fault[1]))
+
+
+def rows_in(function: Callable[..., Any], file: Path, sign: Sign = lambda: None, **options: Any) -> Iterator[Any]:
+    """Yield what a function yields for a file in a confined process. It is of a module that needs no models.
+
+    Raises CorpusError or ReeljudgeError as the function does, after the rows before; and CorpusError if reading exceeds
+    the limits.
+    """
+    with RowReader.for_files({file: str(file)}) as reader:
+        yield from reader.rows(function, file, sign, options)
+
+
+def value_in(function: Callable[..., Any], file: Path, **options: Any) -> Any:
+    """Return what a function returns for a file in a confined process. Errors: see `rows_in`."""
+    (value,) = rows_in(function, file, **options)
+    return value
+
+
+def moments_in(file: Path, source: Source, sign: Sign = lambda: None) -> Iterator[Row | Problem]:
+    """Yield the rows of one of a source's files as its importer reads them, or what is wrong. Errors: `rows_in`."""
+    options = {"format": source.format, "kind": source.kind, "columns": dict(source.columns)}
+    for values in rows_in(rows_of_file, file, sign, **options):
+        if len(values) == len(Problem._fields) - 1:
+            yield Problem(file, values[0], values[1], Reason(values[2]))
+        else:
+            yield _row(file, *values)
+
+
+def durations_in(file: Path) -> dict[str, float]:
+    """Return the seconds of each video that a file tells, as `read_durations` does. Errors: see `rows_in`."""
+    return dict(rows_in(durations_of_file, file))
+
+
+def _row(file: Path, *values: Any) -> Row:
+    row = Row(*values)
+    texts = (row.where, row.video, row.description, row.caption or "")
+    if not all(isinstance(text, str) for text in texts):
+        raise CorpusError(f"{file}: reading was broken off; expected texts")
+    return row._replace(start=float(row.start), end=float(row.end))
+
+
+def work(source: Path, order: dict[str, Any], writable: Path) -> Any:
+    """Read a file as a `TableReader` or a `RowReader` orders, write what is in it, and return what is wrong with it."""
+    kind = order.pop("kind")
+    return _write_rows(source, writable, **order) if kind == "rows" else _tabulate(kind, source, writable, order)
+
+
+def _write_rows(source: Path, writable: Path, function: list[str], options: dict[str, Any]) -> list[str] | None:
+    """Write each row as a line. Return the kind and the message of an error that ends them, or None."""
+    module, name = function
+    with (writable / ROWS).open("w") as out:
+        try:
+            found = getattr(import_module(module), name)(source, **options)
+            for row in found if isinstance(found, Iterator) else [found]:
+                out.write(json.dumps(row) + "\n")
+        except OSError as fault:
+            kind = Unavailable if fault.errno in FULL else CorpusError
+            return [kind.__name__, f"{source}: cannot be read ({fault.strerror})"]
+        except FAULTS as fault:
+            return [(ReeljudgeError if isinstance(fault, ReeljudgeError) else CorpusError).__name__, str(fault)]
+    return None
+
+
+def _tabulate(kind: str, source: Path, writable: Path, options: dict[str, Any]) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as unusual:
         warnings.simplefilter("always", MeasureWarning)
-        table, faults = READERS[order.pop("kind")](source, **order)
+        table, faults = READERS[kind](source, **options)
     if table:
         _write(table, writable)
     answer = {"faults": faults.messages, "count": faults.count, "doubts": faults.doubts, "is_whole": table is not None}

@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpus.reading import TableReader
+from corpus import reading
+from corpus.errors import CorpusError, Problem
+from corpus.importers.formats import rows_of_file
+from corpus.importers.interface import Source
+from corpus.importers.rows import Row, durations_of_file
+from corpus.reading import TableReader, moments_in, rows_in
 from metrics import MeasureError
 from metrics.formats.checks import Known
 
@@ -146,3 +151,41 @@ def test_an_answer_without_end_is_not_read_to_its_end(file: Path, monkeypatch: p
     monkeypatch.setattr("systems.features.confinement.MOST_ANSWERED", 10)
     with reader_of(file) as reader:
         assert "answered more than 10 bytes" in refusal_of(reader, file)
+
+
+def refused_rows(function: Any, file: Path, **options: Any) -> tuple[list[Any], str]:
+    """The rows before an error, and its message."""
+    found = list[Any]()
+    with pytest.raises(CorpusError) as refused:
+        found.extend(rows_in(function, file, **options))
+    return found, str(refused.value)
+
+
+def test_moments_come_back_row_by_row_with_what_is_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "moments.jsonl"
+    file.write_text('{"video": "a", "start": 1, "end": 2, "description": "sits"}\n{"video": 7}\n')
+    row, problem = moments_in(file, Source(file, "jsonl"))
+    assert isinstance(problem, Problem)
+    assert (row, problem.file) == (Row("line 1", "a", 1.0, 2.0, None, "sits"), file)
+    assert str(problem) == "line 2: field video: 7; expected a text that is not empty"
+
+
+def test_rows_before_a_fault_of_the_whole_file_come_back(tmp_path: Path) -> None:
+    file = tmp_path / "moments.jsonl"
+    file.write_text('{"video": "a", "start": 1, "end": 2, "description": "sits"}\n' + "x" * 1_000_001)
+    found, message = refused_rows(rows_of_file, file, format="jsonl", kind="", columns={})
+    assert len(found) == 1
+    assert message == f"{file}: line 2: longer than 1,000,000 bytes; is this the right file?"
+
+
+def test_rows_of_a_file_beyond_the_limits_are_refused(tmp_path: Path, settings: Any) -> None:
+    settings.READING_MEMORY = 320
+    file = tmp_path / "durations.json"
+    file.write_text("[" * 5 + "[]," * 10_000_000 + "[]" + "]" * 5)
+    _, message = refused_rows(durations_of_file, file)
+    assert message == f"{file}: reading needs more than 320 MiB of memory; expected a file that needs less"
+
+
+def test_a_row_of_other_values_is_not_believed(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"expected texts"):
+        reading._row(tmp_path / "file", "line 1", ["a"], 1.0, 2.0, None, "sits", None)
