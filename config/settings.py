@@ -199,6 +199,8 @@ S3_CLIENT = environment.client(S3_ENDPOINT_URL)
 RELEASE_KEY = env.str("RELEASE_KEY", default="")  # a file; releases are signed with it
 CUTTING_SECONDS = env.seconds("CUTTING_SECONDS", 300)  # for one clip
 CUTTING_MEMORY = env.whole("CUTTING_MEMORY", 4096, least=256)  # MiB
+READING_SECONDS = env.seconds("READING_SECONDS", 300)  # for one file
+READING_MEMORY = env.whole("READING_MEMORY", 8192, least=256)  # MiB
 # Files that are uploaded in pieces for new campaigns, and folders whose films new campaigns may use
 UPLOAD_ROOT = env.folder("UPLOAD_ROOT", HOME / "uploads")
 UPLOAD_MIB = env.whole("UPLOAD_MIB", 8192)  # of one file

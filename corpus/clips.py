@@ -54,7 +54,8 @@ class Cutter(Confined):
         somebody ended the process from outside.
         """
         self.ask(source, source.resolve().parent, [CLIP, start, end, frame_rate, with_sound], sign)
-        shutil.move(Path(self.writable.name) / CLIP, to)
+        with self.written(CLIP) as clip, to.open("wb") as out:
+            shutil.copyfileobj(clip, out)
 
     def length(self, source: Path, sign: Callable[[], None] = lambda: None) -> float:
         """Return the seconds that a film lasts, and call `sign` every few seconds meanwhile. Raises CorpusError if the

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -12,14 +14,80 @@ from django.utils import timezone
 from base.errors import ReeljudgeError
 from base.transactions import many_rows_are_new, store
 from campaigns.models import Campaign, Membership
+from campaigns.models.campaign import TOLERANCE
 from corpus.models import Corpus, Moment, Video
-from judging.consensus import consensus
+from corpus.reading import rows_in
+from judging.consensus import Outcome, Status, consensus
+from judging.files import Pair, Ratings, pairs_of_file, ratings_of_file
 from judging.models import Assignment, Batch, Candidate, Judgement, Query
 from judging.models.pool import ANNOTATORS
-from judging.ratings import Pair, Ratings
 from judging.summaries import summarize
 
 Rater = tuple[str, int]  # a worker, and how often the worker had rated the same pair before
+
+
+def ratings_in(file: Path) -> Ratings:
+    """Return the ratings of each pair, as `judging.files.read` does, in a confined process."""
+    known, *given = rows_in(ratings_of_file, file)
+    ratings = Ratings((pair, [(worker, grade) for worker, grade in own]) for pair, own in given)
+    ratings.rounds_known = known
+    return ratings
+
+
+def pairs_in(file: Path) -> dict[str, Pair]:
+    """Return the pairs by id, as `judging.files.read_pairs` does, in a confined process."""
+    return {pair.pair_id: pair for pair in (Pair(*values) for values in rows_in(pairs_of_file, file))}
+
+
+@dataclass
+class Settled:
+    """The number of ratings and the outcome of each pair, and the pairs with a defect of the rating process."""
+
+    pairs: dict[str, tuple[int, Outcome]] = field(default_factory=dict)
+    one_worker_twice: list[str] = field(default_factory=list)
+    one_worker_twice_and_differing: list[str] = field(default_factory=list)
+    escalated_without_need: list[str] = field(default_factory=list)
+    stopped_while_contested: list[str] = field(default_factory=list)
+    odd_number: list[str] = field(default_factory=list)
+
+    @property
+    def settled(self) -> int:
+        return sum(outcome.status == Status.SETTLED for _, outcome in self.pairs.values())
+
+    @property
+    def defects(self) -> dict[str, list[str]]:
+        """The pairs with each defect, by a description of the defect."""
+        return {
+            "one worker twice": self.one_worker_twice,
+            "one worker twice, with different grades": self.one_worker_twice_and_differing,
+            "escalated although all within one": self.escalated_without_need,
+            "stopped while still contested": self.stopped_while_contested,
+            "neither two nor four ratings": self.odd_number,
+        }
+
+
+def settle(ratings: Ratings) -> Settled:
+    """Settle every pair that has two or four ratings, and list the defects.
+
+    A pair is not settled if its rating stopped while it was contested, or after one or three ratings.
+    """
+    result = Settled()
+    for pair, given in ratings.items():
+        grades = [grade for _, grade in given]
+        outcome = consensus(grades)
+        result.pairs[pair] = (len(given), outcome)
+        if outcome.status == Status.CONTESTED:
+            result.stopped_while_contested.append(pair)
+        if outcome.status == Status.OPEN:
+            result.odd_number.append(pair)
+        if len(given) == 4 and max(grades) - min(grades) <= TOLERANCE:
+            result.escalated_without_need.append(pair)
+        workers = {worker for worker, _ in given}
+        if len(workers) < len(given):
+            result.one_worker_twice.append(pair)
+        if len(workers) < len(set(given)):
+            result.one_worker_twice_and_differing.append(pair)
+    return result
 
 
 @transaction.atomic

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import zipfile
 from collections.abc import Iterator
+from io import SEEK_END
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,7 +19,7 @@ from jobs.registry import Report, kind
 from judging import consensus
 from judging.audit import INVARIANTS, INVARIANTS_OF_IMPORTED, Invariant
 from metrics import MeasureError
-from metrics.formats.files import FORMAT, root_of
+from metrics.formats.files import FORMAT, check_packed, root_of
 from metrics.formats.json_reader import read_json
 from releases import checks, stated
 from releases.checks import AT_ONCE, MANIFEST, POOL, UNREADABLE, Reader, checksum_of, right_sample, verify
@@ -27,9 +28,6 @@ from releases.publishing import parquet
 from reports.models import Summary
 
 FUTURE = "from __future__ import annotations\n"
-LARGEST = 4 * 2**30  # bytes of all files together, unpacked
-LARGEST_RATIO = 40  # of the unpacked bytes to those of the zip; a release's is near 10
-ROOM = 2**20  # bytes that may be unpacked beyond that ratio
 LARGEST_MANIFEST = 2**20
 FROZEN = "The file in the store is the one that was frozen"
 # The fields of the manifest that are needed, by their types.
@@ -55,21 +53,18 @@ class ReleaseArchive(Reader):
         self.file = file if isinstance(file, Path) else "the release"
         try:
             self.archive = zipfile.ZipFile(file)
+            check_packed(self.archive, file.stat().st_size if isinstance(file, Path) else file.seek(0, SEEK_END))
             self.manifest = self._manifest()
         except OSError as fault:
             raise ReeljudgeError(f"{file}: cannot be read ({fault.strerror}); expected a release") from fault
+        except MeasureError as fault:
+            raise ReeljudgeError(f"{self.file}: {fault}") from fault
         except UNREADABLE as fault:
             raise ReeljudgeError(f"{file}: not a zip that can be read ({fault}); expected a release") from fault
 
     def _manifest(self) -> dict[str, Any]:
         self.root = root_of(self.archive.namelist())
         entries = {self._within(entry.filename): entry for entry in self.archive.infolist()}
-        packed = sum(entry.compress_size for entry in self.archive.infolist())
-        most = min(LARGEST, ROOM + LARGEST_RATIO * packed)
-        if sum(entry.file_size for entry in self.archive.infolist()) > most:
-            raise ReeljudgeError(f"{self.file}: unpacks to more than {most:,} bytes")
-        if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries.values()):
-            raise ReeljudgeError(f"{self.file}: not packed as a release is; expected deflate")
         if MANIFEST not in entries or entries[MANIFEST].file_size > LARGEST_MANIFEST:
             raise ReeljudgeError(f"{self.file}: holds no {MANIFEST}; expected a release")
         try:

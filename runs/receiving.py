@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import warnings
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
@@ -22,16 +21,16 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
 from campaigns.uploads import must_be_a_files_name, must_be_of_size, must_have_room, remove
 from corpus.models import Video
+from corpus.reading import CheckedRun, TableReader
 from jobs.errors import JobLeft
 from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
 from judging.work.places import midnight
-from metrics import MeasureError, MeasureWarning
+from metrics import MeasureError
 from metrics.formats import RUN_FORMATS, TASKS
 from metrics.formats.checks import Known
 from metrics.formats.errors import Faults
-from metrics.formats.runs import check_run_file
 from metrics.formats.tables import Run as Predictions
 from runs.models import ANONYMOUS, Arrival, Run, Submission, TrainedSystem
 from runs.scoring import ask_for_scores
@@ -150,14 +149,11 @@ def receive_run(submission: Submission, report: Report) -> None:
     file = submission.file_for(Arrival.Purpose.RUN)
     if file is None or not file.path.exists():
         raise JobLeft("the files of the run are not on this machine")
-    with warnings.catch_warnings(record=True) as unusual:
-        warnings.simplefilter("always", MeasureWarning)
-        predictions, faults = _checked(submission, file)
+    predictions, faults, notes = _checked(submission, file)
     if predictions is None:
         _refuse(submission, faults)
     else:
-        messages = [str(each.message).replace(str(file.path), file.name) for each in unusual]
-        notes = [*faults.doubts, *_doubts_about_missing(submission, predictions), *messages]
+        notes = [*faults.doubts, *_doubts_about_missing(submission, predictions), *notes]
         _store(submission, file, predictions, notes)
 
 
@@ -175,25 +171,19 @@ def _doubts_about_missing(submission: Submission, predictions: Predictions) -> I
         yield f"{numbers}; under most conventions, those that are judged count 0 (the first: query {missing[0]!r})"
 
 
-def _checked(submission: Submission, file: Arrival) -> tuple[Predictions | None, Faults]:
+def _checked(submission: Submission, file: Arrival) -> CheckedRun:
     """Return the predictions in a file, or what is wrong with them; messages name the file as its owner does."""
-    campaign, faults = submission.by.campaign, Faults()
-    videos = submission.file_for(Arrival.Purpose.VIDEOS)
-    names = names_of(campaign)
-    try:
-        predictions, faults = check_run_file(
-            file.path,
-            Known(names, dict(Video.objects.filter(corpus=campaign.corpus_id).values_list("name", "duration"))),
-            submission.format or None,
-            videos.path if videos else None,
-            submission.task or None,
-        )
-    except MeasureError as fault:
-        predictions = None
-        faults.add(fault)
-    for each in filter(None, (file, videos)):
-        faults.messages = [message.replace(str(each.path), each.name) for message in faults.messages]
-    return (renamed(predictions, names) if predictions else None), faults
+    campaign, videos = submission.by.campaign, submission.file_for(Arrival.Purpose.VIDEOS)
+    with TableReader.for_files({each.path: each.name for each in (file, videos) if each}) as reader:
+        names = names_of(campaign)
+        durations = Video.objects.filter(corpus=campaign.corpus_id).values_list("name", "duration")
+        options: dict[str, Any] = {"format": submission.format or None, "task": submission.task or None}
+        options["videos"] = str(videos.path) if videos else None
+        try:
+            found = reader.run(file.path, Known(names, dict(durations)), **options)
+        except MeasureError as fault:
+            return CheckedRun(None, Faults([str(fault)], 1), [])
+    return found._replace(run=renamed(found.run, names) if found.run else None)
 
 
 def _store(submission: Submission, file: Arrival, predictions: Predictions, notes: list[str]) -> None:

@@ -14,16 +14,14 @@ import numpy as np
 from django.db.models.fields.files import FieldFile
 from numpy.typing import NDArray
 
+from corpus.reading import OWN, SHARED
 from corpus.stored_files import opened, store
-from metrics.formats.tables import Qrels, Run, Table
+from metrics.formats.tables import Run, Table
 from runs.models import Run as Row
 from systems.storage import digest
 
 Made = TypeVar("Made", bound=Table)
 Floats = NDArray[np.float64]
-SHARED = ("offsets", "video", "start", "end")
-WORDS = ("queries", "names", "texts")
-OWN: dict[type[Table], str] = {Run: "scores", Qrels: "grades"}
 
 
 def store_run(row: Row, token: str, file: Path, predictions: Run) -> None:
@@ -36,8 +34,7 @@ def store_run(row: Row, token: str, file: Path, predictions: Run) -> None:
 
 def store_table(name: str, table: Table) -> str:
     """Store the arrays of a run or of qrels, and return the name under which they are stored."""
-    own = OWN[type(table)]
-    arrays = {field: getattr(table, field) for field in (*SHARED, own)}
+    arrays = {field: getattr(table, field) for field in (*SHARED, *OWN[type(table)])}
     words = {"queries": table.queries, "names": table.names, "texts": dict(table.texts)}
     if isinstance(table, Run):
         words["existence"] = dict(table.existence)
@@ -52,7 +49,7 @@ def read_table(kind: type[Made], file: FieldFile, **more: Any) -> Made:
     """Return a stored table."""
     with opened(file) as content, np.load(content, allow_pickle=False) as found:
         words = json.loads(found["words"].tobytes())
-        arrays = {field: found[field] for field in (*SHARED, OWN[kind])}
+        arrays = {field: found[field] for field in (*SHARED, *OWN[kind])}
     if issubclass(kind, Run):
         more["existence"] = words.get("existence", {})
     return kind(queries=tuple(words["queries"]), names=tuple(words["names"]), texts=words["texts"], **arrays, **more)

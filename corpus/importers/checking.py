@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from corpus.errors import CorpusError, Problem, Reason, Unavailable, Unusable
 from corpus.importers.interface import OVERHANG, Importer, Report, Source, problem
 from corpus.importers.rows import Row
+from corpus.reading import moments_in
 
 FIRST = 5  # moments that a report shows
 SIGN_EVERY = 2000  # rows
@@ -78,7 +79,7 @@ class Checker:
 
     def _rows_of(self, file: Path) -> Iterator[Row]:
         try:
-            for row in self.importer.read(file, self.source.choice):
+            for row in moments_in(file, self.source, lambda: self.sign(self.report.rows)):
                 if isinstance(row, Problem):
                     self._refuse(row)
                 elif checked := self._checked(file, row):

@@ -277,6 +277,12 @@ IMPORTERS = (
 FORMATS = {importer.name: importer for importer in IMPORTERS}
 
 
+def rows_of_file(file: Path, format: str, kind: str, columns: dict[str, str]) -> Iterator[list[Any]]:
+    """Yield the values of each row of a file, or of what is wrong, as a confined process does."""
+    for row in FORMATS[format].read(file, Choice(kind, columns)):
+        yield [row.where, row.message, row.reason] if isinstance(row, Problem) else list(row)
+
+
 def importer_of(source: Source) -> Importer:
     """Return the importer of the source's format. Raises CorpusError if there is none, or the source chooses what the
     format does not have.

@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from corpus.errors import BadLines, CorpusError, Problem, Reason, Unusable
-from corpus.films import MediaFolder
 from corpus.importers.rows import Row, json_object, lines, must_be_object, opened
 from metrics import MeasureError
 from metrics.formats.files import BOM
 from metrics.formats.json_reader import Entry, json_entries
+
+if TYPE_CHECKING:  # confined processes read files, and have no models
+    from corpus.films import MediaFolder
 
 HOW_TO_GIVE_DURATIONS = (
     "give them in a file (--durations: JSON from video to seconds, or a CSV with the columns video and duration), "

@@ -1,16 +1,13 @@
-"""The lengths of videos: from a file beside the corpus, JSON of several shapes or a CSV, or from the films.
+"""The lengths of videos that their films tell.
 
 Films are read in the process that cuts clips, because a film can be hostile; it is told whether they fit.
 """
 
 from __future__ import annotations
 
-import csv
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from base.text import printable
 from corpus.clips import cutter
@@ -18,18 +15,10 @@ from corpus.errors import CorpusError, Reason, Unavailable, Unusable
 from corpus.films import MediaFolder, film_at
 from corpus.importers.formats import importer_of
 from corpus.importers.interface import Source
-from corpus.importers.rows import Row, seconds
-from metrics import MeasureError
-from metrics.formats.annotations import DURATION, VIDEO
-from metrics.formats.annotations import read_durations as durations_of_records
-from metrics.formats.csv_tables import separator_of
-from metrics.formats.files import BOM
-from metrics.formats.json_files import looks_like_json_lines
-from metrics.formats.json_reader import read_json
+from corpus.importers.rows import Row
+from corpus.reading import moments_in
 from systems.features.films import PICTURES
 
-LIST_OF_OBJECTS = re.compile(rb"\s*\[\s*\{")
-LARGEST_OF_DURATIONS = 64 * 2**20  # bytes
 TOLERANCE = 1.0  # seconds by which a film and the corpus may differ
 NOT_TOLD = "field duration: missing, and its film does not tell it: "
 Measured = Callable[[str], float | None]
@@ -85,7 +74,7 @@ def _untold(source: Source) -> Iterator[str]:
     importer = importer_of(source)
     for file in source.files:
         with suppress(CorpusError):  # of the file as a whole, which the import tells
-            for row in importer.read(file, source.choice):
+            for row in moments_in(file, source):
                 if isinstance(row, Row) and importer.exact_length(source, row) is None:
                     yield row.video
 
@@ -134,87 +123,3 @@ def _fault(measured: Measured, video: str, length: float) -> str:
         return ""
     how = "longer" if found > length else "shorter"
     return f"its film is {how} ({found:.2f} s) than the corpus says ({length:g} s)"
-
-
-def read_durations(file: Path) -> dict[str, float]:
-    """Return the seconds of each video that a file tells.
-
-    JSON is an object from video to seconds, to a list that begins with them, or to an object with a field `duration`;
-    it may be divided into splits. Objects in lines or in a list have a field for the video and one for the duration.
-    A CSV has a column `video` or `id`, and a column `duration` or `length`. Raises CorpusError naming the file, and the
-    video or the line that is wrong.
-    """
-    try:
-        if file.stat().st_size > LARGEST_OF_DURATIONS:
-            raise CorpusError(f"over {LARGEST_OF_DURATIONS:,} bytes; expected the seconds of each video")
-        content = file.read_bytes()
-        if looks_like_json_lines(content) or LIST_OF_OBJECTS.match(content.removeprefix(BOM)):
-            return _of_records(file)
-        pairs = _of_csv(content.decode("utf-8-sig")) if _is_csv(content) else _of_json(content)
-        return dict(pairs)
-    except OSError as fault:
-        raise CorpusError(f"--durations {file}: cannot be read ({fault.strerror})") from fault
-    except CorpusError as fault:
-        raise CorpusError(f"--durations {file}: {fault}") from fault
-    except (ValueError, csv.Error) as fault:
-        raise CorpusError(f"--durations {file}: not JSON ({fault}), and no CSV") from fault
-
-
-def _of_records(file: Path) -> dict[str, float]:
-    try:
-        return durations_of_records(file)
-    except MeasureError as fault:
-        raise CorpusError(str(fault).removeprefix(f"{file}: ")) from fault
-
-
-def _is_csv(content: bytes) -> bool:
-    first = content.removeprefix(b"\xef\xbb\xbf").lstrip()[:2000].partition(b"\n")[0].lower()
-    return first[:1] not in (b"{", b"[") and any(name.encode() in first for name in DURATION)
-
-
-def _of_json(content: bytes) -> Iterator[tuple[str, float]]:
-    found = read_json(content, strict=False)
-    if not isinstance(found, dict):
-        raise CorpusError(f"a JSON {type(found).__name__}; expected an object by video")
-    is_divided = all(isinstance(value, dict) and "duration" not in value for value in found.values())
-    for level in found.values() if is_divided else [found]:
-        for video, value in level.items():
-            if isinstance(value, dict):
-                value = value.get("duration")
-            elif isinstance(value, list) and value:
-                value = value[0]
-            yield video, _positive(video, value)
-
-
-def _of_csv(content: str) -> Iterator[tuple[str, float]]:
-    lines = content.splitlines()
-    rows = csv.reader(lines, delimiter=separator_of(lines[0]))
-    header = [name.strip().lower() for name in next(rows)]
-    places = [next((header.index(name) for name in names if name in header), None) for names in (VIDEO, DURATION)]
-    video, length = places
-    if video is None or length is None:
-        raise CorpusError(
-            f"line 1: there are the columns {printable(', '.join(header)[:300])}; "
-            f"expected one of {', '.join(VIDEO)} and one of {', '.join(DURATION)}"
-        )
-    for row in rows:
-        if not row:
-            continue
-        where = f"line {rows.line_num}: "
-        if len(row) <= max(video, length):
-            raise CorpusError(f"{where}has {len(row)} columns; expected {len(header)}")
-        try:
-            value: Any = float(row[length])
-        except ValueError:
-            value = row[length]
-        yield row[video].strip(), _positive(row[video].strip(), value, where)
-
-
-def _positive(video: str, value: Any, where: str = "") -> float:
-    try:
-        found = seconds(value, video)
-    except CorpusError as fault:
-        raise CorpusError(f"{where}{fault}") from fault
-    if found <= 0:
-        raise CorpusError(f"{where}field {printable(video)}: {found:g}; expected more than 0 seconds")
-    return found

@@ -14,12 +14,12 @@ from campaigns.models import Campaign, Draft, Upload
 from campaigns.models.draft import UploadQuerySet
 from corpus.importers.rows import LONGEST_TEXT
 from corpus.models import Corpus, Video
+from corpus.reading import TableReader
 from judging.drafts.sources import whole
 from judging.pool.opening import texts_of
-from metrics import MeasureError, Qrels, Run, read_qrels
+from metrics import MeasureError, Qrels, Run
 from metrics.analysis.pooling import pooled_by_rank
 from metrics.formats.checks import Known
-from metrics.formats.runs import check_run_file
 
 USUAL_DEPTH, DEEPEST = 10, 20  # ranks of each run
 FEWEST_RUNS = 2
@@ -66,9 +66,10 @@ def read_leaderboard(draft: Draft, fault: Fault) -> Leaderboard | None:
     if draft.corpus is None:
         raise ReeljudgeError("cannot be read before the corpus is stored; store it in this step")
     try:
-        qrels = read_qrels(file).sound(False)
+        with TableReader.for_files({file: upload.name}) as reader:
+            qrels = reader.qrels(file)
     except MeasureError as wrong:
-        fault(str(wrong).replace(str(file), upload.name))
+        fault(str(wrong))
         return None
     durations = dict(Video.objects.filter(corpus=draft.corpus).values_list("name", "duration"))
     _look_at(qrels, upload.name, draft.corpus, durations, fault)
@@ -103,9 +104,14 @@ def _read_run(upload: Upload, known: Known, fault: Fault) -> Given | None:
     if not upload.is_whole:
         fault(f"{upload.name}: {upload.percent} % has arrived; choose the same file again to go on")
         return None
-    run, faults = check_run_file(upload.path, known)
+    try:
+        with TableReader.for_files({upload.path: upload.name}) as reader:
+            run, faults, _ = reader.run(upload.path, known)
+    except MeasureError as wrong:
+        fault(str(wrong))
+        return None
     for words in faults.messages:
-        fault(words.replace(str(upload.path), upload.name))
+        fault(words)
     if faults.count > len(faults.messages):
         fault(f"{upload.name}: {faults.count - len(faults.messages):,} more problems")
     return Given(upload.name, upload.path, replace(run, name=upload.name)) if run else None

@@ -28,6 +28,7 @@ from corpus.importers.formats import FORMATS, importer_of
 from corpus.importers.recognition import names_in, proposed, recognised
 from corpus.importers.rows import LONGEST_LINE
 from corpus.models import Corpus
+from corpus.reading import value_in
 from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import Report, kind
@@ -118,9 +119,9 @@ def _read_moments(upload: Upload, found: Reading, fault: Callable[[str, str], No
     """Read a file of moments. Durations that only films tell are taken for granted: films may come later."""
     file, draft = upload.path, upload.draft
     try:
-        found.recognised = recognised(file)
+        found.recognised = value_in(recognised, file)
         found.format = draft.format or found.recognised
-        found.names = names_in(file, found.format)
+        found.names = value_in(names_in, file, format=found.format)
         found.columns = proposed(found.names)
         source = source_of(draft, with_films=False)
         checker = Checker(

@@ -19,13 +19,14 @@ from campaigns.models import Draft, Upload
 from campaigns.uploads import remove
 from corpus.errors import CorpusError
 from corpus.films import MediaFolder, is_remote, media_at
-from corpus.importers.formats import FORMATS, importer_of
+from corpus.importers.formats import FORMATS
 from corpus.importers.interface import Source
-from corpus.importers.lengths import misfits, read_durations
+from corpus.importers.lengths import misfits
 from corpus.importers.load import reveal, staged
 from corpus.importers.recognition import names_in, proposed, recognised
 from corpus.importers.rows import Row
 from corpus.models import Corpus
+from corpus.reading import durations_in, moments_in, value_in
 from jobs.errors import JobLeft
 from jobs.queue import Lane
 from jobs.registry import Report, kind
@@ -47,9 +48,9 @@ def source_of(draft: Draft, with_films: bool = True) -> Source:
     file = whole(draft, Upload.Purpose.MOMENTS)
     if file is None:
         raise CorpusError("the file of moments: none; expected an uploaded file, or pasted lines")
-    durations, seems = whole(draft, Upload.Purpose.DURATIONS), recognised(file)
+    durations, seems = whole(draft, Upload.Purpose.DURATIONS), value_in(recognised, file)
     format = FORMATS[draft.format or seems]
-    columns = draft.columns or proposed(names_in(file, format.name))
+    columns = draft.columns or proposed(value_in(names_in, file, format=format.name))
     return Source(
         file=file,
         format=format.name,
@@ -63,7 +64,7 @@ def source_of(draft: Draft, with_films: bool = True) -> Source:
 
 def _durations(file: Path) -> dict[str, float]:
     try:
-        return read_durations(file)
+        return durations_in(file)
     except CorpusError as fault:
         raise CorpusError(str(fault).replace(f"--durations {file}", "the file of durations")) from fault
 
@@ -191,8 +192,8 @@ def _tell(report: Report, films: int, number: int) -> None:
 
 def _lengths(source: Source) -> dict[str, float | None]:
     """Return the seconds of each video as the files tell them; None where only the film does."""
-    known, read = source.durations or {}, importer_of(source).read
-    rows = (row for file in source.files for row in read(file, source.choice) if isinstance(row, Row))
+    known = source.durations or {}
+    rows = (row for file in source.files for row in moments_in(file, source) if isinstance(row, Row))
     return {row.video: known.get(row.video, row.duration) for row in rows}
 
 

@@ -2,46 +2,30 @@
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import reduce
 from itertools import islice
 from operator import or_
 from pathlib import Path
-from typing import Any
 
 from django.db.models import F, OuterRef, Q, Subquery
 
 from base.errors import ReeljudgeError, WrongState
-from base.text import abbreviated, storable, wording
+from base.text import abbreviated
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Event, LogEntry, Membership, log
 from corpus.errors import CorpusError, Problem
-from corpus.importers.rows import BadField, json_object, lines, text
+from corpus.reading import rows_in
+from judging.files import queries_of_file
 from judging.models import Batch, Kind, Query
 from judging.models.pool import OF_QUERY, QueryQuerySet
 from judging.models.states import CLAIMED, Priority
 from judging.order import lot, places
-from metrics import MeasureError
-from metrics.formats.csv_tables import csv_rows
-from metrics.formats.files import read_text
-from metrics.formats.json_reader import read_json
 
 MOST_PROBLEMS = 20
 LONGEST_SPLIT = 20  # characters
 Stratum = tuple[str, str]  # a split and a stratum
-NEEDED = ("query_id", "query")  # the columns of a CSV
-LARGEST_LIST = 64 * 2**20  # bytes of one JSON list, or of a CSV; lines of JSON have no such limit
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line or an entry of the file: where it is, and its content as bytes, or parsed."""
-
-    where: str
-    content: object
 
 
 def load_queries(campaign: Campaign, file: Path, split: str = "") -> tuple[int, int]:
@@ -63,7 +47,7 @@ def load_queries(campaign: Campaign, file: Path, split: str = "") -> tuple[int, 
     if len(split) > LONGEST_SPLIT:
         raise ReeljudgeError(f"split: {abbreviated(split)}; expected at most {LONGEST_SPLIT} characters")
     loader = _Loader(campaign, split)
-    problems = list(islice(loader.problems(_records(file)), MOST_PROBLEMS))
+    problems = list(islice(loader.problems(file), MOST_PROBLEMS))
     if problems:
         raise ReeljudgeError("\n".join([f"{file}: no query was stored.", *problems]))
     if not loader.taken:
@@ -77,13 +61,23 @@ def read_queries(file: Path) -> Iterator[str | Problem]:
     Raise ReeljudgeError if the file as a whole cannot be read.
     """
     texts: dict[str, str] = {}
-    for line in _records(file):
+    for where, query_id, words in _lines_in(file):
         try:
-            query_id, words = _fields(_object(line.content))
+            if query_id is None:
+                raise ReeljudgeError(words)
             _must_have_one_text(texts, query_id, words)
             yield words
-        except (CorpusError, ReeljudgeError) as fault:
-            yield Problem(file, line.where, str(fault))
+        except ReeljudgeError as fault:
+            yield Problem(file, where, str(fault))
+
+
+def _lines_in(file: Path) -> Iterator[tuple[str, str | None, str]]:
+    """Yield for each line where it is, its id and its text; or None and what is wrong with it."""
+    try:
+        for where, query_id, words in rows_in(queries_of_file, file):
+            yield str(where), query_id if query_id is None else str(query_id), str(words)
+    except CorpusError as fault:
+        raise ReeljudgeError(str(fault)) from fault
 
 
 def _must_have_one_text(texts: dict[str, str], query_id: str, words: str) -> None:
@@ -99,13 +93,15 @@ class _Loader:
         self.strata = campaign.queries.all().strata()
         self.taken = self.merged = 0
 
-    def problems(self, lines: Iterable[Line]) -> Iterator[str]:
+    def problems(self, file: Path) -> Iterator[str]:
         """Take in the lines, and yield what is wrong with each that is not a query."""
-        for line in lines:
+        for where, query_id, text in _lines_in(file):
             try:
-                self._take(*_fields(_object(line.content)))
-            except (CorpusError, ReeljudgeError) as fault:
-                yield f"{line.where}: {fault}"
+                if query_id is None:
+                    raise ReeljudgeError(text)
+                self._take(query_id, text)
+            except ReeljudgeError as fault:
+                yield f"{where}: {fault}"
 
     def _take(self, query_id: str, text: str) -> None:
         _must_have_one_text(self.texts, query_id, text)
@@ -248,61 +244,3 @@ def _steered(lead: Membership, words: str, before: str) -> int:
 
 def _names(query: Query) -> list[str]:
     return [query.query_id, *query.aliases]
-
-
-def _records(file: Path) -> Iterator[Line]:
-    try:
-        if _first_byte(file) == b"[":
-            yield from _listed(file)
-        elif file.suffix.lower() == ".csv":
-            yield from (Line(place.spot, row) for place, row in csv_rows(_text_of(file), str(file), NEEDED))
-        else:
-            for number, line in lines(file):
-                yield Line(f"line {number}", line)
-    except OSError as fault:
-        raise ReeljudgeError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault
-    except (CorpusError, MeasureError) as fault:
-        raise ReeljudgeError(str(fault)) from fault
-
-
-def _first_byte(file: Path) -> bytes:
-    with file.open("rb") as source:
-        return source.read(1024).removeprefix(BOM_UTF8).lstrip()[:1]
-
-
-def _text_of(file: Path) -> str:
-    _must_fit(file)
-    return read_text(file)
-
-
-def _must_fit(file: Path) -> None:
-    if file.stat().st_size > LARGEST_LIST:
-        raise ReeljudgeError(f"{file}: over {LARGEST_LIST:,} bytes; write one JSON object a line instead")
-
-
-def _listed(file: Path) -> Iterator[Line]:
-    _must_fit(file)
-    try:
-        records = read_json(file.read_bytes(), strict=False)
-    except MeasureError as fault:
-        raise ReeljudgeError(f"{file}: not JSON ({fault})") from fault
-    for number, record in enumerate(records, 1):
-        yield Line(f"entry {number}", record)
-
-
-def _object(content: object) -> dict[str, Any]:
-    if isinstance(content, bytes):
-        return json_object(content)
-    if not isinstance(content, dict):
-        raise CorpusError(f"a JSON {type(content).__name__}; expected a JSON object with query_id and query")
-    return content
-
-
-def _fields(record: dict[str, Any]) -> tuple[str, str]:
-    query_id = record.get("query_id", record.get("desc_id"))
-    if isinstance(query_id, bool) or not isinstance(query_id, int | str) or not str(query_id).strip():
-        raise BadField("query_id", query_id, "a number or a text")
-    query_id = str(query_id)
-    if len(query_id) > 100 or not storable(query_id) or any(character.isspace() for character in query_id):
-        raise BadField("query_id", query_id, "at most 100 characters, no white space")
-    return query_id, wording(text(record.get("query", record.get("desc")), "query"))

@@ -44,6 +44,9 @@ MIB = 2**20
 UNPACK, MOST_UNPACKED = "REELJUDGE_UNPACK_MIB", "512"
 MANIFEST, FORMAT = "MANIFEST.json", "reeljudge-release/1"
 LARGEST_MANIFEST = 2**24  # bytes
+LARGEST_RELEASE = 4 * 2**30  # bytes of all files together, unpacked
+LARGEST_RATIO = 40  # of the unpacked bytes to those of the zip; a release's is near 10
+ROOM = 2**20  # bytes that may be unpacked beyond that ratio
 
 
 class ReleaseFiles(os.PathLike[str]):
@@ -73,8 +76,8 @@ class ReleaseFiles(os.PathLike[str]):
         if not isinstance(entry, dict) or ".." in Path(name).parts or Path(name).is_absolute():
             raise MeasureError(f"{self.source}: has no {show(name)}")
         try:
-            # No more than the manifest allows, whatever the zip unpacks to.
-            data = self._unpacked(name, int(entry["bytes"]) + 1)
+            # One byte more than the manifest has shows that the file was changed.
+            data = self._unpacked(name, max(0, int(entry["bytes"])) + 1)
         except (KeyError, OSError, ValueError, zipfile.BadZipFile, zlib.error) as fault:
             raise MeasureError(f"{self.source}: {name}: cannot be read ({fault})") from fault
         if (found := hashlib.sha256(data).hexdigest()) != entry.get("sha256"):
@@ -83,15 +86,23 @@ class ReleaseFiles(os.PathLike[str]):
 
     def _unpacked(self, name: str, most: int) -> bytes:
         if self.path.is_dir():
+            if (self.path / name).exists() and not (self.path / name).is_file():
+                raise ValueError("not a regular file")
             with (self.path / name).open("rb") as file:
-                return file.read(most)
-        with zipfile.ZipFile(self.path) as archive, archive.open(self._root + name) as packed:
-            return packed.read(most)
+                return file.read(min(most, LARGEST_RELEASE))
+        with self._zip() as archive, archive.open(self._root + name) as packed:
+            return packed.read(most)  # at most the bytes that the zip's directory has, which `_zip` limits
+
+    @contextmanager
+    def _zip(self) -> Iterator[zipfile.ZipFile]:
+        with zipfile.ZipFile(self.path) as archive:
+            check_packed(archive, self.path.stat().st_size)
+            yield archive
 
     def _manifest(self) -> dict[str, Any]:
         try:
             if not self.path.is_dir():
-                with zipfile.ZipFile(self.path) as archive:
+                with self._zip() as archive:
                     self._root = root_of(archive.namelist())
             found = read_json(self._unpacked(MANIFEST, LARGEST_MANIFEST))
         except (KeyError, OSError, ValueError, zipfile.BadZipFile, zlib.error) as fault:
@@ -99,6 +110,17 @@ class ReleaseFiles(os.PathLike[str]):
         if not isinstance(found, dict) or found.get("format") != FORMAT or not isinstance(found.get("files"), dict):
             raise MeasureError(f"{self.source}: {MANIFEST} is not of the format {FORMAT}; expected a release")
         return found
+
+
+def check_packed(archive: zipfile.ZipFile, size: int) -> None:
+    """Raise MeasureError if a release's zip of so many bytes unpacks to more than 4 GiB or 40 times its size, or is
+    packed in another way than by deflate. Entries that share bytes, or lie about them, change nothing in that.
+    """
+    most = min(LARGEST_RELEASE, ROOM + LARGEST_RATIO * size)
+    if (found := sum(entry.file_size for entry in archive.infolist())) > most:
+        raise MeasureError(f"unpacks to {found:,} bytes; expected at most {most:,} of a zip of {size:,} bytes")
+    if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in archive.infolist()):
+        raise MeasureError("not packed as a release is; expected deflate")
 
 
 def root_of(names: list[str]) -> str:

@@ -21,6 +21,7 @@ except ImportError:  # the extra `fast`
 
 LINE = re.compile(rb"\s*(\S[^\n]*)")
 KEY, SPACED_KEY = re.compile(rb'"\s*:'), re.compile(rb'"\s+:')
+MOST_CONTAINERS = 2**25  # lists and objects of a document; 14 million predictions have fewer
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,10 @@ def parse_json(data: bytes, source: str) -> Any:
 
 def parse_unchecked(data: bytes, source: str) -> Any:
     """JSON whose keys somebody has to give to `refuse_repeated_keys`."""
+    # A list or an object takes some two bytes here, and dozens in memory.
+    if len(data) > 2 * MOST_CONTAINERS and (number := data.count(b"[") + data.count(b"{")) > MOST_CONTAINERS:
+        right = f"expected at most {MOST_CONTAINERS:,}"
+        raise MeasureError(f"{source}: holds {number:,} lists and objects of JSON; {right}")
     found = _loads(data)
     return _parse_carefully(data, source) if found is None else found
 

@@ -20,6 +20,7 @@ from base.text import abbreviated
 from base.transactions import ROWS_AT_A_TIME, all_or_nothing, locked
 from campaigns.models import Campaign, Membership
 from campaigns.uploads import UNFINISHED_FOR, must_be_a_files_name, must_be_of_size, must_have_room, remove
+from corpus.reading import TableReader
 from jobs.errors import JobLeft
 from jobs.models import Job
 from jobs.queue import Lane
@@ -29,7 +30,6 @@ from judging.models import Candidate, Kind
 from metrics import MeasureError
 from metrics.formats import HIGHEST_GRADE
 from metrics.formats.moment_ids import moment_id
-from metrics.formats.predicted import read_predicted
 from releases.exports import MOMENT
 from runs.estimates.endpoint import ask_for_grades, prompt_for, waiting_in
 from runs.estimates.worth import weigh_predictors
@@ -145,8 +145,7 @@ def receive_predictions(predictor: Predictor, report: Report) -> None:
     try:
         found = _graded_in(predictor.campaign, file)
     except (MeasureError, BadValue) as fault:
-        message = str(fault).replace(str(file.path), file.name)
-        Predictor.objects.filter(pk=predictor.pk).update(fault=message)
+        Predictor.objects.filter(pk=predictor.pk).update(fault=str(fault))
         return
     report(1, 2, "storing the grades")
     _store(predictor, file, found)
@@ -154,7 +153,8 @@ def receive_predictions(predictor: Predictor, report: Report) -> None:
 
 def _graded_in(campaign: Campaign, file: PredictionsFile) -> dict[int, dict[str, float]]:
     """Return the grades in a file by query and candidate. Raise BadValue for a candidate that the campaign lacks."""
-    table, names = read_predicted(file.path), names_of(campaign)
+    with TableReader.for_files({file.path: file.name}) as reader:
+        table, names = reader.grades(file.path), names_of(campaign)
     rows = Candidate.objects.filter(query__campaign=campaign, query__kind=Kind.POOL)
     known = {
         (query, moment_id(*moment)): (of, str(candidate))

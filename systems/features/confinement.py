@@ -8,6 +8,7 @@ needs privileges, and what the kernel does not offer is left open.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import json
 import os
@@ -20,11 +21,13 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from errno import ELOOP
 from importlib import import_module
 from math import ceil
 from pathlib import Path
 from select import select
 from signal import SIGHUP, SIGINT, SIGKILL, SIGTERM, Signals
+from stat import S_ISREG
 from tempfile import TemporaryDirectory
 from typing import IO, Any, ClassVar, Self, cast
 
@@ -32,8 +35,9 @@ SECONDS_BETWEEN_SIGNS = 5.0
 PACKAGE = __package__ or ""
 # The folder that Python finds this library in: the checkout, or that of installed packages.
 ROOT = Path(__file__).parents[PACKAGE.count(".") + 1]
+MOST_ANSWERED = 2**26  # bytes of an answer
 # As when the machine stops; no file sends these.
-FROM_OUTSIDE = {SIGHUP.name, SIGINT.name, SIGKILL.name, SIGTERM.name}
+FROM_OUTSIDE = frozenset({SIGHUP.name, SIGINT.name, SIGKILL.name, SIGTERM.name})
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # numbers of calls, the same on all usual processors
 VERSION_ONLY, PATH_BENEATH = 1, 1
@@ -45,6 +49,9 @@ READ = READ_FILE | 1 << 3
 WRITE_FILE = 1 << 1
 # Files of the kernel that torch opens; none tells or keeps anything of this machine's users.
 OF_KERNEL = {"/dev/urandom": READ_FILE, "/dev/null": READ_FILE | WRITE_FILE, "/proc/cpuinfo": READ_FILE}
+
+# The processes that wait for the next file of this process, by this process's number and their class.
+WAITING: dict[tuple[int, type], subprocess.Popen[bytes]] = {}
 
 
 @dataclass
@@ -71,6 +78,10 @@ class Confined:
     # Of the errors that come back; the first is for a process that fails.
     kinds: ClassVar[dict[str, type[Exception]]]
     stopped: ClassVar[type[Exception]]  # for a process that somebody ended from outside
+    stopping: ClassVar[frozenset[str]] = FROM_OUTSIDE  # the signals that end it so
+    expected: ClassVar[str] = ""  # what would be right, after the limit that a file exceeds
+    variables: ClassVar[tuple[str, ...]] = ()  # of the environment, which the process gets
+    is_light: ClassVar[bool] = False  # its module starts no threads, so that it can be imported before a file is known
 
     def __enter__(self) -> Self:
         self.writable = TemporaryDirectory()
@@ -78,56 +89,91 @@ class Confined:
 
     def __exit__(self, *fault: object) -> None:
         self._end()
+        if self.is_light:
+            self._have_one_wait()
         self.writable.cleanup()
 
-    def ask(self, source: Path, readable: Path, order: Any, sign: Callable[[], None]) -> Any:
+    def ask(self, source: Path, readable: Path, order: Any, sign: Callable[[], None], name: str = "") -> Any:
         """Let the process work on a source in a folder that it may read, and return what it answers.
 
         order: what `work` gets beside the source's name: anything that JSON can say.
         sign: is called every few seconds meanwhile.
+        name: what messages call the source; by default its own name.
         Raises Exception of `kinds`, and if the work exceeds the limits; `stopped` if somebody ended the process from
         outside.
         """
-        failed = next(iter(self.kinds.values()))
-        if readable != self.readable:
-            self._end()
-            self.readable = readable
-        process = self.process = self.process or self._begin(readable)
+        self.start(readable)
+        process = cast(subprocess.Popen[bytes], self.process)
         place = source.parent.resolve() / source.name  # a link keeps its name, and so its ending
         with suppress(BrokenPipeError):  # The process has ended since the last one. Its answer is empty then.
             _write(_pipe(process.stdin), json.dumps([str(place), order]).encode() + b"\n")
         answer = self._answer(_pipe(process.stdout), sign)
         if answer is None:
-            self._end()
-            raise failed(f"{source.name}: {self.doing} took more than {self.seconds:g} seconds")
-        if not answer:
+            raise self._exceeded(name or source.name, f"took more than {self.seconds:g} seconds")
+        if len(answer) > MOST_ANSWERED:
+            raise self._exceeded(name or source.name, f"answered more than {MOST_ANSWERED:,} bytes")
+        if not answer.endswith(b"\n"):
             how = self._end()
-            kind = self.stopped if how in FROM_OUTSIDE else failed
-            raise kind(f"{source.name}: {self.doing} was broken off ({how})")
+            failed = next(iter(self.kinds.values()))
+            kind = self.stopped if how in self.stopping else failed
+            raise kind(f"{name or source.name}: {self.doing} was broken off ({how}){self.expected}")
         done, error = json.loads(answer)
+        if error and error[0] == MemoryError.__name__:
+            raise self._exceeded(name or source.name, f"needs more than {self.memory:,} MiB of memory")
         if error:
             self._end()
             raise self.kinds[error[0]](error[1])
         return done
 
+    def start(self, readable: Path) -> None:
+        """Start the process that may read a folder, if none runs yet. Calling it early saves the time that this takes
+        from the first piece of work.
+        """
+        if readable != self.readable:
+            self._end()
+            self.readable = readable
+        self.process = self.process or self._begin(readable)
+
+    def _exceeded(self, name: str, words: str) -> Exception:
+        self._end()
+        return next(iter(self.kinds.values()))(f"{name}: {self.doing} {words}{self.expected}")
+
+    def written(self, name: str) -> IO[bytes]:
+        """Open a file that the process has written, which it could have replaced by a link to another one."""
+        number = os.open(Path(self.writable.name) / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        file = os.fdopen(number, "rb")
+        if not S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.close()
+            raise OSError(ELOOP, "is not a regular file", name)
+        return file
+
     def _begin(self, readable: Path) -> subprocess.Popen[bytes]:
-        limits = (str(self.seconds), str(self.memory), str(self.largest))
-        orders = (self.module, ",".join(self.packages), *limits)
+        key = os.getpid(), type(self)
+        waiting = WAITING.pop(key, None)
+        process = waiting if waiting and waiting.poll() is None else self._spawn()
+        limits = {"seconds": self.seconds, "memory": self.memory, "largest": self.largest}
+        variables = {name: os.environ[name] for name in self.variables if name in os.environ}
+        order = {"readable": str(readable), "writable": self.writable.name, "variables": variables, **limits}
+        _write(_pipe(process.stdin), json.dumps(order).encode() + b"\n")
+        return process
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        orders = (self.module, ",".join(self.packages), "light" * self.is_light)
         return subprocess.Popen(  # noqa: S603 - our own interpreter, no shell
-            [sys.executable, "-m", f"{PACKAGE}.confinement", *orders, str(readable), self.writable.name],
+            [sys.executable, "-m", f"{PACKAGE}.confinement", *orders],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=self._root(),
             # An arena or a buffer for each thread would use up the address space.
-            env={
-                "PYTHONPATH": str(ROOT),
-                "MALLOC_ARENA_MAX": "2",
-                "OPENBLAS_NUM_THREADS": "1",
-                "OMP_NUM_THREADS": "1",
-                "TMPDIR": self.writable.name,
-            },
+            env={"PYTHONPATH": str(ROOT), "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
             process_group=0,  # Ctrl-C reaches the parent only, which then ends this process
         )
+
+    def _have_one_wait(self) -> None:
+        """Start the process of the next file now, so that its imports are done by then. It has read no file yet."""
+        key = os.getpid(), type(self)
+        if key not in WAITING:
+            WAITING[key] = self._spawn()
 
     def _root(self) -> Path:
         """Return the folder that Python finds this class's package in; the server's apps are not beside the library
@@ -137,16 +183,17 @@ class Confined:
         return Path(str(sys.modules[name].__file__)).parents[name.count(".")]
 
     def _answer(self, pipe: int, sign: Callable[[], None]) -> bytes | None:
-        """Return the line that comes back: empty if the process has ended, None if it is late."""
+        """Return the line that comes back: without its end if the process has ended, None if it is late."""
         deadline = time.monotonic() + self.seconds
-        line = b""
+        line = bytearray()
         while (left := deadline - time.monotonic()) > 0:
             if not select([pipe], [], [], min(left, SECONDS_BETWEEN_SIGNS))[0]:
                 sign()
-            elif (part := os.read(pipe, 4096)) and not part.endswith(b"\n"):
-                line += part
-            else:
-                return line + part
+                continue
+            part = os.read(pipe, 2**16)
+            line += part
+            if not part or part.endswith(b"\n") or len(line) > MOST_ANSWERED:
+                return bytes(line)
         return None
 
     def _end(self) -> str:
@@ -162,6 +209,15 @@ class Confined:
         return Signals(-code).name if code < 0 else f"exit status {code}"
 
 
+@atexit.register
+def end_waiting() -> None:
+    """End the processes that wait. They would end with this one, whose ends of their pipes close then."""
+    for (owner, _), process in WAITING.items():
+        if owner == os.getpid():
+            process.kill()
+            process.wait()
+
+
 def _pipe(pipe: IO[bytes] | None) -> int:
     return cast(IO[bytes], pipe).fileno()
 
@@ -171,25 +227,36 @@ def _write(pipe: int, line: bytes) -> None:
         line = line[os.write(pipe, line) :]
 
 
-def main(module: str, packages: str, seconds: float, memory: int, largest: int, readable: Path, writable: Path) -> None:
-    """Run the child process: do what each line orders, and answer with the outcome and the error, or null."""
+def main(module: str, packages: str, weight: str) -> None:
+    """Run the child process: do what each line orders, and answer with the outcome and the error, or null. The first
+    line has the limits, and the folders that it may read and write.
+    """
     others = [Path(path) for path in packages.split(",") if path]
     for package in others:  # Found now: later nobody may list the folder that holds them, if something was added to it.
         import_module(package.name)
-    confine([readable, Path(__file__).parents[1], *others], writable)
+    if weight:
+        import_module(module)
+    if not (first := sys.stdin.buffer.readline()):
+        return
+    given = json.loads(first)
+    writable, memory, largest = Path(given["writable"]), given["memory"] * 2**20, given["largest"]
+    os.environ.update(given["variables"] | {"TMPDIR": given["writable"]})
+    confine([Path(given["readable"]), Path(__file__).parents[1], *others], writable)
     worker = import_module(module)  # after that, because libraries start threads
     if sys.platform == "linux":
-        resource.setrlimit(resource.RLIMIT_AS, (memory * 2**20, memory * 2**20))
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for line in sys.stdin.buffer:
         source, order = json.loads(line)
-        limit_work(seconds)
+        limit_work(given["seconds"])
         done, error = None, None
         try:
             done = worker.work(Path(source), order, writable)
         except worker.FAULTS as fault:
             error = [type(fault).__name__, str(fault)]
+        except (MemoryError, SystemError):  # orjson raises the latter where it gets no memory
+            error = [MemoryError.__name__, ""]
         print(json.dumps([done, error]), flush=True)
 
 
@@ -250,5 +317,4 @@ def _allow(kernel: ctypes.CDLL, rules: int, path: Path, rights: int) -> None:
 
 
 if __name__ == "__main__":
-    limits = float(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
-    main(sys.argv[1], sys.argv[2], *limits, *map(Path, sys.argv[6:]))
+    main(*sys.argv[1:])

@@ -50,7 +50,8 @@ class Reader(Confined):
 
     def rows(self, type_: str) -> Rows:
         """Return the rows that the process has written."""
-        return np.fromfile(Path(self.writable.name) / sources.ROWS, type_)
+        with self.written(sources.ROWS) as rows:
+            return np.fromfile(rows, type_)
 
 
 class FeatureSet(NamedTuple):

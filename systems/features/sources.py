@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import IO, Any, NamedTuple
-from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, is_zipfile
 from zlib import error as ZlibError  # noqa: N812 - it is a class
 
 import numpy as np
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from ..errors import FULL, SystemsError, Unavailable
 
 CHUNK = 2**20  # bytes
+LONGEST_HEADER = 10_000  # bytes, as NumPy has it
 HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -62,6 +64,7 @@ def find_npy(content: IO[bytes], size: int) -> Found:
     version = np.lib.format.read_magic(content)
     if version not in HEADERS:
         raise SystemsError(f"a .npy file of version {version}; expected 1.0 or 2.0")
+    _must_have_a_short_header(content, version)
     shape, is_fortran, dtype = HEADERS[version](content)
     if dtype.hasobject:
         raise SystemsError("pickled objects; expected numbers")
@@ -76,6 +79,15 @@ def find_npy(content: IO[bytes], size: int) -> Found:
         return values.reshape(shape, order="F" if is_fortran else "C")
 
     return Found(shape, dtype, read)
+
+
+def _must_have_a_short_header(content: IO[bytes], version: tuple[int, int]) -> None:
+    """Raise SystemsError if a .npy file of version 2.0 says that its header is long, before that is read."""
+    if version == (2, 0):
+        (length,) = struct.unpack("<I", content.read(4))
+        if length > LONGEST_HEADER:
+            raise SystemsError(f"a header of {length:,} bytes; expected at most {LONGEST_HEADER:,}")
+        content.seek(-4, os.SEEK_CUR)
 
 
 def _filled(content: IO[bytes], size: int) -> bytearray:
@@ -208,6 +220,8 @@ class _Torch(Source):
     def __init__(self, path: Path) -> None:
         import torch
 
+        if is_zipfile(path) and any(each.compress_type != ZIP_STORED for each in ZipFile(path).infolist()):
+            raise SystemsError("compressed; expected tensors as torch.save stores them since torch 1.6")
         try:
             self.stored: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         except NO_TENSORS as fault:

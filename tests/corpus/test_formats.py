@@ -13,9 +13,8 @@ import pytest
 
 from corpus.importers.formats import FORMATS
 from corpus.importers.interface import HOW_TO_LEAVE_OUT
-from corpus.importers.lengths import read_durations
 from corpus.importers.recognition import names_in, recognised
-from corpus.importers.rows import FIELDS
+from corpus.importers.rows import FIELDS, read_durations
 from corpus.models import Corpus, Moment
 from tests.numbered import copied_in_part, draw_film
 from tests.terminal import ROOT, printed, refused

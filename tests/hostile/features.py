@@ -202,6 +202,17 @@ def tensor_that_is_cut_off(folder: Path) -> Path:
     return _folder(folder, add)
 
 
+def tensor_file_with_a_packed_pickle(folder: Path) -> Path:
+    """Some kilobytes that unpack to four million lists, each in the next one."""
+
+    def add(file: Path) -> None:
+        with zipfile.ZipFile(file.with_suffix(".pt"), "w", zipfile.ZIP_DEFLATED) as stored:
+            stored.writestr("archive/data.pkl", b"\x80\x02" + b"]" * 2**22)
+            stored.writestr("archive/version", "3\n")
+
+    return _folder(folder, add)
+
+
 def tensors_that_are_none(folder: Path) -> Path:
     torch.save({"a": "text", "b": torch.zeros(SHAPE)}, folder / "features.pt")
     return folder / "features.pt"
@@ -281,6 +292,11 @@ def member_packed_by_lzma(folder: Path) -> Path:
     return _npz(folder, npy_header(SHAPE) + rows().tobytes(), zipfile.ZIP_LZMA)
 
 
+def header_without_end(folder: Path) -> Path:
+    """Some kilobytes that unpack to a header of 64 MiB, which says that it has two gigabytes."""
+    return _npz(folder, b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**31) + b" " * 2**26)
+
+
 def pickled_member(folder: Path) -> Path:
     path = folder / "features.npz"
     np.savez(path, a=np.array([{}], object), b=rows(), allow_pickle=True)
@@ -313,6 +329,7 @@ FILES: dict[Build, str] = {
     sparse_tensor: "features: video 'a': a sparse tensor; expected a tensor of numbers",
     tensor_of_the_old_format: NOT_TENSORS,
     tensor_that_is_cut_off: NOT_TENSORS,
+    tensor_file_with_a_packed_pickle: "features: video 'a': compressed; expected tensors as torch.save stores them",
     tensors_that_are_none: "features.pt: video 'a': a str; expected a tensor of numbers",
     device_as_tensors: "features.pt: is no regular file; expected .h5, .npz, .pt, or a folder of",
     group_of_several: "features.h5: video 'a': holds 'flow', 'rgb'; expected one array, or one that is called",
@@ -327,5 +344,6 @@ FILES: dict[Build, str] = {
     zip_bomb_behind_a_right_header: "features.npz: video 'a': its header promises 48 bytes of float32",
     zip_member_that_is_larger_than_it_says: "features.npz: video 'a': cannot be read (Bad CRC-32 for file 'a.npy')",
     member_packed_by_lzma: "features.npz: video 'a': compressed in another way than NumPy compresses",
+    header_without_end: "features.npz: video 'a': a header of 2,147,483,648 bytes; expected at most 10,000",
     pickled_member: "features.npz: video 'a': pickled objects; expected numbers",
 }

@@ -20,14 +20,14 @@ from campaigns.models import Draft, Membership
 from campaigns.uploads import append, begin
 from corpus.errors import CorpusError
 from corpus.importers.formats import FORMATS
-from corpus.importers.lengths import read_durations
 from corpus.importers.load import Source, preview
 from corpus.importers.recognition import names_in, recognised
+from corpus.importers.rows import read_durations
 from jobs.running import work_off
 from judging.drafts.changes import ask_to_check
+from judging.files import read, read_pairs
 from judging.models import Batch
 from judging.pool.queries import load_queries, read_queries
-from judging.ratings import read, read_pairs
 from metrics import MeasureError, MeasureWarning
 from metrics.formats import (
     QRELS_FORMATS,

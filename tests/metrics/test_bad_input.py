@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from metrics import MeasureError, read_qrels
+from metrics import MeasureError, read_qrels, read_run
 from tests.hostile.texts import gzip_bomb
 from tests.metrics.shared import run_cli, write
 
@@ -214,6 +214,14 @@ def test_a_small_file_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -> No
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {bomb}: unpacks to more than 512 MiB; ")
     assert "REELJUDGE_UNPACK_MIB" in done.stderr
+
+
+def test_json_of_too_many_lists_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    """Half a megabyte of it took 15 GiB."""
+    packed = tmp_path / "run.json.gz"
+    packed.write_bytes(gzip.compress(b'{"1": [' + b"[]," * 2**25 + b"[]]}", 1))
+    with pytest.raises(MeasureError, match="holds 33,554,435 lists and objects of JSON; expected at most 33,554,432"):
+        read_run(packed)
 
 
 def _in_two_gibibytes() -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
+from copy import copy
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
@@ -16,6 +19,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from metrics import MeasureError, load_release
 from tests.installation import ROOT
 
 Files = dict[str, bytes]
@@ -186,6 +190,45 @@ def test_a_small_zip_needs_little_memory(tmp_path: Path, content: Files) -> None
     assert int(done.stdout) < MOST_MEMORY
 
 
-def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
-    code, output = checked(packed(tmp_path / "bomb.zip", files(qrels_txt=b"\n" * (50 << 20))))
-    assert (code, "unpacks to more than" in output) == (2, True)
+def bomb(file: Path) -> Path:
+    return packed(file, files(qrels_jsonl=b"\n" * (50 << 20)))
+
+
+def entries_that_share_bytes(file: Path) -> Path:
+    """A zip whose directory names one megabyte of noise sixty times."""
+    with zipfile.ZipFile(packed(file, files() | {"noise": token_bytes(2**20)}), "a") as out:
+        noise = out.getinfo("noise")
+        for number in range(60):
+            again = copy(noise)
+            again.filename = f"noise{number}"
+            out.filelist.append(again)
+            out.NameToInfo[again.filename] = again
+        out.writestr("spare", b"")  # so that the directory is written again
+    return file
+
+
+@pytest.mark.parametrize("build", [bomb, entries_that_share_bytes], ids=lambda build: build.__name__)
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, build: Callable[[Path], Path]) -> None:
+    file = build(tmp_path / "bomb.zip")
+    code, output = checked(file)
+    assert (code, "expected at most" in output) == (2, True)
+    with pytest.raises(MeasureError, match=r"unpacks to [\d,]+ bytes; expected at most"):
+        load_release(file)
+
+
+def test_a_directory_that_lies_about_a_size_limits_what_is_read(tmp_path: Path) -> None:
+    file = bomb(tmp_path / "bomb.zip")
+    size, content = struct.pack("<L", 50 << 20), file.read_bytes()
+    directory = content.rindex(size)
+    file.write_bytes(content[:directory] + struct.pack("<L", 1000) + content[directory + 4 :])
+    with pytest.raises(MeasureError, match=r"qrels.jsonl: (cannot be read|SHA-256 is)"):
+        load_release(file).read("qrels.jsonl")
+
+
+def test_a_file_of_a_folder_that_never_ends_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(packed(tmp_path / "a.zip", files())) as archive:
+        archive.extractall(tmp_path / "a")
+    (tmp_path / "a" / "qrels.jsonl").unlink()
+    (tmp_path / "a" / "qrels.jsonl").symlink_to("/dev/zero")
+    with pytest.raises(MeasureError, match=r"qrels.jsonl: cannot be read \(not a regular file\)"):
+        load_release(tmp_path / "a").read("qrels.jsonl")

@@ -18,6 +18,7 @@ from django.urls import reverse
 
 from base.errors import BadValue, TooLarge, WrongState
 from campaigns.models import Campaign, Membership
+from corpus import reading
 from jobs.running import work_off
 from judging.models import Query
 from metrics import Run as Predictions
@@ -292,3 +293,17 @@ def test_nothing_of_a_stored_run_changes_but_who_sees_it(campaign: Campaign, rio
         Run.objects.all().delete()
     run.refresh_from_db()
     assert (run.name, run.visibility) == ("bert", "private")
+
+
+def test_the_worker_parses_no_run_itself(rio: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "check_run_file", None)
+    assert uploaded(rio, GOOD).predictions == 3
+
+
+def test_a_run_beyond_the_limits_leaves_one_line_and_nothing_else(rio: Membership, settings: Any) -> None:
+    settings.READING_MEMORY = 320
+    submission = submitted(rio, '{"1": [' + "[]," * 2_000_000 + "[]]}")
+    assert submission.findings["told"] == [
+        "run.json: reading needs more than 320 MiB of memory; expected a file that needs less"
+    ]
+    assert not Run.objects.exists()

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from corpus.importers.lengths import read_durations as lengths_of_corpus
+from corpus.importers.rows import read_durations as lengths_of_corpus
 from metrics import read_run
 from metrics.formats.annotations import read_durations
 from systems.commands import main

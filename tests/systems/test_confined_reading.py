@@ -167,12 +167,13 @@ def test_packages_are_found_although_something_came_into_their_folder(tmp_path: 
     (tmp_path / "second" / "more.py").touch()
     code = "import sys\nsys.path_importer_cache.clear()\nimport second.more\nFAULTS = ()\n"
     (tmp_path / "first" / "doing.py").write_text(code + "def work(source, order, writable):\n    return 'found'\n")
-    orders = ["first.doing", "first,second", "20", "4096", "1000", str(tmp_path / "first"), str(tmp_path / "out")]
+    limits = {"seconds": 20, "memory": 4096, "largest": 1000, "variables": {}}
+    first = limits | {"readable": str(tmp_path / "first"), "writable": str(tmp_path / "out")}
     done = subprocess.run(
-        [sys.executable, "-m", "systems.features.confinement", *orders],
+        [sys.executable, "-m", "systems.features.confinement", "first.doing", "first,second", ""],
         cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT)},
-        input=b'["nothing", null]\n',
+        input=json.dumps(first).encode() + b'\n["nothing", null]\n',
         capture_output=True,
         check=False,
     )

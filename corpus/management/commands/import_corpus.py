@@ -9,9 +9,10 @@ from base.commands import ReeljudgeCommand
 from corpus.errors import BadLines, CorpusError
 from corpus.films import MediaFolder, media_at
 from corpus.importers.formats import FORMATS
-from corpus.importers.lengths import misfits, read_durations
+from corpus.importers.lengths import misfits
 from corpus.importers.load import Report, Source, load, preview
 from corpus.importers.rows import FIELDS
+from corpus.reading import durations_in
 
 
 class Command(ReeljudgeCommand):
@@ -80,7 +81,7 @@ def _source(options: dict[str, Any]) -> Source:
         file=first,
         format=options["format"],
         kind=options["type"],
-        durations=read_durations(options["durations"]) if options["durations"] else None,
+        durations=durations_in(options["durations"]) if options["durations"] else None,
         media=_media(options["media"], options["fps"]),
         columns=_columns(options["columns"]),
         further=tuple(further),

@@ -7,9 +7,8 @@ from typing import Any
 
 from base.commands import ReeljudgeCommand, written
 from base.text import csv_lines
-from judging.importing import import_ratings
+from judging.importing import import_ratings, pairs_in, ratings_in, settle
 from judging.models import Candidate
-from judging.ratings import read, read_pairs, settle
 
 
 class Command(ReeljudgeCommand):
@@ -32,9 +31,9 @@ class Command(ReeljudgeCommand):
 
     def handle(self, **options: Any) -> None:
         began = time.monotonic()
-        ratings = read(options["ratings"])
+        ratings = ratings_in(options["ratings"])
         result = settle(ratings)
-        pairs = read_pairs(options["pairs"])
+        pairs = pairs_in(options["pairs"])
         if options["defects"]:
             rows = ((pair, defect) for defect, found in result.defects.items() for pair in found)
             file = options["defects"]

@@ -8,7 +8,7 @@ from typing import Any
 from base.commands import ReeljudgeCommand, written
 from base.text import csv_lines
 from judging.consensus import RULE
-from judging.ratings import Settled, read, settle
+from judging.importing import Settled, ratings_in, settle
 
 
 class Command(ReeljudgeCommand):
@@ -22,7 +22,7 @@ class Command(ReeljudgeCommand):
 
     def handle(self, **options: Any) -> None:
         began = time.monotonic()
-        result = settle(read(options["file"]))
+        result = settle(ratings_in(options["file"]))
         rows = (
             (pair, number, "" if outcome.grade is None else outcome.grade)
             for pair, (number, outcome) in result.pairs.items()

@@ -1,29 +1,31 @@
-"""Finished ratings (`pair_id,worker,relevance`) and the file of their pairs: reading and settling them, and counting
-the defects of their process.
+"""Reading the files that a campaign is made of: its queries, finished ratings (`pair_id,worker,relevance`), and the
+file of their pairs. Confined processes do it, which have no models.
 """
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 from base.errors import ReeljudgeError
-from base.text import wording
-from campaigns.models.campaign import TOLERANCE
+from base.text import storable, wording
 from corpus.errors import CorpusError
 from corpus.importers.rows import LONGEST_NAME, LONGEST_TEXT, BadField, json_object, lines, number, text
-from judging.consensus import Outcome, Status, consensus
-from judging.models.pool import ANNOTATORS
 from metrics import MeasureError
 from metrics.formats.csv_tables import csv_rows, rating_rows
 from metrics.formats.errors import Place
 from metrics.formats.files import read_beginning, read_text
 from metrics.formats.json_files import looks_like_json
+from metrics.formats.json_reader import read_json
 
 MOST_RATINGS = 4  # of a pair
+MOST_IN_A_ROUND = 2  # ratings of a pair
+NEEDED_OF_QUERIES = ("query_id", "query")  # the columns of a CSV
+LARGEST_LIST = 64 * 2**20  # bytes of one JSON list, or of a CSV; lines of JSON have no such limit
 NEEDED = ("pair_id", "query_id", "query", "video", "start", "end")
 LONGEST_ID, LONGEST_SPLIT = 100, 20  # bytes of UTF-8
 
@@ -32,57 +34,6 @@ class Ratings(dict[str, list[tuple[str, int]]]):
     """The workers and grades of each pair: by rounds if the file says them, or else in the order of the file."""
 
     rounds_known = False
-
-
-@dataclass
-class Settled:
-    """The number of ratings and the outcome of each pair, and the pairs with a defect of the rating process."""
-
-    pairs: dict[str, tuple[int, Outcome]] = field(default_factory=dict)
-    one_worker_twice: list[str] = field(default_factory=list)
-    one_worker_twice_and_differing: list[str] = field(default_factory=list)
-    escalated_without_need: list[str] = field(default_factory=list)
-    stopped_while_contested: list[str] = field(default_factory=list)
-    odd_number: list[str] = field(default_factory=list)
-
-    @property
-    def settled(self) -> int:
-        return sum(outcome.status == Status.SETTLED for _, outcome in self.pairs.values())
-
-    @property
-    def defects(self) -> dict[str, list[str]]:
-        """The pairs with each defect, by a description of the defect."""
-        return {
-            "one worker twice": self.one_worker_twice,
-            "one worker twice, with different grades": self.one_worker_twice_and_differing,
-            "escalated although all within one": self.escalated_without_need,
-            "stopped while still contested": self.stopped_while_contested,
-            "neither two nor four ratings": self.odd_number,
-        }
-
-
-def settle(ratings: Ratings) -> Settled:
-    """Settle every pair that has two or four ratings, and list the defects.
-
-    A pair is not settled if its rating stopped while it was contested, or after one or three ratings.
-    """
-    result = Settled()
-    for pair, given in ratings.items():
-        grades = [grade for _, grade in given]
-        outcome = consensus(grades)
-        result.pairs[pair] = (len(given), outcome)
-        if outcome.status == Status.CONTESTED:
-            result.stopped_while_contested.append(pair)
-        if outcome.status == Status.OPEN:
-            result.odd_number.append(pair)
-        if len(given) == 4 and max(grades) - min(grades) <= TOLERANCE:
-            result.escalated_without_need.append(pair)
-        workers = {worker for worker, _ in given}
-        if len(workers) < len(given):
-            result.one_worker_twice.append(pair)
-        if len(workers) < len(set(given)):
-            result.one_worker_twice_and_differing.append(pair)
-    return result
 
 
 def read(file: Path) -> Ratings:
@@ -98,7 +49,7 @@ def read(file: Path) -> Ratings:
             given = ratings.setdefault(pair, [])
             if number == 2:
                 given = second.setdefault(pair, [])
-            if number and len(given) == ANNOTATORS:
+            if number and len(given) == MOST_IN_A_ROUND:
                 raise place.fail(f"a third rating of pair {pair} in round {number}; expected at most two")
             if len(given) == MOST_RATINGS:
                 raise place.fail(f"a fifth rating of pair {pair}; expected at most four")
@@ -106,7 +57,7 @@ def read(file: Path) -> Ratings:
     except MeasureError as fault:
         raise ReeljudgeError(str(fault)) from fault
     for pair, given in second.items():
-        if len(ratings[pair]) < ANNOTATORS:
+        if len(ratings[pair]) < MOST_IN_A_ROUND:
             raise ReeljudgeError(f"{file}: pair {pair} has ratings of round 2, and not two of round 1")
         ratings[pair] += given
     return ratings
@@ -212,3 +163,95 @@ def _number(row: dict[str, Any], name: str, default: float | None = None) -> flo
     with suppress(ValueError):
         value = float(value) if isinstance(value, str) else value
     return number(value, name)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line or an entry of the file: where it is, and its content as bytes, or parsed."""
+
+    where: str
+    content: object
+
+
+def queries_of_file(file: Path) -> Iterator[tuple[str, str | None, str]]:
+    """Yield for each line or entry of a file of queries where it is, its id and its text; or None and what is wrong.
+
+    Raise ReeljudgeError if the file as a whole cannot be read.
+    """
+    for line in _lines_of_queries(file):
+        try:
+            yield line.where, *_fields(_object(line.content))
+        except CorpusError as fault:
+            yield line.where, None, str(fault)
+
+
+def ratings_of_file(file: Path) -> Iterator[Any]:
+    """Yield whether the rounds are known, then each pair with its ratings, as `read` reads them."""
+    ratings = read(file)
+    yield ratings.rounds_known
+    yield from ratings.items()
+
+
+def pairs_of_file(file: Path) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of each pair, as `read_pairs` reads them."""
+    yield from map(astuple, read_pairs(file).values())
+
+
+def _lines_of_queries(file: Path) -> Iterator[Line]:
+    try:
+        if _first_byte(file) == b"[":
+            yield from _listed(file)
+        elif file.suffix.lower() == ".csv":
+            yield from (
+                Line(place.spot, row) for place, row in csv_rows(_text_of_list(file), str(file), NEEDED_OF_QUERIES)
+            )
+        else:
+            for number, line in lines(file):
+                yield Line(f"line {number}", line)
+    except OSError as fault:
+        raise ReeljudgeError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault
+    except (CorpusError, MeasureError) as fault:
+        raise ReeljudgeError(str(fault)) from fault
+
+
+def _first_byte(file: Path) -> bytes:
+    with file.open("rb") as source:
+        return source.read(1024).removeprefix(BOM_UTF8).lstrip()[:1]
+
+
+def _text_of_list(file: Path) -> str:
+    _must_fit(file)
+    return read_text(file)
+
+
+def _must_fit(file: Path) -> None:
+    if file.stat().st_size > LARGEST_LIST:
+        raise ReeljudgeError(f"{file}: over {LARGEST_LIST:,} bytes; write one JSON object a line instead")
+
+
+def _listed(file: Path) -> Iterator[Line]:
+    _must_fit(file)
+    try:
+        records = read_json(file.read_bytes(), strict=False)
+    except MeasureError as fault:
+        raise ReeljudgeError(f"{file}: not JSON ({fault})") from fault
+    for place, record in enumerate(records, 1):
+        yield Line(f"entry {place}", record)
+
+
+def _object(content: object) -> dict[str, Any]:
+    if isinstance(content, bytes):
+        return json_object(content)
+    if not isinstance(content, dict):
+        raise CorpusError(f"a JSON {type(content).__name__}; expected a JSON object with query_id and query")
+    return content
+
+
+def _fields(record: dict[str, Any]) -> tuple[str, str]:
+    query_id = record.get("query_id", record.get("desc_id"))
+    if isinstance(query_id, bool) or not isinstance(query_id, int | str) or not str(query_id).strip():
+        raise BadField("query_id", query_id, "a number or a text")
+    query_id = str(query_id)
+    if len(query_id) > 100 or not storable(query_id) or any(character.isspace() for character in query_id):
+        raise BadField("query_id", query_id, "at most 100 characters, no white space")
+    return query_id, wording(text(record.get("query", record.get("desc")), "query"))
