@@ -15,10 +15,10 @@ from django.db.models.functions import Now
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from base.database import decrypt, encrypt
 from base.errors import BadValue, KeyReused
 from base.text import abbreviated
 from base.transactions import all_or_nothing
-from campaigns.accounts.encryption import decrypt, encrypt
 from jobs.registry import each_hour
 
 HEADER = "Idempotency-Key"

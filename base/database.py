@@ -1,11 +1,15 @@
-"""What Django leaves to the database and says of it: rows kept for good, its clock, lists in JSON, sessions."""
+"""What Django leaves to the database: rows kept for good, its clock, lists in JSON, sessions; and encrypted secrets."""
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Collection
 from functools import cache, partial
 from typing import Any
 
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends import db
@@ -13,8 +17,12 @@ from django.db import connection, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations import RunPython
 from django.utils import timezone
+from django.utils.translation import gettext
+
+from base.errors import WrongState
 
 UPDATE, DELETE = "UPDATE", "DELETE"
+PURPOSE = b"reeljudge secrets of the second factor"  # of the keys that are derived from SECRET_KEY
 
 TRIGGER_ON_SQLITE = """
 CREATE TRIGGER {table}_refuses_{verb} BEFORE {verb}{columns} ON {table}{when}
@@ -200,3 +208,32 @@ def counts_for(model: type[models.Model], counts: Callable[[], dict[str, Any]]) 
         return dict(zip(named(), row, strict=True)) if row else dict.fromkeys(named(), 0)
 
     return count
+
+
+def encrypt(text: str) -> str:
+    """Return a secret as the database stores it, encrypted by a key that is derived from SECRET_KEY."""
+    return _keys().encrypt(text.encode()).decode()
+
+
+def decrypt(encrypted: str) -> str:
+    """Return the text. Raises WrongState if neither SECRET_KEY nor one of SECRET_KEY_FALLBACKS encrypted it."""
+    try:
+        return _keys().decrypt(encrypted.encode()).decode()
+    except InvalidToken as fault:
+        raise WrongState(
+            gettext("Your second factor cannot be read, because this site has a new key. Ask your operator.")
+        ) from fault
+
+
+def renewed(encrypted: str) -> str:
+    """Return the same text encrypted by the present SECRET_KEY."""
+    return encrypt(decrypt(encrypted))
+
+
+def _keys() -> MultiFernet:
+    return MultiFernet([_key(secret) for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)])
+
+
+def _key(secret: str) -> Fernet:
+    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE).derive(secret.encode())
+    return Fernet(urlsafe_b64encode(derived))

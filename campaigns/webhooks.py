@@ -25,11 +25,11 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from base.database import decrypt, encrypt
 from base.errors import BadValue, ReeljudgeError, WrongState
 from base.middleware import is_within, networks
 from base.text import abbreviated
 from base.transactions import locked
-from campaigns.accounts.encryption import decrypt, encrypt
 from campaigns.events import About, Happened, listens
 from campaigns.models import Campaign, Delivery, LogEntry, Membership, Webhook, log
 from jobs.errors import JobError, JobPostponed

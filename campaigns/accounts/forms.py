@@ -42,8 +42,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop, ngettext_lazy
 from fido2.webauthn import AuthenticationResponse
 
+from base.database import decrypt, encrypt
 from campaigns.accounts.adapter import limit, why_not
-from campaigns.accounts.encryption import decrypt, encrypt
 
 FIRST, SECOND = _("New password"), _("New password, once more")
 # Words of this site; docs/security.md names them too.

@@ -18,10 +18,10 @@ from django.shortcuts import redirect, resolve_url
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from base.database import decrypt, encrypt
 from base.errors import CodeNeeded
 from base.problem_documents import problem, speaks_json
 from campaigns.access import creators
-from campaigns.accounts import encryption
 from campaigns.accounts.adapter import WRONG_CODE
 from campaigns.models import Membership
 
@@ -85,10 +85,10 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth h
     }
 
     def encrypt(self, text: str) -> str:
-        return encryption.encrypt(text)
+        return encrypt(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        return encryption.decrypt(encrypted_text)
+        return decrypt(encrypted_text)
 
     def get_totp_label(self, user: User) -> str:
         return f"Reeljudge:{user.get_username()}"

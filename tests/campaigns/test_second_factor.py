@@ -19,7 +19,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from campaigns.accounts.encryption import decrypt
+from base.database import decrypt
 from campaigns.accounts.forms import SECOND_FACTOR
 from campaigns.models import CacheEntry, Membership
 from tests.cast import browser, days_left

@@ -60,7 +60,7 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.test import Client
 from api.models import StoredAnswer
-from campaigns.accounts.encryption import decrypt
+from base.database import decrypt
 from campaigns.models import CacheEntry, Webhook
 from jobs.models import Job
 from tests.cast import browser

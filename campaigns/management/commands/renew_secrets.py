@@ -6,9 +6,9 @@ from allauth.mfa.models import Authenticator
 from django.db import transaction
 
 from base.commands import ReeljudgeCommand
+from base.database import renewed
 from base.errors import ReeljudgeError, WrongState
 from base.transactions import locked
-from campaigns.accounts.encryption import renewed
 from campaigns.webhooks import renew_secrets
 
 ENCRYPTED = ("secret", "seed")  # fields of what allauth stores
