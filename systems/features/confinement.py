@@ -32,6 +32,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any, ClassVar, Self, cast
 
 SECONDS_BETWEEN_SIGNS = 5.0
+PAUSE = 1.0  # seconds before a process that waits for a file imports what it needs
 PACKAGE = __package__ or ""
 # The folder that Python finds this library in: the checkout, or that of installed packages.
 ROOT = Path(__file__).parents[PACKAGE.count(".") + 1]
@@ -164,8 +165,15 @@ class Confined:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=self._root(),
-            # An arena or a buffer for each thread would use up the address space.
-            env={"PYTHONPATH": str(ROOT), "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            # An arena or a buffer for each thread would use up the address space. In large pages a new process gets
+            # its memory sooner.
+            env={
+                "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+                "PYTHONPATH": str(ROOT),
+                "MALLOC_ARENA_MAX": "2",
+                "OPENBLAS_NUM_THREADS": "1",
+                "OMP_NUM_THREADS": "1",
+            },
             process_group=0,  # Ctrl-C reaches the parent only, which then ends this process
         )
 
@@ -234,7 +242,8 @@ def main(module: str, packages: str, weight: str) -> None:
     others = [Path(path) for path in packages.split(",") if path]
     for package in others:  # Found now: later nobody may list the folder that holds them, if something was added to it.
         import_module(package.name)
-    if weight:
+    if weight:  # A pause lets the parent first use what the file before held.
+        select([sys.stdin], [], [], PAUSE)
         import_module(module)
     if not (first := sys.stdin.buffer.readline()):
         return
