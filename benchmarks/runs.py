@@ -30,7 +30,8 @@ def _measured(place: Installation) -> Iterator[str]:
     yield f"{QUERIES:,} queries generated and frozen in {time.perf_counter() - began:.0f} s"
     results = json.loads(place.run("-m", "benchmarks.runs_inside", NAME))
     yield f"a run of {results['predictions']:,} predictions, {results['megabytes']:.0f} MB of JSON:"
-    yield f"  checked and stored in {results['received']:.2f} s"
+    times = f"{results['confined']:.2f} times what it takes without a confined process"
+    yield f"  checked and stored in {results['received']:.2f} s, {times}"
     yield f"  scored in {results['scored']:.2f} s, {results['scores']} scores under all conventions"
     yield f"  the first scoring also reads the release, in {results['yardstick']:.2f} s"
     for page, (median, slowest, statements) in results["pages"].items():

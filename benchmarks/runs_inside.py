@@ -9,7 +9,10 @@ import resource
 import statistics
 import sys
 import time
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 PREDICTIONS = 100
 SCORED, COPIES, RESAMPLED = 20, 200, 20
@@ -71,9 +74,25 @@ def predictions_of(queries: dict[str, list[Span]], moments: list[Span], seed: in
     return json.dumps(found).encode()
 
 
+class Unconfined:
+    """Reads runs as `TableReader` does, but in this process."""
+
+    @classmethod
+    def for_files(cls, called: Any) -> Any:
+        return nullcontext(cls())
+
+    def run(self, file: Path, known: Any, **options: Any) -> Any:
+        from corpus.reading import CheckedRun
+        from metrics.formats.runs import check_run_file
+
+        return CheckedRun(*check_run_file(file, known, **options), [])
+
+
 def _received_and_scored(campaign: Any, release: Any) -> dict[str, Any]:
     from campaigns.models import Membership
     from campaigns.uploads import append
+    from corpus.reading import TableReader
+    from runs import receiving
     from runs.models import Score
     from runs.receiving import announce, describe, receive_run
     from runs.scoring import score_runs
@@ -81,28 +100,33 @@ def _received_and_scored(campaign: Any, release: Any) -> dict[str, Any]:
     run = None
     pool = pool_of(campaign)
     member, times = Membership.objects.leads().get(campaign=campaign), []
+    by_reader: dict[Any, list[float]] = {TableReader: [], Unconfined: []}
     for number in range(SCORED):
         content = predictions_of(*pool, number)
         submission = describe(member, {"name": f"run {number}"})
         file = announce(submission, "run", "run.json", len(content))
         for start in range(0, len(content), 1 << 20):
             file = append(file, start, content[start : start + (1 << 20)])
+        reader = (TableReader, Unconfined)[number % 2]
         began = time.perf_counter()
-        receive_run(submission, lambda *_: None)
+        with patch.object(receiving, "TableReader", reader):
+            receive_run(submission, lambda *_: None)
+        by_reader[reader].append(time.perf_counter() - began)
         submission.refresh_from_db()
         run = submission.run
         if run is None:
             raise ValueError(submission.findings)
         received = time.perf_counter()
         score_runs(release, lambda *_: None)
-        times.append((received - began, time.perf_counter() - received))
+        times.append(time.perf_counter() - received)
     assert run
-    received, scored = (statistics.median(each) for each in zip(*times, strict=True))
+    received, unconfined = (statistics.median(each) for each in by_reader.values())
     return {
         "predictions": run.predictions,
         "megabytes": len(content) / 1e6,
         "received": received,
-        "scored": scored,
+        "confined": received / unconfined,
+        "scored": statistics.median(times),
         "scores": Score.objects.filter(scoring__run=run).count(),
     }
 
