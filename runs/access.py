@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404
 
 from campaigns.access import count_file as count_file
 from campaigns.access import lead as lead
-from campaigns.access import participant
+from campaigns.access import participant as participant
 from campaigns.models import Campaign, Membership
 from runs.models import (
     LINKED,
@@ -22,8 +22,6 @@ from runs.models import (
     Visibility,
     Watch,
 )
-
-membership = participant  # Pages of runs know nothing of a split that is held back.
 
 
 def run(member: Membership, number: int) -> Run:

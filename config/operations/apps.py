@@ -12,7 +12,7 @@ REGISTERING = (
     *("retrieval.rewriting.cast_file", "retrieval.rewriting.counting", "retrieval.rewriting.substituting"),
     *("retrieval.search.searching", "retrieval.simcse.making"),
     *("judging.drafts.builder", "judging.pool.clips", "judging.pool.ranking", "judging.pool.rewording"),
-    "judging.review.reopening",
+    *("judging.review.actions", "judging.review.reopening"),
     *("reports.digest", "reports.summaries"),
     *("releases.archive", "releases.freezing", "releases.training"),
     *("runs.receiving", "runs.scoring", "runs.pools.comparing", "runs.pools.enlarging", "runs.reliability.inquiries"),

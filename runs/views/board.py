@@ -51,7 +51,7 @@ WIDE = 0.02  # the least half of the width of a watched difference's picture
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The runs of a campaign in one table. Any measure can be a column, and a click sorts by it."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     yardstick = yardstick_of(member, request.GET)
     if yardstick is None:
         return campaign_page(request, member, "runs/no_board.html", release=member.campaign.releases.newest())
@@ -101,7 +101,7 @@ def held_back(request: HttpRequest, name: str) -> HttpResponse:
         with refusal_as_message(request):
             change_held_back(lead, request.POST)
         return redirect("held-back", name)
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     held, entered = held_by(member.campaign), entered_runs(member.campaign)
     context: dict[str, Any] = {
         "held": held,
@@ -127,7 +127,7 @@ def _held(held: Yardstick | None, runs: RunQuerySet) -> dict[str, Any]:
 @require_safe
 def rejudged(request: HttpRequest, name: str) -> HttpResponse:
     """How the order of systems changes, by the benchmark's own measure and in grades; or how far judging is."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     benchmark, own = access.benchmark(member), request.GET.get("own", HEADLINE)
     context: dict[str, Any] = {
         "benchmark": benchmark,
@@ -155,7 +155,7 @@ def _of_new_order(own: str) -> list[Heading]:
 @require_safe
 def rejudged_csv(request: HttpRequest, name: str) -> HttpResponse:
     """The order of the same address as a file."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     access.benchmark(member)
     access.count_file(request)
     found = new_order(member, request.GET.get("own", HEADLINE))
@@ -169,7 +169,7 @@ def rejudged_csv(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     """The leaderboard of the same address as a file."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     yardstick = yardstick_of(member, request.GET)
     if yardstick is None or format not in FILES:
         raise Http404
@@ -184,7 +184,7 @@ def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
 @require_POST
 def ask_for(request: HttpRequest, name: str) -> HttpResponse:
     """Have all runs scored by one more measure, and lead to the leaderboard that shows it; a lead removes one."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     yardstick = yardstick_of(member, request.POST)
     if yardstick is None:
         raise Http404

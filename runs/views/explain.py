@@ -27,7 +27,7 @@ GAINS = ("Gain", "Discount", "Counts")
 @require_safe
 def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """The queries of a run, the worst first; beside other runs, those first on which they differ most."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     choices = choices_of(member, number, request.GET)
     if choices is None:
         return _not_scored(request, member)
@@ -50,7 +50,7 @@ def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_safe
 def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """One query: judged moments and predictions on the time lines of their videos, and what each rank counts."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     choices = choices_of(member, number, request.GET)
     if choices is None:
         return _not_scored(request, member)
@@ -75,7 +75,7 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_safe
 def scatter(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
     """The figure of two runs as its specification, as SVG or PDF, or the CSV of its numbers."""
-    choices = choices_of(access.membership(request, name), number, request.GET)
+    choices = choices_of(access.participant(request, name), number, request.GET)
     access.count_file(request, format)
     return scatter_file(choices, request.GET, format)
 

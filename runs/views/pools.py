@@ -40,7 +40,7 @@ MOST_SHOWN = 100  # moments
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The scores by pools on the newest release that has several, and the enlargements."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     release, measure, compared = _compared(request, member)
     enlargements = member.campaign.enlargements.select_related("lead__user", "release")
     context: dict[str, Any] = {
@@ -65,7 +65,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def as_csv(request: HttpRequest, name: str) -> HttpResponse:
     """The scores by pools of the same address as a file."""
-    release, measure, compared = _compared(request, access.membership(request, name))
+    release, measure, compared = _compared(request, access.participant(request, name))
     if release is None or compared is None:
         raise Http404
     access.count_file(request)
@@ -103,7 +103,7 @@ def propose(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """An enlargement: its moments, the most decisive first, and what became of them."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     enlargement = access.enlargement(member, number)
     both = propose_moments.jobs(enlargement) | open_further_batches.jobs(enlargement)
     jobs = list(both.not_done())

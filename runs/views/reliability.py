@@ -21,7 +21,7 @@ from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, j
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """A figure and what it tells, or how far its examination is, or a button that asks for it."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     choices = choices_of(request.GET, member)
     if choices is None:
         return campaign_page(request, member, "runs/no_board.html", title="Can a measure be believed?")
@@ -45,7 +45,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     """The figure of the same address as its specification, SVG, PDF, or the CSV of its numbers."""
-    choices = choices_of(request.GET, access.membership(request, name))
+    choices = choices_of(request.GET, access.participant(request, name))
     access.count_file(request, format)
     return examination_file(choices, format)
 
@@ -53,7 +53,7 @@ def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
 @require_POST
 def ask(request: HttpRequest, name: str) -> HttpResponse:
     """Ask for the examination, and lead to the page that shows how far it is."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     choices = choices_of(request.POST, member)
     if choices is None:
         raise Http404

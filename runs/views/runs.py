@@ -39,7 +39,7 @@ page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponseBase:
     """The runs that the member may see, and how far their scoring is, which the page asks for again until it ends."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     release = member.campaign.releases.newest()
     jobs = list(jobs_on(release)) if release else []
     at_work = any(job.is_unfinished for job in jobs)
@@ -51,7 +51,7 @@ def index(request: HttpRequest, name: str) -> HttpResponseBase:
 @require_safe
 def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """A run: who made it of what, and its scores on a release."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     run = access.run(member, number)
     context = _scores(run, request.GET.get("release", ""))
     link = site_of(request) + reverse("public-run", args=[name, run.token]) if run.is_public else ""
@@ -66,13 +66,13 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, name: str, number: int) -> FileResponse:
     """The file as it was uploaded, under a name of ours."""
-    return _file(name, access.run(access.membership(request, name), number))
+    return _file(name, access.run(access.participant(request, name), number))
 
 
 @require_safe
 def description(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """Of what a run was made that a system here has submitted, as a file."""
-    run = access.run(access.membership(request, name), number)
+    run = access.run(access.participant(request, name), number)
     if not run.recipe:
         raise Http404
     filename = f"{name}-run-{run.number}.description.json"
@@ -89,7 +89,7 @@ def _file(name: str, run: Run) -> FileResponse:
 
 @require_POST
 def show_to(request: HttpRequest, name: str, number: int) -> HttpResponse:
-    run = access.own_run(access.membership(request, name), number)
+    run = access.own_run(access.participant(request, name), number)
     run.show_to(one_of("visibility", request.POST.get("visibility"), Visibility.values))
     messages.success(request, f"Seen by: {Visibility(run.visibility).label.lower()}.")
     return redirect("run", name, number)
@@ -98,7 +98,7 @@ def show_to(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_POST
 def enter_run(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """Enter a run of one's own for the held-back split, or withdraw it."""
-    run = access.own_run(access.membership(request, name), number)
+    run = access.own_run(access.participant(request, name), number)
     is_entered = one_of("entered", request.POST.get("entered"), ["yes", "no"]) == "yes"
     with refusal_as_message(request):
         enter(run, is_entered)
@@ -144,7 +144,7 @@ def _scores(run: Run, version: str = "") -> dict[str, Any]:
 @page_or_form
 def new(request: HttpRequest, name: str) -> HttpResponse:
     """Describe a run that is to come; its files follow."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     form = RunForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         if not is_taken(member.campaign, form.cleaned_data["name"]):
@@ -158,7 +158,7 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
 @page_or_form
 def check(request: HttpRequest, name: str, token: str) -> HttpResponse:
     """The files of a submission, how far their check is, and what it found; a POST asks for the check."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     submission = access.submission(member, token)
     if submission.run:
         return redirect("run", name, submission.run.number)
@@ -181,7 +181,7 @@ def check(request: HttpRequest, name: str, token: str) -> HttpResponse:
 @require_safe
 def progress(request: HttpRequest, name: str, token: str) -> HttpResponse:
     """The bar of the check; the page asks for it again until the check has ended."""
-    submission = access.submission(access.membership(request, name), token)
+    submission = access.submission(access.participant(request, name), token)
     jobs = _jobs(submission)
     bar = render(request, "parts/progress.html", {"progress": request.path, "jobs": jobs})
     return while_working(bar, any(job.is_unfinished for job in jobs))
@@ -190,7 +190,7 @@ def progress(request: HttpRequest, name: str, token: str) -> HttpResponse:
 @require_POST
 def announce_file(request: HttpRequest, name: str, token: str) -> HttpResponse:
     """Begin the upload of a file, or find the one that broke off."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     submission = access.submission(member, token)
     must_be_open(submission)
     return _answer(member, announce(submission, *announced(request, Arrival.Purpose.values)), 201)
@@ -199,7 +199,7 @@ def announce_file(request: HttpRequest, name: str, token: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "PATCH"])
 def piece(request: HttpRequest, name: str, token: str, file: str) -> HttpResponse:
     """Tell how much has arrived, or store the next piece."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     return take_piece(request, partial(access.arrival, member, token, file), partial(_answer, member))
 
 

@@ -50,7 +50,7 @@ from systems.options import Streams
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The systems of a campaign, newest first; it asks for itself again while one is being trained."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     rows = list(member.campaign.systems.select_related("by", "submission", "run"))
     jobs = jobs_of(rows)
     ahead = waiting()
@@ -66,7 +66,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @page_or_form
 def new(request: HttpRequest, name: str) -> HttpResponse:
     """Ask for a system of the kind that the address names."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     system = one_of("system", request.GET.get("system", "stal"), SYSTEMS)
     entry, posted = SYSTEMS[system], request.POST if request.method == "POST" else None
     preset = presets_of(member.campaign).get(system, {}) if request.GET.get("preset") == PAPER else {}
@@ -86,7 +86,7 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """A system: what it is made of, how far its training is, its curves, and its run."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     row = access.trained_system(member, number)
     job = jobs_of([row]).get(row.pk)
     if request.headers.get("hx-request"):
@@ -120,7 +120,7 @@ def _progress(request: HttpRequest, job: Job | None, is_drawn: bool) -> HttpResp
 @require_safe
 def curves(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
     """The curves as a specification for the page, SVG, PDF, or the CSV of their points."""
-    row = access.trained_system(access.membership(request, name), number)
+    row = access.trained_system(access.participant(request, name), number)
     access.count_file(request, format)
     return curves_file(row, format)
 
@@ -128,7 +128,7 @@ def curves(request: HttpRequest, name: str, number: int, format: str) -> HttpRes
 @require_POST
 def remove_one(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """Remove a system that is no longer wanted; its run stays."""
-    row = access.removable_system(access.membership(request, name), number)
+    row = access.removable_system(access.participant(request, name), number)
     remove(row)
     messages.success(request, f"{row} is removed.{' Its run stays.' if row.is_submitted else ''}")
     return redirect("systems", name)
@@ -137,7 +137,7 @@ def remove_one(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_safe
 def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """With `?q=words`, the moments of a trained system beside those by caption similarity; asks again until found."""
-    member = access.membership(request, name)
+    member = access.participant(request, name)
     row = access.trained_system(member, number)
     words = text_in(request.GET, "q", LONGEST_QUERY)
     system_search = ask_to_search(row, words, member) if words and row.trained else None

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from html import unescape
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -24,6 +28,7 @@ from judging.review.actions import prepare
 from runs.models import TrainedSystem
 from tests.cast import browser
 from tests.conftest import Case
+from tests.installation import ROOT
 from tests.terminal import printed
 
 pytestmark = pytest.mark.django_db
@@ -190,3 +195,13 @@ def test_a_job_about_a_row_that_is_gone_ends_quietly_and_is_forgotten(each_kind:
             KINDS[job.kind].run(job, cast(Any, None))
         forget_jobs_of_rows_that_are_gone()
         assert Job.objects.filter(pk=job.pk).exists() == (not KINDS[job.kind].of)
+
+
+def test_a_process_knows_all_kinds_after_setup_alone() -> None:
+    """A worker that did not import the module of a kind could not run its jobs."""
+    stated = re.compile(r'^@kind\(\s*"([\w-]+)"', re.MULTILINE)
+    modules = (file for app in apps.get_app_configs() if str(ROOT) in app.path for file in Path(app.path).rglob("*.py"))
+    written = {code for file in modules if ".venv" not in file.parts for code in stated.findall(file.read_text())}
+    script = "import django; django.setup(); from jobs.registry import KINDS; print(*KINDS)"
+    known = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert written | {*KINDS} == {*known.stdout.split()}
