@@ -18,10 +18,11 @@ from annotate import script_texts
 from annotate.fields import seconds_in_form
 from annotate.script_texts import card
 from base.request_fields import is_whole, one_of
+from campaigns import access
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from judging import access
+from judging import access as judging_access
 from judging.models import Example, Flag, Practice, Sitting
 from judging.quality.examples import Level
 from judging.work import practising
@@ -139,7 +140,7 @@ def practice(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def practice_clip(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """A clip with a known answer; and, once it is answered, the right grade and why."""
-    given = access.practice(request, name, pk)
+    given = judging_access.practice(request, name, pk)
     known, member = practising.known_of(given), given.annotator
     context = card(member.campaign, access.signed_in(request)) | _transport() | _feedback(given, known)
     return campaign_page(request, member, "annotate/practice_clip.html", given=given, known=known, **context)
@@ -154,7 +155,7 @@ def _feedback(given: Practice, known: practising.Known) -> dict[str, Any]:
 @require_POST
 def practise(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Store the answer, and show the right one."""
-    given = access.practice(request, name, pk)
+    given = judging_access.practice(request, name, pk)
     grade = one_of("grade", request.POST.get("grade"), [str(grade) for grade in LEVELS])
     practising.answer(given, int(grade), seconds_in_form(request.POST))
     return redirect("practice-clip", name=name, pk=pk)

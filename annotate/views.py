@@ -19,11 +19,12 @@ from annotate.fields import PreferencesForm, fence_in, grade_in, input_in, json_
 from annotate.script_texts import FIXED, KEY_NAMES, card, key_name
 from base.problem_documents import refusal_as_message, speaks_json
 from base.request_fields import one_of, text_in
+from campaigns import access
 from campaigns.accounts import mails
 from campaigns.models import Applicant, Membership, Preferences
 from campaigns.pages import campaign_page
 from corpus.clip_files import clip_file, padded_clip_file
-from judging import access
+from judging import access as judging_access
 from judging.models import Assignment, Flag, Kind, Revision
 from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state, has_just_passed
@@ -120,7 +121,7 @@ def suggest_no_breaks(request: HttpRequest) -> HttpResponse:
 def ask(request: HttpRequest, name: str) -> HttpResponse:
     """Ask the leads about nothing in particular, or answer a message of theirs, which is read then."""
     member = access.own(request, name)
-    letter, key = access.letter(member, request.POST.get("letter", "")), key_in(request.POST)
+    letter, key = judging_access.letter(member, request.POST.get("letter", "")), key_in(request.POST)
     text = text_in({"text": request.POST.get("text", "").replace("\r\n", "\n")}, "text", LONGEST_QUESTION)
     with refusal_as_message(request):
         grading.ask(member, text, key, letter=letter)
@@ -133,13 +134,13 @@ def ask(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def questions(request: HttpRequest, token: str) -> HttpResponse:
     """What the annotator asked in this assignment, and the answers."""
-    return JsonResponse({"questions": own_work.questions_in(access.assignment(request, token))})
+    return JsonResponse({"questions": own_work.questions_in(judging_access.assignment(request, token))})
 
 
 @require_POST
 def ask_at(request: HttpRequest, token: str, position: int) -> HttpResponse:
     """Ask the leads about a clip of the assignment, or about its query."""
-    assignment, body = access.assignment(request, token), json_body(request)
+    assignment, body = judging_access.assignment(request, token), json_body(request)
     about = one_of("about", body.get("about"), grading.AT_A_PLACE)
     text = text_in(body, "text", LONGEST_QUESTION)
     question = grading.ask_at(assignment, position, about, text, key_in(body))
@@ -178,7 +179,7 @@ def news(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def workplace(request: HttpRequest, token: str) -> HttpResponse:
-    assignment = access.assignment(request, token)
+    assignment = judging_access.assignment(request, token)
     if not Assignment.objects.held().filter(pk=assignment.pk).exists():
         messages.info(request, _ended(assignment))
         return redirect("work")
@@ -216,7 +217,7 @@ def _ended(assignment: Assignment) -> str:
 def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
     body = json_body(request)
     revision = grading.judge(
-        access.writer(request, token),
+        judging_access.writer(request, token),
         position,
         grade_in(body),
         fence=fence_in(body),
@@ -232,7 +233,7 @@ def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
 @require_http_methods(["PUT", "DELETE"])
 def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
     """Flag a clip, or take the flag back."""
-    assignment, body = access.assignment(request, token), json_body(request)
+    assignment, body = judging_access.assignment(request, token), json_body(request)
     if request.method == "DELETE":
         grading.unflag(assignment, position, fence=fence_in(body), key=key_in(body), press=press_in(body))
         return JsonResponse({"position": position, "reason": None})
@@ -245,26 +246,26 @@ def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
 
 @require_safe
 def clip(request: HttpRequest, token: str) -> HttpResponseBase:
-    return clip_file(request, access.clip(request, token))
+    return clip_file(request, judging_access.clip(request, token))
 
 
 @require_safe
 def place(request: HttpRequest, token: str, key: str) -> HttpResponseBase:
     """The clip of one place of the batch in hand."""
-    clip, full = clip_at(access.held(request, token), key)
+    clip, full = clip_at(judging_access.held(request, token), key)
     return padded_clip_file(request, clip, key, full)
 
 
 @require_POST
 def resume(request: HttpRequest, token: str) -> HttpResponse:
     """Go on after the lease has run out: the new fence, or a conflict when the place has gone to another."""
-    return JsonResponse({"fence": claiming.resume(access.assignment(request, token)).fence})
+    return JsonResponse({"fence": claiming.resume(judging_access.assignment(request, token)).fence})
 
 
 @require_POST
 def submit(request: HttpRequest, token: str) -> HttpResponse:
     """Submit the batch. The answer says what was done, and has the next batch; an exam leads on to its result."""
-    assignment = access.assignment(request, token)
+    assignment = judging_access.assignment(request, token)
     submitting.submit(assignment, fence_in(json_body(request)))
     if assignment.batch.kind == Kind.EXAM:
         return JsonResponse({"submitted": True, "onward": _after_exam(request, assignment)})

@@ -1,6 +1,6 @@
 """Finding the objects of judging for a person who may see them; anybody else gets a 404.
 
-These functions add to those of `campaigns.access`. Every view gets its objects through one of the two modules.
+Members, campaigns and corpora are in `campaigns.access`. Every view gets its objects through one of the two modules.
 """
 
 from __future__ import annotations
@@ -13,27 +13,7 @@ from django.shortcuts import get_object_or_404
 
 from base.errors import BadValue
 from base.request_fields import KEY, days_of_week, is_whole
-from campaigns.access import annotator as annotator
-from campaigns.access import annotator_of as annotator_of
-from campaigns.access import anybody as anybody
-from campaigns.access import applicant as applicant
-from campaigns.access import corpora as corpora
-from campaigns.access import corpora_to_reword as corpora_to_reword
-from campaigns.access import corpus as corpus
-from campaigns.access import count_file as count_file
-from campaigns.access import creator as creator
-from campaigns.access import draft as draft
-from campaigns.access import lead as lead
-from campaigns.access import learner as learner
-from campaigns.access import learners as learners
-from campaigns.access import membership as membership
-from campaigns.access import moment as moment
-from campaigns.access import own as own
-from campaigns.access import participant as participant
-from campaigns.access import person as person
-from campaigns.access import signed_in as signed_in
-from campaigns.access import upload as upload
-from campaigns.access import wants_csv as wants_csv
+from campaigns.access import annotator_of, corpora, draft, learner, learners
 from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.clips import FOR_CORPUS_PAGE
 from corpus.models import Clip

@@ -10,11 +10,12 @@ from api.fields import Body, Page, Query, Shape, Text, Whole, filters_of, shape
 from api.operations import OR_LATER, Rows, With, changes, reads, starts
 from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
 from api.resources.jobs import JobShape
+from campaigns import access
 from corpus.clip_files import clip_file
 from corpus.clips import FOR_CORPUS_PAGE, clip_on_page, clips_of
 from corpus.counting import figures_of
 from corpus.models import Corpus, Moment
-from judging import access
+from judging import access as judging_access
 from judging.pool.clips import clips_found, cut_for_search, prepare_clip
 from reports.tables.moments import MOMENTS, moments_of
 from retrieval.search.index import index_captions
@@ -92,7 +93,7 @@ class Clip(Resource, at="clips/<slug:token>", name="clip"):
     @reads(("video/mp4",))
     def get(self, token: str) -> Any:
         """A clip, as its address was told; ranges are answered."""
-        return clip_file(self.request._request, access.clip(self.request, token))
+        return clip_file(self.request._request, judging_access.clip(self.request, token))
 
 
 class HitShape(Shape):

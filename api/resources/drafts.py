@@ -21,11 +21,12 @@ from api.resources.jobs import JobShape
 from api.resources.runs import PIECE, FileShape, take
 from base.errors import Unfit
 from base.transactions import all_or_nothing, locked
+from campaigns import access
 from campaigns.models import Campaign, Draft, Membership, Upload
 from campaigns.uploads import begin, remove_draft
 from corpus.importers.formats import FORMATS
 from corpus.importers.rows import FIELDS
-from judging import access
+from judging import access as judging_access
 from judging.drafts import changes as steps
 from judging.drafts import forms, reading
 from judging.drafts.builder import marks
@@ -226,7 +227,7 @@ class Drafts(Resource, at="drafts", name="drafts"):
 
 
 def _open_draft(resource: Resource, token: str) -> Draft:
-    return access.open_draft(resource.request, token)
+    return judging_access.open_draft(resource.request, token)
 
 
 class OneDraft(Resource, at="drafts/<slug:token>", name="draft"):
@@ -238,14 +239,14 @@ class OneDraft(Resource, at="drafts/<slug:token>", name="draft"):
     @changes(DraftShape, VERSIONED, STORES, UNFIT, body=Changes, door=_open_draft)
     def patch(self, token: str) -> Any:
         """Say what some steps hold: all of it is stored, or nothing."""
-        draft = access.open_draft(self.request, token)
+        draft = judging_access.open_draft(self.request, token)
         _change(self.request, draft, self.data)
         return _answer(draft)
 
     @changes()
     def delete(self, token: str) -> Any:
         """Remove a draft with its files."""
-        remove_draft(access.open_draft(self.request, token))
+        remove_draft(judging_access.open_draft(self.request, token))
 
 
 @all_or_nothing
@@ -283,14 +284,14 @@ class CheckDraft(Resource, at="drafts/<slug:token>/check", name="draft-check"):
     @starts(DraftShape)
     def post(self, token: str) -> Any:
         """Find out whether the campaign can be made."""
-        return _later(access.open_draft(self.request, token), steps.ask_to_check)
+        return _later(judging_access.open_draft(self.request, token), steps.ask_to_check)
 
 
 class StoreCorpus(Resource, at="drafts/<slug:token>/corpus", name="draft-store"):
     @starts(DraftShape)
     def post(self, token: str) -> Any:
         """Store the new corpus before the campaign, so that it can be reworded."""
-        return _later(access.open_draft(self.request, token), store_corpus.ask)
+        return _later(judging_access.open_draft(self.request, token), store_corpus.ask)
 
 
 class SpreadShape(Shape):
@@ -332,7 +333,7 @@ class PlanDraft(Resource, at="drafts/<slug:token>/plan", name="draft-plan"):
     @reads(AdviceShape, UNFIT, query=PlanAsked)
     def get(self, token: str) -> Any:
         """How many queries tell two systems apart, and what judging them takes."""
-        form = PlanForm(access.open_draft(self.request, token), self.params)
+        form = PlanForm(judging_access.open_draft(self.request, token), self.params)
         if not form.is_valid():
             raise Unfit(faults_of(form))
         pilots = [{"like": name, "runs": list(pilot.runs)} for name, pilot in form.pilots.items()]
@@ -343,7 +344,7 @@ class DrawQueries(Resource, at="drafts/<slug:token>/queries", name="draft-draw")
     @starts(DraftShape)
     def post(self, token: str) -> Any:
         """Draw the queries to look at them."""
-        return _later(access.open_draft(self.request, token), draw_queries.ask)
+        return _later(judging_access.open_draft(self.request, token), draw_queries.ask)
 
 
 class MakeCampaign(Resource, at="drafts/<slug:token>/campaign", name="draft-make"):
@@ -357,7 +358,7 @@ class Uploads(Resource, at="drafts/<slug:token>/files", name="uploads"):
     @changes(FileShape, STORES, UNFIT, body=NewUpload, status=201, door=_open_draft)
     def post(self, token: str) -> Any:
         """Announce a file of a draft, or find one that broke off."""
-        return begin(access.open_draft(self.request, token), **self.data)
+        return begin(judging_access.open_draft(self.request, token), **self.data)
 
 
 class OneUpload(Resource, at="drafts/<slug:token>/files/<slug:file>", name="upload"):
@@ -376,5 +377,5 @@ class OneUpload(Resource, at="drafts/<slug:token>/files/<slug:file>", name="uplo
     @changes()
     def delete(self, token: str, file: str) -> Any:
         """Remove a file of a draft."""
-        access.open_draft(self.request, token)
+        judging_access.open_draft(self.request, token)
         steps.remove_file(access.upload(self.request, token, file))

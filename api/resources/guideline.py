@@ -13,9 +13,10 @@ from api.operations import TAGGED, VERSIONED, Answer, Rows, With, changes, makes
 from api.problems import checked
 from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource, must_match, tag_of
 from base.errors import Changed, Outdated
+from campaigns import access
 from campaigns.models import Campaign, Guideline
 from campaigns.pages import LONGEST_GUIDELINE, GuidelineForm
-from judging import access
+from judging import access as judging_access
 from judging.consensus import GRADES
 from judging.models import Candidate, Example, KeptAnswer
 from judging.quality import examples
@@ -76,7 +77,7 @@ class OneKeptAnswer(Resource, at=f"{CAMPAIGN}/guideline/answers/<int:pk>", name=
     @changes()
     def delete(self, pk: int) -> Any:
         """Take an answer back that was told to all: it no longer stands beside the guideline."""
-        access.kept_answer(self.lead, pk).take_back(self.lead)
+        judging_access.kept_answer(self.lead, pk).take_back(self.lead)
 
 
 class Versions(Resource, at=f"{CAMPAIGN}/guideline/versions", name="guideline-versions"):

@@ -11,9 +11,10 @@ from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole, sha
 from api.operations import JUDGE, OR_NOTHING, With, changes, fresh, reads
 from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
 from base.errors import NotFound
+from campaigns import access
 from campaigns.models import Membership, Message
 from corpus.clip_files import padded_clip_file
-from judging import access
+from judging import access as judging_access
 from judging.consensus import GRADES
 from judging.models import Assignment, Flag, Practice, Question, Revision
 from judging.models.assignment import taken_from_you
@@ -188,7 +189,7 @@ def _data_of(assignment: Assignment) -> dict[str, Any]:
 
 
 def _assignment(resource: Resource, token: str, **_: Any) -> Assignment:
-    return access.assignment(resource.request, token)
+    return judging_access.assignment(resource.request, token)
 
 
 def _own(resource: Resource) -> Membership:
@@ -196,7 +197,7 @@ def _own(resource: Resource) -> Membership:
 
 
 def _practice(resource: Resource, pk: int) -> Practice:
-    return access.practice(resource.request, resource.kwargs["name"], pk)
+    return judging_access.practice(resource.request, resource.kwargs["name"], pk)
 
 
 class Claim(Resource, at=f"{CAMPAIGN}/claim", name="claim"):
@@ -228,7 +229,7 @@ class OneAssignment(Resource, at="assignments/<slug:token>", name="assignment"):
     @reads(AssignmentShape, scope=JUDGE)
     def get(self, token: str) -> Any:
         """The batch in hand, with what was said of it so far."""
-        assignment = access.assignment(self.request, token)
+        assignment = judging_access.assignment(self.request, token)
         if not Assignment.objects.held().filter(pk=assignment.pk).exists():
             raise taken_from_you()
         return _data_of(assignment)
@@ -238,7 +239,7 @@ class ClipOfPlace(Resource, at="assignments/<slug:token>/clips/<slug:key>", name
     @reads(("video/mp4",), scope=JUDGE)
     def get(self, token: str, key: str) -> Any:
         """The clip of one place of the batch in hand; ranges are answered."""
-        clip, full = clip_at(access.held(self.request, token), key)
+        clip, full = clip_at(judging_access.held(self.request, token), key)
         return padded_clip_file(self.request._request, clip, key, full)
 
 
@@ -246,7 +247,7 @@ class Judgement(Resource, at="assignments/<slug:token>/judgements/<int:position>
     @changes(Stored, body=GradeGiven, scope=JUDGE, door=_assignment)
     def put(self, token: str, position: int) -> Any:
         """Grade the clip at a position."""
-        revision = grading.judge(access.writer(self.request, token), position, **self.data)
+        revision = grading.judge(judging_access.writer(self.request, token), position, **self.data)
         return {"position": position, "grade": revision.grade, "flag": None} | grading.overtaken_by(revision)
 
 
@@ -255,41 +256,41 @@ class OneFlag(Resource, at="assignments/<slug:token>/flags/<int:position>", name
     def put(self, token: str, position: int) -> Any:
         """Flag the clip at a position, in place of a grade."""
         data = self.data | {"comment": self.data.get("comment", "").strip()}
-        flag = grading.flag(access.assignment(self.request, token), position, **data)
+        flag = grading.flag(judging_access.assignment(self.request, token), position, **data)
         return {"position": position, "grade": None, "flag": flag.reason} | grading.overtaken_by(flag)
 
     @changes(query=FlagTakenBack, scope=JUDGE, door=_assignment)
     def delete(self, token: str, position: int) -> Any:
         """Take a flag back, so that an earlier grade counts again."""
-        grading.unflag(access.assignment(self.request, token), position, **self.params)
+        grading.unflag(judging_access.assignment(self.request, token), position, **self.params)
 
 
 class AssignmentQuestions(Resource, at="assignments/<slug:token>/questions", name="own-questions"):
     @reads(shape("PlacedQuestions", questions=PlacedQuestion(many=True)), scope=JUDGE)
     def get(self, token: str) -> Any:
         """What was asked in this assignment, and the answers."""
-        return {"questions": own_work.questions_in(access.assignment(self.request, token))}
+        return {"questions": own_work.questions_in(judging_access.assignment(self.request, token))}
 
 
 class QuestionAt(Resource, at="assignments/<slug:token>/questions/<int:position>", name="ask-at"):
     @changes(OwnQuestion, body=QuestionAtPlace, scope=JUDGE, status=201, door=_assignment)
     def post(self, token: str, position: int) -> Any:
         """Ask the leads about the clip at a position, or about its query; no grade is needed or changed."""
-        return fresh(grading.ask_at(access.assignment(self.request, token), position, **self.data))
+        return fresh(grading.ask_at(judging_access.assignment(self.request, token), position, **self.data))
 
 
 class Resume(Resource, at="assignments/<slug:token>/resume", name="resume"):
     @changes(shape("Fence", fence=serializers.IntegerField()), scope=JUDGE)
     def post(self, token: str) -> Any:
         """Go on after the lease has run out, under a new fence."""
-        return claiming.resume(access.assignment(self.request, token))
+        return claiming.resume(judging_access.assignment(self.request, token))
 
 
 class Submit(Resource, at="assignments/<slug:token>/submit", name="submit"):
     @changes(body=Fenced, scope=JUDGE, door=_assignment)
     def post(self, token: str) -> Any:
         """Submit the batch, so that its judgements count."""
-        submitting.submit(access.assignment(self.request, token), self.data["fence"])
+        submitting.submit(judging_access.assignment(self.request, token), self.data["fence"])
 
 
 class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
@@ -312,7 +313,7 @@ class OwnQuestions(Resource, at=f"{CAMPAIGN}/mine/questions", name="mine-questio
     def post(self) -> Any:
         """Ask the leads about nothing in particular, or answer a message of theirs."""
         member = self.through(access.own)
-        letter = access.letter(member, str(self.data.get("letter", "")))
+        letter = judging_access.letter(member, str(self.data.get("letter", "")))
         return fresh(grading.ask(member, self.data["text"], self.data["key"], letter=letter))
 
 
@@ -328,12 +329,12 @@ class OnePractice(Resource, at=f"{CAMPAIGN}/practice/<int:pk>", name="practised"
     @reads(PracticeShape, scope=JUDGE)
     def get(self, pk: int) -> Any:
         """A clip of practice, with the right grade once it is answered."""
-        return _practised(access.practice(self.request, self.kwargs["name"], pk))
+        return _practised(judging_access.practice(self.request, self.kwargs["name"], pk))
 
     @changes(PracticeShape, body=PracticeAnswer, scope=JUDGE, door=_practice)
     def put(self, pk: int) -> Any:
         """Answer a clip of practice; the first answer holds."""
-        given = access.practice(self.request, self.kwargs["name"], pk)
+        given = judging_access.practice(self.request, self.kwargs["name"], pk)
         return _practised(practising.answer(given, self.data["grade"], self.data.get("seconds")))
 
 

@@ -11,7 +11,7 @@ from api.operations import UNFIT, Rows, With, changes, makes, reads, starts
 from api.resource import CAMPAIGN, LARGEST_KEY, Resource
 from base.errors import BadValue
 from campaigns.models import LogEntry
-from judging import access
+from judging import access as judging_access
 from judging.models import Action, ActionRow
 from judging.review import actions
 from judging.review.frontier import REACH
@@ -100,19 +100,19 @@ class OneAction(Resource, at=f"{CAMPAIGN}/actions/<int:pk>", name="action"):
     @reads(OneActionShape)
     def get(self, pk: int) -> Any:
         """An action, with what became of its queries."""
-        return _whole(access.action(self.member, pk))
+        return _whole(judging_access.action(self.member, pk))
 
     @changes()
     def delete(self, pk: int) -> Any:
         """Forget an action that is prepared only."""
-        actions.forget(access.action(self.lead, pk))
+        actions.forget(judging_access.action(self.lead, pk))
 
 
 class ActionBegun(Resource, at=f"{CAMPAIGN}/actions/<int:pk>/begun", name="action-begun"):
     @starts(OneActionShape, body=Beginning)
     def put(self, pk: int) -> Any:
         """Have a prepared action done, query by query."""
-        action = actions.begin(access.action(self.lead, pk), self.lead, self.data.get("reason", "").strip())
+        action = actions.begin(judging_access.action(self.lead, pk), self.lead, self.data.get("reason", "").strip())
         return self.under_way(actions.act.jobs(action).first(), _whole(action))
 
 
@@ -120,7 +120,7 @@ class ActionUndone(Resource, at=f"{CAMPAIGN}/actions/<int:pk>/undone", name="act
     @starts(OneActionShape)
     def put(self, pk: int) -> Any:
         """Have all that an action did undone, as far as that is possible."""
-        action = actions.undo_action(access.action(self.lead, pk), self.lead)
+        action = actions.undo_action(judging_access.action(self.lead, pk), self.lead)
         return self.under_way(actions.undo_all.jobs(action).first(), _whole(action))
 
 

@@ -13,14 +13,13 @@ from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, Who
 from api.operations import UNFIT, Rows, With, changes, fresh, makes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, LARGEST, Resource
-from campaigns import invitations
+from campaigns import access, invitations
 from campaigns.access import let_create, let_create_no_longer, may_let_create
 from campaigns.accounts import mails
 from campaigns.invitations import NamedLink
 from campaigns.models import Applicant, Invitation, Membership, Message
 from campaigns.models.invitation import DECISIONS, MOST_PLACES
 from campaigns.models.membership import LONGEST_GROUP
-from judging import access
 from judging.review import decisions
 from reports.digest import Digest, Need, digest_of, have_mailed
 from reports.hours import Rates

@@ -11,7 +11,7 @@ from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole, fi
 from api.operations import ONCE, UNFIT, Rows, With, changes, fresh, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from campaigns.models import Membership
-from judging import access
+from judging import access as judging_access
 from judging.models import Batch, Kind, ReusedGrade, Review
 from judging.models import Query as PoolQuery
 from judging.models.states import WithdrawnFor
@@ -151,7 +151,7 @@ class OneQuery(Resource, at=f"{CAMPAIGN}/queries/<int:pk>", name="query"):
     @reads(QueryShape)
     def get(self, pk: int) -> Any:
         """A query of the pool."""
-        return _with_batches([access.pool_query(self.member, pk)])[0]
+        return _with_batches([judging_access.pool_query(self.member, pk)])[0]
 
 
 class Reason(Body):
@@ -170,12 +170,14 @@ class Withdrawal(Resource, at=f"{CAMPAIGN}/queries/<int:pk>/withdrawal", name="w
     @changes(body=NewWithdrawal)
     def put(self, pk: int) -> Any:
         """Withdraw a query: nobody judges it any more, and no export has it."""
-        withdraw(access.pool_query(self.lead, pk), self.data["reason"], self.data.get("withdrawn_for"), self.lead)
+        withdraw(
+            judging_access.pool_query(self.lead, pk), self.data["reason"], self.data.get("withdrawn_for"), self.lead
+        )
 
     @changes()
     def delete(self, pk: int) -> Any:
         """Bring a withdrawn query back."""
-        bring_back(access.pool_query(self.lead, pk), self.lead)
+        bring_back(judging_access.pool_query(self.lead, pk), self.lead)
 
 
 class HeldShape(Shape):
@@ -249,7 +251,7 @@ class OneBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>", name="batch"):
     @reads(BatchDetail)
     def get(self, pk: int) -> Any:
         """A batch, with its candidates by rank and who graded them."""
-        batch = access.batch(self.member, pk)
+        batch = judging_access.batch(self.member, pk)
         editions = Editions.of(batch)
         rows = candidate_rows(editions, self.member) if batch.kind == Kind.POOL else []
         in_line = place_in_line(editions.batch)
@@ -260,7 +262,7 @@ class OpenBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/open", name="batch-op
     @changes(BatchShape)
     def post(self, pk: int) -> Any:
         """Open a batch without the clips that cannot be cut."""
-        batch = access.batch(self.lead, pk)
+        batch = judging_access.batch(self.lead, pk)
         open_without_clips(self.lead, batch)
         return fresh(batch)
 

@@ -13,8 +13,9 @@ from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes
 from api.resource import CAMPAIGN, ClipAddress, Resource, must_match, tag_of
 from base.errors import Unfit
 from base.transactions import all_or_nothing, locked
+from campaigns import access
 from campaigns.models import Campaign, Membership
-from judging import access
+from judging import access as judging_access
 from judging.consensus import GRADES
 from judging.models import Batch, Judgement, Sitting
 from judging.models.sitting import exam_batches
@@ -168,12 +169,12 @@ class OneExamBatch(Resource, at=f"{CAMPAIGN}/exam/batches/<int:pk>", name="exam-
     @reads(ExamPairsShape, TAGGED)
     def get(self, pk: int) -> Any:
         """The pairs of a batch of the exam."""
-        return _pairs(access.exam_batch(self.member, pk))
+        return _pairs(judging_access.exam_batch(self.member, pk))
 
     @changes(ExamPairsShape, VERSIONED, body=Truths)
     def patch(self, pk: int) -> Any:
         """Set the truth of pairs; results that were given stay as they are."""
-        batch = access.exam_batch(self.lead, pk)
+        batch = judging_access.exam_batch(self.lead, pk)
         _set(self.request, batch, self.data["truths"], self.lead)
         return _pairs(batch)
 

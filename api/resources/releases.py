@@ -12,7 +12,7 @@ from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole
 from api.operations import ONCE, READ, Rows, With, fresh, reads, starts
 from api.resource import CAMPAIGN, Resource
 from base.errors import ReeljudgeError, WrongState
-from judging import access
+from campaigns import access
 from releases.archive import last_verified, verify_release
 from releases.data_card import LICENCES
 from releases.difference import Change, compare

@@ -14,7 +14,7 @@ from api.resource import CAMPAIGN, LARGEST, LARGEST_KEY, ClipAddress, Resource
 from base.errors import Unfit
 from campaigns.models import Membership
 from campaigns.models.membership import LONGEST_MESSAGE
-from judging import access
+from judging import access as judging_access
 from judging.consensus import GRADES
 from judging.models import Flag, Question, ReopenedQuery, Reopening, Review
 from judging.models.judgement import LONGEST_QUESTION
@@ -50,13 +50,13 @@ class OneReview(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/review", name="review
     @changes(ReviewShape, body=Verdict)
     def put(self, pk: int) -> Any:
         """Review a settled batch: open the second, or close the query."""
-        batch, reason = access.batch(self.lead, pk).newest_edition, self.data.get("reason", "").strip()
+        batch, reason = judging_access.batch(self.lead, pk).newest_edition, self.data.get("reason", "").strip()
         return reviewing.review(batch, self.lead, self.data["verdict"], reason)
 
     @changes()
     def delete(self, pk: int) -> Any:
         """Undo the review of a batch."""
-        review = reviewing.review_in_force(access.batch(self.lead, pk).newest_edition)
+        review = reviewing.review_in_force(judging_access.batch(self.lead, pk).newest_edition)
         if review is None:
             raise Http404
         reviewing.undo(review, self.lead)
@@ -92,7 +92,7 @@ class Acceptance(Resource, at=f"{CAMPAIGN}/batches/acceptance", name="accept"):
     def post(self) -> Any:
         """Follow the recommendations for several batches."""
         seen = [
-            (access.batch(self.lead, each["batch"]), each["verdict"], reviewing.as_seen(each["mean"]))
+            (judging_access.batch(self.lead, each["batch"]), each["verdict"], reviewing.as_seen(each["mean"]))
             for each in self.data["seen"]
         ]
         done, left = reviewing.accept_all(self.lead, seen)
@@ -128,7 +128,7 @@ class OneFlag(Resource, at=f"{CAMPAIGN}/flags/<int:pk>", name="flag-handled"):
     @changes(shape("Done", done=serializers.CharField(help_text="what was done, in words")), body=FlagAction)
     def post(self, pk: int) -> Any:
         """Deal with a flag."""
-        return {"done": ACTIONS[self.data["action"]](access.flag(self.lead, pk), self.lead)}
+        return {"done": ACTIONS[self.data["action"]](judging_access.flag(self.lead, pk), self.lead)}
 
 
 class QuestionShape(Shape):
@@ -174,7 +174,7 @@ class QuestionDone(Resource, at=f"{CAMPAIGN}/questions/<int:pk>/handled", name="
     @changes(QuestionShape, UNFIT, body=QuestionHandled)
     def post(self, pk: int) -> Any:
         """Answer a question by a message, tell the answer to all, or put the question aside."""
-        question, wording = access.question(self.lead, pk), self.data.get("wording", "").strip()
+        question, wording = judging_access.question(self.lead, pk), self.data.get("wording", "").strip()
         text = self.data.get("answer", "").strip()
         if wording and not text:
             raise Unfit({"answer": ["empty; expected the answer that all are told"]})
@@ -233,12 +233,12 @@ class OneGrade(Resource, at=f"{CAMPAIGN}/candidates/<int:pk>/grade", name="grade
     @changes(body=OwnGrade)
     def put(self, pk: int) -> Any:
         """Grade a candidate without a consensus; it is exported apart."""
-        adjudicate(access.candidate(self.lead, pk), self.lead, self.data["grade"], self.data["reason"])
+        adjudicate(judging_access.candidate(self.lead, pk), self.lead, self.data["grade"], self.data["reason"])
 
     @changes()
     def delete(self, pk: int) -> Any:
         """Take the lead's grade back."""
-        withdraw_adjudication(access.candidate(self.lead, pk), self.lead)
+        withdraw_adjudication(judging_access.candidate(self.lead, pk), self.lead)
 
 
 class ReopenedQueryShape(Shape):
@@ -254,7 +254,7 @@ class ReopeningShape(Shape):
 
 
 class ToReopen(Body):
-    what = Choice(choices=list(access.REOPENED), help_text="worker: work of an annotator, by a job")
+    what = Choice(choices=list(judging_access.REOPENED), help_text="worker: work of an annotator, by a job")
     id = Whole(min_value=1, max_value=LARGEST_KEY, help_text="of the candidate or the batch, or the worker's number")
     week = Text(required=False, max_length=8, help_text=WEEK_HELP)
     off = Truth(required=False, help_text=OFF_HELP)
@@ -280,7 +280,7 @@ class Reopenings(Resource, at=f"{CAMPAIGN}/reopenings", name="reopenings"):
 
 def _scope(lead: Membership, data: Mapping[str, Any]) -> Scope:
     part = data.get("week", ""), data.get("with"), data.get("off", False)
-    return access.scope(lead, data["what"], data["id"], *part)
+    return judging_access.scope(lead, data["what"], data["id"], *part)
 
 
 def _reopening(record: Reopening, reader: Membership) -> With:
@@ -293,20 +293,22 @@ class ReopeningUndone(Resource, at=f"{CAMPAIGN}/reopenings/<int:pk>/undone", nam
     @starts(ReopeningShape)
     def put(self, pk: int) -> Any:
         """Undo a reopening, as far as nobody has begun to judge again."""
-        record = access.reopening(self.lead, pk)
+        record = judging_access.reopening(self.lead, pk)
         undo_reopening(record, self.lead)
-        return self.under_way(undo_work.jobs(record).first(), _reopening(access.reopening(self.lead, pk), self.lead))
+        return self.under_way(
+            undo_work.jobs(record).first(), _reopening(judging_access.reopening(self.lead, pk), self.lead)
+        )
 
 
 class ReopenedQueries(Resource, at=f"{CAMPAIGN}/reopenings/<int:pk>/queries", name="reopened-queries"):
     @reads(Page(ReopenedQueryShape))
     def get(self, pk: int) -> Any:
         """The queries of a reopening, and what became of them when it was undone."""
-        return Rows(access.reopening(self.member, pk).queries.all(), ("pk",))
+        return Rows(judging_access.reopening(self.member, pk).queries.all(), ("pk",))
 
 
 class CostAsked(Query):
-    what = serializers.ChoiceField(list(access.REOPENED))
+    what = serializers.ChoiceField(list(judging_access.REOPENED))
     id = serializers.IntegerField(min_value=1, max_value=LARGEST_KEY)
     week = Text(required=False, max_length=8, help_text=WEEK_HELP)
     off = serializers.BooleanField(required=False, help_text=OFF_HELP)

@@ -11,8 +11,9 @@ from django.views.decorators.http import require_POST, require_safe
 from base.errors import BadValue
 from base.problem_documents import refusal_as_message
 from base.request_fields import KEY, is_whole, one_of, text_in, whole
+from campaigns import access
 from campaigns.pages import campaign_page
-from judging import access
+from judging import access as judging_access
 from judging.review import actions
 from judging.review.verbs import VERBS
 from reports.lists import LISTS, forget_view, keep_view, list_page
@@ -42,7 +43,7 @@ def prepare(request: HttpRequest, name: str) -> HttpResponse:
 def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """What an action would cost; once it is begun, how far it is and what became of each query."""
     member = access.membership(request, name)
-    action = access.action(member, pk)
+    action = judging_access.action(member, pk)
     jobs = (actions.undo_all if action.undone else actions.act).jobs(action)
     template = "lead/_action.html" if request.headers.get("hx-request") else "lead/action.html"
     return campaign_page(
@@ -65,7 +66,7 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Choose what an action sets, go on with it, undo what was done, or forget what was prepared."""
     lead = access.lead(request, name)
-    action = access.action(lead, pk)
+    action = judging_access.action(lead, pk)
     change = one_of("change", request.POST.get("change", ""), ("choose", "begin", "undo", "forget"))
     with refusal_as_message(request):
         if change == "choose":

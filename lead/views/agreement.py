@@ -15,9 +15,9 @@ from django.views.decorators.http import require_POST, require_safe
 from base.problem_documents import refusal_as_message
 from base.request_fields import whole_in
 from base.templatetags.page_parts import Heading
+from campaigns import access
 from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page, while_working
-from judging import access
 from judging.consensus import GRADES
 from judging.models import Kind, Query
 from judging.pool.ranking import Plan, ask_for_study

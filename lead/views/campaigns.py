@@ -12,10 +12,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from base.listing import Choices
 from base.problem_documents import refusal_as_message
+from campaigns import access
 from campaigns.access import may_create_campaigns
 from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page, while_working
-from judging import access
 from judging.review.frontier import frontier, reach
 from judging.review.verbs import VERBS
 from judging.settings import STEERING, SettingsForm, Steering, set_up

@@ -11,13 +11,13 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
 from base.request_fields import text_in, whole_in
+from campaigns import access
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
 from corpus.clips import FOR_CORPUS_PAGE, clip_on_page, clips_of
 from corpus.counting import figures_of
 from corpus.models import Clip
 from jobs.models import Job
-from judging import access
 from judging.pool.clips import clips_found, cut_clip, cut_for_search, prepare_clip
 from reports.tables.moments import MOMENTS, moments_of
 from retrieval.search.searching import HITS, LONGEST_QUERY, Answer, Hit, search

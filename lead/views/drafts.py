@@ -15,10 +15,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from base.problem_documents import refusal_as_message
+from campaigns import access
 from campaigns.models import Campaign, Draft, Upload
 from campaigns.pages import while_working
 from campaigns.uploads import announced, begin, most_mib, progress_answer, remove_draft, take_piece
-from judging import access
+from judging import access as judging_access
 from judging.drafts.builder import check_draft, make_campaign
 from judging.drafts.changes import (
     CHANGES,
@@ -74,7 +75,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @page_or_form
 def corpus(request: HttpRequest, token: str) -> HttpResponse:
-    draft = access.open_draft(request, token)
+    draft = judging_access.open_draft(request, token)
     make_form = partial(_corpus_form, request, draft, request.POST if request.method == "POST" else None)
     form = make_form()
     if form.is_valid():
@@ -118,7 +119,7 @@ def _read(draft: Draft, purpose: str, make_form: Callable[[], CorpusForm] | None
 @page_or_form
 def reading(request: HttpRequest, token: str, purpose: str) -> HttpResponse:
     """What is in a file: the page asks while it is read, and posts how else it is to be read."""
-    draft = access.open_draft(request, token)
+    draft = judging_access.open_draft(request, token)
     if purpose not in READERS:
         raise Http404
     if request.method == "POST":
@@ -147,7 +148,7 @@ def problems(request: HttpRequest, token: str) -> HttpResponseBase:
 
 @page_or_form
 def films(request: HttpRequest, token: str) -> HttpResponse:
-    draft = access.open_draft(request, token)
+    draft = judging_access.open_draft(request, token)
     root, below = root_and_below(draft)
     initial = {"films": draft.media, "root": root, "below": below, "frame_rate": draft.frame_rate}
     form = FilmsForm(request.POST if request.method == "POST" else None, initial=initial)
@@ -157,7 +158,7 @@ def films(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 def plan(request: HttpRequest, token: str) -> HttpResponse:
     """How many queries tell two systems apart, and what judging them takes. It is advice, and stores nothing."""
-    draft, given = access.open_draft(request, token), request.GET.dict()
+    draft, given = judging_access.open_draft(request, token), request.GET.dict()
     like = given.get("like")
     if given.pop("of", like) != like:  # the runs are those of the campaign that was chosen before
         given = {name: value for name, value in given.items() if name not in ("run", "other")}
@@ -168,7 +169,7 @@ def plan(request: HttpRequest, token: str) -> HttpResponse:
 @page_or_form
 def queries(request: HttpRequest, token: str) -> HttpResponse:
     """Which queries: drawn ones, of which a job shows some beforehand, uploaded or pasted ones, or a benchmark's."""
-    draft = access.open_draft(request, token)
+    draft = judging_access.open_draft(request, token)
     purpose = BENCHMARK if draft.is_rejudging else QUERIES
     known = counted(draft.corpus) if draft.corpus else None
     form = QueriesForm(draft, ready_in(known), request.POST if request.method == "POST" else None)
@@ -188,14 +189,14 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 def start_storing(request: HttpRequest, token: str) -> HttpResponse:
     """Store the new corpus before the campaign is made, so that its descriptions can be reworded."""
-    draft = access.open_draft(request, token)
+    draft = judging_access.open_draft(request, token)
     store_corpus.ask(draft)
     return redirect("draft-queries", token)
 
 
 @page_or_form
 def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
-    draft = access.open_draft(request, token)
+    draft = judging_access.open_draft(request, token)
     so_far = Campaign(name=draft.name or proposed_name(draft), **draft.settings)
     form = NewSettingsForm(request.POST if request.method == "POST" else None, instance=so_far)
     return _step(request, draft, "settings", form)
@@ -203,7 +204,7 @@ def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
 
 @page_or_form
 def people(request: HttpRequest, token: str) -> HttpResponse:
-    draft = access.open_draft(request, token)
+    draft = judging_access.open_draft(request, token)
     initial = {"people": "".join(f"{name} {role}\n" for name, role in draft.people)}
     form = PeopleForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
     return _step(request, draft, "people", form)
@@ -239,7 +240,7 @@ def progress(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def start_check(request: HttpRequest, token: str) -> HttpResponse:
-    draft = access.open_draft(request, token)
+    draft = judging_access.open_draft(request, token)
     ask_to_check(draft)
     return redirect("draft-check", token)
 
@@ -255,7 +256,7 @@ def make(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, token: str) -> HttpResponse:
-    remove_draft(access.open_draft(request, token))
+    remove_draft(judging_access.open_draft(request, token))
     messages.success(request, "The draft is removed, with what was uploaded for it.")
     return redirect("drafts")
 
@@ -336,7 +337,7 @@ def _done(draft: Draft) -> dict[str, bool]:
 @require_POST
 def announce(request: HttpRequest, token: str) -> HttpResponse:
     """Begin an upload, or find the one that broke off."""
-    draft = access.open_draft(request, token)
+    draft = judging_access.open_draft(request, token)
     purpose, name, size = announced(request, Upload.Purpose.values)
     return _answer(begin(draft, purpose, name, size), 201)
 
@@ -350,7 +351,7 @@ def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
 @require_POST
 def remove_upload(request: HttpRequest, token: str, upload: str) -> HttpResponse:
     """Remove a file, and lead back to the step that it belongs to."""
-    access.open_draft(request, token)
+    judging_access.open_draft(request, token)
     found = access.upload(request, token, upload)
     remove_file(found)
     return redirect(STEPS[Upload.Purpose(found.purpose)], token)

@@ -12,10 +12,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from base.errors import Outdated, WrongState
 from base.text import changes, rendered
+from campaigns import access
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign, Guideline, Membership
 from campaigns.pages import GuidelineForm, campaign_page
-from judging import access
+from judging import access as judging_access
 from judging.models import Example
 from judging.quality.examples import (
     ExampleForm,
@@ -50,7 +51,7 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
 def take_back_answer(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Take a kept answer away from beside the guideline."""
     lead = access.lead(request, name)
-    access.kept_answer(lead, pk).take_back(lead)
+    judging_access.kept_answer(lead, pk).take_back(lead)
     messages.success(request, "The answer is taken back: it no longer stands beside the guideline.")
     return redirect("guideline", name=name)
 

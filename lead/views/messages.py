@@ -16,12 +16,13 @@ from django.views.decorators.http import require_POST, require_safe
 from base.errors import BadValue
 from base.problem_documents import refusal_as_message
 from base.request_fields import is_whole, one_of, text_in, whole
+from campaigns import access
 from campaigns.accounts import mails
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign, Message
 from campaigns.models.membership import LONGEST_MESSAGE
 from campaigns.pages import campaign_page
-from judging import access
+from judging import access as judging_access
 from judging.models.judgement import LONGEST_QUESTION
 from judging.review.decisions import ACTIONS, answer, put_aside, tell_all
 from reports.digest import digest_of, have_mailed
@@ -77,7 +78,7 @@ def back_to_queue(request: HttpRequest, name: str) -> HttpResponse:
 def handle_flag(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Dismiss the flag, or have the clip cut again."""
     lead = access.lead(request, name)
-    flag = access.flag(lead, pk)
+    flag = judging_access.flag(lead, pk)
     act = ACTIONS[one_of("action", request.POST.get("action", ""), ACTIONS)]
     with refusal_as_message(request):
         messages.success(request, act(flag, lead))
@@ -88,7 +89,7 @@ def handle_flag(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def handle_question(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Answer a question by a message, tell the answer to all, or put the question aside."""
     lead = access.lead(request, name)
-    question = access.question(lead, pk)
+    question = judging_access.question(lead, pk)
     action = one_of("action", request.POST.get("action", ""), ("answer", "tell", "aside"))
     if action == "aside":
         put_aside(question, lead)

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from base.problem_documents import refusal_as_message
 from base.request_fields import one_of, text_in
 from base.templatetags.page_parts import Heading
+from campaigns import access
 from campaigns.access import let_create, let_create_no_longer, may_create_campaigns, may_let_create
 from campaigns.accounts import mails
 from campaigns.invitations import (
@@ -26,7 +27,6 @@ from campaigns.invitations import (
 from campaigns.models import Membership
 from campaigns.models.invitation import DECISIONS
 from campaigns.pages import campaign_page
-from judging import access
 from judging.review import decisions
 from reports.hours import Rates
 from reports.lists import list_page

@@ -11,8 +11,9 @@ from django.views.decorators.http import require_POST, require_safe
 from base.errors import BadValue
 from base.problem_documents import refusal_as_message
 from base.request_fields import one_of, reason_in, text_in, whole_in
+from campaigns import access
 from campaigns.pages import campaign_page
-from judging import access
+from judging import access as judging_access
 from judging.consensus import GRADES
 from judging.models.sitting import exam_batches
 from judging.quality import check_results
@@ -56,7 +57,7 @@ def make_exam(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def exam_batch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     member = access.membership(request, name)
-    chosen = access.exam_batch(member, pk)
+    chosen = judging_access.exam_batch(member, pk)
     batches = exam_batches(member.campaign).order_by("query")
     return campaign_page(
         request,
@@ -74,7 +75,7 @@ def exam_batch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 def set_truths(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     lead = access.lead(request, name)
-    chosen = access.exam_batch(lead, pk)
+    chosen = judging_access.exam_batch(lead, pk)
     ranks = chosen.candidates.values_list("rank", flat=True)
     set_truth(chosen, {rank: _truth(request, rank) for rank in ranks}, lead)
     messages.success(request, "Saved. Results that were already given stay as they are.")

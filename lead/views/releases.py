@@ -11,10 +11,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from base.request_fields import whole
 from base.text import csv_lines
+from campaigns import access
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
 from jobs.models import Job
-from judging import access
 from judging.consensus import RULE
 from judging.models import Candidate
 from judging.review.frontier import frontier

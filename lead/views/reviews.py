@@ -16,10 +16,11 @@ from base.errors import BadValue, WrongState
 from base.problem_documents import refusal_as_message, speaks_json
 from base.request_fields import KEY, is_whole, one_of, reason_in, text_in, whole_in
 from base.text import abbreviated
+from campaigns import access
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from judging import access
+from judging import access as judging_access
 from judging.consensus import GRADES
 from judging.models import Assignment, Judgement, Query, Review
 from judging.models.states import WithdrawnFor
@@ -59,7 +60,7 @@ ON_A_PAGE = 50
 @require_safe
 def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     member = access.membership(request, name)
-    editions = Editions.of(access.batch(member, pk))
+    editions = Editions.of(judging_access.batch(member, pk))
     batch, rows = editions.batch, candidate_rows(editions, member)
     advice = recommendations([batch], editions.with_second)[batch.pk]
     context: dict[str, Any] = {
@@ -83,7 +84,7 @@ def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 def _reviews(member: Membership, editions: Editions, just_done: list[str]) -> dict[str, Any]:
     """Return the review in force, those that were undone, and what the lead can undo."""
-    found = list(editions.reviews_and(*last_reviews(member), access.named_reviews(member, just_done)))
+    found = list(editions.reviews_and(*last_reviews(member), judging_access.named_reviews(member, just_done)))
     reviews = [each for each in found if each.batch in editions.all]
     held = [each for each in found if not each.undone]
     own = next((each for each in held if each.batch_id == editions.batch.pk), None)
@@ -103,7 +104,7 @@ def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Store the verdict, and go on to the next batch."""
     lead = access.lead(request, name)
     verdict = one_of("verdict", request.POST.get("verdict", ""), Review.Verdict.values)
-    reason, batch = text_in(request.POST, "reason", 500), access.batch(lead, pk).newest_edition
+    reason, batch = text_in(request.POST, "reason", 500), judging_access.batch(lead, pk).newest_edition
     with refusal_as_message(request):
         done = reviewing.review(batch, lead, verdict, reason)
         return _go_on(request, address_after(lead, place_in_line(batch).after, [done]))
@@ -123,7 +124,7 @@ def _go_on(request: HttpRequest, address: str, words: str = "") -> HttpResponse:
 def open_one(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Open a batch without the clips that are not there. Doing it twice is harmless."""
     lead = access.lead(request, name)
-    if open_without_clips(lead, access.batch(lead, pk)):
+    if open_without_clips(lead, judging_access.batch(lead, pk)):
         messages.success(request, "The batch is open. Annotators can claim it.")
     return redirect("batch", name=name, pk=pk)
 
@@ -152,7 +153,7 @@ def index(request: HttpRequest, name: str) -> HttpResponseBase:
     state = choices.filters.get("show", REVIEW)
     last, undoable = last_reviews(member)
     held = last.or_in(undoable).with_begun().select_related("batch__query__campaign")
-    done, skipped = to_undo(access.reviews(member, request.GET.getlist("done")), list(held))
+    done, skipped = to_undo(judging_access.reviews(member, request.GET.getlist("done")), list(held))
     rows, states = batches_of(member.campaign, state), states_of_batches(choices)
     context = {"state": STATES_OF_BATCHES[state][0], "is_review": state == REVIEW, "states": states}
     return list_page(request, member, "lead/reviews.html", BATCHES, rows, done=done, skipped=skipped, **context)
@@ -163,7 +164,7 @@ def accept_listed(request: HttpRequest, name: str) -> HttpResponse:
     """Follow each recommendation as it was seen in the list; what changed meanwhile is left and named."""
     lead = access.lead(request, name)
     listed = _seen(request.POST.getlist("seen"))
-    seen = [(access.batch(lead, pk), verdict, mean) for pk, verdict, mean in listed]
+    seen = [(judging_access.batch(lead, pk), verdict, mean) for pk, verdict, mean in listed]
     done, left = accept_all(lead, seen)
     if left:
         words = "; ".join(f"{batch}: {why}" for batch, why in left[:10])
@@ -184,7 +185,7 @@ def _seen(fields: list[str]) -> list[tuple[int, str, str]]:
 def undo_reviews(request: HttpRequest, name: str) -> HttpResponse:
     """Take back one review, or all of one action."""
     lead = access.lead(request, name)
-    reviews = access.reviews(lead, request.POST.getlist("review"))
+    reviews = judging_access.reviews(lead, request.POST.getlist("review"))
     if len(reviews) == 1:
         with refusal_as_message(request):
             undo(reviews[0], lead)
@@ -228,19 +229,19 @@ def reopen_page(request: HttpRequest, name: str) -> HttpResponse:
 
 def _scope(lead: Membership, params: QueryDict) -> Scope:
     """Exactly one of a candidate, a batch and a worker, by its number; of a worker's work perhaps a part only."""
-    named = [(what, str(params[what])) for what in access.REOPENED if what in params]
+    named = [(what, str(params[what])) for what in judging_access.REOPENED if what in params]
     if len(named) != 1 or not is_whole(named[0][1], KEY):
         raise BadValue("what", "not one number", "one of candidate, batch or worker, as a number")
     beside = whole_in(params, "with") if params.get("with") else None
     off = one_of("off", params.get("off", "no"), ("on", "no")) == "on"
-    return access.scope(lead, named[0][0], int(named[0][1]), text_in(params, "week", 20), beside, off)
+    return judging_access.scope(lead, named[0][0], int(named[0][1]), text_in(params, "week", 20), beside, off)
 
 
 @require_POST
 def undo_reopened(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Undo a reopening, as far as nobody has begun to judge again."""
     lead = access.lead(request, name)
-    record = access.reopening(lead, pk)
+    record = judging_access.reopening(lead, pk)
     with refusal_as_message(request):
         undo_reopening(record, lead)
         whole = f"This is being undone, query by query: {record}."
@@ -271,7 +272,7 @@ def reopenings(request: HttpRequest, name: str) -> HttpResponse:
 def grade_candidate(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """A grade of the lead's own with its reason; or, without a grade, the last one taken back."""
     lead = access.lead(request, name)
-    candidate, grade = access.candidate(lead, pk), request.POST.get("grade", "")
+    candidate, grade = judging_access.candidate(lead, pk), request.POST.get("grade", "")
     if grade == "none":
         withdraw_adjudication(candidate, lead)
         messages.success(request, f"Your grade of rank {candidate.rank} is taken back.")
@@ -291,7 +292,7 @@ def grade_candidate(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def withdraw_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Show what withdrawing a query would come to; with a reason, withdraw it, or bring it back."""
     lead = access.lead(request, name)
-    query = access.pool_query(lead, pk)
+    query = judging_access.pool_query(lead, pk)
     if request.method == "POST":
         with refusal_as_message(request):
             messages.success(request, _withdraw(query, request.POST, lead))

@@ -15,7 +15,7 @@ from django.utils import timezone
 from base.errors import BadValue, WrongState
 from campaigns.models import Campaign, Membership
 from jobs.running import work_off
-from judging import access
+from judging import access as judging_access
 from judging.audit import audit
 from judging.models import Adjudication, Assignment, Batch, Candidate, Flag, Judgement, Query, ReopenedQuery, Review
 from judging.review import actions
@@ -177,7 +177,7 @@ def test_a_part_of_somebodys_work(
     assert ranks(Only(beside=dan)) == []  # who judged beside Bob, in round two
     assert ranks(Only(off=True)) == []
     assert ranks(Only(week=here, beside=ada, off=True), cleo) == [("2", 1), ("2", 2)]
-    scope = access.scope(leo, "worker", cleo.worker, here, ada.worker, True)
+    scope = judging_access.scope(leo, "worker", cleo.worker, here, ada.worker, True)
     assert cost_of(campaign, scope).candidates == 2
     record = reopen(leo, scope, "a misunderstanding")
     assert str(record) == f"work of worker {cleo.worker} in {here} beside worker {ada.worker}, only what is off"
@@ -189,11 +189,11 @@ def test_a_part_of_somebodys_work(
     assert not again.exists()
     assert sound(campaign)
     with pytest.raises(BadValue, match="week"):
-        access.scope(leo, "worker", ada.worker, "2026-W99")
+        judging_access.scope(leo, "worker", ada.worker, "2026-W99")
     with pytest.raises(BadValue, match="worker, of whose work"):
-        access.scope(leo, "batch", settled.pk, here)
+        judging_access.scope(leo, "batch", settled.pk, here)
     with pytest.raises(Http404):
-        access.scope(leo, "worker", ada.worker, "", 999)
+        judging_access.scope(leo, "worker", ada.worker, "", 999)
 
 
 @pytest.mark.both_databases
