@@ -212,6 +212,7 @@ def values_of(campaign: Campaign, *tokens: str) -> dict[str, list[Any]]:
     workers = campaign.memberships.values_list("worker", flat=True)
     return {
         "name": ["films"],
+        "measure": ["nDCG@20"],
         "position": [1, 21],
         "version": [1],
         "delivery": [1],

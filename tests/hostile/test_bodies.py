@@ -46,7 +46,7 @@ def sent(client: Client, method: str, address: str, body: bytes, headers: dict[s
 @pytest.mark.parametrize("name", [*BROKEN_JSON, *ODD_JSON])
 def test_the_api_refuses_it(name: str, leo: Membership, settings: Any) -> None:
     body, client, headers = (BROKEN_JSON | ODD_JSON)[name], Client(), Program(leo).headers
-    assert len(OPERATIONS) > 40
+    refused = 0
     for method, address in OPERATIONS:
         answer = sent(client, method, address, body, headers)
         if name in ODD_JSON and answer.status_code < 300:
@@ -55,9 +55,11 @@ def test_the_api_refuses_it(name: str, leo: Membership, settings: Any) -> None:
         assert answer["Content-Type"] == "application/problem+json", f"{method} {address}"
         detail = answer.json()["detail"]
         assert len(detail) < 30_000, f"{method} {address}: {detail[:200]}"
-        if name in BROKEN_JSON:
+        if name in BROKEN_JSON and answer.status_code != 404:  # who may not come in is refused before
             assert answer.status_code == 400, f"{method} {address}: {detail}"
             assert answer.json()["field"] == "body", f"{method} {address}: {detail}"
+            refused += 1
+    assert name in ODD_JSON or refused > 40
 
 
 @pytest.mark.parametrize("name", [*BROKEN_JSON, *ODD_JSON])

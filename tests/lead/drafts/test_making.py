@@ -462,6 +462,7 @@ def test_settings_are_those_of_the_settings_page(client: Client, draft: Draft) -
         "name": "other", "padding": "1.5", "watch_first": "0.4", "batch_size": "10", "batches": "2", "tolerance": "1",
         "second_from": "2", "exam_rounds": "3", "hidden_places": "0", "check_warn": "0.25", "check_pause": "0.4",
         "hourly_rate": "12.50", "currency": "sgd", "paid_plays": "3", "paid_beyond": "60",
+        "held_back_runs": "3",
     }  # fmt: skip
     assert client.post(address, values | {"padding": "61"}).status_code == 400
     assert client.post(address, values | {"name": "no good"}).status_code == 400
