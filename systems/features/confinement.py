@@ -222,8 +222,8 @@ def end_waiting() -> None:
     """End the processes that wait. They would end with this one, whose ends of their pipes close then."""
     for (owner, _), process in WAITING.items():
         if owner == os.getpid():
-            process.kill()
-            process.wait()
+            with process:  # closes its pipes and waits for its end
+                process.kill()
 
 
 def _pipe(pipe: IO[bytes] | None) -> int:
