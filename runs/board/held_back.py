@@ -106,7 +106,7 @@ def enter(run: Run, is_entered: bool) -> None:
         raise WrongState(
             f"The scores on {campaign.held_back} were opened on {closed:%Y-%m-%d}: its list of runs is final."
         )
-    if is_entered and not run.entered:
+    if is_entered and run.entered != campaign.held_back:
         _must_be_admissible(run, yardstick, campaign)
     run.entered = campaign.held_back if is_entered else ""
     run.save(update_fields=["entered"])
@@ -118,7 +118,8 @@ def _must_be_admissible(run: Run, yardstick: Yardstick, campaign: Campaign) -> N
         raise WrongState(
             f"You have entered {most} run{'s' * (most != 1)}, the limit for one person. Withdraw one first."
         )
-    answered, needed = _answered(run, yardstick), _needed(yardstick)
+    ranking = read_table(Ranking, run.table, name=run.name)
+    answered, needed = _answered(ranking, yardstick), _needed(yardstick)
     if answered < needed:
         raise WrongState(
             f"The run answers {answered:,} of {len(yardstick.held_queries):,} queries of {campaign.held_back}; "
@@ -126,9 +127,9 @@ def _must_be_admissible(run: Run, yardstick: Yardstick, campaign: Campaign) -> N
         )
 
 
-def _answered(run: Run, yardstick: Yardstick) -> int:
+def _answered(ranking: Ranking, yardstick: Yardstick) -> int:
     """Return how many queries of the split have a prediction in a run, judged or not."""
-    return len({*yardstick.held_queries} & {*read_table(Ranking, run.table, name=run.name).queries})
+    return len({*yardstick.held_queries} & {*ranking.queries})
 
 
 def _needed(yardstick: Yardstick) -> int:
@@ -193,9 +194,8 @@ def score_held_back(release: Release, report: Report) -> None:
 
 def _scores(run: Run, ground: Ground, yardstick: Yardstick) -> Iterator[dict[str, Any]]:
     """Yield each measure with its rounded value, which is None for a run that answers too few queries."""
-    values = dict[str, float | None]()
-    if _answered(run, yardstick) >= _needed(yardstick):
-        ranking = read_table(Ranking, run.table, name=run.name)
+    values, ranking = dict[str, float | None](), read_table(Ranking, run.table, name=run.name)
+    if _answered(ranking, yardstick) >= _needed(yardstick):
         with suppress(MeasureError):  # the run answers none of the judged queries
             scene = Scene(ground, [ranking], "skip")
             scores = Evaluator(MEASURES, ground, USUAL).scores_on(scene)[0]

@@ -183,6 +183,15 @@ def test_a_person_enters_a_limited_number_of_runs(held: Release, rio: Membership
 
 
 @pytest.mark.any_database
+def test_an_entry_for_an_earlier_split_is_none_for_this_one(held: Release, rio: Membership, leo: Membership) -> None:
+    Campaign.objects.update(held_back_runs=1)
+    Run.objects.filter(name="late").update(entered="train")
+    entered("perfect")
+    with pytest.raises(WrongState, match="You have entered 1 run"):
+        entered("late")
+
+
+@pytest.mark.any_database
 def test_a_run_of_few_queries_is_not_scored(held: Release, rio: Membership, leo: Membership) -> None:
     """It would reveal the grades of these queries."""
     probe = uploaded(rio, best(held.campaign, only=("q0", "q2", "q3")), name="probe", visibility="listed")
