@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate import script_texts
 from annotate.fields import PreferencesForm, fence_in, grade_in, input_in, json_body, key_in, press_in, seconds_in
 from annotate.script_texts import FIXED, KEY_NAMES, card, key_name
+from base.dates import start_of_day
 from base.problem_documents import refusal_as_message, speaks_json
 from base.request_fields import one_of, text_in
 from campaigns import access
@@ -29,7 +30,7 @@ from judging.models import Assignment, Flag, Kind, Revision
 from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state, has_just_passed
 from judging.work import claiming, grading, practising, submitting
-from judging.work.places import assignment_data, clip_at, limit_reached, midnight, nothing_for
+from judging.work.places import assignment_data, clip_at, limit_reached, nothing_for
 from reports import own_work
 
 
@@ -301,6 +302,6 @@ LAPSED = gettext_lazy(
 
 
 def judged_today(member: Membership) -> int:
-    """Return the number of clips that the annotator judged since midnight, the server's."""
-    first = Revision.objects.filter(number=1, at__gte=midnight())
-    return first.filter(judgement__assignment__in=member.assignments.said_since(midnight())).count()
+    """Return the number of clips that the annotator judged since start_of_day, the server's."""
+    first = Revision.objects.filter(number=1, at__gte=start_of_day())
+    return first.filter(judgement__assignment__in=member.assignments.said_since(start_of_day())).count()

@@ -27,7 +27,7 @@ from api.document import Trait
 from api.fields import Body, Page, PageQuery, Query, Shape
 from api.models import once
 from base.errors import BadValue, NotFound, ReeljudgeError, Unfit
-from base.request_fields import site_of
+from base.sites import site_address
 from campaigns.access import count_file
 from campaigns.models import Token
 
@@ -209,7 +209,7 @@ class Pages(CursorPagination):
     def paginate(self, rows: QuerySet[Any], request: Request) -> list[Any]:
         self._signer = Signer(salt=f"api {request.path}")
         page: list[Any] = self.paginate_queryset(rows, request)
-        self.base_url = site_of(request) + request.get_full_path()
+        self.base_url = site_address(request) + request.get_full_path()
         return page
 
     def decode_cursor(self, request: Request) -> Cursor | None:

@@ -12,10 +12,10 @@ from rest_framework import exceptions
 
 from api.authentication import REALM
 from base import errors
+from base.forms import WHOLE, faults_of
 from base.problem_documents import problem
 
 MOST_FIELDS = 20  # whose faults an answer tells
-WHOLE = "body"  # the field of a fault that belongs to no single one
 
 
 def answer(fault: Exception, context: dict[str, Any]) -> HttpResponse | None:
@@ -84,8 +84,3 @@ def checked(form: Any) -> dict[str, Any]:
         raise errors.Unfit(faults_of(form))
     data: dict[str, Any] = form.cleaned_data
     return data
-
-
-def faults_of(form: Any) -> dict[str, list[str]]:
-    """Return the faults that a form of the pages has found, by field."""
-    return {WHOLE if name == "__all__" else name: list(faults) for name, faults in form.errors.items()}

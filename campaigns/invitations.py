@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from base.errors import Gone, WrongState
-from base.request_fields import site_of
+from base.sites import site_address
 from base.text import abbreviated, harmless, storable
 from base.transactions import all_or_nothing
 from campaigns.accounts import mails
@@ -252,7 +252,7 @@ def make_link(request: HttpRequest, lead: Membership, data: dict[str, Any]) -> N
     made, secret = lead.campaign.invite(
         data["role"], lead, lifetime, places=people if people > 1 else None, group=data.get("group", "")
     )
-    return NamedLink(made, site_of(request) + reverse("invitation", args=[secret]))
+    return NamedLink(made, site_address(request) + reverse("invitation", args=[secret]))
 
 
 def named_links(campaign: Campaign, request: HttpRequest) -> list[NamedLink]:
@@ -263,7 +263,7 @@ def named_links(campaign: Campaign, request: HttpRequest) -> list[NamedLink]:
 
 def link_of(invitation: Invitation, request: HttpRequest) -> str:
     try:
-        return site_of(request) + reverse("invitation", args=[invitation.secret()])
+        return site_address(request) + reverse("invitation", args=[invitation.secret()])
     except Gone:
         return ""
 

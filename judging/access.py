@@ -11,8 +11,9 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
+from base.dates import week_bounds
 from base.errors import BadValue
-from base.request_fields import KEY, days_of_week, is_whole
+from base.request_fields import KEY, is_whole
 from campaigns.access import annotator_of, corpora, draft, learner, learners
 from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.clips import FOR_CORPUS_PAGE
@@ -132,7 +133,7 @@ def scope(
     if what == "worker":
         co_judge = None if beside is None else annotator_of(lead, beside)
         if week:
-            days_of_week(week)
+            week_bounds(week)
         return scope_of_annotator(annotator_of(lead, number), only=Only(week, co_judge, off))
     if week or beside is not None or off:
         raise BadValue("what", what, "worker, of whose work this is a part")

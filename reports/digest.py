@@ -15,8 +15,9 @@ from django.utils import timezone, translation
 from django.utils.formats import date_format
 
 from base.database import counts_for
+from base.dates import start_of_day
 from base.errors import WrongState
-from base.request_fields import site_of
+from base.sites import site_address
 from campaigns import access
 from campaigns.accounts import mails
 from campaigns.invitations import must_send_mails
@@ -25,7 +26,6 @@ from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
 from judging.models import Assignment, Batch, Flag, Kind, Question, Review, Revision, Sitting
 from judging.work.claiming import STUCK_AFTER, stuck_batches, without_annotators
-from judging.work.places import midnight
 from reports.tables.people import idle_annotators
 from reports.tables.queries import number_of, numbers_in_states, numbers_of_states, with_states
 
@@ -147,7 +147,7 @@ class Digest:
 
 def digest_of(lead: Membership) -> Digest:
     """Return the digest as it stands now. Yesterday is that of the time zone of the pages."""
-    since = midnight(later=-1)
+    since = start_of_day(later=-1)
     failed = access.jobs(lead).failed().count()
     return Digest(since, _happened(lead.campaign, since), needs(lead.campaign, failed))
 
@@ -183,7 +183,7 @@ def have_mailed(lead: Membership, wanted: bool, request: HttpRequest) -> None:
         must_send_mails()
         if not mails.address_of(lead.user):
             raise WrongState("Confirm a mail address first; it stands under your name, at the top of the page.")
-    site = site_of(request) if wanted else ""
+    site = site_address(request) if wanted else ""
     Membership.objects.filter(pk=lead.pk).update(digest_site=site)
 
 

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from django.urls import reverse
 
+from base.dates import start_of_day, start_of_week
 from base.transactions import all_or_nothing
 from campaigns.models import Campaign, Membership
 from judging.models import Batch, Candidate, Kind, Query, Revision
@@ -18,7 +19,6 @@ from judging.models.states import Priority
 from judging.pool.clips import cut_clips
 from judging.review.frontier import FINISHED, UNFINISHED, Frontier, reach
 from judging.work.claiming import with_free_slot, without_annotators
-from judging.work.places import midnight, monday
 
 
 @dataclass(frozen=True)
@@ -181,9 +181,9 @@ def _group_rows(campaign: Campaign, people: Iterable[AnnotatorRow]) -> list[Grou
 
 
 def _annotator_rows(campaign: Campaign) -> list[AnnotatorRow]:
-    first = Revision.objects.filter(number=1, at__gte=monday(), judgement__annotator__campaign=campaign)
+    first = Revision.objects.filter(number=1, at__gte=start_of_week(), judgement__annotator__campaign=campaign)
     work = first.exclude(judgement__assignment__batch__kind=Kind.EXAM).order_by().values_list("judgement__annotator")
-    rows = work.annotate(today=Count("pk", filter=Q(at__gte=midnight())), week=Count("pk"))
+    rows = work.annotate(today=Count("pk", filter=Q(at__gte=start_of_day())), week=Count("pk"))
     made = {who: numbers for who, *numbers in rows}
     members = campaign.memberships.reachable().filter(same_as=None).select_related("user").order_by("worker")
     return [AnnotatorRow(each, *made.get(each.pk, (0, 0))) for each in members]

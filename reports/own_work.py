@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from base.dates import start_of_day, start_of_week
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership, Message
 from corpus.models import Clip
@@ -22,7 +23,6 @@ from judging.consensus import GRADES
 from judging.models import Assignment, Candidate, Judgement, Kind, Query, Question, Revision, Sitting
 from judging.models.judgement import JudgementQuerySet
 from judging.quality.exam import pairs_that_came_back, reason_for
-from judging.work.places import midnight, monday
 from reports.hours import Rates, Worked, total, worked_by_day, worked_in_assignment
 
 DAYS = 14
@@ -46,7 +46,7 @@ class WorkRow:
 def fortnight(member: Membership) -> dict[str, Any]:
     """The days of the last two weeks with work, newest first; their total; and earlier hourly rates."""
     first = timezone.localdate() - timedelta(days=DAYS - 1)
-    days, rates = worked_by_day(member, midnight(first), midnight(later=1)), Rates.of(member.campaign)
+    days, rates = worked_by_day(member, start_of_day(first), start_of_day(later=1)), Rates.of(member.campaign)
     return {
         "days": [_row(member, rates, {day: days[day]}, day) for day in sorted(days, reverse=True)],
         "total": _row(member, rates, days),
@@ -148,7 +148,7 @@ def _money(member: Membership, days: Mapping[date, Worked], rates: Rates | None 
 
 def week_of(member: Membership) -> WorkRow:
     """Return the work of the present week."""
-    return _row(member, Rates.of(member.campaign), worked_by_day(member, monday(), midnight(later=1)))
+    return _row(member, Rates.of(member.campaign), worked_by_day(member, start_of_week(), start_of_day(later=1)))
 
 
 @dataclass(frozen=True)

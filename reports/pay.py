@@ -13,11 +13,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.formats import date_format
 
+from base.dates import start_of_day
 from base.errors import BadValue, WrongState
 from base.text import harmless
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, LogEntry, Membership, log
-from judging.work.places import midnight
 from reports.hours import MILLISECOND, Rates, Worked, approved_on, by_member, total, worked_by_day, worked_on_days
 from reports.models import ApprovedDay, ApprovedPeriod
 from reports.summaries import DAYS, last_summary
@@ -51,11 +51,11 @@ class Period:
 
     @property
     def start(self) -> datetime:
-        return midnight(self.first)
+        return start_of_day(self.first)
 
     @property
     def end(self) -> datetime:
-        return midnight(self.last, later=1)
+        return start_of_day(self.last, later=1)
 
     @property
     def before(self) -> Period:

@@ -15,6 +15,7 @@ from django.db.models import Max, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from base.dates import start_of_day
 from base.errors import BadValue, WrongState
 from base.text import abbreviated
 from base.transactions import all_or_nothing, locked
@@ -26,7 +27,6 @@ from jobs.errors import JobLeft
 from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
-from judging.work.places import midnight
 from metrics import MeasureError
 from metrics.formats import RUN_FORMATS, TASKS
 from metrics.formats.checks import Known
@@ -77,7 +77,7 @@ def _must_be_within_limit(submission: Submission) -> None:
     by, most = submission.by, submission.by.campaign.runs_a_day
     if most is None or by.may_review or TrainedSystem.objects.filter(submission=submission).exists():
         return
-    count = by.runs.filter(at__gte=midnight()).count()
+    count = by.runs.filter(at__gte=start_of_day()).count()
     if count >= most:
         words = f"{most:,} run{'s' * (most != 1)} of a researcher on a day"
         raise WrongState(

@@ -14,12 +14,12 @@ from rest_framework.request import Request
 
 from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole, shape
 from api.operations import LEAD, STORES, TAGGED, UNFIT, VERSIONED, Answer, With, changes, fresh, makes, reads, starts
-from api.problems import faults_of
 from api.resource import LARGEST_KEY, Resource, must_match, tag_of
 from api.resources.campaigns import SettingsChange
 from api.resources.jobs import JobShape
 from api.resources.runs import PIECE, FileShape, take
 from base.errors import Unfit
+from base.forms import faults_of
 from base.transactions import all_or_nothing, locked
 from campaigns import access
 from campaigns.models import Campaign, Draft, Membership, Upload

@@ -11,7 +11,7 @@ from rest_framework.utils.urls import replace_query_param
 from api.fields import Body, Query, Shape, Text, Whole
 from api.operations import ONCE, UNFIT, With, reads, starts
 from api.resource import CAMPAIGN, LARGEST, LARGEST_KEY, Resource
-from base.request_fields import site_of
+from base.sites import site_address
 from campaigns.models import Campaign
 from judging.consensus import GRADES
 from judging.models import Kind
@@ -235,7 +235,7 @@ class Judgements(Resource, at=f"{CAMPAIGN}/judgements", name="judgements"):
     def get(self) -> Any:
         """The judgements that count, the newest first."""
         page = judgements_page(self.member.campaign, self.request.query_params)
-        here, older = site_of(self.request) + self.request.get_full_path(), page.older
+        here, older = site_address(self.request) + self.request.get_full_path(), page.older
         following = None if older is None else str(replace_query_param(here, "before", older))
         return {"next": following, "results": page.lines}
 

@@ -23,7 +23,7 @@ from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
-from base.request_fields import site_of
+from base.sites import site_address
 from campaigns.models import Invitation, Membership
 from jobs.errors import JobError
 from jobs.queue import Lane
@@ -32,7 +32,7 @@ from jobs.registry import SELF, Kind, Report, kind
 
 def ask_for(mail: Kind[...], row: Model, request: HttpRequest, language: str = "") -> None:
     """Have a mail sent in that language; by default, in the one of who asks."""
-    mail.ask(row, site=site_of(request), language=language or translation.get_language())
+    mail.ask(row, site=site_address(request), language=language or translation.get_language())
 
 
 @kind(

@@ -17,8 +17,8 @@ from typing import Any
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 
+from base.dates import week_bounds
 from base.errors import WrongState
-from base.request_fields import days_of_week
 from base.transactions import all_or_nothing, locked
 from campaigns.models import LogEntry, Membership, log
 from jobs.queue import Lane
@@ -143,7 +143,7 @@ def scope_of_annotator(annotator: Membership, queries: Collection[int] | None = 
 
 
 def _of_week(week: str, prefix: str = "") -> dict[str, Any]:
-    first, end = days_of_week(week)
+    first, end = week_bounds(week)
     return {f"{prefix}submitted__gte": first, f"{prefix}submitted__lt": end}
 
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import hmac
 from bisect import bisect_left
-from datetime import date, datetime, time, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, F, OuterRef, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.http import Http404
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext, gettext_noop
 
 from base.database import JSONLength
+from base.dates import start_of_day, start_of_week
 from campaigns.models import Membership
 from campaigns.models.membership import MembershipQuerySet
 from corpus.models import Clip
@@ -90,16 +90,6 @@ def clip_at(assignment: Assignment, key: str) -> tuple[Clip, int]:
     return clips[here], sizes[-(-(fifth + 1) * len(sizes) // SIZES) - 1] or 1
 
 
-def midnight(day: date | None = None, later: int = 0) -> datetime:
-    """Return when a day begins, in the time zone of the pages, or the one so many days later; by default, today."""
-    return timezone.make_aware(datetime.combine((day or timezone.localdate()) + timedelta(days=later), time()))
-
-
-def monday() -> datetime:
-    """Return when the week began."""
-    return midnight(later=-timezone.localdate().weekday())
-
-
 def limit_reached(annotator: Membership) -> str:
     """Say which limit leaves no room for a whole batch, and until when; the text is empty while none does.
 
@@ -111,9 +101,9 @@ def limit_reached(annotator: Membership) -> str:
         return gettext(IN_ALL).format(most=annotator.most_in_all)
     everybody = Assignment.objects.filter(annotator__campaign=campaign)
     for most, begin, assignments, words in (
-        (campaign.week_quota, monday, everybody, OF_ALL),
-        (annotator.most_a_week, monday, own, A_WEEK),
-        (annotator.most_a_day, midnight, own, A_DAY),
+        (campaign.week_quota, start_of_week, everybody, OF_ALL),
+        (annotator.most_a_week, start_of_week, own, A_WEEK),
+        (annotator.most_a_day, start_of_day, own, A_DAY),
     ):
         if most is not None and _judged(assignments, begin()) + campaign.largest_batch > most:
             return gettext(words).format(most=most)

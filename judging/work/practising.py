@@ -19,6 +19,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from base.dates import start_of_day
 from base.errors import NotFound
 from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import LEVELS
@@ -28,7 +29,6 @@ from judging.models import Candidate, Example, Flag, Judgement, Kind, Practice, 
 from judging.models.judgement import JudgementQuerySet
 from judging.quality.exam import exam_grades, reason_for, truths
 from judging.quality.examples import DONE, visible_examples
-from judging.work.places import midnight
 from judging.work.saving import counted, recorded_since
 
 MOST_A_DAY = 3600  # seconds of practice that count
@@ -167,7 +167,7 @@ def _counted(member: Membership, practice: Practice, reported: float | None) -> 
     taken = practice.example or practice.candidate
     if taken is None or member.must_pass_exam or not member.may_judge:
         return None
-    today = member.practices.filter(at__gte=midnight()).aggregate(sum=Sum("seconds"))["sum"] or 0.0
+    today = member.practices.filter(at__gte=start_of_day()).aggregate(sum=Sum("seconds"))["sum"] or 0.0
     limit = min(member.campaign.most_seconds(taken.moment.length), max(0.0, MOST_A_DAY - today))
     return counted(reported, limit, _unrecorded(practice))
 

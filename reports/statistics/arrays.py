@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.db.models import Case, F, FilteredRelation, IntegerField, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
-from django.utils import timezone
 from numpy.typing import NDArray
 
+from base.dates import iso_week
 from campaigns.models import Campaign
 from judging.models import Adjudication, Assignment, Candidate, Judgement, Kind, states
 from judging.models.pool import ANNOTATORS
@@ -177,13 +177,7 @@ def _weeks(campaign: Campaign, kind: Kind) -> dict[int, int]:
         return {}
     assignments = Assignment.objects.filter(batch__campaign=campaign, batch__kind=kind)
     columns = assignments.filter(submitted__isnull=False).values_list("pk", "submitted")
-    return {pk: week_of(submitted) for pk, submitted in columns.iterator(chunk_size=CHUNK)}
-
-
-def week_of(moment: Any) -> int:
-    """Return the ISO week of a time as a number: 202605 is the fifth week of 2026."""
-    year, week, _ = timezone.localtime(moment).isocalendar()
-    return int(100 * year + week)
+    return {pk: iso_week(submitted) for pk, submitted in columns.iterator(chunk_size=CHUNK) if submitted}
 
 
 def _partners(place: Ints, seat: Ints, candidates: int) -> Ints:

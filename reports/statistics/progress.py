@@ -15,10 +15,10 @@ from django.db.models import Count, Exists, Max, Min, OuterRef, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from base.dates import start_of_day
 from campaigns.models import Campaign
 from judging.models import Assignment, Batch, Candidate, Judgement, Review, Revision
 from judging.quality.check_results import check_totals, speeds
-from judging.work.places import midnight
 from metrics.analysis.planning import SECONDS
 from reports.hours import EVER, Worked, by_member, worked_on_days
 from reports.statistics.arrays import Read, Records
@@ -96,7 +96,7 @@ def people(campaign: Campaign) -> dict[str, Any]:
     revisions = Revision.objects.filter(judgement__annotator__campaign=campaign).order_by()
     first, last = Count("pk", filter=Q(number=1)), Max("at")
     made = revisions.values_list("judgement__annotator").annotate(n=first, last=last)
-    first_day = midnight(timezone.localdate().replace(day=1))
+    first_day = start_of_day(timezone.localdate().replace(day=1))
     month = by_member(worked_on_days(campaign, first_day, timezone.now()))
     own = Assignment.objects.filter(annotator__campaign=campaign).order_by().values_list("annotator")
     first_one = Min("submitted", filter=Q(state=Assignment.State.SUBMITTED))
@@ -125,7 +125,7 @@ def days_over(campaign: Campaign) -> dict[str, Any]:
 
     The result names the time zone of the pages, because days are others in another zone.
     """
-    yesterday = midnight(later=-1)
+    yesterday = start_of_day(later=-1)
     days = worked_on_days(campaign, EVER, yesterday)
     return {
         "zone": timezone.get_current_timezone_name(),

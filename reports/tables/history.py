@@ -10,12 +10,12 @@ from django import forms
 from django.db.models import Count, Q, QuerySet
 from django.utils.timezone import make_aware
 
+from base.dates import start_of_day
 from base.listing import Column, Listing, Rows
 from campaigns.models import Campaign, LogEntry
 from jobs.models import Job
 from judging.models import ReopenedQuery, Reopening
 from judging.review.reopening import reopen_work, undo_work
-from judging.work.places import midnight
 
 LARGEST = 10**9 - 1  # a worker's number
 LONGEST_TEXT = 200  # characters of what is searched for
@@ -59,7 +59,7 @@ HISTORY = Listing(
         "q": _with_text,
         "who": lambda rows, worker: rows.filter(by__worker=worker),
         "kind": lambda rows, kind: rows.filter(kind=kind),
-        "from": lambda rows, day: rows.filter(at__gte=midnight(day)),
+        "from": lambda rows, day: rows.filter(at__gte=start_of_day(day)),
         "to": lambda rows, day: rows.filter(at__lte=_end(day)),
     },
     usual="-pk",

@@ -12,9 +12,10 @@ from django.db.models.functions import Abs
 from django.db.models.lookups import GreaterThan
 from django.http import QueryDict
 
+from base.dates import week_bounds
 from base.errors import BadValue
 from base.listing import Choose, Column, Listing
-from base.request_fields import KEY, days_of_week, one_of, whole
+from base.request_fields import KEY, one_of, whole
 from campaigns.models import Campaign, Membership
 from judging.consensus import GRADES
 from judging.models import Adjudication, Candidate, Judgement, Query, Revision
@@ -63,7 +64,7 @@ class JudgementFilters(forms.Form):
         week = str(self.cleaned_data["week"])
         if week:
             try:
-                days_of_week(week)
+                week_bounds(week)
             except BadValue as fault:
                 raise forms.ValidationError(str(fault)) from fault
         return week
@@ -158,7 +159,7 @@ def _memberships(field: str, value: str, campaign: Campaign) -> list[int]:
 
 
 def _week(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
-    start, end = days_of_week(value)
+    start, end = week_bounds(value)
     return rows.filter(assignment__submitted__gte=start, assignment__submitted__lt=end)
 
 

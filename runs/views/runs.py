@@ -15,7 +15,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from base.problem_documents import refusal_as_message
-from base.request_fields import one_of, site_of, whole
+from base.request_fields import one_of, whole
+from base.sites import site_address
 from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
 from campaigns.pages import campaign_page, while_working
@@ -54,7 +55,7 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
     member = access.participant(request, name)
     run = access.run(member, number)
     context = _scores(run, request.GET.get("release", ""))
-    link = site_of(request) + reverse("public-run", args=[name, run.token]) if run.is_public else ""
+    link = site_address(request) + reverse("public-run", args=[name, run.token]) if run.is_public else ""
     knows = run.by == member or member.may_review
     context |= {"link": link, "choices": Visibility.choices if run.by == member else [], "veiled": knows and run.veiled}
     if run.by == member and member.campaign.held_back:

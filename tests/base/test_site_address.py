@@ -9,7 +9,7 @@ from allauth.account.models import EmailAddress
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from base.request_fields import site_of
+from base.sites import site_address
 from campaigns.models import Membership
 from jobs.models import Job
 from tests.api.asking import Program
@@ -17,7 +17,7 @@ from tests.cast import browser, make_query
 
 
 def address_for(host: str, **headers: Any) -> str:
-    return site_of(RequestFactory().get("/", headers={"host": host}, **headers))
+    return site_address(RequestFactory().get("/", headers={"host": host}, **headers))
 
 
 def test_the_setting_is_the_address_whatever_a_browser_sends(settings: Any) -> None:

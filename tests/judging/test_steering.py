@@ -232,8 +232,8 @@ def test_the_audit_finds_a_batch_or_a_stratum_that_is_steered_otherwise(strata: 
 @pytest.mark.parametrize(
     ("limits", "words", "began"),
     [
-        ({"most_a_day": 5}, "5 clips for today", "midnight"),
-        ({"most_a_week": 5}, "5 clips for this week", "monday"),
+        ({"most_a_day": 5}, "5 clips for today", "start_of_day"),
+        ({"most_a_week": 5}, "5 clips for this week", "start_of_week"),
         ({"most_in_all": 5}, "5 clips in all", ""),
     ],
 )

@@ -1,0 +1,29 @@
+"""What the forms of pages have in common."""
+
+from typing import Any
+
+from django import forms
+
+from base.errors import BadFields
+
+WHOLE = "body"  # the name of a fault that belongs to no single field
+
+
+def faults_of(form: forms.BaseForm) -> dict[str, list[str]]:
+    """Return the faults that a form has found, by field."""
+    return {WHOLE if name == "__all__" else name: [str(fault) for fault in faults] for name, faults in form.errors.items()}
+
+
+def valid_data(form: forms.BaseForm) -> dict[str, Any]:
+    """Return the cleaned data of a form that buttons and hidden fields fill, so that nothing typed can be lost.
+
+    A view whose form has text fields shows its page again instead.
+
+    Raises
+    ------
+    BadFields
+        With the faults of each field.
+    """
+    if not form.is_valid():
+        raise BadFields(faults_of(form))
+    return form.cleaned_data
