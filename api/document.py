@@ -20,7 +20,7 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 
 from api import models
-from api.fields import Body, Page, Query, Shape
+from api.serializers import Body, Page, QueryParameters
 
 TIME = "2026-01-05T09:00:00Z"
 EXAMPLES = tomllib.loads((Path(__file__).parent / "examples.toml").read_text(encoding="utf-8"))
@@ -41,9 +41,10 @@ PLACE = OpenApiParameter("Location", str, "header", response=[202], description=
 
 
 def example_of(field: serializers.Field, name: str = "") -> Any:
-    """Return a value that a field or a whole shape may have.
+    """Return a value that a field or a whole serializer may have.
 
-    What may be null is null, unless its name has a value. A shape has all that is always there, or its first field.
+    What may be null is null, unless its name has a value. A serializer has all that is
+    always there, or its first field.
     """
     if field.allow_null and name not in TEXTS | NUMBERS:
         return None
@@ -88,7 +89,7 @@ KEY = OpenApiParameter(
 )
 
 
-class Problem(Shape):
+class Problem(serializers.Serializer):
     """An error (RFC 9457)."""
 
     type = serializers.CharField()
@@ -119,18 +120,18 @@ def described(
     handler: Callable[..., Any],
     scope: str,
     body: type[Body] | None,
-    query: type[Query] | None,
+    query: type[QueryParameters] | None,
     answer: Any,
     status: int,
     traits: tuple[Trait, ...],
 ) -> Callable[..., Any]:
     """Describe an operation, whose handler's docstring says in a sentence what it does.
 
-    Its answer is a shape, a page, a tuple of types of files, or None if it is empty.
+    Its answer is a serializer, a page, a tuple of types of files, or None if it is empty.
     """
     codes = [*READING, *(CHANGING if handler.__name__ != "get" else ())]
     parameters: list[Any] = [query] if query else []
-    answer = _page_shape(answer) if isinstance(answer, Page) else answer
+    answer = _page_serializer(answer) if isinstance(answer, Page) else answer
     answers: dict[int, Any] = {status: answer}
     for trait in traits:
         parameters += trait.parameters
@@ -144,7 +145,7 @@ def described(
         parameters=parameters,
         request={BYTES: OpenApiTypes.BINARY} if any(trait.takes_bytes for trait in traits) else body,
         responses={(code, PROBLEM): Problem for code in codes}
-        | {key: content for code, shape in answers.items() for key, content in _answer(code, shape)},
+        | {key: content for code, serializer in answers.items() for key, content in _answer(code, serializer)},
         examples=[
             *_example("request", body, request_only=True),
             *_example("answer", answer, response_only=True, status_codes=[str(status)]),
@@ -169,18 +170,19 @@ def _answer(status: int, answer: Any) -> list[tuple[Any, Any]]:
 
 
 @cache
-def _page_shape(page: Page) -> type[Shape]:
-    """Return the shape of a page with a list of such shapes, the same for all lists."""
+def _page_serializer(page: Page) -> type[serializers.Serializer]:
+    """Return the serializer of a page of such a list."""
     address = serializers.CharField(allow_null=True, help_text="the address of that page, if there is one")
-    fields = {"next": address, "previous": address, "results": page.shape(many=True), "__module__": __name__}
-    return type(f"PageOf{page.shape.__name__}", (Shape,), fields)
+    fields = {"next": address, "previous": address, "results": page.serializer(many=True), "__module__": __name__}
+    return type(f"PageOf{page.serializer.__name__}", (serializers.Serializer,), fields)
 
 
-def _example(name: str, shape: Any, **where: Any) -> list[OpenApiExample]:
-    if shape is None or isinstance(shape, str | tuple):
+def _example(name: str, serializer: Any, **where: Any) -> list[OpenApiExample]:
+    if serializer is None or isinstance(serializer, str | tuple):
         return []
     # Of a list the generator wants one entry.
-    return [OpenApiExample(name, example_of(shape() if isinstance(shape, type) else shape.child), **where)]
+    one = serializer() if isinstance(serializer, type) else serializer.child
+    return [OpenApiExample(name, example_of(one), **where)]
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -199,15 +201,15 @@ class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
 
 def finished(result: dict[str, Any], generator: Any, **_: Any) -> dict[str, Any]:
     """Say in the document what the checks do: a body has no other fields than those named."""
-    bodies = {shape.__name__ for shape in _below(Body)}
+    bodies = {body.__name__ for body in _below(Body)}
     schemas = result["components"]["schemas"]
     for name in bodies & schemas.keys():
         schemas[name]["additionalProperties"] = False
     return result
 
 
-def _below(shape: type) -> list[type]:
-    subclasses: list[type] = shape.__subclasses__()
+def _below(serializer: type) -> list[type]:
+    subclasses: list[type] = serializer.__subclasses__()
     return [each for below in subclasses for each in (below, *_below(below))]
 
 

@@ -2,7 +2,7 @@
 
 A handler's docstring is the operation's summary. It takes what the address names beside the campaign, and finds the
 checked query in `self.params`, the checked body in `self.data`, and who asks in `self.member` or `self.lead`.
-It returns what the shape of the answer shows, alone or in an `Answer`; rows for a page; or a response.
+It returns what the serializer of the answer shows, alone or in an `Answer`; rows for a page; or a response.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from django.core.signing import BadSignature, Signer
 from django.db.models import Model, QuerySet
 from django.http import HttpResponseBase
+from rest_framework import serializers
 from rest_framework.exceptions import APIException
 from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
@@ -24,8 +25,8 @@ from rest_framework.utils.urls import replace_query_param
 from api import document
 from api.authentication import must_allow
 from api.document import Trait
-from api.fields import Body, Page, PageQuery, Query, Shape
 from api.models import once
+from api.serializers import Body, Page, PageParameters, QueryParameters
 from base.errors import BadValue, NotFound, ReeljudgeError, Unfit
 from base.sites import site_address
 from campaigns.access import count_file
@@ -71,7 +72,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows for a page, their order, and a function that makes of a page's rows what their shape shows."""
+    """Rows for a page, their order, and a function that makes of a page's rows what their serializer shows."""
 
     rows: QuerySet[Any]
     order: tuple[str, ...] = ("pk",)
@@ -79,7 +80,7 @@ class Rows:
 
 
 class With:
-    """A row with values beside its own, for a shape that shows both."""
+    """A row with values beside its own, for a serializer that shows both."""
 
     def __init__(self, row: Any, **values: Any) -> None:
         self._row = row
@@ -98,8 +99,8 @@ def fresh(row: Row) -> Row:
     return row
 
 
-def reads(answer: Any, *traits: Trait, query: type[Query] | None = None, scope: str = READ) -> Decorator:
-    """Make an operation that changes nothing. `answer` is a shape, a page of one, or the types of a file."""
+def reads(answer: Any, *traits: Trait, query: type[QueryParameters] | None = None, scope: str = READ) -> Decorator:
+    """Make an operation that changes nothing. `answer` is a serializer, a page of one, or the types of a file."""
     return partial(_operation, scope, None, query, answer, 200, traits, None)
 
 
@@ -107,7 +108,7 @@ def changes(
     answer: Any = None,
     *traits: Trait,
     body: type[Body] | None = None,
-    query: type[Query] | None = None,
+    query: type[QueryParameters] | None = None,
     scope: str = LEAD,
     status: int | None = None,
     door: Door | None = None,
@@ -135,14 +136,14 @@ def starts(answer: Any, *traits: Trait, **options: Any) -> Decorator:
 def _operation(
     scope: str,
     body: type[Body] | None,
-    query: type[Query] | None,
+    query: type[QueryParameters] | None,
     answer: Any,
     status: int,
     traits: tuple[Trait, ...],
     door: Door | None,
     handler: Handler,
 ) -> Handler:
-    query = query or (PageQuery if isinstance(answer, Page) else None)
+    query = query or (PageParameters if isinstance(answer, Page) else None)
 
     @wraps(handler)
     def operation(self: Any, request: Request, name: str = "", **of_address: Any) -> Any:
@@ -150,7 +151,7 @@ def _operation(
         if isinstance(answer, tuple) and COUNTED & {*answer}:
             count_file(request, request.path.rpartition("/")[2].rpartition(".")[2])
         try:
-            self.params = _valid(query or Query, request.query_params)
+            self.params = _valid(query or QueryParameters, request.query_params)
             self.data = _valid(body, request.data, self) if body else {}
         except (APIException, ReeljudgeError):
             if door:  # who may not come in gets the answer that a right body gets
@@ -170,30 +171,32 @@ def _operation(
     return document.described(operation, scope, body, query, answer, status, traits)
 
 
-def _valid(shape: type[Body], data: Any, resource: Any = None) -> dict[str, Any]:
-    form = shape(data=data, context={"resource": resource})
+def _valid(serializer: type[Body], data: Any, resource: Any = None) -> dict[str, Any]:
+    form = serializer(data=data, context={"resource": resource})
     form.is_valid(raise_exception=True)
     return dict(form.validated_data)
 
 
-def _response(request: Request, result: Any, shape: Any, status: int) -> Any:
+def _response(request: Request, result: Any, serializer: Any, status: int) -> Any:
     """Turn what a handler has returned into a response."""
     if isinstance(result, HttpResponseBase):
         return result
     answer = result if isinstance(result, Answer) else Answer(result)
     if answer.data is None:
         return Response(status=204)
-    if isinstance(shape, Page):
-        data = _page(request, answer.data, shape.shape)
-    else:  # a shape, or for a list an instance of it with `many`
-        data = shape(answer.data).data if isinstance(shape, type) else type(shape.child)(answer.data, many=True).data
+    if isinstance(serializer, Page):
+        data = _page(request, answer.data, serializer.serializer)
+    elif isinstance(serializer, type):
+        data = serializer(answer.data).data
+    else:  # an instance with `many`
+        data = type(serializer.child)(answer.data, many=True).data
     return Response(data, answer.status or status, headers=answer.headers)
 
 
-def _page(request: Request, found: QuerySet[Any] | Rows, shape: type[Shape]) -> dict[str, Any]:
+def _page(request: Request, found: QuerySet[Any] | Rows, serializer: type[serializers.Serializer]) -> dict[str, Any]:
     rows = found if isinstance(found, Rows) else Rows(found)
     pages = Pages(*rows.order)
-    results = shape(rows.show(pages.paginate(rows.rows, request)), many=True).data
+    results = serializer(rows.show(pages.paginate(rows.rows, request)), many=True).data
     return {"next": pages.get_next_link(), "previous": pages.get_previous_link(), "results": results}
 
 

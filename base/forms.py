@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
 
 from base.errors import BadFields
 
@@ -11,7 +12,8 @@ WHOLE = "body"  # the name of a fault that belongs to no single field
 
 def faults_of(form: forms.BaseForm) -> dict[str, list[str]]:
     """Return the faults that a form has found, by field."""
-    return {WHOLE if name == "__all__" else name: [str(fault) for fault in faults] for name, faults in form.errors.items()}
+    faults = {name: [str(fault) for fault in found] for name, found in form.errors.items()}
+    return {WHOLE if name == NON_FIELD_ERRORS else name: found for name, found in faults.items()}
 
 
 def valid_data(form: forms.BaseForm) -> dict[str, Any]:

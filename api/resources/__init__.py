@@ -1,1 +1,1 @@
-"""The resources, one module for each part of a campaign. Their shapes stand beside them."""
+"""The resources, one module for each part of a campaign. Their serializers are next to them."""

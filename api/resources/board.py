@@ -10,12 +10,13 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole
+from api.fields import Choice, Text, Truth, Whole
 from api.operations import OR_LATER, RUNS, UNFIT, Answer, Rows, With, changes, reads, starts
 from api.resource import CAMPAIGN, LARGEST, ClipAddress, Resource
-from api.resources.jobs import JobShape
+from api.resources.jobs import JobSerializer
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
+from api.serializers import Body, ModelAnswer, Page, QueryParameters
 from base.errors import WrongState
 from campaigns.models import Membership
 from runs.access import benchmark as benchmark_of
@@ -25,21 +26,20 @@ from runs.board.choices import Queries
 from runs.board.files import numbers_of
 from runs.board.held_back import change_held_back, entered_runs, entries_closed, held_by
 from runs.board.table import board
-from runs.estimates.watches import Look, begin, estimate_difference, last_look, watches_of
+from runs.estimates.watches import begin, estimate_difference, last_look, watches_of
 from runs.explain import queries as explained_queries
-from runs.explain.cases import Case, Judged, Rank, Side, case_of
-from runs.explain.queries import Line, lines_of, scatter_file, texts_of
+from runs.explain.cases import Side, case_of
+from runs.explain.queries import lines_of, scatter_file, texts_of
 from runs.measures import NAMES
 from runs.models import HeldScore, Run, Watch, Yardstick
-from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, NewOrder, Placed, new_order
-from runs.rejudging import Row as RejudgedRow
+from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, new_order
 from runs.reliability import choices as examinations
 from runs.reliability.figures import BY_KEY
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
 from runs.scoring import ask_for_measure, remove_measure, score_runs
 
 
-class BoardAsked(OfRelease):
+class BoardParameters(OfRelease):
     convention = serializers.ChoiceField(list(NAMES), required=False)
     m = serializers.ListField(child=Text(max_length=80), required=False, help_text="measures")
     sort = Text(required=False, max_length=80, help_text="a measure, or `run`")
@@ -51,19 +51,19 @@ class BoardAsked(OfRelease):
     relevant = serializers.ChoiceField(["few", "some", "many"], required=False)
 
 
-class SampleShape(Shape):
+class SampleSerializer(serializers.Serializer):
     judged = serializers.IntegerField(help_text="queries of the random sample")
     ranked = serializers.IntegerField(help_text="all queries; 0 if the release does not tell")
     flaw = serializers.CharField(help_text="why the sample is not random; empty if it is")
 
 
-class BoardShape(Shape):
+class BoardSerializer(serializers.Serializer):
     campaign = serializers.CharField()
     release = serializers.IntegerField()
     sha256 = serializers.CharField()
     convention = serializers.CharField()
     queries = serializers.IntegerField()
-    sample = SampleShape()
+    sample = SampleSerializer()
     estimated = serializers.BooleanField(
         help_text="whether scores are of all ranked queries, estimated; `plain` is then their mean over the judged ones"
     )
@@ -73,7 +73,7 @@ class BoardShape(Shape):
 
 
 class Leaderboard(Resource, at=f"{CAMPAIGN}/leaderboard", name="leaderboard"):
-    @reads(BoardShape, UNFIT, query=BoardAsked)
+    @reads(BoardSerializer, UNFIT, query=BoardParameters)
     def get(self) -> Any:
         """The runs of a campaign beside each other."""
         params = self.request.query_params
@@ -83,22 +83,26 @@ class Leaderboard(Resource, at=f"{CAMPAIGN}/leaderboard", name="leaderboard"):
         return numbers_of(board(runs, yardstick, choices, Queries(yardstick).chosen(params)))
 
 
-class PlacedShape(Shape):
-    of = Placed, "value low high place"
-    helps = {"low": "of the 95 % bootstrap interval over queries", "place": "among the runs, from 1"}
+class PlacedSerializer(serializers.Serializer):
+    value = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True, help_text="of the 95 % bootstrap interval over queries")
+    high = serializers.FloatField(allow_null=True)
+    place = serializers.IntegerField(allow_null=True, help_text="among the runs, from 1")
 
 
-class NewOrderRow(Shape):
-    of = RejudgedRow, "run=run.number name=run.name"
-    before = PlacedShape(help_text="on the benchmark")
-    after = PlacedShape(many=True, help_text="in grades, by each of `measures`")
+class NewOrderRow(serializers.Serializer):
+    run = serializers.IntegerField(source="run.number")
+    name = serializers.CharField(source="run.name")
+    before = PlacedSerializer(help_text="on the benchmark")
+    after = PlacedSerializer(many=True, help_text="in grades, by each of `measures`")
 
 
-class NewOrderShape(Shape):
+class NewOrderSerializer(serializers.Serializer):
     """The runs on a benchmark and in grades, the best in grades first."""
 
-    of = NewOrder, "measure queries release=release.version"
-    helps = {"measure": "on the benchmark", "queries": "that are judged in both ways"}
+    measure = serializers.CharField(help_text="on the benchmark")
+    queries = serializers.IntegerField(help_text="that are judged in both ways")
+    release = serializers.IntegerField(source="release.version")
     measures = serializers.ListField(child=serializers.CharField(), help_text="in grades")
     taus = serializers.ListField(
         child=serializers.FloatField(allow_null=True), help_text="Kendall's τ-b of each with the benchmark's order"
@@ -106,12 +110,12 @@ class NewOrderShape(Shape):
     rows = NewOrderRow(many=True)
 
 
-class NewOrderAsked(Query):
+class NewOrderParameters(QueryParameters):
     own = serializers.ChoiceField(OF_BENCHMARK, required=False, help_text="the measure of the benchmark")
 
 
 class Rejudged(Resource, at=f"{CAMPAIGN}/leaderboard/judged-again", name="rejudged"):
-    @reads(NewOrderShape, query=NewOrderAsked)
+    @reads(NewOrderSerializer, query=NewOrderParameters)
     def get(self) -> Any:
         """How the order of systems changes once a leaderboard is judged again."""
         benchmark_of(self.participant)
@@ -121,11 +125,15 @@ class Rejudged(Resource, at=f"{CAMPAIGN}/leaderboard/judged-again", name="rejudg
         return With(found, measures=IN_GRADES)
 
 
-class HeldScoreShape(Shape):
-    of = HeldScore, "measure value run=run.number"
+class HeldScoreSerializer(ModelAnswer):
+    run = serializers.IntegerField(source="run.number")
+
+    class Meta:
+        model = HeldScore
+        fields = ["measure", "value"]
 
 
-class HeldBackShape(Shape):
+class HeldBackSerializer(serializers.Serializer):
     split = serializers.CharField(help_text="the split of which researchers see no grades; empty if there is none")
     release = serializers.IntegerField(allow_null=True, help_text="whose runs are scored on a split, or would be")
     opened = serializers.DateTimeField(
@@ -135,7 +143,7 @@ class HeldBackShape(Shape):
         allow_null=True, help_text="since when no run can be entered; null: runs can be entered"
     )
     entered = serializers.IntegerField(help_text="runs that are scored on it once the scores are opened")
-    scores = HeldScoreShape(many=True)
+    scores = HeldScoreSerializer(many=True)
 
 
 class NewHeldBack(Body):
@@ -146,12 +154,12 @@ class NewHeldBack(Body):
 
 
 class HeldBack(Resource, at=f"{CAMPAIGN}/held-back", name="held-back"):
-    @reads(HeldBackShape)
+    @reads(HeldBackSerializer)
     def get(self) -> Any:
         """The split that is held back, and the scores on it once a lead has opened them."""
         return _held_back(self.participant)
 
-    @changes(HeldBackShape, UNFIT, body=NewHeldBack)
+    @changes(HeldBackSerializer, UNFIT, body=NewHeldBack)
     def put(self) -> Any:
         """Hold a split back, or open the scores on it, which closes the list of runs."""
         change_held_back(self.lead, self.data)
@@ -176,13 +184,13 @@ class NewMeasure(Body):
     release = Whole(required=False, min_value=1, max_value=LARGEST, help_text="else the newest")
 
 
-class MeasureShape(Shape):
+class MeasureSerializer(serializers.Serializer):
     measure = serializers.CharField()
     release = serializers.IntegerField()
 
 
 class Measures(Resource, at=f"{CAMPAIGN}/leaderboard/measures", name="measures"):
-    @changes(MeasureShape, OR_LATER, UNFIT, body=NewMeasure, scope=RUNS)
+    @changes(MeasureSerializer, OR_LATER, UNFIT, body=NewMeasure, scope=RUNS)
     def post(self) -> Any:
         """Have all runs scored by one more measure."""
         release = _yardstick(self.participant, {name: str(value) for name, value in self.data.items()}).release
@@ -207,7 +215,7 @@ def _yardstick(member: Membership, params: Mapping[str, str]) -> Yardstick:
     return found
 
 
-class BelieveAsked(OfRelease):
+class ReliabilityParameters(OfRelease):
     convention = serializers.ChoiceField(CONVENTIONS, required=False)
     run = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=LARGEST),
@@ -219,13 +227,15 @@ class BelieveAsked(OfRelease):
     figure = serializers.ChoiceField(list(BY_KEY), required=False)
 
 
-class ExaminedShape(Shape):
-    of = examinations.Choices, "release=release.version convention runs measures examined job figure=figure.key tells"
-    helps = {"tells": "what the figure shows, in words"}
+class ExaminedSerializer(serializers.Serializer):
+    release = serializers.IntegerField(source="release.version")
+    convention = serializers.CharField()
+    figure = serializers.CharField(source="figure.key")
+    tells = serializers.CharField(help_text="what the figure shows, in words")
     runs = serializers.ListField(child=serializers.IntegerField(), help_text="their numbers")
     measures = serializers.ListField(child=serializers.CharField(), help_text="that were examined")
     examined = serializers.BooleanField(help_text="false until somebody has asked and the job has ended")
-    job = JobShape(allow_null=True)
+    job = JobSerializer(allow_null=True)
     rows = serializers.ListField(child=serializers.DictField(), help_text="its numbers")
 
 
@@ -240,12 +250,12 @@ class NewExamination(Body):
 
 
 class Examination(Resource, at=f"{CAMPAIGN}/believe", name="believe"):
-    @reads(ExaminedShape, UNFIT, query=BelieveAsked)
+    @reads(ExaminedSerializer, UNFIT, query=ReliabilityParameters)
     def get(self) -> Any:
         """What an examination of the measures found, figure by figure."""
         return _examined(_examination(self.participant, self.request.query_params))
 
-    @changes(ExaminedShape, OR_LATER, UNFIT, body=NewExamination, scope=RUNS)
+    @changes(ExaminedSerializer, OR_LATER, UNFIT, body=NewExamination, scope=RUNS)
     def post(self) -> Any:
         """Have the measures examined on some runs; the same runs are examined once."""
         params = {"run" if field == "runs" else field: value for field, value in self.data.items()}
@@ -261,7 +271,7 @@ class Examination(Resource, at=f"{CAMPAIGN}/believe", name="believe"):
 
 
 class ExaminationFile(Resource, at=f"{CAMPAIGN}/believe/<slug:format>", name="believe-file"):
-    @reads(FILE_TYPES, UNFIT, query=BelieveAsked)
+    @reads(FILE_TYPES, UNFIT, query=ReliabilityParameters)
     def get(self, format: str) -> Any:
         """A figure: its numbers as CSV, its drawing as JSON (Vega-Lite), SVG or PDF."""
         choices = examinations.choices_of(self.request.query_params, self.participant)
@@ -281,7 +291,7 @@ def _examined(choices: examinations.Choices) -> With:
     return With(choices, runs=runs, measures=measures, examined=findings is not None, job=job)
 
 
-class WhyAsked(OfRelease):
+class ExplanationParameters(OfRelease):
     convention = serializers.ChoiceField(explained_queries.EXPLAINED, required=False)
     measure = Text(required=False, max_length=80)
     against = serializers.ListField(
@@ -292,58 +302,66 @@ class WhyAsked(OfRelease):
     )
 
 
-class LineShape(Shape):
-    of = Line, "query value other difference"
-    helps = {
-        "query": "its id in runs",
-        "other": "of the first run beside it",
-        "difference": "to the other run; of more runs, the highest value less the lowest",
-    }
+class LineSerializer(serializers.Serializer):
+    query = serializers.CharField(help_text="its id in runs")
+    value = serializers.FloatField(allow_null=True)
+    other = serializers.FloatField(allow_null=True, help_text="of the first run beside it")
+    difference = serializers.FloatField(
+        allow_null=True, help_text="to the other run; of more runs, the highest value less the lowest"
+    )
     values = serializers.ListField(child=serializers.FloatField(), help_text="of all runs, in the order of `runs`")
     text = serializers.CharField()
 
 
-class QueriesShape(Shape):
-    of = explained_queries.Choices, "release=yardstick.release.version convention=convention.name measure"
-    queries = LineShape(many=True, help_text="the worst first; beside runs, by the size of the difference")
+class QueriesSerializer(serializers.Serializer):
+    release = serializers.IntegerField(source="yardstick.release.version")
+    convention = serializers.CharField(source="convention.name")
+    measure = serializers.CharField()
+    queries = LineSerializer(many=True, help_text="the worst first; beside runs, by the size of the difference")
     runs = serializers.ListField(child=serializers.IntegerField(), help_text="numbers of the run and of the others")
 
 
-class JudgedShape(Shape):
-    of = Judged, "video start end grade candidate=candidate.pk"
-    helps = {"start": "seconds", "end": "seconds"}
+class JudgedSerializer(serializers.Serializer):
+    video = serializers.CharField()
+    start = serializers.FloatField(help_text="seconds")
+    end = serializers.FloatField(help_text="seconds")
+    grade = serializers.IntegerField()
+    candidate = serializers.IntegerField(source="candidate.pk", allow_null=True, default=None)
     clip = ClipAddress(read_only=True)
 
 
-class RankShape(Shape):
-    of = Rank, "video start end score iou gain discount counts rank=number"
-    helps = {
-        "start": "seconds",
-        "end": "seconds",
-        "score": "of the run",
-        "iou": "with what it matches, or nearly",
-        "counts": "the gain over the discount",
-    }
+class RankSerializer(serializers.Serializer):
+    video = serializers.CharField()
+    start = serializers.FloatField(help_text="seconds")
+    end = serializers.FloatField(help_text="seconds")
+    score = serializers.FloatField(help_text="of the run")
+    iou = serializers.FloatField(help_text="with what it matches, or nearly")
+    gain = serializers.FloatField(allow_null=True)
+    discount = serializers.FloatField(allow_null=True)
+    counts = serializers.FloatField(allow_null=True, help_text="the gain over the discount")
+    rank = serializers.IntegerField(source="number")
     match = serializers.IntegerField(
         allow_null=True, read_only=True, help_text="the place of the judged moment in `moments`, from 0"
     )
 
 
-class SideShape(Shape):
-    of = Side, "run=run.number values ideal"
+class SideSerializer(serializers.Serializer):
+    run = serializers.IntegerField(source="run.number")
+    ideal = serializers.FloatField(allow_null=True)
     values = serializers.DictField(child=serializers.FloatField(allow_null=True), help_text="by convention")
-    ranks = RankShape(many=True)
+    ranks = RankSerializer(many=True)
 
 
-class CaseShape(Shape):
-    of = Case, "query text"
+class CaseSerializer(serializers.Serializer):
+    query = serializers.CharField()
+    text = serializers.CharField()
     durations = serializers.DictField(child=serializers.FloatField(), help_text="seconds of each video")
-    moments = JudgedShape(many=True, help_text="judged moments that take part")
-    sides = SideShape(many=True, help_text="the run, and the others")
+    moments = JudgedSerializer(many=True, help_text="judged moments that take part")
+    sides = SideSerializer(many=True, help_text="the run, and the others")
 
 
 class RunQueries(Resource, at=f"{CAMPAIGN}/runs/<int:number>/queries", name="run-queries"):
-    @reads(QueriesShape, UNFIT, query=WhyAsked)
+    @reads(QueriesSerializer, UNFIT, query=ExplanationParameters)
     def get(self, number: int) -> Any:
         """What a run scores on each query."""
         choices = _explained(self, number)
@@ -355,12 +373,12 @@ class RunQueries(Resource, at=f"{CAMPAIGN}/runs/<int:number>/queries", name="run
         return With(choices, runs=runs, queries=[With(line, text=texts.get(line.query, "")) for line in lines])
 
 
-class QueryAsked(WhyAsked):
+class OneQueryParameters(ExplanationParameters):
     query = Text(max_length=100, help_text="its id in runs")
 
 
 class RunQuery(Resource, at=f"{CAMPAIGN}/runs/<int:number>/query", name="run-query"):
-    @reads(CaseShape, UNFIT, query=QueryAsked)
+    @reads(CaseSerializer, UNFIT, query=OneQueryParameters)
     def get(self, number: int) -> Any:
         """What each rank of a run counts on one query."""
         case = case_of(_explained(self, number), self.params["query"])
@@ -371,7 +389,7 @@ class RunQuery(Resource, at=f"{CAMPAIGN}/runs/<int:number>/query", name="run-que
 
 
 class RunScatter(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scatter/<slug:format>", name="run-scatter"):
-    @reads(FILE_TYPES, UNFIT, query=WhyAsked)
+    @reads(FILE_TYPES, UNFIT, query=ExplanationParameters)
     def get(self, number: int, format: str) -> Any:
         """Two runs query by query: the numbers as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
         params = self.request.query_params
@@ -391,26 +409,34 @@ def _side(side: Side, places: dict[int, int]) -> With:
     return With(side, values=values, ranks=[With(rank, match=places.get(id(rank.match))) for rank in side.ranks])
 
 
-class LookShape(Shape):
-    of = Look, "at judged ranked value low high method needed decided=is_decided"
-    helps = {
-        "judged": "queries up to the frontier",
-        "ranked": "all queries",
-        "value": "the difference over all queries, estimated",
-        "low": "of an interval that holds at all times, however often one looks",
-        "needed": "queries after which it is decided, if it stays so; null if all do not suffice, or if bounded",
-        "method": "of the interval: regression, or bounded where fewer than 10 queries deviate from their prediction",
-        "decided": "whether the interval excludes 0",
-    }
+class LookSerializer(serializers.Serializer):
+    at = serializers.CharField()
+    judged = serializers.IntegerField(help_text="queries up to the frontier")
+    ranked = serializers.IntegerField(help_text="all queries")
+    value = serializers.FloatField(help_text="the difference over all queries, estimated")
+    low = serializers.FloatField(help_text="of an interval that holds at all times, however often one looks")
+    high = serializers.FloatField()
+    method = serializers.CharField(
+        help_text="of the interval: regression, or bounded where fewer than 10 queries deviate from their prediction"
+    )
+    needed = serializers.IntegerField(
+        allow_null=True,
+        help_text="queries after which it is decided, if it stays so; null if all do not suffice, or if bounded",
+    )
+    decided = serializers.BooleanField(source="is_decided", help_text="whether the interval excludes 0")
 
 
-class WatchShape(Shape):
-    of = Watch, "id=pk measure run=run.number other=other.number"
-    helps = {"run": "its number", "other": "the number of the run whose score is taken off"}
+class WatchSerializer(ModelAnswer):
+    run = serializers.IntegerField(source="run.number", help_text="its number")
+    other = serializers.IntegerField(source="other.number", help_text="the number of the run whose score is taken off")
     predictor = serializers.IntegerField(
         source="predictor_id", allow_null=True, help_text="the id of what corrects it; null: caption rank"
     )
-    look = LookShape(allow_null=True, help_text="the last; null before the first")
+    look = LookSerializer(allow_null=True, help_text="the last; null before the first")
+
+    class Meta:
+        model = Watch
+        fields = ["id", "measure"]
 
 
 class NewWatch(Body):
@@ -421,12 +447,12 @@ class NewWatch(Body):
 
 
 class Watches(Resource, at=f"{CAMPAIGN}/watches", name="watches"):
-    @reads(Page(WatchShape))
+    @reads(Page(WatchSerializer))
     def get(self) -> Any:
         """The differences that leads of the campaign watch."""
         return Rows(watches_of(self.lead.campaign), ("pk",), lambda page: [*map(_with_look, page)])
 
-    @starts(WatchShape, UNFIT, body=NewWatch)
+    @starts(WatchSerializer, UNFIT, body=NewWatch)
     def post(self) -> Any:
         """Watch the difference of two runs; the first look follows."""
         watch = begin(self.lead, **self.data)
@@ -434,12 +460,12 @@ class Watches(Resource, at=f"{CAMPAIGN}/watches", name="watches"):
 
 
 class OneWatch(Resource, at=f"{CAMPAIGN}/watches/<int:pk>", name="watch"):
-    @reads(WatchShape)
+    @reads(WatchSerializer)
     def get(self, pk: int) -> Any:
         """A watched difference, with its last look."""
         return _with_look(watch_of(self.lead, pk))
 
-    @starts(WatchShape)
+    @starts(WatchSerializer)
     def put(self, pk: int) -> Any:
         """Look at a difference now."""
         watch = watch_of(self.lead, pk)

@@ -8,21 +8,22 @@ from django.db import models
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
-from api.fields import Body, Page, Shape, Truth, request_field
+from api.fields import Truth
 from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource, must_match, tag_of
+from api.serializers import Body, ModelAnswer, Page, body_field
 from campaigns.access import signed_in
 from campaigns.models import Campaign, Membership, Token
-from campaigns.settings import COLUMNS, LIMITS, SETTINGS
+from campaigns.settings import COLUMNS, SETTINGS
 from judging.models import Batch, Candidate
 from judging.review.frontier import REACH
 from judging.settings import GroupForm, LimitsForm, PriorityForm, ShareForm, Steering, fixed, set_up, values_of
-from reports.frontier import AnnotatorRow, GroupRow, Outlook, Steered, StratumRow, outlook, steered
+from reports.frontier import Outlook, outlook, steered
 from reports.tables.queries import at_a_glance
 
 
-class Person(Shape):
+class Account(serializers.Serializer):
     user = serializers.CharField()
     scopes = serializers.ListField(
         child=serializers.ChoiceField(Token.Scope.choices), help_text="what the token may do; all for a session"
@@ -30,25 +31,36 @@ class Person(Shape):
     expires = serializers.DateTimeField(allow_null=True, help_text="of the token")
 
 
-class OwnCampaign(Shape):
+class OwnCampaign(ModelAnswer):
     """A campaign, and what the person is in it."""
 
-    of = Membership, "role state name=campaign.name title=campaign.title"
+    name = serializers.CharField(source="campaign.name")
+    title = serializers.CharField(source="campaign.title")
+
+    class Meta:
+        model = Membership
+        fields = ["role", "state"]
 
 
-class CampaignDetail(Shape):
-    of = Campaign, "name title encoder created corpus=corpus.name reuses=reuses.name"
-    helps = {"encoder": "the model that ranked its candidates; empty before"}
-    helps |= {"reuses": "the campaign whose grades it reuses; null: none"}
+class CampaignDetail(ModelAnswer):
+    corpus = serializers.CharField(source="corpus.name")
+    reuses = serializers.CharField(
+        source="reuses.name", allow_null=True, default=None, help_text="the campaign whose grades it reuses; null: none"
+    )
     queries = serializers.IntegerField(source="n_queries")
     closed = serializers.IntegerField(source="n_closed", help_text="queries that are closed")
     to_review = serializers.IntegerField(source="n_to_review", help_text="batches that wait for the lead")
     at_work = serializers.IntegerField(source="n_at_work", help_text="annotators with a batch in hand")
     reused = serializers.IntegerField(help_text="pairs whose grade is reused; nobody judges them")
 
+    class Meta:
+        model = Campaign
+        fields = ["name", "title", "encoder", "created"]
+        help_texts = {"encoder": "the model that ranked its candidates; empty before"}
+
 
 class Root(Resource, at="", name="root"):
-    @reads(Person)
+    @reads(Account)
     def get(self) -> Any:
         """Who asks, and what the token may do."""
         token = self.request.auth if isinstance(self.request.auth, Token) else None
@@ -76,11 +88,14 @@ class OneCampaign(Resource, at=CAMPAIGN, name="campaign"):
         return With(campaign, reused=Candidate.objects.in_pool(campaign).reused().count())
 
 
-class SettingsShape(Shape):
-    of = Campaign, " ".join(name for name in SETTINGS if name in COLUMNS)
+class SettingsSerializer(ModelAnswer):
     fixed = serializers.DictField(
         child=serializers.CharField(), help_text="settings that can no longer change, each with the reason"
     )
+
+    class Meta:
+        model = Campaign
+        fields = [name for name in SETTINGS if name in COLUMNS]
 
 
 class SettingsChange(Body):
@@ -102,16 +117,16 @@ def _setting(name: str) -> serializers.Field:
     if not isinstance(column, models.BooleanField | models.CharField):
         least, most = (setting.least, setting.most) if setting.has_range else (-(2**63), 2**63 - 1)  # of a seed
         options |= {"min_value": least, "max_value": most}
-    return request_field(column, **options)
+    return body_field(column, **options)
 
 
 class Settings(Resource, at=f"{CAMPAIGN}/settings", name="settings"):
-    @reads(SettingsShape, TAGGED)
+    @reads(SettingsSerializer, TAGGED)
     def get(self) -> Any:
         """The settings of a campaign."""
         return _settings(self.member.campaign)
 
-    @changes(SettingsShape, VERSIONED, body=SettingsChange)
+    @changes(SettingsSerializer, VERSIONED, body=SettingsChange)
     def patch(self) -> Any:
         """Change settings."""
         checked(
@@ -128,49 +143,63 @@ def _settings(campaign: Campaign) -> Answer:
     return Answer.tagged(values_of(campaign) | {"fixed": fixed(campaign)}, _tag(campaign))
 
 
-class StratumShape(Shape):
-    of = StratumRow, "split stratum queries finished in_order priority"
-    helps = {
-        "in_order": "of the finished ones, those before the first that is not finished: a random sample of the stratum",
-        "priority": "when annotators get it",
-    }
-
-
-class GroupShape(Shape):
-    of = GroupRow, "name annotators queries finished"
-    helps = {"name": "empty: for everybody", "annotators": "who may judge", "queries": "whose round one is for it"}
-
-
-class LimitsShape(Shape):
-    of = (
-        AnnotatorRow,
-        "worker=member.worker group=member.group today week most_a_day=member.most_a_day "
-        "most_a_week=member.most_a_week most_in_all=member.most_in_all",
+class StratumSerializer(serializers.Serializer):
+    split = serializers.CharField()
+    stratum = serializers.CharField()
+    queries = serializers.IntegerField()
+    finished = serializers.IntegerField()
+    in_order = serializers.IntegerField(
+        help_text="of the finished ones, those before the first that is not finished: a random sample of the stratum"
     )
-    helps = {"today": "judgements", "week": "judgements since Monday"}
-    helps |= {name: limit.help for name, limit in LIMITS.items()}
+    priority = serializers.CharField(help_text="when annotators get it")
 
 
-class SteeringShape(Shape):
-    of = Steered, "week reach"
-    helps = {"week": "judgements of all annotators since Monday", "reach": REACH}
-    strata = StratumShape(many=True)
-    groups = GroupShape(many=True)
-    annotators = LimitsShape(many=True)
+class GroupSerializer(serializers.Serializer):
+    name = serializers.CharField(help_text="empty: for everybody")
+    annotators = serializers.IntegerField(help_text="who may judge")
+    queries = serializers.IntegerField(help_text="whose round one is for it")
+    finished = serializers.IntegerField()
 
 
-class HardBatch(Shape):
-    of = Batch, "id number round text=query.text"
+class LimitsSerializer(serializers.Serializer):
+    worker = serializers.IntegerField(source="member.worker")
+    group = serializers.CharField(source="member.group")
+    today = serializers.IntegerField(help_text="judgements")
+    week = serializers.IntegerField(help_text="judgements since Monday")
+    most_a_day = serializers.IntegerField(
+        source="member.most_a_day", allow_null=True, help_text="Judgements on a day, at most. Empty for no limit."
+    )
+    most_a_week = serializers.IntegerField(
+        source="member.most_a_week", allow_null=True, help_text="Judgements in a week, at most. Empty for no limit."
+    )
+    most_in_all = serializers.IntegerField(
+        source="member.most_in_all", allow_null=True, help_text="Judgements, at most. Empty for no limit."
+    )
 
 
-class OutlookShape(Shape):
-    of = Outlook, "words nobody=number nobody_before=before reach"
-    helps = {
-        "words": "what is done",
-        "nobody": "batches that nobody may judge any more, and somebody could before",
-        "nobody_before": "batches that nobody could judge before",
-        "reach": REACH,
-    }
+class SteeringSerializer(serializers.Serializer):
+    week = serializers.IntegerField(help_text="judgements of all annotators since Monday")
+    reach = serializers.IntegerField(allow_null=True, help_text=REACH)
+    strata = StratumSerializer(many=True)
+    groups = GroupSerializer(many=True)
+    annotators = LimitsSerializer(many=True)
+
+
+class HardBatch(ModelAnswer):
+    text = serializers.CharField(source="query.text")
+
+    class Meta:
+        model = Batch
+        fields = ["id", "number", "round"]
+
+
+class OutlookSerializer(serializers.Serializer):
+    words = serializers.CharField(help_text="what is done")
+    nobody = serializers.IntegerField(
+        source="number", help_text="batches that nobody may judge any more, and somebody could before"
+    )
+    nobody_before = serializers.IntegerField(source="before", help_text="batches that nobody could judge before")
+    reach = serializers.IntegerField(allow_null=True, help_text=REACH)
     batches = HardBatch(many=True, help_text="the first 20 that nobody may judge any more")
 
 
@@ -179,23 +208,31 @@ class SteeringBody(Body):
 
 
 class NewLimits(SteeringBody):
-    of = LimitsForm, "who most_in_all most_a_day most_a_week"
+    class Meta:
+        form = LimitsForm
+        fields = ["who", "most_in_all", "most_a_day", "most_a_week"]
 
 
 class NewGroup(SteeringBody):
-    of = GroupForm, "who group"
+    class Meta:
+        form = GroupForm
+        fields = ["who", "group"]
 
 
 class NewPriority(SteeringBody):
-    of = PriorityForm, "split stratum priority"
+    class Meta:
+        form = PriorityForm
+        fields = ["split", "stratum", "priority"]
 
 
 class NewShare(SteeringBody):
-    of = ShareForm, "split stratum group percent"
+    class Meta:
+        form = ShareForm
+        fields = ["split", "stratum", "group", "percent"]
 
 
 class SteeringNow(Resource, at=f"{CAMPAIGN}/steering", name="steering"):
-    @reads(SteeringShape)
+    @reads(SteeringSerializer)
     def get(self) -> Any:
         """How work is steered: priorities of strata, groups, and limits."""
         return steered(self.lead.campaign)
@@ -212,28 +249,28 @@ def _steer(lead: Membership, made: type[Steering], data: dict[str, Any]) -> Outl
 
 
 class SteeringLimits(Resource, at=f"{CAMPAIGN}/steering/limits", name="steering-limits"):
-    @changes(OutlookShape, UNFIT, body=NewLimits)
+    @changes(OutlookSerializer, UNFIT, body=NewLimits)
     def put(self) -> Any:
         """Set how much annotators judge at most."""
         return _steer(self.lead, LimitsForm, self.data)
 
 
 class SteeringGroup(Resource, at=f"{CAMPAIGN}/steering/group", name="steering-group"):
-    @changes(OutlookShape, UNFIT, body=NewGroup)
+    @changes(OutlookSerializer, UNFIT, body=NewGroup)
     def put(self) -> Any:
         """Put annotators into a group."""
         return _steer(self.lead, GroupForm, self.data)
 
 
 class SteeringPriority(Resource, at=f"{CAMPAIGN}/steering/priority", name="steering-priority"):
-    @changes(OutlookShape, UNFIT, body=NewPriority)
+    @changes(OutlookSerializer, UNFIT, body=NewPriority)
     def put(self) -> Any:
         """Have annotators get strata first, as usual, or last."""
         return _steer(self.lead, PriorityForm, self.data)
 
 
 class SteeringShare(Resource, at=f"{CAMPAIGN}/steering/share", name="steering-share"):
-    @changes(OutlookShape, UNFIT, body=NewShare)
+    @changes(OutlookSerializer, UNFIT, body=NewShare)
     def put(self) -> Any:
         """Have a group judge round one of a share of the queries."""
         return _steer(self.lead, ShareForm, self.data)

@@ -10,10 +10,11 @@ from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole, shape
+from api.fields import Choice, Text, Truth, Whole
 from api.operations import ONCE, TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes, fresh, reads, starts
 from api.resource import LARGEST_KEY, Resource, must_match, tag_of
-from api.resources.jobs import JobShape
+from api.resources.jobs import JobSerializer
+from api.serializers import Body, ModelAnswer, Page, PageParameters, inline
 from base.errors import ReeljudgeError, Unfit
 from base.transactions import all_or_nothing, locked
 from campaigns import access
@@ -22,21 +23,29 @@ from corpus.models import Corpus
 from judging.pool.rewording import PAIRS, WORDS, By, accept_caption, ask_for_rewording, state_of
 from retrieval.models import CastName, Rewording, Substitution
 from retrieval.rewriting.cast_file import NAMES_ON_A_PAGE, draft_cast, names_of, save_names
-from retrieval.rewriting.counting import Estimate, Replacements, Word, counted
+from retrieval.rewriting.counting import counted
 
 BY_FREQUENCY = ("-count", "name")
 
 
-class SubstitutionShape(Shape):
-    of = Substitution, "by model again at ended descriptions requests input_tokens output_tokens cost"
-    helps = {"model": "of the chat endpoint"}
+class SubstitutionSerializer(ModelAnswer):
+    cost = serializers.FloatField()
+
+    class Meta:
+        model = Substitution
+        fields = ["by", "model", "again", "at", "ended", "descriptions", "requests", "input_tokens", "output_tokens"]
+        help_texts = {"model": "of the chat endpoint"}
 
 
-class RewordingCostShape(Shape):
-    of = Estimate, "descriptions requests input_tokens output_tokens cost"
+class RewordingCostSerializer(serializers.Serializer):
+    descriptions = serializers.IntegerField()
+    requests = serializers.IntegerField()
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    cost = serializers.FloatField()
 
 
-class CaptionsShape(Shape):
+class CaptionsSerializer(serializers.Serializer):
     descriptions = serializers.IntegerField(
         source="counted.figures.descriptions", allow_null=True, help_text="null until a job has counted them"
     )
@@ -52,9 +61,9 @@ class CaptionsShape(Shape):
     names = serializers.IntegerField(source="confirmed", help_text="of the cast list that are confirmed")
     drafted = serializers.IntegerField(help_text="names that are not confirmed")
     model = serializers.CharField(help_text="of the chat endpoint; empty without one")
-    estimate = RewordingCostShape(allow_null=True, help_text="what the chat endpoint would cost")
-    substitutions = SubstitutionShape(many=True, help_text="the newest first")
-    jobs = JobShape(many=True, help_text="under way, or failed")
+    estimate = RewordingCostSerializer(allow_null=True, help_text="what the chat endpoint would cost")
+    substitutions = SubstitutionSerializer(many=True, help_text="the newest first")
+    jobs = JobSerializer(many=True, help_text="under way, or failed")
 
 
 class NewRewording(Body):
@@ -62,40 +71,43 @@ class NewRewording(Body):
     again = Truth(required=False, help_text="make captions again that have passed the checks")
 
 
-class WaitingCaption(Shape):
-    of = Rewording, "id before after state why similarity"
-    helps = {
-        "before": "the description",
-        "after": "what is proposed",
-        "why": "what the checks said",
-        "similarity": "of the two, from -1 to 1",
-    }
+class WaitingCaption(ModelAnswer):
+    class Meta:
+        model = Rewording
+        fields = ["id", "before", "after", "state", "why", "similarity"]
+        help_texts = {
+            "before": "the description",
+            "after": "what is proposed",
+            "why": "what the checks said",
+            "similarity": "of the two, from -1 to 1",
+        }
 
 
-class WordShape(Shape):
-    of = Word, "word count"
+class WordSerializer(serializers.Serializer):
+    word = serializers.CharField()
+    count = serializers.IntegerField()
     gender = serializers.ChoiceField(["M", "F", "N"])
 
 
-class PairShape(Shape):
+class PairSerializer(serializers.Serializer):
     before = serializers.CharField()
     after = serializers.CharField()
     count = serializers.IntegerField()
 
 
-class ReplacedShape(Shape):
+class ReplacedSerializer(serializers.Serializer):
     """Table 3 of TVR-Ranking for this corpus."""
 
-    of = Replacements, "descriptions changed total"
-    helps = {"descriptions": "whose caption is settled", "changed": "of these, whose caption differs"}
-    helps |= {"total": "words that were put in"}
-    words = WordShape(many=True)
-    pairs = PairShape(many=True)
+    descriptions = serializers.IntegerField(help_text="whose caption is settled")
+    changed = serializers.IntegerField(help_text="of these, whose caption differs")
+    total = serializers.IntegerField(help_text="words that were put in")
+    words = WordSerializer(many=True)
+    pairs = PairSerializer(many=True)
 
 
-class ReplacedFound(Shape):
+class ReplacedFound(serializers.Serializer):
     counting = serializers.BooleanField(help_text="whether a job counts them anew")
-    replaced = ReplacedShape(allow_null=True, help_text="null until they were counted once")
+    replaced = ReplacedSerializer(allow_null=True, help_text="null until they were counted once")
 
 
 def _rewording_later(corpus: Corpus) -> Answer:
@@ -104,7 +116,7 @@ def _rewording_later(corpus: Corpus) -> Answer:
 
 
 class Captions(Resource, at="corpora/<int:corpus>/captions", name="captions"):
-    @reads(CaptionsShape)
+    @reads(CaptionsSerializer)
     def get(self, corpus: int) -> Any:
         """How far a corpus is reworded."""
         return state_of(access.corpus_to_reword(self.request, corpus))
@@ -115,7 +127,7 @@ def _corpus(resource: Resource, corpus: int, **_: Any) -> Corpus:
 
 
 class RewordCaptions(Resource, at="corpora/<int:corpus>/captions/rewording", name="reword"):
-    @starts(CaptionsShape, ONCE, body=NewRewording, door=_corpus)
+    @starts(CaptionsSerializer, ONCE, body=NewRewording, door=_corpus)
     def post(self, corpus: int) -> Any:
         """Reword the descriptions by the cast list or the chat endpoint."""
         found = access.corpus_to_reword(self.request, corpus)
@@ -131,7 +143,9 @@ class WaitingCaptions(Resource, at="corpora/<int:corpus>/captions/waiting", name
 
 
 class AcceptCaption(Resource, at="corpora/<int:corpus>/captions/waiting/<int:pk>", name="caption-accept"):
-    @changes(WaitingCaption, UNFIT, body=shape("Accepted", Body, text=Text(max_length=LONGEST_TEXT)), door=_corpus)
+    @changes(
+        WaitingCaption, UNFIT, body=inline("AcceptedCaption", Body, text=Text(max_length=LONGEST_TEXT)), door=_corpus
+    )
     def put(self, corpus: int, pk: int) -> Any:
         """Make a text the caption of a description."""
         row = get_object_or_404(Rewording, corpus=access.corpus_to_reword(self.request, corpus), pk=pk)
@@ -152,26 +166,32 @@ class Replaced(Resource, at="corpora/<int:corpus>/captions/replaced", name="repl
         return {"counting": known.old is not None, "replaced": replaced}
 
 
-class NameShape(Shape):
-    of = CastName, "id name phrase same_as stays confirmed count"
-    helps = {
-        "phrase": "takes its place, without an article",
-        "same_as": "another name of the same person",
-        "stays": "whether it names no person, and captions keep it",
-        "count": "descriptions that contain it, as the last draft counted; 0 before one",
-    }
+class NameSerializer(ModelAnswer):
     contexts = serializers.ListField(child=serializers.CharField(), help_text="some of them")
 
+    class Meta:
+        model = CastName
+        fields = ["id", "name", "phrase", "same_as", "stays", "confirmed", "count"]
+        help_texts = {
+            "phrase": "takes its place, without an article",
+            "same_as": "another name of the same person",
+            "stays": "whether it names no person, and captions keep it",
+            "count": "descriptions that contain it, as the last draft counted; 0 before one",
+        }
 
-class NamesAsked(PageQuery):
+
+class NamesParameters(PageParameters):
     show = serializers.ChoiceField(["open", "confirmed"], required=False)
 
 
 class NameSaid(Body):
     """What is not said of a name stays as it is."""
 
-    of = CastName, "id phrase same_as stays confirmed"
     id = Whole(min_value=1, max_value=LARGEST_KEY)
+
+    class Meta:
+        model = CastName
+        fields = ["phrase", "same_as", "stays", "confirmed"]
 
 
 class NamesSaid(Body):
@@ -179,13 +199,13 @@ class NamesSaid(Body):
 
 
 class CastList(Resource, at="corpora/<int:corpus>/cast", name="cast"):
-    @reads(Page(NameShape), TAGGED, query=NamesAsked)
+    @reads(Page(NameSerializer), TAGGED, query=NamesParameters)
     def get(self, corpus: int) -> Any:
         """The names of a corpus, the most frequent first."""
         found = access.corpus_to_reword(self.request, corpus)
         return Answer.tagged(Rows(names_of(found, self.params.get("show", "")), BY_FREQUENCY), _tag(found))
 
-    @changes(NameShape(many=True), VERSIONED, body=NamesSaid, door=_corpus)
+    @changes(NameSerializer(many=True), VERSIONED, body=NamesSaid, door=_corpus)
     def patch(self, corpus: int) -> Any:
         """Say who some names are: all of it is stored, or nothing."""
         found = access.corpus_to_reword(self.request, corpus)
@@ -217,7 +237,7 @@ def _tag(corpus: Corpus) -> str:
 
 
 class DraftCast(Resource, at="corpora/<int:corpus>/cast/draft", name="cast-draft"):
-    @starts(CaptionsShape)
+    @starts(CaptionsSerializer)
     def post(self, corpus: int) -> Any:
         """Have the cast list drafted; what a lead said is kept."""
         found = access.corpus_to_reword(self.request, corpus)

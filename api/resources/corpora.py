@@ -6,10 +6,11 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.fields import Body, Page, Query, Shape, Text, Whole, filters_of, shape
+from api.fields import Text, Whole
 from api.operations import OR_LATER, Rows, With, changes, reads, starts
 from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
-from api.resources.jobs import JobShape
+from api.resources.jobs import JobSerializer
+from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
 from campaigns import access
 from corpus.clip_files import clip_file
 from corpus.clips import FOR_CORPUS_PAGE, clip_on_page, clips_of
@@ -19,33 +20,39 @@ from judging import access as judging_access
 from judging.pool.clips import clips_found, cut_for_search, prepare_clip
 from reports.tables.moments import MOMENTS, moments_of
 from retrieval.search.index import index_captions
-from retrieval.search.searching import HITS, LONGEST_QUERY, Answer, Hit, search
+from retrieval.search.searching import HITS, LONGEST_QUERY, search
 
 
-class CorpusShape(Shape):
-    of = Corpus, "id name format"
+class CorpusSerializer(ModelAnswer):
+    class Meta:
+        model = Corpus
+        fields = ["id", "name", "format"]
 
 
-class CorpusDetail(CorpusShape):
+class CorpusDetail(CorpusSerializer):
     figures = serializers.DictField(
         allow_null=True, help_text="its size; null while a job counts it", child=serializers.JSONField()
     )
-    job = JobShape(allow_null=True, help_text="that counts it, for a large corpus")
+    job = JobSerializer(allow_null=True, help_text="that counts it, for a large corpus")
 
 
-class MomentShape(Shape):
-    of = Moment, "id start end description caption moment video=video.name"
-    helps = {"start": "seconds", "end": "seconds"}
+class MomentSerializer(ModelAnswer):
+    video = serializers.CharField(source="video.name")
     moment = serializers.CharField(source="*", read_only=True, help_text="its id in TREC files")
 
+    class Meta:
+        model = Moment
+        fields = ["id", "start", "end", "description", "caption"]
+        help_texts = {"start": "seconds", "end": "seconds"}
 
-class MomentDetail(MomentShape):
+
+class MomentDetail(MomentSerializer):
     clip = ClipAddress("its address, if it was cut for this resource")
     cutting = serializers.BooleanField(help_text="whether it is being cut")
 
 
 class Corpora(Resource, at="corpora", name="corpora"):
-    @reads(Page(CorpusShape))
+    @reads(Page(CorpusSerializer))
     def get(self) -> Any:
         """The corpora that the person may see."""
         return access.corpora(self.request)
@@ -61,7 +68,7 @@ class OneCorpus(Resource, at="corpora/<int:corpus>", name="corpus"):
 
 
 class Moments(Resource, at="corpora/<int:corpus>/moments", name="moments"):
-    @reads(Page(MomentShape), query=filters_of(MOMENTS))
+    @reads(Page(MomentSerializer), query=filters_of(MOMENTS))
     def get(self, corpus: int) -> Any:
         """The moments of a corpus."""
         choices = MOMENTS.choices(self.request.query_params)
@@ -96,24 +103,29 @@ class Clip(Resource, at="clips/<slug:token>", name="clip"):
         return clip_file(self.request._request, judging_access.clip(self.request, token))
 
 
-class HitShape(Shape):
-    of = (
-        Hit,
-        "id=moment.pk moment video=moment.video.name start=moment.start end=moment.end caption=moment.caption "
-        "similarity",
-    )
-    helps = {"id": "of the moment's resource", "moment": "its id in TREC files", "start": "seconds", "end": "seconds"}
+class HitSerializer(serializers.Serializer):
+    id = serializers.IntegerField(source="moment.pk", help_text="of the moment's resource")
+    moment = serializers.CharField(help_text="its id in TREC files")
+    video = serializers.CharField(source="moment.video.name")
+    start = serializers.FloatField(source="moment.start", help_text="seconds")
+    end = serializers.FloatField(source="moment.end", help_text="seconds")
+    caption = serializers.CharField(source="moment.caption")
+    similarity = serializers.FloatField()
     clip = ClipAddress("its address, if it is cut")
 
 
-class Found(Shape):
-    of = Answer, "captions is_current"
-    helps = {"captions": "how many were searched", "is_current": "false if the index is older than the corpus"}
-    hits = HitShape(many=True, help_text="the nearest first")
+class SearchAnswer(serializers.Serializer):
+    captions = serializers.IntegerField(help_text="how many were searched")
+    is_current = serializers.BooleanField(help_text="false if the index is older than the corpus")
+    hits = HitSerializer(many=True, help_text="the nearest first")
+
+
+class SearchParameters(QueryParameters):
+    q = Text(max_length=LONGEST_QUERY, help_text="the query")
 
 
 class Search(Resource, at=f"{CAMPAIGN}/search", name="search"):
-    @reads(Found, OR_LATER, query=shape("Words", Query, q=Text(max_length=LONGEST_QUERY, help_text="the query")))
+    @reads(SearchAnswer, OR_LATER, query=SearchParameters)
     def get(self) -> Any:
         """The moments whose captions are nearest to a query; 202 while a job makes the answer possible."""
         campaign = self.member.campaign
@@ -127,7 +139,7 @@ class WantedClip(Body):
     moment = Whole(min_value=1, max_value=LARGEST_KEY, help_text="the id of what was found")
 
 
-class Asked(Shape):
+class Asked(serializers.Serializer):
     asked = serializers.BooleanField(help_text="false if the clip is there, or cannot be cut")
 
 
@@ -140,7 +152,7 @@ class SearchClip(Resource, at=f"{CAMPAIGN}/search/clips", name="search-clip"):
 
 
 class SearchIndex(Resource, at=f"{CAMPAIGN}/search/index", name="search-index"):
-    @starts(shape("SearchIndexed", kind=serializers.CharField(help_text="of the job")))
+    @starts(inline("SearchIndexed", kind=serializers.CharField(help_text="of the job")))
     def post(self) -> Any:
         """Ask once more for a search index whose job has failed."""
         job = index_captions.ask(self.lead.campaign.corpus)

@@ -12,12 +12,13 @@ from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole, shape
+from api.fields import Choice, Number, Text, Whole
 from api.operations import LEAD, STORES, TAGGED, UNFIT, VERSIONED, Answer, With, changes, fresh, makes, reads, starts
 from api.resource import LARGEST_KEY, Resource, must_match, tag_of
 from api.resources.campaigns import SettingsChange
-from api.resources.jobs import JobShape
-from api.resources.runs import PIECE, FileShape, take
+from api.resources.jobs import JobSerializer
+from api.resources.runs import PIECE, FileSerializer, take
+from api.serializers import Body, ModelAnswer, Page, QueryParameters, inline
 from base.errors import Unfit
 from base.forms import faults_of
 from base.transactions import all_or_nothing, locked
@@ -30,29 +31,30 @@ from judging import access as judging_access
 from judging.drafts import changes as steps
 from judging.drafts import forms, reading
 from judging.drafts.builder import marks
-from judging.drafts.reading import Reading
 from judging.drafts.sources import draw_queries, store_corpus
-from metrics.analysis.planning import Plan, Spread
 from retrieval.rewriting.counting import counted, ready_in
-from runs.estimates.planning import PlanForm, PoolCost, costs_of_pools
+from runs.estimates.planning import PlanForm, costs_of_pools
 
 LARGEST_FILE = 2**53 - 1  # bytes; the settings allow less
 
 
-class DraftLine(Shape):
-    of = Draft, "token name created"
-    helps = {"token": "names the draft in addresses", "name": "of the campaign"}
+class DraftLine(ModelAnswer):
+    class Meta:
+        model = Draft
+        fields = ["token", "name", "created"]
+        help_texts = {"token": "names the draft in addresses", "name": "of the campaign"}
 
 
-class DraftShape(DraftLine):
-    of = (
-        Draft,
-        "corpus_name format kind leaves_out_unusable frame_rate split pool_depth corpus=corpus.name "
-        "reuses=reuses.name columns films=media folder=media_folder",
+class DraftSerializer(DraftLine):
+    corpus = serializers.CharField(source="corpus.name", allow_null=True, default=None, help_text="null: a new one")
+    reuses = serializers.CharField(
+        source="reuses.name",
+        allow_null=True,
+        default=None,
+        help_text="the campaign whose grades are reused; null: none",
     )
-    helps = {"corpus_name": "of the new corpus", "kind": "of the descriptions to import", "corpus": "null: a new one"}
-    helps |= {"reuses": "the campaign whose grades are reused; null: none"}
-    helps |= {"pool_depth": "ranks of each run that are judged; null: no leaderboard is judged again"}
+    films = serializers.ChoiceField(Draft.Media.choices, source="media")
+    folder = serializers.CharField(source="media_folder")
     columns = serializers.DictField(child=serializers.CharField())
     selection = serializers.DictField(help_text="how many queries are drawn, and how; empty if none are")
     drawn = serializers.DictField(help_text="what was drawn to be looked at")
@@ -61,23 +63,42 @@ class DraftShape(DraftLine):
     findings = serializers.DictField(help_text="of the last check; empty if something changed since")
     ready = serializers.BooleanField(source="is_ready", help_text="whether the campaign can be made")
     campaign = serializers.CharField(source="campaign.name", allow_null=True, default=None)
-    files = FileShape(many=True)
-    jobs = JobShape(many=True, help_text="under way, or failed")
+    files = FileSerializer(many=True)
+    jobs = JobSerializer(many=True, help_text="under way, or failed")
+
+    class Meta(DraftLine.Meta):
+        fields = [
+            *DraftLine.Meta.fields,
+            "corpus_name",
+            "format",
+            "kind",
+            "leaves_out_unusable",
+            "frame_rate",
+            "split",
+            "pool_depth",
+        ]
+        help_texts = DraftLine.Meta.help_texts | {
+            "corpus_name": "of the new corpus",
+            "kind": "of the descriptions to import",
+            "pool_depth": "ranks of each run that are judged; null: no leaderboard is judged again",
+        }
 
 
 class NewUpload(Body):
-    of = Upload, "purpose name"
     size = Whole(min_value=1, max_value=LARGEST_FILE, help_text="bytes")
+
+    class Meta:
+        model = Upload
+        fields = ["purpose", "name"]
 
 
 OF_FIELDS = {name: Text(required=False, max_length=200, help_text=f"holds {what}") for name, what in FIELDS.items()}
-Columns = shape("Columns", Body, **OF_FIELDS)
+Columns = inline("Columns", Body, **OF_FIELDS)
 
 
 class CorpusStep(Body):
     """A corpus that is there, by its id; or a new one, and how its file is read."""
 
-    of = forms.CorpusForm, "corpus corpus_name format kind leaves_out_unusable"
     corpus = Whole(required=False, allow_null=True, min_value=1, max_value=LARGEST_KEY)
     format = Choice(choices=list(FORMATS), required=False, allow_blank=True, help_text="empty: as recognised")
     columns = Columns(required=False, help_text="of a csv or jsonl; empty: those that are proposed")
@@ -85,22 +106,23 @@ class CorpusStep(Body):
         required=False, max_length=forms.LONGEST_PASTE, trim_whitespace=False, help_text="its lines, in place of a file"
     )
 
+    class Meta:
+        form = forms.CorpusForm
+        fields = ["corpus_name", "kind", "leaves_out_unusable"]
 
-class FaultShape(Shape):
+
+class FaultSerializer(serializers.Serializer):
     line = serializers.IntegerField(allow_null=True, help_text="its number; null: of the whole file, or of an entry")
     text = serializers.CharField(allow_blank=True, help_text="how the line begins")
     problem = serializers.CharField(help_text="what is wrong with it, and what was expected")
 
 
-class ReadingShape(Shape):
+class ReadingSerializer(serializers.Serializer):
     """What was found in a file."""
 
-    of = Reading, "recognised format names columns first counts wrong"
-    helps = {
-        "recognised": "the format that the file seems to have; empty if none, or of queries",
-        "format": "the one that it was read in",
-        "wrong": "how many problems there are",
-    }
+    recognised = serializers.CharField(help_text="the format that the file seems to have; empty if none, or of queries")
+    format = serializers.CharField(help_text="the one that it was read in")
+    wrong = serializers.IntegerField(help_text="how many problems there are")
     names = serializers.ListField(child=serializers.CharField(), help_text="of the file's columns or keys")
     columns = serializers.DictField(child=serializers.CharField(), help_text="that are proposed for the fields")
     first = serializers.ListField(
@@ -109,37 +131,46 @@ class ReadingShape(Shape):
     counts = serializers.DictField(
         child=serializers.IntegerField(), help_text="videos and moments, or queries and repeated texts"
     )
-    problems = FaultShape(many=True, help_text="the first ten of them")
+    problems = FaultSerializer(many=True, help_text="the first ten of them")
 
 
-class PoolCostShape(Shape):
-    of = PoolCost, "depth candidates judgements hours cost"
-    helps = {"depth": "ranks of each run that are judged", "cost": "null without an hourly rate"}
+class PoolCostSerializer(serializers.Serializer):
+    depth = serializers.IntegerField(help_text="ranks of each run that are judged")
+    candidates = serializers.IntegerField()
+    judgements = serializers.IntegerField()
+    hours = serializers.IntegerField()
+    cost = serializers.IntegerField(allow_null=True, help_text="null without an hourly rate")
 
 
-class ReadingsShape(Shape):
+class ReadingsSerializer(serializers.Serializer):
     """What was found in a draft's files; null where there is none, or it is still being read."""
 
-    moments = ReadingShape(allow_null=True)
-    queries = ReadingShape(allow_null=True)
-    benchmark = ReadingShape(allow_null=True, help_text="and the runs on it")
-    depths = PoolCostShape(many=True, help_text="what judging the leaderboard again takes")
+    moments = ReadingSerializer(allow_null=True)
+    queries = ReadingSerializer(allow_null=True)
+    benchmark = ReadingSerializer(allow_null=True, help_text="and the runs on it")
+    depths = PoolCostSerializer(many=True, help_text="what judging the leaderboard again takes")
     corpus_name = serializers.CharField(allow_blank=True, help_text="a free name that is proposed for the new corpus")
     name = serializers.CharField(allow_blank=True, help_text="a free name that is proposed for the campaign")
 
 
 class FilmsStep(Body):
-    of = forms.FilmsForm, "films root below"
     root = Text(required=False, max_length=500, help_text="one of the folders that the settings name")
     frame_rate = Number(required=False, allow_null=True, min_value=0.01, max_value=1000)
+
+    class Meta:
+        form = forms.FilmsForm
+        fields = ["films", "below"]
 
 
 class QueriesStep(Body):
     """Queries that are drawn, those of a text with one a line, or both; or with a depth those of a benchmark."""
 
-    of = forms.QueriesForm, "draws validation test seed strata text split reuses pool_depth"
     text = Text(required=False, max_length=forms.LONGEST_PASTE, trim_whitespace=False)
     reuses = Text(required=False, allow_null=True, max_length=100, help_text="the name of a campaign; null: of none")
+
+    class Meta:
+        form = forms.QueriesForm
+        fields = ["draws", "validation", "test", "seed", "strata", "split", "pool_depth"]
 
 
 class SettingsStep(SettingsChange):
@@ -220,7 +251,7 @@ class Drafts(Resource, at="drafts", name="drafts"):
         """The person's drafts of campaigns."""
         return Draft.objects.unfinished().filter(owner=access.creator(self.request))
 
-    @makes(DraftShape)
+    @makes(DraftSerializer)
     def post(self) -> Any:
         """Begin a draft."""
         return _answer(steps.begin_draft(access.creator(self.request)))
@@ -231,12 +262,12 @@ def _open_draft(resource: Resource, token: str) -> Draft:
 
 
 class OneDraft(Resource, at="drafts/<slug:token>", name="draft"):
-    @reads(DraftShape, TAGGED)
+    @reads(DraftSerializer, TAGGED)
     def get(self, token: str) -> Any:
         """A draft, what its check found, and its jobs."""
         return _answer(access.draft(self.request, token))
 
-    @changes(DraftShape, VERSIONED, STORES, UNFIT, body=Changes, door=_open_draft)
+    @changes(DraftSerializer, VERSIONED, STORES, UNFIT, body=Changes, door=_open_draft)
     def patch(self, token: str) -> Any:
         """Say what some steps hold: all of it is stored, or nothing."""
         draft = judging_access.open_draft(self.request, token)
@@ -262,7 +293,7 @@ def _change(request: Request, draft: Draft, data: dict[str, Any]) -> None:
 
 
 class DraftReading(Resource, at="drafts/<slug:token>/reading", name="draft-reading"):
-    @reads(ReadingsShape)
+    @reads(ReadingsSerializer)
     def get(self, token: str) -> Any:
         """What was found in the draft's files, and the names that are proposed."""
         draft = access.draft(self.request, token)
@@ -281,38 +312,42 @@ class DraftProblems(Resource, at="drafts/<slug:token>/problems", name="draft-pro
 
 
 class CheckDraft(Resource, at="drafts/<slug:token>/check", name="draft-check"):
-    @starts(DraftShape)
+    @starts(DraftSerializer)
     def post(self, token: str) -> Any:
         """Find out whether the campaign can be made."""
         return _later(judging_access.open_draft(self.request, token), steps.ask_to_check)
 
 
 class StoreCorpus(Resource, at="drafts/<slug:token>/corpus", name="draft-store"):
-    @starts(DraftShape)
+    @starts(DraftSerializer)
     def post(self, token: str) -> Any:
         """Store the new corpus before the campaign, so that it can be reworded."""
         return _later(judging_access.open_draft(self.request, token), store_corpus.ask)
 
 
-class SpreadShape(Shape):
-    of = Spread, "judged left"
-    helps = {"judged": "standard deviation", "left": "what the caption ranks do not explain of it"}
+class SpreadSerializer(serializers.Serializer):
+    judged = serializers.FloatField(help_text="standard deviation")
+    left = serializers.FloatField(help_text="what the caption ranks do not explain of it")
 
 
-class PlannedShape(Shape):
-    of = Plan, "way queries judgements hours cost weeks"
-    helps = {"queries": "null if more than a million, or than are ranked", "cost": "null without an hourly rate"}
+class PlannedSerializer(serializers.Serializer):
+    way = serializers.CharField()
+    queries = serializers.IntegerField(allow_null=True, help_text="null if more than a million, or than are ranked")
+    judgements = serializers.IntegerField(allow_null=True)
+    hours = serializers.IntegerField(allow_null=True)
+    cost = serializers.IntegerField(allow_null=True, help_text="null without an hourly rate")
+    weeks = serializers.IntegerField(allow_null=True)
 
 
-class PilotShape(Shape):
+class PilotSerializer(serializers.Serializer):
     like = serializers.CharField()
     runs = serializers.ListField(child=serializers.IntegerField(), help_text="numbers")
 
 
-class AdviceShape(Shape):
-    spread = SpreadShape(help_text="of the difference of NDCG@20 between queries")
-    plans = PlannedShape(many=True)
-    pilots = PilotShape(many=True, help_text="releases with runs whose difference may serve as an example")
+class PlanAdvice(serializers.Serializer):
+    spread = SpreadSerializer(help_text="of the difference of NDCG@20 between queries")
+    plans = PlannedSerializer(many=True)
+    pilots = PilotSerializer(many=True, help_text="releases with runs whose difference may serve as an example")
 
 
 def _in_an_address(field: Field) -> serializers.Field:
@@ -326,11 +361,13 @@ def _in_an_address(field: Field) -> serializers.Field:
     return Text(**words, max_length=150)
 
 
-PlanAsked = shape("PlanAsked", Query, **{name: _in_an_address(each) for name, each in PlanForm.base_fields.items()})
+PlanParameters = inline(
+    "PlanParameters", QueryParameters, **{name: _in_an_address(each) for name, each in PlanForm.base_fields.items()}
+)
 
 
 class PlanDraft(Resource, at="drafts/<slug:token>/plan", name="draft-plan"):
-    @reads(AdviceShape, UNFIT, query=PlanAsked)
+    @reads(PlanAdvice, UNFIT, query=PlanParameters)
     def get(self, token: str) -> Any:
         """How many queries tell two systems apart, and what judging them takes."""
         form = PlanForm(judging_access.open_draft(self.request, token), self.params)
@@ -341,33 +378,33 @@ class PlanDraft(Resource, at="drafts/<slug:token>/plan", name="draft-plan"):
 
 
 class DrawQueries(Resource, at="drafts/<slug:token>/queries", name="draft-draw"):
-    @starts(DraftShape)
+    @starts(DraftSerializer)
     def post(self, token: str) -> Any:
         """Draw the queries to look at them."""
         return _later(judging_access.open_draft(self.request, token), draw_queries.ask)
 
 
 class MakeCampaign(Resource, at="drafts/<slug:token>/campaign", name="draft-make"):
-    @starts(DraftShape)
+    @starts(DraftSerializer)
     def post(self, token: str) -> Any:
         """Make the campaign of a draft that was checked."""
         return _later(access.draft(self.request, token), steps.ask_to_make)
 
 
 class Uploads(Resource, at="drafts/<slug:token>/files", name="uploads"):
-    @changes(FileShape, STORES, UNFIT, body=NewUpload, status=201, door=_open_draft)
+    @changes(FileSerializer, STORES, UNFIT, body=NewUpload, status=201, door=_open_draft)
     def post(self, token: str) -> Any:
         """Announce a file of a draft, or find one that broke off."""
         return begin(judging_access.open_draft(self.request, token), **self.data)
 
 
 class OneUpload(Resource, at="drafts/<slug:token>/files/<slug:file>", name="upload"):
-    @reads(FileShape, scope=LEAD)
+    @reads(FileSerializer, scope=LEAD)
     def get(self, token: str, file: str) -> Any:
         """How much of a draft's file has arrived."""
         return take(self.request, partial(access.upload, self.request, token, file))
 
-    @changes(FileShape, PIECE, STORES)
+    @changes(FileSerializer, PIECE, STORES)
     def patch(self, token: str, file: str) -> Any:
         """Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere."""
         answer = take(self.request, partial(access.upload, self.request, token, file))

@@ -8,10 +8,11 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
-from api.fields import Body, Number, Page, PageQuery, Shape, Text, Whole
+from api.fields import Number, Text, Whole
 from api.operations import TAGGED, VERSIONED, Answer, Rows, With, changes, makes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource, must_match, tag_of
+from api.serializers import Body, ModelAnswer, Page, PageParameters
 from base.errors import Changed, Outdated
 from campaigns import access
 from campaigns.models import Campaign, Guideline
@@ -22,24 +23,35 @@ from judging.models import Candidate, Example, KeptAnswer
 from judging.quality import examples
 
 
-class Level(Shape):
-    of = examples.Level, "grade name meaning"
+class Level(serializers.Serializer):
+    grade = serializers.IntegerField()
+    name = serializers.CharField()
+    meaning = serializers.CharField()
 
 
-class KeptShape(Shape):
-    of = KeptAnswer, "id question answer"
+class KeptSerializer(ModelAnswer):
+    class Meta:
+        model = KeptAnswer
+        fields = ["id", "question", "answer"]
 
 
-class GuidelineShape(Shape):
-    of = Guideline, "version text"
-    helps = {"text": "Markdown"}
+class GuidelineSerializer(ModelAnswer):
     levels = Level(many=True)
-    answers = KeptShape(many=True, help_text="to questions, which leads told all and kept")
+    answers = KeptSerializer(many=True, help_text="to questions, which leads told all and kept")
+
+    class Meta:
+        model = Guideline
+        fields = ["version", "text"]
+        help_texts = {"text": "Markdown"}
 
 
-class VersionShape(Shape):
-    of = Guideline, "version text at by=by.worker"
-    helps = {"text": "Markdown"}
+class VersionSerializer(ModelAnswer):
+    by = serializers.IntegerField(source="by.worker", allow_null=True, default=None)
+
+    class Meta:
+        model = Guideline
+        fields = ["version", "text", "at"]
+        help_texts = {"text": "Markdown"}
 
 
 class NewText(Body):
@@ -47,12 +59,12 @@ class NewText(Body):
 
 
 class OneGuideline(Resource, at=f"{CAMPAIGN}/guideline", name="guideline"):
-    @reads(GuidelineShape, TAGGED)
+    @reads(GuidelineSerializer, TAGGED)
     def get(self) -> Any:
         """What annotators are told about grading; all members read it."""
         return _guideline(self.through(access.anybody).campaign)
 
-    @changes(GuidelineShape, VERSIONED, body=NewText)
+    @changes(GuidelineSerializer, VERSIONED, body=NewText)
     def put(self) -> Any:
         """Put a new version of the guideline in force."""
         campaign = self.lead.campaign
@@ -81,20 +93,20 @@ class OneKeptAnswer(Resource, at=f"{CAMPAIGN}/guideline/answers/<int:pk>", name=
 
 
 class Versions(Resource, at=f"{CAMPAIGN}/guideline/versions", name="guideline-versions"):
-    @reads(Page(VersionShape))
+    @reads(Page(VersionSerializer))
     def get(self) -> Any:
         """The versions of the guideline that leads wrote, the newest first."""
         return Rows(self.member.campaign.guidelines.select_related("by"), ("-version",))
 
 
 class OneVersion(Resource, at=f"{CAMPAIGN}/guideline/versions/<int:version>", name="guideline-version"):
-    @reads(VersionShape)
+    @reads(VersionSerializer)
     def get(self, version: int) -> Any:
         """A version of the guideline that a lead wrote."""
         return get_object_or_404(self.member.campaign.guidelines.select_related("by"), version=version)
 
 
-class ExampleShape(Shape):
+class ExampleSerializer(serializers.Serializer):
     id = serializers.IntegerField()
     query = serializers.CharField()
     grade = serializers.IntegerField()
@@ -106,15 +118,20 @@ class ExampleShape(Shape):
     )
 
 
-class TeachableShape(Shape):
+class TeachableSerializer(ModelAnswer):
     """A judged pair that may become an example."""
 
-    of = Candidate, "candidate=pk query=query.text grade outcome"
-    helps = {"grade": "the final one"}
+    candidate = serializers.IntegerField(source="pk")
+    query = serializers.CharField(source="query.text")
     moment = serializers.CharField(read_only=True, help_text="its id in TREC files")
 
+    class Meta:
+        model = Candidate
+        fields = ["grade", "outcome"]
+        help_texts = {"grade": "the final one"}
 
-class TeachableAsked(PageQuery):
+
+class TeachableParameters(PageParameters):
     find = Text(required=False, max_length=200, help_text="words of the query")
 
 
@@ -131,7 +148,7 @@ class NewExample(Body):
 
 
 class Examples(Resource, at=f"{CAMPAIGN}/examples", name="examples"):
-    @reads(Page(ExampleShape))
+    @reads(Page(ExampleSerializer))
     def get(self) -> Any:
         """The worked examples; annotators see those that are not judged again."""
         member = self.through(access.anybody)
@@ -141,7 +158,7 @@ class Examples(Resource, at=f"{CAMPAIGN}/examples", name="examples"):
         hidden = examples.hidden_examples(rows)
         return Rows(rows.select_related("moment__video"), order, lambda page: [_known(each, hidden) for each in page])
 
-    @makes(ExampleShape, body=NewExample)
+    @makes(ExampleSerializer, body=NewExample)
     def post(self) -> Any:
         """Make an example, or give the one of the same pair another grade and reason."""
         campaign, data = self.lead.campaign, self.data
@@ -170,7 +187,7 @@ class OneExample(Resource, at=f"{CAMPAIGN}/examples/<int:pk>", name="example"):
 
 
 class Teachable(Resource, at=f"{CAMPAIGN}/examples/candidates", name="teachable"):
-    @reads(Page(TeachableShape), query=TeachableAsked)
+    @reads(Page(TeachableSerializer), query=TeachableParameters)
     def get(self) -> Any:
         """The judged pairs that may become examples."""
         return examples.teachable(self.member.campaign, self.params.get("find", "").strip())

@@ -7,59 +7,76 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
-from api.fields import Page, Shape
 from api.operations import Answer, changes, fresh, reads, starts
 from api.resource import CAMPAIGN, Resource
+from api.serializers import ModelAnswer, Page
 from campaigns import access
 from jobs.models import Job
 from jobs.queue import JobQuerySet
 
 
-class JobShape(Shape):
-    of = Job, "id kind lane label subject address state done total message error due created ended"
-    helps = {
-        "kind": "such as score-runs",
-        "lane": "what it waits behind: quick, judging or long work, or training",
-        "label": "the kind in words",
-        "subject": "what it is about, in words",
-        "address": "of the page about that; empty if there is none",
-        "total": "0 while nobody knows",
-        "message": "what it does now",
-        "error": "why the last attempt came to nothing",
-        "due": "when it begins, or is tried again",
-    }
+class JobSerializer(ModelAnswer):
+    class Meta:
+        model = Job
+        fields = [
+            "id",
+            "kind",
+            "lane",
+            "label",
+            "subject",
+            "address",
+            "state",
+            "done",
+            "total",
+            "message",
+            "error",
+            "due",
+            "created",
+            "ended",
+        ]
+        help_texts = {
+            "kind": "such as score-runs",
+            "lane": "what it waits behind: quick, judging or long work, or training",
+            "label": "the kind in words",
+            "subject": "what it is about, in words",
+            "address": "of the page about that; empty if there is none",
+            "total": "0 while nobody knows",
+            "message": "what it does now",
+            "error": "why the last attempt came to nothing",
+            "due": "when it begins, or is tried again",
+        }
 
 
 class Jobs(Resource, at=f"{CAMPAIGN}/jobs", name="jobs"):
-    @reads(Page(JobShape))
+    @reads(Page(JobSerializer))
     def get(self) -> Any:
         """The jobs that are not done."""
         return access.jobs(self.participant).not_done()
 
 
 class JobsOfCorpus(Resource, at="corpora/<int:corpus>/jobs", name="corpus-jobs"):
-    @reads(Page(JobShape))
+    @reads(Page(JobSerializer))
     def get(self, corpus: int) -> Any:
         """The jobs of a corpus that are not done."""
         return access.jobs_of_corpus(self.request, access.corpus(self.request, pk=corpus)).not_done()
 
 
 class JobsOfSite(Resource, at="jobs", name="site-jobs"):
-    @reads(Page(JobShape))
+    @reads(Page(JobSerializer))
     def get(self) -> Any:
         """The jobs that are not done: one's own, and all to those who run the site."""
         return access.jobs_of_site(self.request).not_done()
 
 
 class OneJob(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>", name="job"):
-    @reads(JobShape)
+    @reads(JobSerializer)
     def get(self, pk: int) -> Any:
         """A job, and how far it is."""
         return get_object_or_404(access.jobs(self.participant), pk=pk)
 
 
 class JobAgain(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>/again", name="job-again"):
-    @starts(JobShape)
+    @starts(JobSerializer)
     def post(self, pk: int) -> Any:
         """Try a job again that has failed or waits, from its beginning."""
         job = _tried_again(access.jobs(self.lead), pk)
@@ -67,21 +84,21 @@ class JobAgain(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>/again", name="job-again")
 
 
 class JobCancelled(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>/cancel", name="job-cancel"):
-    @changes(JobShape)
+    @changes(JobSerializer)
     def post(self, pk: int) -> Any:
         """Cancel a job that waits or runs; it counts as failed."""
         return _cancelled(access.jobs(self.lead), pk)
 
 
 class AnyJob(Resource, at="jobs/<int:pk>", name="any-job"):
-    @reads(JobShape)
+    @reads(JobSerializer)
     def get(self, pk: int) -> Any:
         """A job that the person may have tried again, and how far it is."""
         return get_object_or_404(access.jobs_to_try_again(self.request), pk=pk)
 
 
 class AnyJobAgain(Resource, at="jobs/<int:pk>/again", name="any-job-again"):
-    @starts(JobShape)
+    @starts(JobSerializer)
     def post(self, pk: int) -> Any:
         """Try a job again that has failed or waits, from its beginning."""
         job = _tried_again(access.jobs_to_try_again(self.request), pk)
@@ -89,7 +106,7 @@ class AnyJobAgain(Resource, at="jobs/<int:pk>/again", name="any-job-again"):
 
 
 class AnyJobCancelled(Resource, at="jobs/<int:pk>/cancel", name="any-job-cancel"):
-    @changes(JobShape)
+    @changes(JobSerializer)
     def post(self, pk: int) -> Any:
         """Cancel a job that waits or runs; it counts as failed."""
         return _cancelled(access.jobs_to_change(self.request), pk)

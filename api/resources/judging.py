@@ -7,16 +7,17 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole, shape
+from api.fields import Choice, Key, Number, Text, Whole
 from api.operations import JUDGE, OR_NOTHING, With, changes, fresh, reads
 from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
+from api.serializers import Body, ModelAnswer, QueryParameters, inline
 from base.errors import NotFound
 from campaigns import access
 from campaigns.models import Membership, Message
 from corpus.clip_files import padded_clip_file
 from judging import access as judging_access
 from judging.consensus import GRADES
-from judging.models import Assignment, Flag, Practice, Question, Revision
+from judging.models import Assignment, Flag, Practice, Question, Revision, Sitting
 from judging.models.assignment import taken_from_you
 from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state
@@ -26,7 +27,7 @@ from judging.work.places import assignment_data, clip_at, limit_reached
 from reports import own_work
 
 
-class Place(Shape):
+class Place(serializers.Serializer):
     position = serializers.IntegerField(help_text="from 1, in the annotator's own order")
     clip = serializers.CharField(allow_null=True, help_text="its address; null if there is none")
     grade = serializers.IntegerField(allow_null=True, help_text="the annotator's own")
@@ -36,15 +37,18 @@ class Place(Shape):
     note = serializers.CharField(required=False, help_text="why the clip came back, in an exam")
 
 
-class AssignmentShape(Shape):
-    of = Assignment, "token fence"
-    helps = {
-        "token": "names the assignment in addresses",
-        "fence": "goes with all that is sent; it rises when a lease is taken up again",
-    }
+class AssignmentSerializer(ModelAnswer):
     presses = serializers.IntegerField(help_text="the number of the last press that is stored")
     query = serializers.CharField()
     places = Place(many=True)
+
+    class Meta:
+        model = Assignment
+        fields = ["token", "fence"]
+        help_texts = {
+            "token": "names the assignment in addresses",
+            "fence": "goes with all that is sent; it rises when a lease is taken up again",
+        }
 
 
 class Fenced(Body):
@@ -67,13 +71,13 @@ class FlagGiven(Press):
     comment = Text(required=False, max_length=LONGEST_COMMENT, allow_blank=True)
 
 
-class FlagTakenBack(Query):
+class FlagTakenBack(QueryParameters):
     fence = serializers.IntegerField(min_value=1, max_value=LARGEST)
     key = serializers.UUIDField(format="hex_verbose")
     press = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST)
 
 
-class Stored(Shape):
+class Stored(serializers.Serializer):
     position = serializers.IntegerField()
     grade = serializers.IntegerField(allow_null=True)
     flag = serializers.ChoiceField(Flag.Reason.choices, allow_null=True)
@@ -82,8 +86,12 @@ class Stored(Shape):
     )
 
 
-class Letter(Shape):
-    of = Message, "id at read text=words"
+class Letter(ModelAnswer):
+    text = serializers.CharField(source="words")
+
+    class Meta:
+        model = Message
+        fields = ["id", "at", "read"]
 
 
 class QuestionGiven(Body):
@@ -99,17 +107,25 @@ class OwnQuestionGiven(QuestionGiven):
     letter = Whole(required=False, min_value=1, max_value=LARGEST_KEY, help_text="the message that it answers")
 
 
-class OwnQuestion(Shape):
-    of = Question, "id at text about query=query.text letter=letter_id answer=answer_id"
-    helps = {
-        "query": "that it is about, or whose clip; null if it is about neither",
-        "letter": "the message that it answers",
-        "answer": "the lead’s message that answers it",
-    }
+class OwnQuestion(ModelAnswer):
+    query = serializers.CharField(
+        source="query.text",
+        allow_null=True,
+        default=None,
+        help_text="that it is about, or whose clip; null if it is about neither",
+    )
+    letter = serializers.IntegerField(source="letter_id", allow_null=True, help_text="the message that it answers")
+    answer = serializers.IntegerField(
+        source="answer_id", allow_null=True, help_text="the lead’s message that answers it"
+    )
     about = serializers.ChoiceField(Question.About.choices)
 
+    class Meta:
+        model = Question
+        fields = ["id", "at", "text"]
 
-class PlacedQuestion(Shape):
+
+class PlacedQuestion(serializers.Serializer):
     position = serializers.IntegerField(allow_null=True, help_text="of the clip; null if it is about the query")
     about = serializers.ChoiceField(Question.About.choices)
     text = serializers.CharField()
@@ -118,17 +134,20 @@ class PlacedQuestion(Shape):
     waits = serializers.BooleanField(help_text="whether no lead has answered it or put it aside")
 
 
-class News(Shape):
+class News(serializers.Serializer):
     work = serializers.BooleanField(help_text="there is some, and this answer alone says so")
     waits = serializers.BooleanField(help_text="the annotator goes on waiting")
 
 
-class OwnDay(Shape):
-    of = own_work.WorkRow, "day hours=worked.hours judgements=worked.judgements batches=worked.batches earned"
-    helps = {"day": "null for the sum", "earned": "with its currency; empty without a rate"}
+class OwnDay(serializers.Serializer):
+    day = serializers.DateField(allow_null=True, help_text="null for the sum")
+    hours = serializers.FloatField(source="worked.hours")
+    judgements = serializers.IntegerField(source="worked.judgements")
+    batches = serializers.IntegerField(source="worked.batches")
+    earned = serializers.CharField(help_text="with its currency; empty without a rate")
 
 
-class OwnWork(Shape):
+class OwnWork(serializers.Serializer):
     days = OwnDay(many=True, help_text="of the last two weeks, newest first")
     total = OwnDay()
     agreement = serializers.CharField(help_text="with the final grades, in words")
@@ -139,24 +158,23 @@ class OwnWork(Shape):
     questions = OwnQuestion(many=True, help_text="to the leads, the oldest first")
 
 
-class CameBackShape(Shape):
-    of = own_work.CameBack, "query grade reason"
-    helps = {"grade": "the annotator’s own, at the end of the round", "reason": "says where to look"}
+class CameBackSerializer(serializers.Serializer):
+    query = serializers.CharField()
+    grade = serializers.IntegerField(help_text="the annotator’s own, at the end of the round")
+    reason = serializers.CharField(help_text="says where to look")
     clip = ClipAddress(read_only=True)
 
 
-class ExamResultShape(Shape):
-    of = (
-        own_work.ExamResult,
-        "round=sitting.round result=sitting.result pairs=sitting.pairs missed=sitting.missed goes_on",
-    )
-    helps = {"pairs": "judged in the round", "goes_on": "whether these pairs are judged once more"}
-    came_back = CameBackShape(many=True)
+class ExamResultSerializer(serializers.Serializer):
+    round = serializers.IntegerField(source="sitting.round")
+    result = serializers.ChoiceField(Sitting.Result.choices, source="sitting.result")
+    pairs = serializers.IntegerField(source="sitting.pairs", help_text="judged in the round")
+    missed = serializers.IntegerField(source="sitting.missed")
+    goes_on = serializers.BooleanField(help_text="whether these pairs are judged once more")
+    came_back = CameBackSerializer(many=True)
 
 
-class PracticeShape(Shape):
-    of = Practice, "id grade seconds"
-    helps = {"grade": "the annotator’s own; null until it is answered", "seconds": "those that count as work"}
+class PracticeSerializer(ModelAnswer):
     query = serializers.CharField()
     clip = ClipAddress(read_only=True)
     right = serializers.ListField(
@@ -164,6 +182,11 @@ class PracticeShape(Shape):
     )
     agrees = serializers.BooleanField(allow_null=True, help_text="whether the grade is right or close enough")
     reason = serializers.CharField(help_text="for the right grade; empty until it is answered")
+
+    class Meta:
+        model = Practice
+        fields = ["id", "grade", "seconds"]
+        help_texts = {"grade": "the annotator’s own; null until it is answered", "seconds": "those that count as work"}
 
 
 class PracticeAnswer(Body):
@@ -201,7 +224,7 @@ def _practice(resource: Resource, pk: int) -> Practice:
 
 
 class Claim(Resource, at=f"{CAMPAIGN}/claim", name="claim"):
-    @changes(AssignmentShape, OR_NOTHING, scope=JUDGE)
+    @changes(AssignmentSerializer, OR_NOTHING, scope=JUDGE)
     def post(self) -> Any:
         """Get a batch, or the one in hand: 204 if there is nothing to judge."""
         assignment = claiming.claim(self.through(access.annotator))
@@ -226,7 +249,7 @@ class Waiting(Resource, at=f"{CAMPAIGN}/waiting", name="waiting"):
 
 
 class OneAssignment(Resource, at="assignments/<slug:token>", name="assignment"):
-    @reads(AssignmentShape, scope=JUDGE)
+    @reads(AssignmentSerializer, scope=JUDGE)
     def get(self, token: str) -> Any:
         """The batch in hand, with what was said of it so far."""
         assignment = judging_access.assignment(self.request, token)
@@ -266,7 +289,7 @@ class OneFlag(Resource, at="assignments/<slug:token>/flags/<int:position>", name
 
 
 class AssignmentQuestions(Resource, at="assignments/<slug:token>/questions", name="own-questions"):
-    @reads(shape("PlacedQuestions", questions=PlacedQuestion(many=True)), scope=JUDGE)
+    @reads(inline("PlacedQuestions", questions=PlacedQuestion(many=True)), scope=JUDGE)
     def get(self, token: str) -> Any:
         """What was asked in this assignment, and the answers."""
         return {"questions": own_work.questions_in(judging_access.assignment(self.request, token))}
@@ -280,7 +303,7 @@ class QuestionAt(Resource, at="assignments/<slug:token>/questions/<int:position>
 
 
 class Resume(Resource, at="assignments/<slug:token>/resume", name="resume"):
-    @changes(shape("Fence", fence=serializers.IntegerField()), scope=JUDGE)
+    @changes(inline("Fence", fence=serializers.IntegerField()), scope=JUDGE)
     def post(self, token: str) -> Any:
         """Go on after the lease has run out, under a new fence."""
         return claiming.resume(judging_access.assignment(self.request, token))
@@ -318,7 +341,7 @@ class OwnQuestions(Resource, at=f"{CAMPAIGN}/mine/questions", name="mine-questio
 
 
 class NextPractice(Resource, at=f"{CAMPAIGN}/practice", name="practice"):
-    @changes(PracticeShape, OR_NOTHING, scope=JUDGE)
+    @changes(PracticeSerializer, OR_NOTHING, scope=JUDGE)
     def post(self) -> Any:
         """Get a clip whose right grade is known, to practise: 204 if there is none."""
         given = practising.begin(self.through(access.learner))
@@ -326,12 +349,12 @@ class NextPractice(Resource, at=f"{CAMPAIGN}/practice", name="practice"):
 
 
 class OnePractice(Resource, at=f"{CAMPAIGN}/practice/<int:pk>", name="practised"):
-    @reads(PracticeShape, scope=JUDGE)
+    @reads(PracticeSerializer, scope=JUDGE)
     def get(self, pk: int) -> Any:
         """A clip of practice, with the right grade once it is answered."""
         return _practised(judging_access.practice(self.request, self.kwargs["name"], pk))
 
-    @changes(PracticeShape, body=PracticeAnswer, scope=JUDGE, door=_practice)
+    @changes(PracticeSerializer, body=PracticeAnswer, scope=JUDGE, door=_practice)
     def put(self, pk: int) -> Any:
         """Answer a clip of practice; the first answer holds."""
         given = judging_access.practice(self.request, self.kwargs["name"], pk)
@@ -339,7 +362,7 @@ class OnePractice(Resource, at=f"{CAMPAIGN}/practice/<int:pk>", name="practised"
 
 
 class OwnExam(Resource, at=f"{CAMPAIGN}/mine/exam", name="mine-exam"):
-    @reads(ExamResultShape)
+    @reads(ExamResultSerializer)
     def get(self) -> Any:
         """How the annotator's last round of the exam ended, and what came back."""
         if (result := own_work.exam_result(self.through(access.learner))) is None:

@@ -6,9 +6,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole
+from api.fields import Choice, Text, Truth, Whole
 from api.operations import UNFIT, Rows, With, changes, makes, reads, starts
 from api.resource import CAMPAIGN, LARGEST_KEY, Resource
+from api.serializers import Body, ModelAnswer, Page, PageParameters
 from base.errors import BadValue
 from campaigns.models import LogEntry
 from judging import access as judging_access
@@ -18,45 +19,52 @@ from judging.review.frontier import REACH
 from judging.review.verbs import EVERYBODY, OF_GROUP, VERBS
 from reports.lists import LISTS, forget_view, keep_view, views_of
 from reports.models import LONGEST_NAME, LONGEST_VIEW, SavedView
-from reports.tables.costs import ActionCost, action_cost
+from reports.tables.costs import action_cost
 from reports.tables.history import HISTORY, HistoryFilters, entries_of
 from reports.tables.queries import QUERIES, QueryFilters, chosen_queries
 
 
-class ActionCostShape(Shape):
-    of = ActionCost, "queries left judgements hours pay nobody reach"
-    helps = {
-        "queries": "to which it can be done",
-        "left": "to which it cannot",
-        "judgements": "to come; negative if so many are not needed any more",
-        "pay": "in the campaign's currency; null, as the hours, while nobody's time is known",
-        "nobody": "batches that somebody may judge now, and nobody could any more, of a priority or a group",
-        "reach": REACH,
-    }
+class ActionCostSerializer(serializers.Serializer):
+    queries = serializers.IntegerField(help_text="to which it can be done")
+    left = serializers.IntegerField(help_text="to which it cannot")
+    judgements = serializers.IntegerField(help_text="to come; negative if so many are not needed any more")
+    hours = serializers.FloatField(allow_null=True)
+    pay = serializers.FloatField(
+        allow_null=True, help_text="in the campaign's currency; null, as the hours, while nobody's time is known"
+    )
+    nobody = serializers.IntegerField(
+        help_text="batches that somebody may judge now, and nobody could any more, of a priority or a group"
+    )
+    reach = serializers.IntegerField(allow_null=True, help_text=REACH)
 
 
-class ActionShape(Shape):
-    of = Action, "id verb argument chosen reason at begun ended undone undone_ended by=lead.worker"
-    helps = {
-        "chosen": "the filters that chose the queries, in words",
-        "begun": "null while it is prepared only",
-        "by": "the lead's worker number",
-        "undone": "when undoing it was ordered",
-    }
+class ActionSerializer(ModelAnswer):
+    by = serializers.IntegerField(source="lead.worker", help_text="the lead's worker number")
+
+    class Meta:
+        model = Action
+        fields = ["id", "verb", "argument", "chosen", "reason", "at", "begun", "ended", "undone", "undone_ended"]
+        help_texts = {
+            "chosen": "the filters that chose the queries, in words",
+            "begun": "null while it is prepared only",
+            "undone": "when undoing it was ordered",
+        }
 
 
-class OneActionShape(ActionShape):
+class OneActionSerializer(ActionSerializer):
     numbers = serializers.DictField(
         child=serializers.IntegerField(),
         help_text=f"queries by what became of them: {', '.join(ActionRow.State.values)}",
     )
-    cost = ActionCostShape(allow_null=True, help_text="null once it is begun")
+    cost = ActionCostSerializer(allow_null=True, help_text="null once it is begun")
 
 
 class FilterBody(Body):
     """The filters of the list of queries."""
 
-    of = QueryFilters, " ".join(QUERIES.filters)
+    class Meta:
+        form = QueryFilters
+        fields = list(QUERIES.filters)
 
 
 class NewAction(Body):
@@ -80,12 +88,12 @@ class Beginning(Body):
 
 
 class Actions(Resource, at=f"{CAMPAIGN}/actions", name="actions"):
-    @reads(Page(ActionShape))
+    @reads(Page(ActionSerializer))
     def get(self) -> Any:
         """What leads did to many queries at once, the newest first."""
         return Rows(self.member.campaign.actions.select_related("lead"), ("-pk",))
 
-    @makes(OneActionShape, UNFIT, body=NewAction)
+    @makes(OneActionSerializer, UNFIT, body=NewAction)
     def post(self) -> Any:
         """Prepare an action on many queries, and learn what it would cost. Nothing happens yet."""
         filters = {name: "on" if value is True else value for name, value in self.data.get("filters", {}).items()}
@@ -97,7 +105,7 @@ class Actions(Resource, at=f"{CAMPAIGN}/actions", name="actions"):
 
 
 class OneAction(Resource, at=f"{CAMPAIGN}/actions/<int:pk>", name="action"):
-    @reads(OneActionShape)
+    @reads(OneActionSerializer)
     def get(self, pk: int) -> Any:
         """An action, with what became of its queries."""
         return _whole(judging_access.action(self.member, pk))
@@ -109,7 +117,7 @@ class OneAction(Resource, at=f"{CAMPAIGN}/actions/<int:pk>", name="action"):
 
 
 class ActionBegun(Resource, at=f"{CAMPAIGN}/actions/<int:pk>/begun", name="action-begun"):
-    @starts(OneActionShape, body=Beginning)
+    @starts(OneActionSerializer, body=Beginning)
     def put(self, pk: int) -> Any:
         """Have a prepared action done, query by query."""
         action = actions.begin(judging_access.action(self.lead, pk), self.lead, self.data.get("reason", "").strip())
@@ -117,7 +125,7 @@ class ActionBegun(Resource, at=f"{CAMPAIGN}/actions/<int:pk>/begun", name="actio
 
 
 class ActionUndone(Resource, at=f"{CAMPAIGN}/actions/<int:pk>/undone", name="action-undone"):
-    @starts(OneActionShape)
+    @starts(OneActionSerializer)
     def put(self, pk: int) -> Any:
         """Have all that an action did undone, as far as that is possible."""
         action = actions.undo_action(judging_access.action(self.lead, pk), self.lead)
@@ -128,9 +136,13 @@ def _whole(action: Action) -> With:
     return With(action, numbers=actions.numbers(action), cost=action_cost(action) if actions.is_ready(action) else None)
 
 
-class ViewShape(Shape):
-    of = SavedView, "id listing name choices shared=is_shared"
-    helps = {"listing": "the list that it is of", "choices": "as they stand in the address of the list"}
+class ViewSerializer(ModelAnswer):
+    shared = serializers.BooleanField(source="is_shared")
+
+    class Meta:
+        model = SavedView
+        fields = ["id", "listing", "name", "choices"]
+        help_texts = {"listing": "the list that it is of", "choices": "as they stand in the address of the list"}
 
 
 class NewView(Body):
@@ -141,12 +153,12 @@ class NewView(Body):
 
 
 class Views(Resource, at=f"{CAMPAIGN}/views", name="views"):
-    @reads(Page(ViewShape))
+    @reads(Page(ViewSerializer))
     def get(self) -> Any:
         """The views of lists that you have."""
         return Rows(views_of(self.member), ("pk",))
 
-    @changes(ViewShape, UNFIT, body=NewView, status=201, door=lambda resource: resource.member)
+    @changes(ViewSerializer, UNFIT, body=NewView, status=201, door=lambda resource: resource.member)
     def post(self) -> Any:
         """Keep a view under a name, in place of your own of that name."""
         return keep_view(self.member, self.data)
@@ -159,22 +171,29 @@ class OneView(Resource, at=f"{CAMPAIGN}/views/<int:pk>", name="view"):
         forget_view(self.member, pk)
 
 
-class EntryShape(Shape):
-    of = LogEntry, "id at by=by.worker kind what before after"
-    helps = {"by": "the worker's number of the lead", "before": "what there was", "after": "what there is since then"}
+class EntrySerializer(ModelAnswer):
+    by = serializers.IntegerField(source="by.worker", help_text="the worker's number of the lead")
+
+    class Meta:
+        model = LogEntry
+        fields = ["id", "at", "kind", "what", "before", "after"]
+        help_texts = {"before": "what there was", "after": "what there is since then"}
 
 
-class HistoryAsked(PageQuery):
+class HistoryParameters(PageParameters):
     """The filters of the history."""
 
-    of = HistoryFilters, "who kind q"
-    helps = {"q": "words of what was done", "who": "the worker's number of the lead"}
     to = serializers.DateField(required=False, help_text="the last day")
-    locals()["from"] = serializers.DateField(required=False, help_text="the first day")
+    from_ = serializers.DateField(required=False, help_text="the first day")
+
+    class Meta:
+        form = HistoryFilters
+        fields = ["who", "kind", "q"]
+        help_texts = {"q": "words of what was done", "who": "the worker's number of the lead"}
 
 
 class History(Resource, at=f"{CAMPAIGN}/history", name="history"):
-    @reads(Page(EntryShape), query=HistoryAsked)
+    @reads(Page(EntrySerializer), query=HistoryParameters)
     def get(self) -> Any:
         """What leads did in a campaign, the newest first."""
         filters = {name: value for name, value in self.params.items() if name in HISTORY.filters}

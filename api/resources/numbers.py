@@ -8,9 +8,10 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.utils.urls import replace_query_param
 
-from api.fields import Body, Query, Shape, Text, Whole
+from api.fields import Text, Whole
 from api.operations import ONCE, UNFIT, With, reads, starts
 from api.resource import CAMPAIGN, LARGEST, LARGEST_KEY, Resource
+from api.serializers import Body, QueryParameters
 from base.sites import site_address
 from campaigns.models import Campaign
 from judging.consensus import GRADES
@@ -19,26 +20,17 @@ from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, Plan, ask_for_st
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.files import campaign_figure_file, query_of
 from reports.figures.numbers import Subject, annotator_of, disputed, matrix, opposed, severities, week_name
-from reports.summaries import (
-    AGREEMENT,
-    FIGURES,
-    PROGRESS,
-    QUERIES,
-    SEVERITY,
-    CurrentSummary,
-    count_agreement,
-    current_summary,
-)
-from reports.tables.judgements import ONLY, Line, judgements_page
+from reports.summaries import AGREEMENT, FIGURES, PROGRESS, QUERIES, SEVERITY, count_agreement, current_summary
+from reports.tables.judgements import ONLY, judgements_page
 from reports.tables.queries import numbers_in_states
 
 HOURS = ("seconds", "mean", "seconds_left")  # which a researcher is not told
 FILE_TYPES = ("text/csv", "application/json", "image/svg+xml", "application/pdf")
 
 
-class Counted(Shape):
-    of = CurrentSummary, "made counting"
-    helps = {"made": "when their judgements were read", "counting": "whether newer numbers are being counted"}
+class Counted(serializers.Serializer):
+    made = serializers.DateTimeField(allow_null=True, help_text="when their judgements were read")
+    counting = serializers.BooleanField(help_text="whether newer numbers are being counted")
 
 
 class Numbers(Counted):
@@ -50,7 +42,7 @@ class Numbers(Counted):
     )
 
 
-class QueryAgreement(Shape):
+class QueryAgreement(serializers.Serializer):
     query = serializers.IntegerField(help_text="the id of the query's resource")
     text = serializers.CharField()
     pairs = serializers.IntegerField(help_text="of grades")
@@ -64,7 +56,7 @@ class QueriesAgreement(Counted):
     queries = QueryAgreement(many=True, help_text="those with most disagreement first")
 
 
-class AnnotatorSeverity(Shape):
+class AnnotatorSeverity(serializers.Serializer):
     worker = serializers.IntegerField()
     ratings = serializers.IntegerField(help_text="grades of pairs that others judged too")
     severity = serializers.FloatField(
@@ -78,7 +70,7 @@ class AnnotatorSeverity(Shape):
     careful = serializers.BooleanField(help_text="whether the spread is below the middle one")
 
 
-class OpposedPair(Shape):
+class OpposedPair(serializers.Serializer):
     query = serializers.IntegerField(help_text="the id of the query's resource")
     query_id = serializers.CharField()
     text = serializers.CharField()
@@ -92,7 +84,7 @@ class OpposedPair(Shape):
     by = serializers.CharField(help_text="worker numbers of the careful annotators, with blanks between")
 
 
-class DisputedQuery(Shape):
+class DisputedQuery(serializers.Serializer):
     query = serializers.IntegerField(help_text="the id of the query's resource")
     query_id = serializers.CharField()
     text = serializers.CharField()
@@ -102,7 +94,7 @@ class DisputedQuery(Shape):
     least = serializers.FloatField(help_text="the same, whoever is left out")
 
 
-class SeverityShape(Counted):
+class SeveritySerializer(Counted):
     annotators = AnnotatorSeverity(many=True)
     opposed = OpposedPair(many=True, help_text="pairs on which careful annotators oppose the consensus")
     disputed = DisputedQuery(many=True, help_text="queries whose disagreement is everybody's")
@@ -151,7 +143,7 @@ class AnnotatorAgreement(Resource, at=f"{CAMPAIGN}/agreement/annotators/<int:wor
 
 
 class SeverityOfAnnotators(Resource, at=f"{CAMPAIGN}/agreement/severity", name="severity"):
-    @reads(SeverityShape)
+    @reads(SeveritySerializer)
     def get(self) -> Any:
         """How severe and how exact each annotator is, and the pairs and queries that this calls into question."""
         campaign = self.member.campaign
@@ -203,23 +195,24 @@ def _named(campaign: Campaign, rows: Any) -> list[dict[str, Any]]:
     ]
 
 
-class JudgementShape(Shape):
-    of = (
-        Line,
-        "id=judgement.pk candidate=judgement.candidate_id query=judgement.candidate.query_id "
-        "rank=judgement.candidate.rank worker=judgement.annotator.as_worker.worker grade=judgement.grade "
-        "seat seconds other=other.grade",
-    )
-    helps = {"seconds": "before the first grade", "other": "the co-judge's"}
+class JudgementSerializer(serializers.Serializer):
+    id = serializers.IntegerField(source="judgement.pk")
+    candidate = serializers.IntegerField(source="judgement.candidate_id")
+    query = serializers.IntegerField(source="judgement.candidate.query_id")
+    rank = serializers.IntegerField(source="judgement.candidate.rank")
+    worker = serializers.IntegerField(source="judgement.annotator.as_worker.worker")
+    grade = serializers.IntegerField(source="judgement.grade")
+    seconds = serializers.FloatField(allow_null=True, help_text="before the first grade")
+    other = serializers.IntegerField(source="other.grade", allow_null=True, default=None, help_text="the co-judge's")
     seat = serializers.IntegerField(source="judgement.seat")
 
 
-class JudgementsPage(Shape):
+class JudgementsPage(serializers.Serializer):
     next = serializers.CharField(allow_null=True, help_text="the address of the page with older ones")
-    results = JudgementShape(many=True)
+    results = JudgementSerializer(many=True)
 
 
-class JudgementsAsked(Query):
+class JudgementsParameters(QueryParameters):
     worker = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST)
     query = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY)
     week = Text(required=False, max_length=20, help_text="as 2026-W05")
@@ -227,11 +220,11 @@ class JudgementsAsked(Query):
     own = serializers.IntegerField(required=False, min_value=min(GRADES), max_value=max(GRADES))
     other = serializers.IntegerField(required=False, min_value=min(GRADES), max_value=max(GRADES))
     before = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY, help_text="an id")
-    locals()["with"] = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST)
+    with_ = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST)
 
 
 class Judgements(Resource, at=f"{CAMPAIGN}/judgements", name="judgements"):
-    @reads(JudgementsPage, UNFIT, query=JudgementsAsked)
+    @reads(JudgementsPage, UNFIT, query=JudgementsParameters)
     def get(self) -> Any:
         """The judgements that count, the newest first."""
         page = judgements_page(self.member.campaign, self.request.query_params)
@@ -240,21 +233,21 @@ class Judgements(Resource, at=f"{CAMPAIGN}/judgements", name="judgements"):
         return {"next": following, "results": page.lines}
 
 
-class FigureShape(Shape):
-    of = Figure, "key title"
-    helps = {"key": "names it in addresses"}
+class FigureSerializer(serializers.Serializer):
+    key = serializers.CharField(help_text="names it in addresses")
+    title = serializers.CharField()
     caption = serializers.CharField()
     tells = serializers.CharField(help_text="what its numbers show, in words")
     rows = serializers.ListField(child=serializers.DictField())
     files = serializers.ListField(child=serializers.CharField(), help_text="names of its files")
 
 
-class FiguresShape(Counted):
+class FiguresSerializer(Counted):
     study = serializers.IntegerField(help_text="queries of the study; 0 if there is none")
-    figures = FigureShape(many=True, help_text="none before there is something to count")
+    figures = FigureSerializer(many=True, help_text="none before there is something to count")
 
 
-class OfQuery(Query):
+class OfQuery(QueryParameters):
     query = Text(
         required=False, max_length=100, help_text="whose figure 6 is wanted, by its id in runs; else the first"
     )
@@ -271,12 +264,12 @@ class NewStudy(Body):
     seed = Whole(required=False, min_value=0, max_value=2**31 - 1)
 
 
-class StudyShape(Shape):
+class StudySerializer(serializers.Serializer):
     queries = serializers.IntegerField(help_text="0 until the job has made them")
 
 
 class Figures(Resource, at=f"{CAMPAIGN}/figures", name="figures"):
-    @reads(FiguresShape, UNFIT, query=OfQuery)
+    @reads(FiguresSerializer, UNFIT, query=OfQuery)
     def get(self) -> Any:
         """The numbers of the paper's tables and figures."""
         campaign = self.member.campaign
@@ -306,7 +299,7 @@ class FigureFile(Resource, at=f"{CAMPAIGN}/figures/<str:file>", name="figure"):
 
 
 class Study(Resource, at=f"{CAMPAIGN}/study", name="study"):
-    @starts(StudyShape, ONCE, UNFIT, body=NewStudy)
+    @starts(StudySerializer, ONCE, UNFIT, body=NewStudy)
     def post(self) -> Any:
         """Have the study of grade against similarity made; a campaign has one."""
         campaign = self.lead.campaign

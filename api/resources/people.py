@@ -9,29 +9,36 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, WholeChoice, filters_of, shape
+from api.fields import Choice, Text, Truth, Whole, WholeChoice
 from api.operations import UNFIT, Rows, With, changes, fresh, makes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, LARGEST, Resource
+from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
 from campaigns import access, invitations
 from campaigns.access import let_create, let_create_no_longer, may_let_create
 from campaigns.accounts import mails
-from campaigns.invitations import NamedLink
 from campaigns.models import Applicant, Invitation, Membership, Message
 from campaigns.models.invitation import DECISIONS, MOST_PLACES
 from campaigns.models.membership import LONGEST_GROUP
 from judging.review import decisions
-from reports.digest import Digest, Need, digest_of, have_mailed
+from reports.digest import digest_of, have_mailed
 from reports.hours import Rates
 from reports.models import ApprovedPeriod
-from reports.pay import PayRow, Period, approve, pay_of
+from reports.pay import Period, approve, pay_of
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.people import PEOPLE_LIST, PersonRow, Stage, people_rows
+from reports.tables.people import PEOPLE_LIST, Stage, people_rows
 
 
-class MemberShape(Shape):
-    of = Membership, "worker role state joined qualified name=user.username"
-    helps = {"worker": "stands for the person in all exports", "qualified": "when the exam was passed or waived"}
+class MemberSerializer(ModelAnswer):
+    name = serializers.CharField(source="user.username")
+
+    class Meta:
+        model = Membership
+        fields = ["worker", "role", "state", "joined", "qualified"]
+        help_texts = {
+            "worker": "stands for the person in all exports",
+            "qualified": "when the exam was passed or waived",
+        }
 
 
 class MemberChange(Body):
@@ -46,7 +53,7 @@ class NewRole(Body):
 
 
 class Members(Resource, at=f"{CAMPAIGN}/members", name="members"):
-    @reads(Page(MemberShape))
+    @reads(Page(MemberSerializer))
     def get(self) -> Any:
         """The members of a campaign."""
         rows = self.lead.campaign.memberships.filter(same_as=None)
@@ -54,14 +61,14 @@ class Members(Resource, at=f"{CAMPAIGN}/members", name="members"):
 
 
 class OneMember(Resource, at=f"{CAMPAIGN}/members/<int:worker>", name="member"):
-    @reads(MemberShape)
+    @reads(MemberSerializer)
     def get(self, worker: int) -> Any:
         """A member."""
         return access.person(self.lead, worker)
 
 
 class ChangeMember(Resource, at=f"{CAMPAIGN}/members/<int:worker>/changes", name="member-change"):
-    @changes(MemberShape, body=MemberChange)
+    @changes(MemberSerializer, body=MemberChange)
     def post(self, worker: int) -> Any:
         """Pause or resume a member, and so on."""
         person, reason = access.person(self.lead, worker), self.data.get("reason", "").strip()
@@ -70,7 +77,7 @@ class ChangeMember(Resource, at=f"{CAMPAIGN}/members/<int:worker>/changes", name
 
 
 class ChangeRole(Resource, at=f"{CAMPAIGN}/members/<int:worker>/role", name="member-role"):
-    @changes(MemberShape, body=NewRole)
+    @changes(MemberSerializer, body=NewRole)
     def put(self, worker: int) -> Any:
         """Give a member another role."""
         person = access.person(self.lead, worker)
@@ -79,7 +86,7 @@ class ChangeRole(Resource, at=f"{CAMPAIGN}/members/<int:worker>/role", name="mem
 
 
 class LetCreate(Resource, at=f"{CAMPAIGN}/members/<int:worker>/creates", name="member-creates"):
-    @changes(body=shape("MayCreate", Body, may=Truth(help_text="whether the person may create campaigns")))
+    @changes(body=inline("MayCreate", Body, may=Truth(help_text="whether the person may create campaigns")))
     def put(self, worker: int) -> Any:
         """Let a lead or a researcher create campaigns, or no longer."""
         person = access.person(self.lead, worker)
@@ -88,25 +95,32 @@ class LetCreate(Resource, at=f"{CAMPAIGN}/members/<int:worker>/creates", name="m
         (let_create if self.data["may"] else let_create_no_longer)(person.user, self.lead)
 
 
-class PersonShape(Shape):
+class PersonSerializer(serializers.Serializer):
     """Somebody who is a member, asks to join, or is invited; who has no worker's number is no member."""
 
-    of = (
-        PersonRow,
-        "worker=member.worker name role group address stage since invitation=invitation.id applicant=applicant.id "
-        "places=invitation.places taken failed batches judgements last_grade=last_seen",
-    )
-    helps = {
-        "name": "of an account; of who is only invited, as the lead wrote it",
-        "since": "when this stage began, as far as it is known",
-        "taken": "places of a link for several people that are taken",
-        "failed": "why the mail was not sent",
-    }
+    worker = serializers.IntegerField(source="member.worker", allow_null=True, default=None)
+    name = serializers.CharField(help_text="of an account; of who is only invited, as the lead wrote it")
+    role = serializers.CharField()
+    group = serializers.CharField()
+    address = serializers.CharField()
+    since = serializers.DateTimeField(allow_null=True, help_text="when this stage began, as far as it is known")
+    invitation = serializers.IntegerField(source="invitation.id", allow_null=True, default=None)
+    applicant = serializers.IntegerField(source="applicant.id", allow_null=True, default=None)
+    places = serializers.IntegerField(source="invitation.places", allow_null=True, default=None)
+    taken = serializers.IntegerField(help_text="places of a link for several people that are taken")
+    failed = serializers.CharField(help_text="why the mail was not sent")
+    batches = serializers.IntegerField()
+    judgements = serializers.IntegerField()
+    last_grade = serializers.DateTimeField(source="last_seen", allow_null=True)
     stage = serializers.ChoiceField(Stage.choices, help_text="how far the person has come")
 
 
+class PeopleSerializer(serializers.Serializer):
+    people = PersonSerializer(many=True)
+
+
 class People(Resource, at=f"{CAMPAIGN}/people", name="people"):
-    @reads(shape("PeopleShape", people=PersonShape(many=True)), query=filters_of(PEOPLE_LIST, Query))
+    @reads(PeopleSerializer, query=filters_of(PEOPLE_LIST, QueryParameters))
     def get(self) -> Any:
         """Those who are members, ask to join, or are invited, and how far each has come."""
         campaign, choices = self.lead.campaign, PEOPLE_LIST.choices(self.request.query_params)
@@ -114,18 +128,20 @@ class People(Resource, at=f"{CAMPAIGN}/people", name="people"):
         return {"people": choices.ordered(choices.chosen(rows))[0]}
 
 
-class InvitationShape(Shape):
-    of = Invitation, "id address name group places expires sent opened"
-    helps = {"address": "empty if it is for whoever has the link", "places": "of a link for several people"}
+class InvitationSerializer(ModelAnswer):
     role = serializers.ChoiceField(Membership.Role.choices)
 
+    class Meta:
+        model = Invitation
+        fields = ["id", "address", "name", "group", "places", "expires", "sent", "opened"]
+        help_texts = {"address": "empty if it is for whoever has the link", "places": "of a link for several people"}
 
-class InvitationWithLink(InvitationShape):
+
+class InvitationWithLink(InvitationSerializer):
     link = serializers.CharField(help_text="told this once: only its hash is kept")
 
 
 class NewInvitation(Body):
-    of = invitations.LinkForm, "role group"
     hours = Whole(min_value=1, max_value=invitations.MOST_HOURS, help_text="for which it is open")
     people = Whole(
         required=False,
@@ -133,6 +149,10 @@ class NewInvitation(Body):
         max_value=MOST_PLACES,
         help_text="if more than one, so many can ask to join, and a lead decides",
     )
+
+    class Meta:
+        form = invitations.LinkForm
+        fields = ["role", "group"]
 
 
 class InvitedPerson(Body):
@@ -153,12 +173,12 @@ class Invited(Named):
     language = Choice(choices=settings.LANGUAGES, required=False, help_text="of the mail")
 
 
-class HowMany(Shape):
+class HowMany(serializers.Serializer):
     number = serializers.IntegerField()
 
 
 class Invitations(Resource, at=f"{CAMPAIGN}/invitations", name="invitations"):
-    @reads(Page(InvitationShape))
+    @reads(Page(InvitationSerializer))
     def get(self) -> Any:
         """The invitations that are open."""
         return Rows(self.lead.campaign.invitations.open(), ("-pk",))
@@ -179,24 +199,27 @@ class InvitationsByMail(Resource, at=f"{CAMPAIGN}/invitations/by-mail", name="in
         return {"number": len(_invite_all(self.request._request, lead, self.data, invitations.MAIL))}
 
 
-class NamedLinkShape(Shape):
-    of = NamedLink, "id=invitation.id name=invitation.name address=invitation.address group=invitation.group link"
-    helps = {"link": "empty if it was made under another key of this site"}
+class NamedLinkSerializer(serializers.Serializer):
+    id = serializers.IntegerField(source="invitation.id")
+    name = serializers.CharField(source="invitation.name")
+    address = serializers.CharField(source="invitation.address")
+    group = serializers.CharField(source="invitation.group")
+    link = serializers.CharField(help_text="empty if it was made under another key of this site")
     role = serializers.ChoiceField(Membership.Role.choices, source="invitation.role")
     expires = serializers.DateTimeField(source="invitation.expires")
 
 
-class NamedLinksShape(Shape):
-    links = NamedLinkShape(many=True, help_text="by name")
+class NamedLinksSerializer(serializers.Serializer):
+    links = NamedLinkSerializer(many=True, help_text="by name")
 
 
 class InvitationLinks(Resource, at=f"{CAMPAIGN}/invitations/links", name="invitation-links"):
-    @reads(NamedLinksShape)
+    @reads(NamedLinksSerializer)
     def get(self) -> Any:
         """The links of named people that a lead hands out, as long as nobody has used them."""
         return {"links": invitations.named_links(self.lead.campaign, self.request._request)}
 
-    @makes(NamedLinksShape, body=Named)
+    @makes(NamedLinksSerializer, body=Named)
     def post(self) -> Any:
         """Make a link for each person of a list, or for nobody."""
         made = {each.pk for each in _invite_all(self.request._request, self.lead, self.data, invitations.LINKS)}
@@ -211,14 +234,18 @@ def _invite_all(request: HttpRequest, lead: Membership, data: dict[str, Any], wa
     return invitations.invite_all(request, lead, form)
 
 
-class ApplicantShape(Shape):
-    of = Applicant, "id name=user.username at approved decided"
-    helps = {"approved": "null while the person waits"}
+class ApplicantSerializer(ModelAnswer):
+    name = serializers.CharField(source="user.username")
     role = serializers.ChoiceField(Membership.Role.choices, source="invitation.role")
+
+    class Meta:
+        model = Applicant
+        fields = ["id", "at", "approved", "decided"]
+        help_texts = {"approved": "null while the person waits"}
 
 
 class Applicants(Resource, at=f"{CAMPAIGN}/applicants", name="applicants"):
-    @reads(Page(ApplicantShape))
+    @reads(Page(ApplicantSerializer))
     def get(self) -> Any:
         """Who asks to join by a link for several people, and waits."""
         waiting = Applicant.objects.waiting().filter(invitation__campaign=self.lead.campaign)
@@ -226,7 +253,7 @@ class Applicants(Resource, at=f"{CAMPAIGN}/applicants", name="applicants"):
 
 
 class DecideOnApplicant(Resource, at=f"{CAMPAIGN}/applicants/<int:pk>/decision", name="applicant"):
-    @changes(ApplicantShape, body=shape("NewDecision", Body, action=Choice(choices=list(DECISIONS))))
+    @changes(ApplicantSerializer, body=inline("NewDecision", Body, action=Choice(choices=list(DECISIONS))))
     def post(self, pk: int) -> Any:
         """Let somebody join who asks to, or not."""
         applicant = access.applicant(self.lead, pk)
@@ -242,7 +269,7 @@ class OneInvitation(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>", name="invit
 
 
 class MailAgain(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>/mail", name="invitation-mail"):
-    @changes(InvitationShape, status=202)
+    @changes(InvitationSerializer, status=202)
     def post(self, pk: int) -> Any:
         """Send the mail of an open invitation once more, with the same link."""
         invitation = get_object_or_404(self.lead.campaign.invitations.mailed(), pk=pk)
@@ -251,17 +278,24 @@ class MailAgain(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>/mail", name="invi
         return invitation
 
 
-class MessageShape(Shape):
-    of = Message, "id text at read to=to.worker"
+class MessageSerializer(ModelAnswer):
+    to = serializers.IntegerField(source="to.worker")
+
+    class Meta:
+        model = Message
+        fields = ["id", "text", "at", "read"]
 
 
 class NewMessage(Body):
-    of = Message, "text to"
     to = Whole(required=False, min_value=1, max_value=LARGEST, help_text="a worker's number; without it, all")
+
+    class Meta:
+        model = Message
+        fields = ["text"]
 
 
 class Messages(Resource, at=f"{CAMPAIGN}/messages", name="messages"):
-    @reads(Page(MessageShape))
+    @reads(Page(MessageSerializer))
     def get(self) -> Any:
         """The messages to annotators, the newest first."""
         sent = Message.objects.filter(to__campaign=self.lead.campaign)
@@ -276,72 +310,79 @@ class Messages(Resource, at=f"{CAMPAIGN}/messages", name="messages"):
         return {"number": Message.objects.send(chosen, self.data["text"], by=self.lead)}
 
 
-class HoursAsked(Query):
-    locals()["from"] = serializers.DateField(required=False, help_text="the first day; else the present month's")
+class HoursParameters(QueryParameters):
+    from_ = serializers.DateField(required=False, help_text="the first day; else the present month's")
     to = serializers.DateField(required=False, help_text="the last day")
 
 
-class HoursLine(Shape):
-    of = (
-        PayRow,
-        "worker=member.worker first=period.first last=period.last batches=worked.batches "
-        "judgements=worked.judgements reported_hours=worked.reported_hours hours=worked.hours rate currency pay "
-        "approved=approved.at",
-    )
-    helps = {"reported_hours": "as browsers measured", "hours": "those that count"}
+class HoursLine(serializers.Serializer):
+    worker = serializers.IntegerField(source="member.worker")
+    first = serializers.DateField(source="period.first")
+    last = serializers.DateField(source="period.last")
+    batches = serializers.IntegerField(source="worked.batches")
+    judgements = serializers.IntegerField(source="worked.judgements")
+    reported_hours = serializers.FloatField(source="worked.reported_hours", help_text="as browsers measured")
+    hours = serializers.FloatField(source="worked.hours", help_text="those that count")
+    rate = serializers.FloatField(allow_null=True)
+    currency = serializers.CharField()
+    pay = serializers.FloatField(allow_null=True)
+    approved = serializers.DateTimeField(source="approved.at", allow_null=True, default=None)
 
 
-class HoursShape(Shape):
+class HoursSerializer(serializers.Serializer):
     currency = serializers.CharField()
     lines = HoursLine(many=True, help_text="for each member and hourly rate, and for approved days and others")
 
 
 class PeriodBody(Body):
-    locals()["from"] = Text(max_length=10, help_text="the first day")
+    from_ = Text(max_length=10, help_text="the first day")
     to = Text(max_length=10, help_text="the last day, which must be over")
 
 
-class ApprovalShape(Shape):
-    of = ApprovedPeriod, "first last at by=by.worker"
-    helps = {"by": "the lead’s worker number"}
+class ApprovalSerializer(ModelAnswer):
+    by = serializers.IntegerField(source="by.worker", help_text="the lead’s worker number")
+
+    class Meta:
+        model = ApprovedPeriod
+        fields = ["first", "last", "at"]
 
 
 class Hours(Resource, at=f"{CAMPAIGN}/hours", name="hours"):
-    @reads(HoursShape, UNFIT, query=HoursAsked)
+    @reads(HoursSerializer, UNFIT, query=HoursParameters)
     def get(self) -> Any:
         """Hours and pay in a period."""
         campaign = self.lead.campaign
         lines = pay_of(campaign, Period.from_params(self.params), Rates.of(campaign))
         return {"currency": campaign.currency, "lines": lines}
 
-    @changes(ApprovalShape, UNFIT, body=PeriodBody)
+    @changes(ApprovalSerializer, UNFIT, body=PeriodBody)
     def post(self) -> Any:
         """Approve the hours and the pay of a period, which then never change."""
         return approve(self.lead, Period.from_params(self.data))
 
 
-class NeedShape(Shape):
-    of = Need, "number words address"
-    helps = {"address": "of the page about it"}
+class NeedSerializer(serializers.Serializer):
+    number = serializers.IntegerField()
+    words = serializers.CharField()
+    address = serializers.CharField(help_text="of the page about it")
 
 
-class DigestShape(Shape):
-    of = Digest, "since"
-    helps = {"since": "the beginning of yesterday, in the time zone of the site"}
-    happened = NeedShape(many=True)
-    waits = NeedShape(many=True)
+class DigestSerializer(serializers.Serializer):
+    since = serializers.DateTimeField(help_text="the beginning of yesterday, in the time zone of the site")
+    happened = NeedSerializer(many=True)
+    waits = NeedSerializer(many=True)
     mailed = serializers.BooleanField(help_text="whether who asks gets it by mail each morning")
 
 
 class TheDigest(Resource, at=f"{CAMPAIGN}/digest", name="digest"):
-    @reads(DigestShape)
+    @reads(DigestSerializer)
     def get(self) -> Any:
         """What happened since yesterday, and what waits for a lead."""
         return With(digest_of(self.lead), mailed=bool(self.lead.digest_site))
 
 
 class DigestByMail(Resource, at=f"{CAMPAIGN}/digest/mail", name="digest-mail"):
-    @changes(body=shape("DigestWanted", Body, wanted=Truth()))
+    @changes(body=inline("DigestWanted", Body, wanted=Truth()))
     def put(self) -> Any:
         """Get the digest by mail each morning, or no longer."""
         have_mailed(self.lead, self.data["wanted"], self.request._request)

@@ -7,122 +7,140 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole, filters_of, shape
+from api.fields import Choice, Number, Text, Whole
 from api.operations import ONCE, UNFIT, Rows, With, changes, fresh, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
+from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
 from campaigns.models import Membership
 from judging import access as judging_access
-from judging.models import Batch, Kind, ReusedGrade, Review
-from judging.models import Query as PoolQuery
+from judging.models import Batch, Candidate, Kind, Query, ReusedGrade, Review
 from judging.models.states import WithdrawnFor
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.review.decisions import bring_back, withdraw
-from judging.review.frontier import REACH, Frontier, frontier, reach
-from judging.review.reviewing import InLine, Recommendation, place_in_line, recommendations, waiting_in_order
+from judging.review.frontier import REACH, frontier, reach
+from judging.review.reviewing import place_in_line, recommendations, waiting_in_order
 from releases.models import Release
-from reports.frontier import WHY, Held, held_rows, holding
+from reports.frontier import WHY, held_rows, holding
 from reports.tables.batch import CandidateRow, Editions, GradeRow, candidate_rows
 from reports.tables.batches import ALL, BATCHES, batches_of
-from reports.tables.queries import QUERIES, QueryRow, queries_of, query_rows
+from reports.tables.queries import QUERIES, queries_of, query_rows
 from runs.access import enlargement as enlargement_of
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
-from runs.pools.comparing import HEADLINE, Row, comparison, found_moments
+from runs.pools.comparing import HEADLINE, comparison, found_moments
 from runs.pools.enlarging import MOST_MOMENTS, Plan, ask_to_open, ask_to_propose, open_further_batches, propose_moments
 
 MOST = 2**31 - 1
 MOST_HELD = 100  # queries that hold the frontier back
 
 
-class BatchShape(Shape):
-    of = Batch, "id number edition state round taken query=query_id"
-    helps = {
-        "edition": "editions after the first hold reopened candidates",
-        "taken": "places of this round that are taken, of 2",
-        "query": "the id of its query's resource",
-    }
+class BatchSerializer(ModelAnswer):
+    query = serializers.IntegerField(source="query_id", help_text="the id of its query's resource")
+
+    class Meta:
+        model = Batch
+        fields = ["id", "number", "edition", "state", "round", "taken"]
+        help_texts = {
+            "edition": "editions after the first hold reopened candidates",
+            "taken": "places of this round that are taken, of 2",
+        }
 
 
-class Advice(Shape):
+class Advice(serializers.Serializer):
     """What the grades of a batch's last candidates suggest."""
 
-    of = Recommendation, "mean reason"
-    helps = {"mean": "of the last five candidates"}
+    mean = serializers.FloatField(allow_null=True, help_text="of the last five candidates")
+    reason = serializers.CharField()
     verdict = serializers.ChoiceField(Review.Verdict.choices, allow_null=True, help_text="null: decide by hand")
     possible = serializers.ListField(child=serializers.ChoiceField(Review.Verdict.choices))
 
 
-class QueryShape(Shape):
-    of = (
-        QueryRow,
-        "id=query.pk query_id=query.query_id text=query.text split=query.split closed=query.closed "
-        "withdrawn=query.withdrawn pairs=query.pairs settled=query.settled contested=query.contested "
-        "discarded=query.discarded flagged=query.flagged mean=query.last_mean similarity=query.similarity "
-        "changed=query.changed",
+class QuerySerializer(serializers.Serializer):
+    id = serializers.IntegerField(source="query.pk")
+    query_id = serializers.CharField(source="query.query_id", help_text="the id in runs and qrels")
+    text = serializers.CharField(source="query.text")
+    split = serializers.CharField(source="query.split")
+    closed = serializers.BooleanField(source="query.closed")
+    withdrawn = serializers.DateTimeField(source="query.withdrawn", allow_null=True)
+    pairs = serializers.IntegerField(source="query.pairs", help_text="its candidates in batches")
+    settled = serializers.IntegerField(source="query.settled")
+    contested = serializers.IntegerField(source="query.contested", help_text="those that went to round two")
+    discarded = serializers.IntegerField(source="query.discarded")
+    flagged = serializers.IntegerField(source="query.flagged")
+    mean = serializers.FloatField(
+        source="query.last_mean",
+        allow_null=True,
+        help_text="of the final grades among the last five of its last batch with grades",
     )
-    helps = {
-        "query_id": "the id in runs and qrels",
-        "pairs": "its candidates in batches",
-        "contested": "those that went to round two",
-        "mean": "of the final grades among the last five of its last batch with grades",
-        "similarity": "of rank 1",
-        "changed": "when somebody last submitted a batch of it",
-    }
+    similarity = serializers.FloatField(source="query.similarity", allow_null=True, help_text="of rank 1")
+    changed = serializers.DateTimeField(
+        source="query.changed", allow_null=True, help_text="when somebody last submitted a batch of it"
+    )
     withdrawn_for = serializers.CharField(
         source="query.withdrawn_for", help_text="query or judged; empty if it is not withdrawn"
     )
-    batches = BatchShape(many=True, help_text="of each number the edition in work, or the newest")
+    batches = BatchSerializer(many=True, help_text="of each number the edition in work, or the newest")
 
 
-class Grade(Shape):
-    of = (GradeRow, "worker=judgement.annotator.as_worker.worker name grade=judgement.grade round counts seconds")
+class Grade(serializers.Serializer):
+    worker = serializers.IntegerField(source="judgement.annotator.as_worker.worker")
+    grade = serializers.IntegerField(source="judgement.grade")
+    round = serializers.IntegerField()
+    seconds = serializers.FloatField(allow_null=True)
     name = serializers.CharField(required=False, help_text="for leads")
     counts = serializers.BooleanField(help_text="false once the candidate was reopened")
 
 
-class ReusedShape(Shape):
+class ReusedSerializer(ModelAnswer):
     """Where a reused grade is from."""
 
-    of = (
-        ReusedGrade,
-        "campaign=source.query.campaign.name query=source.query.query_id rank=source.rank start=source.moment.start "
-        "end=source.moment.end overlap",
-    )
-    helps = {"query": "its id there", "rank": "there", "start": "seconds", "end": "seconds"}
+    campaign = serializers.CharField(source="source.query.campaign.name")
+    query = serializers.CharField(source="source.query.query_id", help_text="its id there")
+    rank = serializers.IntegerField(source="source.rank", help_text="there")
+    start = serializers.FloatField(source="source.moment.start", help_text="seconds")
+    end = serializers.FloatField(source="source.moment.end", help_text="seconds")
     grades = serializers.ListField(child=serializers.IntegerField(), help_text="of the judgements that it rests on")
 
+    class Meta:
+        model = ReusedGrade
+        fields = ["overlap"]
 
-class CandidateShape(Shape):
-    of = (
-        CandidateRow,
-        "id=candidate.pk rank=candidate.rank similarity=candidate.similarity video=candidate.moment.video.name "
-        "start=candidate.moment.start end=candidate.moment.end caption=candidate.moment.caption clip "
-        "outcome=candidate.outcome grade=candidate.grade",
+
+class CandidateSerializer(serializers.Serializer):
+    id = serializers.IntegerField(source="candidate.pk")
+    rank = serializers.IntegerField(source="candidate.rank")
+    similarity = serializers.FloatField(
+        source="candidate.similarity", allow_null=True, help_text="null of a moment that a run found"
     )
-    helps = {"similarity": "null of a moment that a run found", "start": "seconds", "end": "seconds"}
-    helps |= {"grade": "the final one"}
+    video = serializers.CharField(source="candidate.moment.video.name")
+    start = serializers.FloatField(source="candidate.moment.start", help_text="seconds")
+    end = serializers.FloatField(source="candidate.moment.end", help_text="seconds")
+    caption = serializers.CharField(source="candidate.moment.caption")
+    outcome = serializers.ChoiceField(Candidate.Outcome.choices, source="candidate.outcome")
+    grade = serializers.IntegerField(source="candidate.grade", allow_null=True, help_text="the final one")
     clip = ClipAddress(source="candidate.clip")
     grades = Grade(many=True)
     flags = serializers.ListField(child=serializers.IntegerField(), help_text="ids of flags")
-    reused = ReusedShape(source="reuse", allow_null=True, help_text="null: its grade is not reused")
+    reused = ReusedSerializer(source="reuse", allow_null=True, help_text="null: its grade is not reused")
 
 
-class InLineShape(Shape):
+class InLineSerializer(serializers.Serializer):
     """Where a batch stands among those to review, in the order of `batches/to-review`."""
 
-    of = InLine, "number of before after"
-    helps = {
-        "number": "from 1; null if the batch does not wait",
-        "of": "how many wait",
-        "before": "the id of the one before; before the first comes the last",
-        "after": "the id of the one after; after the last comes the first",
-    }
+    number = serializers.IntegerField(allow_null=True, help_text="from 1; null if the batch does not wait")
+    of = serializers.IntegerField(help_text="how many wait")
+    before = serializers.IntegerField(
+        allow_null=True, help_text="the id of the one before; before the first comes the last"
+    )
+    after = serializers.IntegerField(
+        allow_null=True, help_text="the id of the one after; after the last comes the first"
+    )
 
 
-class BatchDetail(BatchShape):
-    of = Batch, "text=query.text"
-    in_line = InLineShape()
-    candidates = CandidateShape(many=True)
+class BatchDetail(BatchSerializer):
+    text = serializers.CharField(source="query.text")
+    in_line = InLineSerializer()
+    candidates = CandidateSerializer(many=True)
 
 
 def _candidate(row: CandidateRow, reader: Membership) -> With:
@@ -135,7 +153,7 @@ def _named(grade: GradeRow, reader: Membership) -> dict[str, str]:
 
 
 class Queries(Resource, at=f"{CAMPAIGN}/queries", name="queries"):
-    @reads(Page(QueryShape), query=filters_of(QUERIES))
+    @reads(Page(QuerySerializer), query=filters_of(QUERIES))
     def get(self) -> Any:
         """The queries of the pool."""
         choices = QUERIES.choices(self.request.query_params)
@@ -143,12 +161,12 @@ class Queries(Resource, at=f"{CAMPAIGN}/queries", name="queries"):
         return Rows(*choices.ordered(choices.chosen(queries_of(self.member.campaign, state))), _with_batches)
 
 
-def _with_batches(queries: list[PoolQuery]) -> list[With]:
+def _with_batches(queries: list[Query]) -> list[With]:
     return [With(row, batches=[each.batch for each in row.batches]) for row in query_rows(queries)]
 
 
 class OneQuery(Resource, at=f"{CAMPAIGN}/queries/<int:pk>", name="query"):
-    @reads(QueryShape)
+    @reads(QuerySerializer)
     def get(self, pk: int) -> Any:
         """A query of the pool."""
         return _with_batches([judging_access.pool_query(self.member, pk)])[0]
@@ -180,33 +198,34 @@ class Withdrawal(Resource, at=f"{CAMPAIGN}/queries/<int:pk>/withdrawal", name="w
         bring_back(judging_access.pool_query(self.lead, pk), self.lead)
 
 
-class HeldShape(Shape):
+class HeldSerializer(serializers.Serializer):
     """A query that is not finished."""
 
-    of = Held, "id=query.pk query_id=query.query_id text=query.text needs=why.needs"
-    helps = {"needs": "what finishing it needs"}
+    id = serializers.IntegerField(source="query.pk")
+    query_id = serializers.CharField(source="query.query_id")
+    text = serializers.CharField(source="query.text")
+    needs = serializers.CharField(source="why.needs", help_text="what finishing it needs")
     why = serializers.ChoiceField([(each.code, each.words) for each in WHY], source="why.code")
     batch = serializers.IntegerField(allow_null=True, help_text="the id of the batch that is meant, if any")
 
 
-class FrontierShape(Shape):
+class FrontierSerializer(serializers.Serializer):
     """How far the queries are finished, in the random order in which they are judged."""
 
-    of = Frontier, "queries sample beyond holding left_out random=is_random"
-    helps = {
-        "queries": "all of them, of which the sample is drawn",
-        "sample": "those up to the frontier: all are finished",
-        "beyond": "those that are finished beyond it",
-        "holding": "those that are not finished, before one that is",
-        "left_out": "those up to the frontier that were withdrawn for what judging them showed",
-    }
+    queries = serializers.IntegerField(help_text="all of them, of which the sample is drawn")
+    sample = serializers.IntegerField(help_text="those up to the frontier: all are finished")
+    beyond = serializers.IntegerField(help_text="those that are finished beyond it")
+    holding = serializers.IntegerField(help_text="those that are not finished, before one that is")
+    left_out = serializers.IntegerField(
+        help_text="those up to the frontier that were withdrawn for what judging them showed"
+    )
     random = serializers.BooleanField(source="is_random", help_text="whether the sample is random")
     reach = serializers.IntegerField(allow_null=True, help_text=REACH)
-    held = HeldShape(many=True, help_text="the first 100 queries that hold the frontier back, in their order")
+    held = HeldSerializer(many=True, help_text="the first 100 queries that hold the frontier back, in their order")
 
 
 class FrontierNow(Resource, at=f"{CAMPAIGN}/frontier", name="frontier"):
-    @reads(FrontierShape)
+    @reads(FrontierSerializer)
     def get(self) -> Any:
         """How far the queries are finished in their order, and what holds that back."""
         campaign = self.member.campaign
@@ -215,14 +234,18 @@ class FrontierNow(Resource, at=f"{CAMPAIGN}/frontier", name="frontier"):
         return With(found, reach=reach(campaign), held=held_rows(held))
 
 
-class BatchListed(BatchShape):
-    of = Batch, "pairs settled contested discarded flagged mean=last_mean group"
-    helps = {
-        "pairs": "its candidates",
-        "contested": "those that went to round two",
-        "mean": "of the final grades among the last five",
-        "group": "whose annotators judge it in round one; empty: everybody",
-    }
+class BatchListed(BatchSerializer):
+    mean = serializers.FloatField(
+        source="last_mean", allow_null=True, help_text="of the final grades among the last five"
+    )
+
+    class Meta(BatchSerializer.Meta):
+        fields = [*BatchSerializer.Meta.fields, "pairs", "settled", "contested", "discarded", "flagged", "group"]
+        help_texts = BatchSerializer.Meta.help_texts | {
+            "pairs": "its candidates",
+            "contested": "those that went to round two",
+            "group": "whose annotators judge it in round one; empty: everybody",
+        }
 
 
 class Batches(Resource, at=f"{CAMPAIGN}/batches", name="batches"):
@@ -235,7 +258,7 @@ class Batches(Resource, at=f"{CAMPAIGN}/batches", name="batches"):
 
 
 class BatchesToReview(Resource, at=f"{CAMPAIGN}/batches/to-review", name="to-review"):
-    @reads(Page(shape("BatchToReview", BatchShape, recommendation=Advice())))
+    @reads(Page(inline("BatchToReview", BatchSerializer, recommendation=Advice())))
     def get(self) -> Any:
         """The batches that wait for a review, with what is recommended."""
         waiting = waiting_in_order(self.member.campaign)
@@ -259,7 +282,7 @@ class OneBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>", name="batch"):
 
 
 class OpenBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/open", name="batch-open"):
-    @changes(BatchShape)
+    @changes(BatchSerializer)
     def post(self, pk: int) -> Any:
         """Open a batch without the clips that cannot be cut."""
         batch = judging_access.batch(self.lead, pk)
@@ -268,32 +291,36 @@ class OpenBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/open", name="batch-op
 
 
 class OpenBatches(Resource, at=f"{CAMPAIGN}/batches/open", name="batches-open"):
-    @changes(shape("HowManyOpened", number=serializers.IntegerField(help_text="of batches that are open now")))
+    @changes(inline("HowManyOpened", number=serializers.IntegerField(help_text="of batches that are open now")))
     def post(self) -> Any:
         """Open all batches that wait because clips of them cannot be cut."""
         return {"number": open_all_without_clips(self.lead)}
 
 
-class EnlargementShape(Shape):
-    of = Enlargement, "number at depth iou taken near opened release=release.version"
-    helps = {
-        "depth": "how many ranks of each run are looked at",
-        "iou": "from which a prediction matches a judged moment",
-        "taken": "how many of the first are judged",
-    }
+class EnlargementSerializer(ModelAnswer):
+    release = serializers.IntegerField(source="release.version")
     runs = serializers.ListField(child=serializers.IntegerField())
     moments = serializers.SerializerMethodField(help_text="how many were found; null until then")
+
+    class Meta:
+        model = Enlargement
+        fields = ["number", "at", "depth", "iou", "taken", "near", "opened"]
+        help_texts = {
+            "depth": "how many ranks of each run are looked at",
+            "iou": "from which a prediction matches a judged moment",
+            "taken": "how many of the first are judged",
+        }
 
     def get_moments(self, enlargement: Enlargement) -> int | None:
         return None if enlargement.found is None else len(enlargement.moments)
 
 
-class FinderShape(Shape):
+class FinderSerializer(serializers.Serializer):
     run = serializers.IntegerField(allow_null=True, help_text="its number; null of a private run")
     rank = serializers.IntegerField()
 
 
-class FoundShape(Shape):
+class FoundSerializer(serializers.Serializer):
     """A moment that runs found."""
 
     query = serializers.CharField()
@@ -301,15 +328,15 @@ class FoundShape(Shape):
     start = serializers.FloatField(help_text="seconds")
     end = serializers.FloatField(help_text="seconds")
     influence = serializers.FloatField(help_text="how much it could change the order of the runs")
-    found_by = FinderShape(many=True)
+    found_by = FinderSerializer(many=True)
     overlap = serializers.FloatField(
         allow_null=True, help_text="IoU with the judged moment that it may be; null if there is none"
     )
     batch = serializers.IntegerField(allow_null=True, help_text="the batch in which it is judged")
 
 
-class OneEnlargementShape(EnlargementShape):
-    found = FoundShape(many=True, source="found_moments", help_text="the most decisive first")
+class OneEnlargementSerializer(EnlargementSerializer):
+    found = FoundSerializer(many=True, source="found_moments", help_text="the most decisive first")
 
 
 class NewEnlargement(Body):
@@ -324,12 +351,12 @@ class Opening(Body):
 
 
 class Enlargements(Resource, at=f"{CAMPAIGN}/enlargements", name="enlargements"):
-    @reads(Page(EnlargementShape))
+    @reads(Page(EnlargementSerializer))
     def get(self) -> Any:
         """The enlargements of the pool."""
         return Rows(self.participant.campaign.enlargements.select_related("release"), ("-number",))
 
-    @starts(EnlargementShape, ONCE, UNFIT, body=NewEnlargement)
+    @starts(EnlargementSerializer, ONCE, UNFIT, body=NewEnlargement)
     def post(self) -> Any:
         """Ask which unjudged moments would decide between runs."""
         made = ask_to_propose(self.lead, Plan(**self.data))
@@ -337,7 +364,7 @@ class Enlargements(Resource, at=f"{CAMPAIGN}/enlargements", name="enlargements")
 
 
 class OneEnlargement(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>", name="enlargement"):
-    @reads(OneEnlargementShape)
+    @reads(OneEnlargementSerializer)
     def get(self, number: int) -> Any:
         """An enlargement, with the moments that were found."""
         enlargement = enlargement_of(self.participant, number)
@@ -357,7 +384,7 @@ def _found(enlargement: Enlargement, member: Membership) -> list[dict[str, Any]]
 
 
 class EnlargementOpening(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>/opening", name="enlargement-opening"):
-    @starts(EnlargementShape, UNFIT, body=Opening)
+    @starts(EnlargementSerializer, UNFIT, body=Opening)
     def put(self, number: int) -> Any:
         """Have the first moments judged, in further batches."""
         near = self.data.get("near", Near.LEAVE)
@@ -365,24 +392,25 @@ class EnlargementOpening(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>/ope
         return self.under_way(open_further_batches.jobs(opened).first(), opened)
 
 
-class PoolsAsked(Query):
+class PoolsParameters(QueryParameters):
     release = serializers.IntegerField(
         required=False, min_value=1, max_value=MOST, help_text="else the newest with two pools"
     )
     measure = serializers.ChoiceField(NDCG, required=False)
 
 
-class PoolRow(Shape):
-    of = Row, "first whole without reused place_first place_whole run=run.number name=run.name"
-    helps = {
-        "first": "the score with the first pool",
-        "whole": "with the enlarged pool",
-        "without": "without what only its system found",
-        "reused": "with the grades of near moments too",
-    }
+class PoolRow(serializers.Serializer):
+    first = serializers.FloatField(help_text="the score with the first pool")
+    whole = serializers.FloatField(help_text="with the enlarged pool")
+    without = serializers.FloatField(allow_null=True, help_text="without what only its system found")
+    reused = serializers.FloatField(allow_null=True, help_text="with the grades of near moments too")
+    place_first = serializers.IntegerField()
+    place_whole = serializers.IntegerField()
+    run = serializers.IntegerField(source="run.number")
+    name = serializers.CharField(source="run.name")
 
 
-class PoolsShape(Shape):
+class PoolsSerializer(serializers.Serializer):
     release = serializers.IntegerField()
     measure = serializers.CharField()
     convention = serializers.CharField()
@@ -391,7 +419,7 @@ class PoolsShape(Shape):
 
 
 class Pools(Resource, at=f"{CAMPAIGN}/pools", name="pools"):
-    @reads(PoolsShape, query=PoolsAsked)
+    @reads(PoolsSerializer, query=PoolsParameters)
     def get(self) -> Any:
         """The runs with the first and with the enlarged pool."""
         releases = Release.objects.filter(campaign=self.participant.campaign, pool_scores__isnull=False).distinct()

@@ -8,14 +8,15 @@ from typing import Any
 from django.http import StreamingHttpResponse
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Page, Shape, Text, Whole
+from api.fields import Choice, Text, Whole
 from api.operations import STORES, UNFIT, Rows, With, changes, fresh, makes, reads, starts
 from api.resource import CAMPAIGN, LARGEST, Resource
-from api.resources.runs import MOST, PIECE, FileShape, take
+from api.resources.runs import MOST, PIECE, FileSerializer, take
+from api.serializers import Body, ModelAnswer, Page
 from campaigns.models import Membership
 from metrics.formats.predicted import predicted_csv
 from runs import access
-from runs.estimates.endpoint import Estimate, estimate
+from runs.estimates.endpoint import estimate
 from runs.estimates.predictors import (
     FEWEST_FRAMES,
     FRAMES,
@@ -25,31 +26,49 @@ from runs.estimates.predictors import (
     begin,
     remove_predictor,
 )
-from runs.estimates.worth import Saving, Worth, ask_to_weigh, worth_of
+from runs.estimates.worth import ask_to_weigh, worth_of
 from runs.models import PredictionsFile, Predictor
 
 
-class AskingCostShape(Shape):
-    of = Estimate, "candidates input_tokens output_tokens cost"
-    helps = {"candidates": "that are left"}
+class AskingCostSerializer(serializers.Serializer):
+    candidates = serializers.IntegerField(help_text="that are left")
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    cost = serializers.FloatField()
 
 
-class PredictorShape(Shape):
-    of = (
-        Predictor,
-        "id=pk name source model frames prompt_sha256 filename sha256 fault at ended requests input_tokens "
-        "output_tokens cost by=by.worker",
-    )
-    helps = {
-        "frames": "pictures of each clip that the endpoint sees",
-        "fault": "what is wrong with its file; empty if nothing is",
-        "ended": "when all grades were there; null before",
-    }
+class PredictorSerializer(ModelAnswer):
+    prompt_sha256 = serializers.CharField()
+    cost = serializers.FloatField()
+    by = serializers.IntegerField(source="by.worker")
+
+    class Meta:
+        model = Predictor
+        fields = [
+            "id",
+            "name",
+            "source",
+            "model",
+            "frames",
+            "filename",
+            "sha256",
+            "fault",
+            "at",
+            "ended",
+            "requests",
+            "input_tokens",
+            "output_tokens",
+        ]
+        help_texts = {
+            "frames": "pictures of each clip that the endpoint sees",
+            "fault": "what is wrong with its file; empty if nothing is",
+            "ended": "when all grades were there; null before",
+        }
 
 
-class OnePredictorShape(PredictorShape):
+class OnePredictorSerializer(PredictorSerializer):
     prompt = serializers.CharField(help_text="what the endpoint is told before each clip")
-    estimate = AskingCostShape(
+    estimate = AskingCostSerializer(
         allow_null=True, help_text="what asking the endpoint for the rest costs; null with a file"
     )
 
@@ -57,8 +76,6 @@ class OnePredictorShape(PredictorShape):
 class NewPredictor(Body):
     """Its grades follow: send a file, or begin to ask the chat endpoint."""
 
-    of = Predictor, "name"
-    helps = {"name": "no other predictor of the campaign has it"}
     source = Choice(choices=Predictor.Source.values)
     model = Text(required=False, max_length=200, allow_blank=True, help_text="of a file: what predicted")
     frames = Whole(
@@ -68,31 +85,39 @@ class NewPredictor(Body):
         help_text=f"pictures of each clip for the endpoint, {FRAMES} by default",
     )
 
+    class Meta:
+        model = Predictor
+        fields = ["name"]
+        help_texts = {"name": "no other predictor of the campaign has it"}
+
 
 class NewPredictionsFile(Body):
-    of = PredictionsFile, "name"
     size = Whole(min_value=1, max_value=MOST, help_text="bytes")
+
+    class Meta:
+        model = PredictionsFile
+        fields = ["name"]
 
 
 class Predictors(Resource, at=f"{CAMPAIGN}/predictors", name="predictors"):
-    @reads(Page(PredictorShape))
+    @reads(Page(PredictorSerializer))
     def get(self) -> Any:
         """The predictors of the campaign."""
         return Rows(self.lead.campaign.predictors.select_related("by"))
 
-    @makes(PredictorShape, UNFIT, body=NewPredictor)
+    @makes(PredictorSerializer, UNFIT, body=NewPredictor)
     def post(self) -> Any:
         """Add a predictor."""
         return fresh(add_predictor(self.lead, **self.data))
 
 
 class OnePredictor(Resource, at=f"{CAMPAIGN}/predictors/<int:pk>", name="predictor"):
-    @reads(OnePredictorShape)
+    @reads(OnePredictorSerializer)
     def get(self, pk: int) -> Any:
         """A predictor, with its prompt and what asking for the rest will cost."""
         return _with_estimate(access.predictor(self.lead, pk))
 
-    @starts(OnePredictorShape, UNFIT)
+    @starts(OnePredictorSerializer, UNFIT)
     def put(self, pk: int) -> Any:
         """Store the grades of its file, or ask the chat endpoint for those that are left."""
         predictor = access.predictor(self.lead, pk)
@@ -109,19 +134,19 @@ def _with_estimate(predictor: Predictor) -> With:
 
 
 class PredictorFiles(Resource, at=f"{CAMPAIGN}/predictors/<int:pk>/files", name="predictor-files"):
-    @changes(FileShape, STORES, UNFIT, body=NewPredictionsFile, status=201)
+    @changes(FileSerializer, STORES, UNFIT, body=NewPredictionsFile, status=201)
     def post(self, pk: int) -> Any:
         """Announce the file of predicted grades, or find one that broke off."""
         return announce(access.predictor(self.lead, pk), **self.data)
 
 
 class PredictorFile(Resource, at=f"{CAMPAIGN}/predictors/<int:pk>/files/<slug:file>", name="predictor-file"):
-    @reads(FileShape)
+    @reads(FileSerializer)
     def get(self, pk: int, file: str) -> Any:
         """How much of a file has arrived."""
         return take(self.request, partial(access.predictions_file, self.lead, pk, file))
 
-    @changes(FileShape, PIECE, STORES)
+    @changes(FileSerializer, PIECE, STORES)
     def patch(self, pk: int, file: str) -> Any:
         """Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere."""
         return take(self.request, partial(access.predictions_file, self.lead, pk, file))
@@ -135,16 +160,19 @@ class PredictorGrades(Resource, at=f"{CAMPAIGN}/predictors/<int:pk>/grades", nam
         return StreamingHttpResponse(predicted_csv(rows), content_type="text/csv; charset=utf-8")
 
 
-class SavingShape(Shape):
-    of = Saving, "name left alone"
-    helps = {
-        "left": "share of the variance between queries that the predictions leave; null if not known",
-        "alone": "queries judged alone that tell as much as these, which all ranked ones correct; null if not known",
-    }
+class SavingSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    left = serializers.FloatField(
+        allow_null=True, help_text="share of the variance between queries that the predictions leave; null if not known"
+    )
+    alone = serializers.IntegerField(
+        allow_null=True,
+        help_text="queries judged alone that tell as much as these, which all ranked ones correct; null if not known",
+    )
     predictor = serializers.IntegerField(source="predictor.pk", allow_null=True, default=None, help_text="null: ranks")
 
 
-class CalibrationShape(Shape):
+class CalibrationSerializer(serializers.Serializer):
     predictor = serializers.IntegerField(help_text="its id")
     candidates = serializers.IntegerField(help_text="with a final grade by consensus and a predicted one")
     queries = serializers.IntegerField()
@@ -162,15 +190,14 @@ class CalibrationShape(Shape):
     weeks = serializers.ListField(child=serializers.DictField(), help_text="the same of each week of judging")
 
 
-class WorthShape(Shape):
-    of = Worth, "made run judged ranked why"
-    helps = {
-        "made": "null before the first time",
-        "run": "its number; 0: the candidates in caption order",
-        "why": "why savings are not known",
-    }
-    savings = SavingShape(many=True, help_text="caption rank first")
-    calibrations = CalibrationShape(many=True)
+class WorthSerializer(serializers.Serializer):
+    made = serializers.DateTimeField(allow_null=True, help_text="null before the first time")
+    run = serializers.IntegerField(help_text="its number; 0: the candidates in caption order")
+    judged = serializers.IntegerField()
+    ranked = serializers.IntegerField()
+    why = serializers.CharField(help_text="why savings are not known")
+    savings = SavingSerializer(many=True, help_text="caption rank first")
+    calibrations = CalibrationSerializer(many=True)
 
 
 class Weighed(Body):
@@ -178,12 +205,12 @@ class Weighed(Body):
 
 
 class PredictorsWorth(Resource, at=f"{CAMPAIGN}/predictors/worth", name="predictors-worth"):
-    @reads(WorthShape)
+    @reads(WorthSerializer)
     def get(self) -> Any:
         """How each predictor compares with consensus, and how much judging it saves."""
         return _worth(self.lead)
 
-    @starts(WorthShape, UNFIT, body=Weighed)
+    @starts(WorthSerializer, UNFIT, body=Weighed)
     def put(self) -> Any:
         """Compute both anew, for the score of a run."""
         return self.under_way(ask_to_weigh(self.lead.campaign, self.data.get("run")), _worth(self.lead))

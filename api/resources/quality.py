@@ -8,16 +8,17 @@ from django.db.models import Count
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole
+from api.fields import Choice, Text, Truth, Whole
 from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes, makes, reads
 from api.resource import CAMPAIGN, ClipAddress, Resource, must_match, tag_of
+from api.serializers import Body, ModelAnswer, Page, PageParameters
 from base.errors import Unfit
 from base.transactions import all_or_nothing, locked
 from campaigns import access
 from campaigns.models import Campaign, Membership
 from judging import access as judging_access
 from judging.consensus import GRADES
-from judging.models import Batch, Judgement, Sitting
+from judging.models import Batch, Flag, Judgement, Sitting
 from judging.models.sitting import exam_batches
 from judging.quality import check_results
 from judging.quality.exam import (
@@ -33,49 +34,43 @@ from judging.quality.exam import (
 )
 from judging.quality.examples import LONGEST_WHY
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.examinees import (
-    Examinee,
-    Kappas,
-    OwnPair,
-    Pair,
-    check_rows,
-    examinee,
-    overview,
-    pairs_in,
-    pairs_of_one,
-)
+from reports.tables.examinees import check_rows, examinee, overview, pairs_in, pairs_of_one
 
 LARGEST = 2**31 - 1
 
 
-class KappasShape(Shape):
+class KappasSerializer(serializers.Serializer):
     """Cohen's kappa with the truth; null where it is not defined, or nothing is known yet."""
 
-    of = Kappas, "plain quadratic"
+    plain = serializers.FloatField(allow_null=True)
+    quadratic = serializers.FloatField(allow_null=True)
 
 
-class RoundShape(Shape):
-    of = Sitting, "round result began ended pairs missed"
-    helps = {"pairs": "judged in this round"}
+class RoundSerializer(ModelAnswer):
+    class Meta:
+        model = Sitting
+        fields = ["round", "result", "began", "ended", "pairs", "missed"]
+        help_texts = {"pairs": "judged in this round"}
 
 
-class ExamineeShape(Shape):
-    of = Examinee, "worker=member.worker state qualified=member.qualified"
-    helps = {"state": "how far the person has come, in words"}
-    rounds = RoundShape(source="sittings", many=True)
-    first = KappasShape(help_text="of the first grades")
-    last = KappasShape(help_text="of the last grades")
+class ExamineeSerializer(serializers.Serializer):
+    worker = serializers.IntegerField(source="member.worker")
+    state = serializers.CharField(help_text="how far the person has come, in words")
+    qualified = serializers.DateTimeField(source="member.qualified", allow_null=True)
+    rounds = RoundSerializer(source="sittings", many=True)
+    first = KappasSerializer(help_text="of the first grades")
+    last = KappasSerializer(help_text="of the last grades")
 
 
-class ExamShape(Shape):
+class ExamSerializer(serializers.Serializer):
     batches = serializers.IntegerField(help_text="0 if there is no exam")
     pairs = serializers.IntegerField()
     unexplained = serializers.IntegerField(help_text="pairs for which no lead has given a reason yet")
     quorum = serializers.IntegerField(help_text="examinees that a median needs to be the truth")
     missed = serializers.FloatField(allow_null=True, help_text="per cent of the first grades")
-    first = KappasShape(help_text="mean over the examinees")
-    last = KappasShape(help_text="mean over the examinees")
-    examinees = ExamineeShape(many=True)
+    first = KappasSerializer(help_text="mean over the examinees")
+    last = KappasSerializer(help_text="mean over the examinees")
+    examinees = ExamineeSerializer(many=True)
 
 
 class NewExam(Body):
@@ -85,28 +80,29 @@ class NewExam(Body):
     keep_in_pool = Truth(required=False, help_text="do not withdraw the drawn queries from the pool")
 
 
-class ExamBatchShape(Shape):
-    of = Batch, "id state query=query.text"
+class ExamBatchSerializer(ModelAnswer):
+    query = serializers.CharField(source="query.text")
     pairs = serializers.IntegerField(source="n_pairs")
 
+    class Meta:
+        model = Batch
+        fields = ["id", "state"]
 
-class ExamPairShape(Shape):
-    of = (
-        Pair,
-        "rank=candidate.rank query=candidate.query.text clip truth own=candidate.truth why=candidate.why grades "
-        "missed flags",
-    )
-    helps = {
-        "truth": "in force: the lead's, or the median",
-        "own": "the lead's",
-        "why": "the lead's explanation",
-        "grades": "first ones, ascending",
-    }
+
+class ExamPairSerializer(serializers.Serializer):
+    rank = serializers.IntegerField(source="candidate.rank")
+    query = serializers.CharField(source="candidate.query.text")
+    truth = serializers.FloatField(allow_null=True, help_text="in force: the lead's, or the median")
+    own = serializers.IntegerField(source="candidate.truth", allow_null=True, help_text="the lead's")
+    why = serializers.CharField(source="candidate.why", help_text="the lead's explanation")
+    grades = serializers.ListField(child=serializers.IntegerField(), help_text="first ones, ascending")
+    missed = serializers.IntegerField()
+    flags = serializers.IntegerField()
     clip = ClipAddress(source="candidate.clip", read_only=True)
 
 
-class ExamPairsShape(Shape):
-    pairs = ExamPairShape(many=True, help_text="by rank")
+class ExamPairsSerializer(serializers.Serializer):
+    pairs = ExamPairSerializer(many=True, help_text="by rank")
 
 
 class TruthGiven(Body):
@@ -119,16 +115,18 @@ class Truths(Body):
     truths = serializers.ListField(child=TruthGiven(), min_length=1, max_length=1000)
 
 
-class OwnPairShape(Shape):
-    of = (
-        OwnPair,
-        "rank=pair.candidate.rank query=pair.candidate.query.text truth=pair.truth missed first=grades.first "
-        "last=grades.last flag=flag.reason",
-    )
+class OwnPairSerializer(serializers.Serializer):
+    rank = serializers.IntegerField(source="pair.candidate.rank")
+    query = serializers.CharField(source="pair.candidate.query.text")
+    truth = serializers.FloatField(source="pair.truth", allow_null=True)
+    missed = serializers.BooleanField()
+    first = serializers.IntegerField(source="grades.first", allow_null=True, default=None)
+    last = serializers.IntegerField(source="grades.last", allow_null=True, default=None)
+    flag = serializers.ChoiceField(Flag.Reason.choices, source="flag.reason", allow_null=True, default=None)
 
 
-class ExamineeDetail(ExamineeShape):
-    pairs = OwnPairShape(many=True, help_text="as the person graded or flagged them")
+class ExamineeDetail(ExamineeSerializer):
+    pairs = OwnPairSerializer(many=True, help_text="as the person graded or flagged them")
     may_repeat = serializers.BooleanField(help_text="whether another round can be given")
 
 
@@ -138,12 +136,12 @@ class Decision(Body):
 
 
 class OneExam(Resource, at=f"{CAMPAIGN}/exam", name="exam"):
-    @reads(ExamShape)
+    @reads(ExamSerializer)
     def get(self) -> Any:
         """The exam with its examinees."""
         return _exam(self.member.campaign)
 
-    @makes(ExamShape, UNFIT, body=NewExam)
+    @makes(ExamSerializer, UNFIT, body=NewExam)
     def post(self) -> Any:
         """Make the exam of queries that nobody has begun to judge; it opens when its clips are cut."""
         campaign = self.lead.campaign
@@ -158,7 +156,7 @@ def _exam(campaign: Campaign) -> With:
 
 
 class ExamBatches(Resource, at=f"{CAMPAIGN}/exam/batches", name="exam-batches"):
-    @reads(Page(ExamBatchShape))
+    @reads(Page(ExamBatchSerializer))
     def get(self) -> Any:
         """The batches of the exam."""
         batches = exam_batches(self.member.campaign)
@@ -166,12 +164,12 @@ class ExamBatches(Resource, at=f"{CAMPAIGN}/exam/batches", name="exam-batches"):
 
 
 class OneExamBatch(Resource, at=f"{CAMPAIGN}/exam/batches/<int:pk>", name="exam-batch"):
-    @reads(ExamPairsShape, TAGGED)
+    @reads(ExamPairsSerializer, TAGGED)
     def get(self, pk: int) -> Any:
         """The pairs of a batch of the exam."""
         return _pairs(judging_access.exam_batch(self.member, pk))
 
-    @changes(ExamPairsShape, VERSIONED, body=Truths)
+    @changes(ExamPairsSerializer, VERSIONED, body=Truths)
     def patch(self, pk: int) -> Any:
         """Set the truth of pairs; results that were given stay as they are."""
         batch = judging_access.exam_batch(self.lead, pk)
@@ -216,7 +214,7 @@ def _examinee(member: Membership) -> With:
     return With(examinee(member), pairs=pairs_of_one(member))
 
 
-class CheckedShape(Shape):
+class CheckedSerializer(serializers.Serializer):
     worker = serializers.IntegerField(source="annotator.worker")
     pairs = serializers.IntegerField(source="checked.pairs", default=0, help_text="check pairs in all")
     missed = serializers.IntegerField(source="checked.missed", default=0)
@@ -231,28 +229,32 @@ class CheckedShape(Shape):
     median = serializers.FloatField(source="speed.median", allow_null=True, default=None, help_text="seconds")
 
 
-class ChecksShape(Shape):
+class ChecksSerializer(serializers.Serializer):
     made = serializers.DateTimeField(allow_null=True, help_text="when the numbers in all were counted")
     counting = serializers.BooleanField()
     window = serializers.IntegerField(help_text="of the newest check pairs, which decide")
     enough = serializers.IntegerField(help_text="check pairs before anything follows")
-    annotators = CheckedShape(many=True)
+    annotators = CheckedSerializer(many=True)
 
 
-class CheckPairShape(Shape):
-    of = Judgement, "id query=candidate.query.text grade"
+class CheckPairSerializer(ModelAnswer):
+    query = serializers.CharField(source="candidate.query.text")
     source = serializers.CharField(required=False, help_text="`gold` or `repeat`; without `show=speed`")
     expected = serializers.FloatField(required=False, allow_null=True, help_text="without `show=speed`")
     missed = serializers.BooleanField(required=False, allow_null=True, help_text="without `show=speed`")
     seconds = serializers.FloatField(source="spent", allow_null=True, help_text="before the first grade")
 
+    class Meta:
+        model = Judgement
+        fields = ["id", "grade"]
 
-class PairsAsked(PageQuery):
+
+class PairsParameters(PageParameters):
     show = serializers.ChoiceField(list(check_results.SELECTIONS), required=False, help_text="else all")
 
 
 class Checks(Resource, at=f"{CAMPAIGN}/checks", name="checks"):
-    @reads(ChecksShape)
+    @reads(ChecksSerializer)
     def get(self) -> Any:
         """Where each annotator stands by the quiet checks."""
         campaign = self.lead.campaign
@@ -262,7 +264,7 @@ class Checks(Resource, at=f"{CAMPAIGN}/checks", name="checks"):
 
 
 class CheckPairs(Resource, at=f"{CAMPAIGN}/checks/<int:worker>/pairs", name="check-pairs"):
-    @reads(Page(CheckPairShape), query=PairsAsked)
+    @reads(Page(CheckPairSerializer), query=PairsParameters)
     def get(self, worker: int) -> Any:
         """The judgements behind a number of the checks."""
         annotator = access.annotator_of(self.lead, worker)

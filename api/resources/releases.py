@@ -8,31 +8,49 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole
+from api.fields import Choice, Text, Truth, Whole
 from api.operations import ONCE, READ, Rows, With, fresh, reads, starts
 from api.resource import CAMPAIGN, Resource
+from api.serializers import Body, ModelAnswer, Page, QueryParameters
 from base.errors import ReeljudgeError, WrongState
 from campaigns import access
 from releases.archive import last_verified, verify_release
 from releases.data_card import LICENCES
-from releases.difference import Change, compare
-from releases.exports import FILES, Export, export_file, ready_release, release_file, signature_file, training_set_file
+from releases.difference import compare
+from releases.exports import FILES, export_file, ready_release, release_file, signature_file, training_set_file
 from releases.freezing import LONGEST_NOTES, freeze, freeze_release
 from releases.models import Release, TrainingSet
 from releases.training import DEEPEST, ask_for_training_set, make_training_set
 
 
-class ReleaseShape(Shape):
-    of = Release, "version state licence notes date contact language films with_finished with_unfinished sha256 size at"
-    helps = {
-        "licence": "SPDX identifier",
-        "sha256": "of its file; empty while it is made",
-        "size": "bytes",
-        "at": "the instant whose state it holds, once it is made",
-    }
+class ReleaseSerializer(ModelAnswer):
     unfinished = serializers.ListField(child=serializers.CharField(), help_text="ids of queries that were not finished")
     counts = serializers.DictField()
     estimates = serializers.DictField(help_text="the sample that it holds, as the manifest says it")
+
+    class Meta:
+        model = Release
+        fields = [
+            "version",
+            "state",
+            "licence",
+            "notes",
+            "date",
+            "contact",
+            "language",
+            "films",
+            "with_finished",
+            "with_unfinished",
+            "sha256",
+            "size",
+            "at",
+        ]
+        help_texts = {
+            "licence": "SPDX identifier",
+            "sha256": "of its file; empty while it is made",
+            "size": "bytes",
+            "at": "the instant whose state it holds, once it is made",
+        }
 
 
 class NewRelease(Body):
@@ -49,12 +67,12 @@ class NewRelease(Body):
 
 
 class Releases(Resource, at=f"{CAMPAIGN}/releases", name="releases"):
-    @reads(Page(ReleaseShape))
+    @reads(Page(ReleaseSerializer))
     def get(self) -> Any:
         """The releases, the newest first."""
         return Rows(self.member.campaign.releases.all(), ("-version",))
 
-    @starts(ReleaseShape, ONCE, body=NewRelease)
+    @starts(ReleaseSerializer, ONCE, body=NewRelease)
     def post(self) -> Any:
         """Freeze a release; a job writes its file."""
         made = fresh(freeze(self.lead.campaign, self.lead, **self.data))
@@ -62,7 +80,7 @@ class Releases(Resource, at=f"{CAMPAIGN}/releases", name="releases"):
 
 
 class OneRelease(Resource, at=f"{CAMPAIGN}/releases/<int:version>", name="release"):
-    @reads(ReleaseShape)
+    @reads(ReleaseSerializer)
     def get(self, version: int) -> Any:
         """A release."""
         return get_object_or_404(self.member.campaign.releases, version=version)
@@ -82,14 +100,14 @@ class ReleaseSignature(Resource, at=f"{CAMPAIGN}/releases/<int:version>/signatur
         return signature_file(self.member, version)
 
 
-class Checked(Shape):
+class ReleaseCheck(serializers.Serializer):
     check = serializers.CharField()
     faults = serializers.ListField(child=serializers.CharField(), help_text="none if it is as it should be")
 
 
-class Verification(Shape):
+class Verification(serializers.Serializer):
     made = serializers.DateTimeField()
-    checks = Checked(many=True, help_text="after the first with faults none is tried")
+    checks = ReleaseCheck(many=True, help_text="after the first with faults none is tried")
 
 
 class Verify(Resource, at=f"{CAMPAIGN}/releases/<int:version>/verification", name="verification"):
@@ -101,26 +119,29 @@ class Verify(Resource, at=f"{CAMPAIGN}/releases/<int:version>/verification", nam
             raise Http404
         return With(found, checks=[{"check": check, "faults": faults} for check, faults in found.counts.items()])
 
-    @starts(ReleaseShape, scope=READ)
+    @starts(ReleaseSerializer, scope=READ)
     def post(self, version: int) -> Any:
         """Verify a release's file again: checksums, consensus, qrels, counts."""
         release = ready_release(self.member.campaign, version)
         return self.under_way(verify_release.ask(release), release)
 
 
-class TwoReleases(Query):
-    locals()["from"] = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
+class TwoReleases(QueryParameters):
+    from_ = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
     to = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
 
 
-class ChangeShape(Shape):
-    of = Change, "what query moment before after"
+class ChangeSerializer(serializers.Serializer):
+    query = serializers.CharField()
+    moment = serializers.CharField()
+    before = serializers.IntegerField(allow_null=True)
+    after = serializers.IntegerField(allow_null=True)
     what = serializers.ChoiceField(["added", "changed", "gone"])
 
 
-class Difference(Shape):
+class Difference(serializers.Serializer):
     counts = serializers.DictField(child=serializers.IntegerField(), help_text="pairs by what became of them")
-    first = ChangeShape(many=True, help_text="the first 200 changes")
+    first = ChangeSerializer(many=True, help_text="the first 200 changes")
     words = serializers.ListField(child=serializers.CharField(), help_text="sentences that say what changed")
 
 
@@ -135,12 +156,14 @@ class Compared(Resource, at=f"{CAMPAIGN}/releases/difference", name="release-dif
             raise WrongState(str(fault)) from fault
 
 
-class ExportShape(Shape):
-    of = Export, "file what content_type"
+class ExportSerializer(serializers.Serializer):
+    file = serializers.CharField()
+    what = serializers.CharField()
+    content_type = serializers.CharField()
 
 
 class Exports(Resource, at=f"{CAMPAIGN}/exports", name="exports"):
-    @reads(ExportShape(many=True))
+    @reads(ExportSerializer(many=True))
     def get(self) -> Any:
         """The files that can be exported."""
         self.through(access.membership)
@@ -154,15 +177,17 @@ class OneExport(Resource, at=f"{CAMPAIGN}/exports/<str:file>", name="export"):
         return export_file(self.member, file)
 
 
-class TrainingSetShape(Shape):
-    of = TrainingSet, "depth encoder queries sha256 size at"
-    helps = {
-        "depth": "moments for each query",
-        "encoder": "the model that made it",
-        "sha256": "of its file; empty while there is none",
-        "size": "bytes",
-        "at": "when its file was written",
-    }
+class TrainingSetSerializer(ModelAnswer):
+    class Meta:
+        model = TrainingSet
+        fields = ["depth", "encoder", "queries", "sha256", "size", "at"]
+        help_texts = {
+            "depth": "moments for each query",
+            "encoder": "the model that made it",
+            "sha256": "of its file; empty while there is none",
+            "size": "bytes",
+            "at": "when its file was written",
+        }
 
 
 class NewTrainingSet(Body):
@@ -170,12 +195,12 @@ class NewTrainingSet(Body):
 
 
 class TrainingSets(Resource, at=f"{CAMPAIGN}/training-sets", name="training-sets"):
-    @reads(Page(TrainingSetShape))
+    @reads(Page(TrainingSetSerializer))
     def get(self) -> Any:
         """The pseudo training sets."""
         return Rows(self.member.campaign.training_sets.all(), ("depth",))
 
-    @starts(TrainingSetShape, ONCE, body=NewTrainingSet)
+    @starts(TrainingSetSerializer, ONCE, body=NewTrainingSet)
     def post(self) -> Any:
         """Have a pseudo training set written by a job."""
         made = ask_for_training_set(self.lead.campaign, self.data["depth"])

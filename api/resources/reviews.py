@@ -8,9 +8,10 @@ from typing import Any
 from django.http import Http404
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Number, Page, PageQuery, Query, Shape, Text, Truth, Whole, filters_of, shape
+from api.fields import Choice, Number, Text, Truth, Whole
 from api.operations import OR_LATER, UNFIT, USUAL, Rows, With, changes, makes, reads, starts
 from api.resource import CAMPAIGN, LARGEST, LARGEST_KEY, ClipAddress, Resource
+from api.serializers import Body, ModelAnswer, Page, PageParameters, QueryParameters, filters_of, inline
 from base.errors import Unfit
 from campaigns.models import Membership
 from campaigns.models.membership import LONGEST_MESSAGE
@@ -21,7 +22,7 @@ from judging.models.judgement import LONGEST_QUESTION
 from judging.review import reviewing
 from judging.review.decisions import ACTIONS, adjudicate, answer, put_aside, tell_all, withdraw_adjudication
 from judging.review.reopening import OFF, Scope, reopen, reopen_work, undo_reopening, undo_work
-from reports.tables.costs import Cost, cost_of
+from reports.tables.costs import cost_of
 from reports.tables.queue import FLAGS, WAITING, Thread, flags_of, questions_with_pairs, threads, waiting_subjects
 
 WEEK_HELP = "of a worker, only what was submitted in this week, such as 2026-W05"
@@ -29,17 +30,23 @@ OFF_HELP = f"of a worker, only what is off: {OFF}"
 WITH_HELP = "of a worker, only what stands beside this worker's"
 
 
-class ReviewShape(Shape):
-    of = Review, "id verdict reason at batch=batch_id by=lead.worker"
-    helps = {"by": "null: the policy"}
+class ReviewSerializer(ModelAnswer):
+    batch = serializers.IntegerField(source="batch_id")
+    by = serializers.IntegerField(source="lead.worker", allow_null=True, default=None, help_text="null: the policy")
+
+    class Meta:
+        model = Review
+        fields = ["id", "verdict", "reason", "at"]
 
 
 class Verdict(Body):
-    of = Review, "verdict reason"
+    class Meta:
+        model = Review
+        fields = ["verdict", "reason"]
 
 
 class Reviews(Resource, at=f"{CAMPAIGN}/reviews", name="reviews"):
-    @reads(Page(ReviewShape))
+    @reads(Page(ReviewSerializer))
     def get(self) -> Any:
         """The reviews that are in force, the newest first."""
         found = Review.objects.in_force().filter(batch__campaign=self.member.campaign)
@@ -47,7 +54,7 @@ class Reviews(Resource, at=f"{CAMPAIGN}/reviews", name="reviews"):
 
 
 class OneReview(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/review", name="review"):
-    @changes(ReviewShape, body=Verdict)
+    @changes(ReviewSerializer, body=Verdict)
     def put(self, pk: int) -> Any:
         """Review a settled batch: open the second, or close the query."""
         batch, reason = judging_access.batch(self.lead, pk).newest_edition, self.data.get("reason", "").strip()
@@ -77,18 +84,18 @@ class ToAccept(Body):
     )
 
 
-class LeftShape(Shape):
+class LeftSerializer(serializers.Serializer):
     batch = serializers.IntegerField()
     why = serializers.CharField()
 
 
-class AcceptedShape(Shape):
-    done = ReviewShape(many=True)
-    left = LeftShape(many=True, help_text="batches that are left as they are, such as where grades have changed")
+class AcceptedSerializer(serializers.Serializer):
+    done = ReviewSerializer(many=True)
+    left = LeftSerializer(many=True, help_text="batches that are left as they are, such as where grades have changed")
 
 
 class Acceptance(Resource, at=f"{CAMPAIGN}/batches/acceptance", name="accept"):
-    @changes(AcceptedShape, body=ToAccept)
+    @changes(AcceptedSerializer, body=ToAccept)
     def post(self) -> Any:
         """Follow the recommendations for several batches."""
         seen = [
@@ -99,13 +106,15 @@ class Acceptance(Resource, at=f"{CAMPAIGN}/batches/acceptance", name="accept"):
         return {"done": done, "left": [{"batch": batch.pk, "why": why} for batch, why in left]}
 
 
-class FlagShape(Shape):
-    of = (
-        Flag,
-        "id candidate=candidate_id batch=candidate.batch_id worker=assignment.annotator.worker reason comment at "
-        "handled",
-    )
+class FlagSerializer(ModelAnswer):
+    candidate = serializers.IntegerField(source="candidate_id")
+    batch = serializers.IntegerField(source="candidate.batch_id", allow_null=True)
+    worker = serializers.IntegerField(source="assignment.annotator.worker")
     comment = serializers.CharField(read_only=True, help_text="for leads")
+
+    class Meta:
+        model = Flag
+        fields = ["id", "reason", "at", "handled"]
 
 
 class FlagAction(Body):
@@ -113,7 +122,7 @@ class FlagAction(Body):
 
 
 class Flags(Resource, at=f"{CAMPAIGN}/flags", name="flags"):
-    @reads(Page(FlagShape), query=filters_of(FLAGS))
+    @reads(Page(FlagSerializer), query=filters_of(FLAGS))
     def get(self) -> Any:
         """What annotators could not judge, the newest first: what waits, unless `show` names something else."""
         choices = FLAGS.choices(self.request.query_params)
@@ -125,28 +134,33 @@ class Flags(Resource, at=f"{CAMPAIGN}/flags", name="flags"):
 
 
 class OneFlag(Resource, at=f"{CAMPAIGN}/flags/<int:pk>", name="flag-handled"):
-    @changes(shape("Done", done=serializers.CharField(help_text="what was done, in words")), body=FlagAction)
+    @changes(inline("Done", done=serializers.CharField(help_text="what was done, in words")), body=FlagAction)
     def post(self, pk: int) -> Any:
         """Deal with a flag."""
         return {"done": ACTIONS[self.data["action"]](judging_access.flag(self.lead, pk), self.lead)}
 
 
-class QuestionShape(Shape):
-    of = (
-        Question,
-        "id worker=annotator.worker at text about query=query.text candidate=candidate_id "
-        "caption=candidate.moment.caption letter=letter_id handled answer=answer.text",
+class QuestionSerializer(ModelAnswer):
+    worker = serializers.IntegerField(source="annotator.worker")
+    query = serializers.CharField(source="query.text", allow_null=True, default=None)
+    candidate = serializers.IntegerField(
+        source="candidate_id",
+        allow_null=True,
+        help_text="the pair that it is about; null if it is about a query or nothing in particular",
     )
-    helps = {
-        "candidate": "the pair that it is about; null if it is about a query or nothing in particular",
-        "letter": "the message that it answers",
-        "handled": "when a lead answered it or put it aside",
-    }
+    caption = serializers.CharField(source="candidate.moment.caption", allow_null=True, default=None)
+    letter = serializers.IntegerField(source="letter_id", allow_null=True, help_text="the message that it answers")
+    answer = serializers.CharField(source="answer.text", allow_null=True, default=None)
     about = serializers.ChoiceField(Question.About.choices)
     clip = ClipAddress(source="candidate.clip", read_only=True)
 
+    class Meta:
+        model = Question
+        fields = ["id", "at", "text", "handled"]
+        help_texts = {"handled": "when a lead answered it or put it aside"}
 
-class QuestionsAsked(PageQuery):
+
+class QuestionsParameters(PageParameters):
     waiting = Truth(required=False, help_text="only those that no lead has answered or put aside")
 
 
@@ -162,7 +176,7 @@ class QuestionHandled(Body):
 
 
 class Questions(Resource, at=f"{CAMPAIGN}/questions", name="questions"):
-    @reads(Page(QuestionShape), query=QuestionsAsked)
+    @reads(Page(QuestionSerializer), query=QuestionsParameters)
     def get(self) -> Any:
         """What annotators ask, the oldest first, with their pairs."""
         campaign = self.lead.campaign
@@ -171,7 +185,7 @@ class Questions(Resource, at=f"{CAMPAIGN}/questions", name="questions"):
 
 
 class QuestionDone(Resource, at=f"{CAMPAIGN}/questions/<int:pk>/handled", name="question-handled"):
-    @changes(QuestionShape, UNFIT, body=QuestionHandled)
+    @changes(QuestionSerializer, UNFIT, body=QuestionHandled)
     def post(self, pk: int) -> Any:
         """Answer a question by a message, tell the answer to all, or put the question aside."""
         question, wording = judging_access.question(self.lead, pk), self.data.get("wording", "").strip()
@@ -187,25 +201,30 @@ class QuestionDone(Resource, at=f"{CAMPAIGN}/questions/<int:pk>/handled", name="
         return questions_with_pairs().get(pk=pk)
 
 
-class ThreadShape(Shape):
-    of = Thread, "candidate=candidate.id query=query.text"
-    helps = {"candidate": "the pair that it is about; null if it is about a query or nothing in particular"}
-    flags = FlagShape(many=True)
-    questions = QuestionShape(many=True, help_text="for leads")
+class ThreadSerializer(serializers.Serializer):
+    candidate = serializers.IntegerField(
+        source="candidate.id",
+        allow_null=True,
+        default=None,
+        help_text="the pair that it is about; null if it is about a query or nothing in particular",
+    )
+    query = serializers.CharField(source="query.text", allow_null=True, default=None)
+    flags = FlagSerializer(many=True)
+    questions = QuestionSerializer(many=True, help_text="for leads")
 
 
-class QueueAsked(Query):
+class QueueParameters(QueryParameters):
     page = serializers.IntegerField(required=False, min_value=1, max_value=10**6, help_text="from 1")
 
 
 class Queue(Resource, at=f"{CAMPAIGN}/queue", name="queue"):
     @reads(
-        shape(
-            "QueueShape",
+        inline(
+            "QueueSerializer",
             number=serializers.IntegerField(help_text="of threads, on all pages"),
-            threads=ThreadShape(many=True, help_text="the oldest first"),
+            threads=ThreadSerializer(many=True, help_text="the oldest first"),
         ),
-        query=QueueAsked,
+        query=QueueParameters,
     )
     def get(self) -> Any:
         """The flags and questions that wait, grouped by the pair or the query that they are about."""
@@ -241,16 +260,23 @@ class OneGrade(Resource, at=f"{CAMPAIGN}/candidates/<int:pk>/grade", name="grade
         withdraw_adjudication(judging_access.candidate(self.lead, pk), self.lead)
 
 
-class ReopenedQueryShape(Shape):
-    of = ReopenedQuery, "query=query_id state why"
-    helps = {"why": "why something of it was not undone"}
+class ReopenedQuerySerializer(ModelAnswer):
+    query = serializers.IntegerField(source="query_id")
+
+    class Meta:
+        model = ReopenedQuery
+        fields = ["state", "why"]
+        help_texts = {"why": "why something of it was not undone"}
 
 
-class ReopeningShape(Shape):
-    of = Reopening, "id what at week off"
-    helps = {"week": "empty if it was not the work of one week"}
+class ReopeningSerializer(ModelAnswer):
     undone = serializers.DateTimeField(allow_null=True, help_text="when a lead undid it")
     reason = serializers.CharField(read_only=True, help_text="for leads, where it is about a person")
+
+    class Meta:
+        model = Reopening
+        fields = ["id", "what", "at", "week", "off"]
+        help_texts = {"week": "empty if it was not the work of one week"}
 
 
 class ToReopen(Body):
@@ -258,12 +284,12 @@ class ToReopen(Body):
     id = Whole(min_value=1, max_value=LARGEST_KEY, help_text="of the candidate or the batch, or the worker's number")
     week = Text(required=False, max_length=8, help_text=WEEK_HELP)
     off = Truth(required=False, help_text=OFF_HELP)
-    locals()["with"] = Whole(required=False, min_value=0, max_value=LARGEST, help_text=WITH_HELP)
+    with_ = Whole(required=False, min_value=0, max_value=LARGEST, help_text=WITH_HELP)
     reason = Text(max_length=500, help_text="kept on record")
 
 
 class Reopenings(Resource, at=f"{CAMPAIGN}/reopenings", name="reopenings"):
-    @reads(Page(ReopeningShape))
+    @reads(Page(ReopeningSerializer))
     def get(self) -> Any:
         """What was reopened, the newest first."""
         return Rows(self.member.campaign.reopenings.select_related("undone"), ("-pk",), self.as_read)
@@ -271,7 +297,7 @@ class Reopenings(Resource, at=f"{CAMPAIGN}/reopenings", name="reopenings"):
     def as_read(self, records: list[Reopening]) -> list[With]:
         return [_reopening(each, self.member) for each in records]
 
-    @makes(ReopeningShape, OR_LATER, body=ToReopen)
+    @makes(ReopeningSerializer, OR_LATER, body=ToReopen)
     def post(self) -> Any:
         """Have others judge something again."""
         record = reopen(self.lead, _scope(self.lead, self.data), self.data["reason"])
@@ -290,7 +316,7 @@ def _reopening(record: Reopening, reader: Membership) -> With:
 
 
 class ReopeningUndone(Resource, at=f"{CAMPAIGN}/reopenings/<int:pk>/undone", name="reopening-undone"):
-    @starts(ReopeningShape)
+    @starts(ReopeningSerializer)
     def put(self, pk: int) -> Any:
         """Undo a reopening, as far as nobody has begun to judge again."""
         record = judging_access.reopening(self.lead, pk)
@@ -301,33 +327,32 @@ class ReopeningUndone(Resource, at=f"{CAMPAIGN}/reopenings/<int:pk>/undone", nam
 
 
 class ReopenedQueries(Resource, at=f"{CAMPAIGN}/reopenings/<int:pk>/queries", name="reopened-queries"):
-    @reads(Page(ReopenedQueryShape))
+    @reads(Page(ReopenedQuerySerializer))
     def get(self, pk: int) -> Any:
         """The queries of a reopening, and what became of them when it was undone."""
         return Rows(judging_access.reopening(self.member, pk).queries.all(), ("pk",))
 
 
-class CostAsked(Query):
+class CostParameters(QueryParameters):
     what = serializers.ChoiceField(list(judging_access.REOPENED))
     id = serializers.IntegerField(min_value=1, max_value=LARGEST_KEY)
     week = Text(required=False, max_length=8, help_text=WEEK_HELP)
     off = serializers.BooleanField(required=False, help_text=OFF_HELP)
-    locals()["with"] = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST, help_text=WITH_HELP)
+    with_ = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST, help_text=WITH_HELP)
 
 
-class CostShape(Shape):
-    of = Cost, "candidates batches judgements places hours stuck tight"
-    helps = {
-        "judgements": "that count no longer",
-        "places": "taken away in batches that are still in work",
-        "hours": "of work; null where nobody's time is known",
-        "stuck": "batches for which not even two annotators remain",
-        "tight": "batches for which not four remain",
-    }
+class CostSerializer(serializers.Serializer):
+    candidates = serializers.IntegerField()
+    batches = serializers.IntegerField()
+    judgements = serializers.IntegerField(help_text="that count no longer")
+    places = serializers.IntegerField(help_text="taken away in batches that are still in work")
+    hours = serializers.FloatField(allow_null=True, help_text="of work; null where nobody's time is known")
+    stuck = serializers.IntegerField(help_text="batches for which not even two annotators remain")
+    tight = serializers.IntegerField(help_text="batches for which not four remain")
 
 
 class ReopeningCost(Resource, at=f"{CAMPAIGN}/reopenings/cost", name="reopening-cost"):
-    @reads(CostShape, query=CostAsked)
+    @reads(CostSerializer, query=CostParameters)
     def get(self) -> Any:
         """What reopening would come to, before it is done."""
         return cost_of(self.lead.campaign, _scope(self.lead, self.params))

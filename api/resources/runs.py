@@ -14,15 +14,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.document import BYTES, Trait
-from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, filters_of, shape
+from api.fields import Choice, Text, Truth, Whole
 from api.operations import OR_LATER, RUNS, STORES, UNFIT, Rows, With, changes, fresh, makes, reads, starts
 from api.problems import checked
 from api.resource import CAMPAIGN, LARGEST, Resource
+from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
 from base.errors import BadValue, Unfit
 from campaigns.models import Upload
 from campaigns.models.draft import ArrivingFile
 from campaigns.uploads import take_piece
-from metrics import Estimate
 from metrics.analysis.sampling import Method
 from metrics.formats import RUN_FORMATS, TASKS
 from runs import access
@@ -45,10 +45,17 @@ PIECE = Trait((OFFSET, CHECKSUM), takes_bytes=True)
 MOST = MOST_MIB * 2**20  # bytes
 
 
-class FileShape(Shape):
-    of = Upload, "token name size received purpose whole=is_whole"
-    helps = {"token": "names the file in addresses", "received": "bytes that have arrived; the next piece goes there"}
+class FileSerializer(ModelAnswer):
+    whole = serializers.BooleanField(source="is_whole")
     purpose = serializers.CharField()
+
+    class Meta:
+        model = Upload
+        fields = ["token", "name", "size", "received"]
+        help_texts = {
+            "token": "names the file in addresses",
+            "received": "bytes that have arrived; the next piece goes there",
+        }
 
 
 def take(request: Request, find: Callable[[], Any]) -> Any:
@@ -64,39 +71,59 @@ def take(request: Request, find: Callable[[], Any]) -> Any:
 def _progress(file: ArrivingFile, status: int) -> Any:
     if status == 409:
         raise Unfit({HEADER: [f"not the next place; expected {file.received}"]})
-    return Response(FileShape(file).data, status)
+    return Response(FileSerializer(file).data, status)
 
 
 UNSCORED: dict[str, Any] = {"release": None, "missing": 0, "unjudged": 0, "refusals": {}, "scores": []}
 
 
-class RunShape(Shape):
-    of = (
-        Run,
-        "number name system group description paper code citation anonymous_until visibility at filename sha256 size "
-        "queries predictions entered",
-    )
-    helps = {
-        "group": "the same for runs of a system that differ by their seed",
-        "size": "bytes",
-        "anonymous_until": "the day on which it gets its name; null unless it is anonymous",
-    }
+class RunSerializer(ModelAnswer):
     by = serializers.IntegerField(
         source="worker", allow_null=True, help_text="number of who uploaded it; null while it is anonymous"
     )
     notes = serializers.ListField(child=serializers.CharField(), help_text="warnings, and what is unusual about it")
 
+    class Meta:
+        model = Run
+        fields = [
+            "number",
+            "name",
+            "system",
+            "group",
+            "description",
+            "paper",
+            "code",
+            "citation",
+            "anonymous_until",
+            "visibility",
+            "at",
+            "filename",
+            "sha256",
+            "size",
+            "queries",
+            "predictions",
+            "entered",
+        ]
+        help_texts = {
+            "group": "the same for runs of a system that differ by their seed",
+            "anonymous_until": "the day on which it gets its name; null unless it is anonymous",
+            "size": "bytes",
+        }
+
 
 class NewRun(Body):
-    of = Submission, "name system group description paper code citation anonymous_until visibility"
-    helps = {"name": "no other run of the campaign has it", "paper": "an address", "code": "an address"}
     description = Text(required=False, max_length=20_000, allow_blank=True)
     citation = Text(required=False, max_length=2000, allow_blank=True, help_text="a line, or BibTeX")
     format = Choice(choices=list(RUN_FORMATS), required=False, help_text="without it, told from the file")
     task = Choice(choices=list(TASKS), required=False, help_text="which list of TVRetrieval's submission")
 
+    class Meta:
+        model = Submission
+        fields = ["name", "system", "group", "paper", "code", "anonymous_until", "visibility"]
+        help_texts = {"name": "no other run of the campaign has it", "paper": "an address", "code": "an address"}
 
-class Findings(Shape):
+
+class Findings(serializers.Serializer):
     count = serializers.IntegerField(help_text="of all faults")
     told = serializers.ListField(child=serializers.CharField(), help_text="the first hundred, line by line")
     warnings = serializers.ListField(
@@ -107,45 +134,51 @@ class Findings(Shape):
         return super().get_attribute(instance) or None  # a row without findings has an empty dictionary
 
 
-class SubmissionShape(Shape):
+class SubmissionSerializer(ModelAnswer):
     """A run on its way: not a run before its file was checked and nothing was wrong."""
 
-    of = Submission, "token name"
-    helps = {"token": "names the submission in addresses"}
-    files = FileShape(many=True)
+    files = FileSerializer(many=True)
     findings = Findings(
         allow_null=True, read_only=True, help_text="of the last check; null before it, and after a good one"
     )
     run = serializers.IntegerField(source="run.number", allow_null=True, default=None, help_text="what it became")
 
+    class Meta:
+        model = Submission
+        fields = ["token", "name"]
+        help_texts = {"token": "names the submission in addresses"}
+
 
 class NewFile(Body):
-    of = Arrival, "purpose name"
     size = Whole(min_value=1, max_value=MOST, help_text="bytes")
+
+    class Meta:
+        model = Arrival
+        fields = ["purpose", "name"]
 
 
 class Runs(Resource, at=f"{CAMPAIGN}/runs", name="runs"):
-    @reads(Page(RunShape), query=filters_of(RUNS_LIST))
+    @reads(Page(RunSerializer), query=filters_of(RUNS_LIST))
     def get(self) -> Any:
         """The runs that the person may see, the newest first."""
         choices = RUNS_LIST.choices(self.request.query_params)
         return Rows(*choices.ordered(choices.chosen(runs_of(self.participant))))
 
-    @makes(SubmissionShape, UNFIT, body=NewRun, scope=RUNS)
+    @makes(SubmissionSerializer, UNFIT, body=NewRun, scope=RUNS)
     def post(self) -> Any:
         """Describe a run that is to come; its file follows."""
         return describe(self.participant, checked(RunForm({"visibility": Visibility.SHARED} | self.data)))
 
 
 class OneSubmission(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>", name="submission"):
-    @reads(SubmissionShape, scope=RUNS)
+    @reads(SubmissionSerializer, scope=RUNS)
     def get(self, token: str) -> Any:
         """A run on its way, and what was wrong with it."""
         return access.submission(self.participant, token)
 
 
 class Files(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/files", name="submission-files"):
-    @changes(FileShape, STORES, UNFIT, body=NewFile, scope=RUNS, status=201)
+    @changes(FileSerializer, STORES, UNFIT, body=NewFile, scope=RUNS, status=201)
     def post(self, token: str) -> Any:
         """Announce the file of a run, or find one that broke off."""
         submission = access.submission(self.participant, token)
@@ -154,19 +187,19 @@ class Files(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/files", name="sub
 
 
 class OneFile(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/files/<slug:file>", name="submission-file"):
-    @reads(FileShape, scope=RUNS)
+    @reads(FileSerializer, scope=RUNS)
     def get(self, token: str, file: str) -> Any:
         """How much of a file has arrived."""
         return take(self.request, partial(access.arrival, self.participant, token, file))
 
-    @changes(FileShape, PIECE, STORES, scope=RUNS)
+    @changes(FileSerializer, PIECE, STORES, scope=RUNS)
     def patch(self, token: str, file: str) -> Any:
         """Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere."""
         return take(self.request, partial(access.arrival, self.participant, token, file))
 
 
 class Check(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/check", name="submission-check"):
-    @starts(SubmissionShape, UNFIT, scope=RUNS)
+    @starts(SubmissionSerializer, UNFIT, scope=RUNS)
     def post(self, token: str) -> Any:
         """Check the file; a job stores the run if nothing is wrong."""
         submission = access.submission(self.participant, token)
@@ -174,7 +207,7 @@ class Check(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/check", name="sub
 
 
 class OneRun(Resource, at=f"{CAMPAIGN}/runs/<int:number>", name="run"):
-    @reads(RunShape)
+    @reads(RunSerializer)
     def get(self, number: int) -> Any:
         """A run."""
         return access.run(self.participant, number)
@@ -190,7 +223,7 @@ class RunFile(Resource, at=f"{CAMPAIGN}/runs/<int:number>/file", name="run-file"
 
 
 class WhoSees(Resource, at=f"{CAMPAIGN}/runs/<int:number>/visibility", name="run-visibility"):
-    @changes(RunShape, body=shape("Seen", Body, visibility=Choice(choices=Visibility.choices)), scope=RUNS)
+    @changes(RunSerializer, body=inline("Seen", Body, visibility=Choice(choices=Visibility.choices)), scope=RUNS)
     def put(self, number: int) -> Any:
         """Let others see a run of one's own, or no longer."""
         run = access.own_run(self.participant, number)
@@ -199,7 +232,7 @@ class WhoSees(Resource, at=f"{CAMPAIGN}/runs/<int:number>/visibility", name="run
 
 
 class Entry(Resource, at=f"{CAMPAIGN}/runs/<int:number>/entry", name="run-entry"):
-    @changes(RunShape, UNFIT, body=shape("Entered", Body, entered=Truth()), scope=RUNS)
+    @changes(RunSerializer, UNFIT, body=inline("Entered", Body, entered=Truth()), scope=RUNS)
     def put(self, number: int) -> Any:
         """Enter a run of one's own for the held-back split, or withdraw it."""
         run = access.own_run(self.participant, number)
@@ -207,30 +240,31 @@ class Entry(Resource, at=f"{CAMPAIGN}/runs/<int:number>/entry", name="run-entry"
         return run
 
 
-class EstimateShape(Shape):
-    of = Estimate, "value low high judged ranked method"
-    helps = {
-        "value": "over all ranked queries",
-        "low": "of the 95 % interval for queries of this kind",
-        "judged": "queries of the random sample",
-        "ranked": "all queries",
-    }
+class EstimateSerializer(serializers.Serializer):
+    value = serializers.FloatField(help_text="over all ranked queries")
+    low = serializers.FloatField(help_text="of the 95 % interval for queries of this kind")
+    high = serializers.FloatField()
+    judged = serializers.IntegerField(help_text="queries of the random sample")
+    ranked = serializers.IntegerField(help_text="all queries")
     method = serializers.ChoiceField(get_args(Method), help_text="of the interval; bounded: few queries deviate")
 
 
-class OneScore(Shape):
-    of = Score, "convention measure value low high spread"
-    helps = {
-        "value": "of the judged queries",
-        "low": "of the 95 % bootstrap interval over queries",
-        "spread": "half the width of that over annotators",
-    }
-    estimate = EstimateShape(
+class OneScore(ModelAnswer):
+    estimate = EstimateSerializer(
         allow_null=True, help_text="null if the queries are judged in full, or are no random sample"
     )
 
+    class Meta:
+        model = Score
+        fields = ["convention", "measure", "value", "low", "high", "spread"]
+        help_texts = {
+            "value": "of the judged queries",
+            "low": "of the 95 % bootstrap interval over queries",
+            "spread": "half the width of that over annotators",
+        }
 
-class ScoresShape(Shape):
+
+class ScoresSerializer(serializers.Serializer):
     release = serializers.IntegerField(allow_null=True)
     missing = serializers.IntegerField(help_text="judged queries that the run does not answer")
     unjudged = serializers.IntegerField(help_text="queries of the run that the release does not judge")
@@ -238,12 +272,12 @@ class ScoresShape(Shape):
     scores = OneScore(many=True)
 
 
-class OfRelease(Query):
+class OfRelease(QueryParameters):
     release = serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text="else the newest")
 
 
 class Scores(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scores", name="run-scores"):
-    @reads(ScoresShape, OR_LATER, query=OfRelease)
+    @reads(ScoresSerializer, OR_LATER, query=OfRelease)
     def get(self, number: int) -> Any:
         """The scores of a run on a release; 202 while they are computed."""
         run = access.run(self.participant, number)

@@ -10,17 +10,18 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Truth, Whole
+from api.fields import Choice, Number, Text, Truth, Whole
 from api.operations import ONCE, OR_LATER, RUNS, UNFIT, Rows, With, changes, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
-from api.resources.jobs import JobShape
+from api.resources.jobs import JobSerializer
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import Findings
+from api.serializers import Body, ModelAnswer, Page, QueryParameters
 from corpus.features import sets_of
 from releases.training import DEEPEST
 from runs import access
 from runs.systems import orders
-from runs.systems.models import LONGEST_QUERY, Before, TrainedSystem
+from runs.systems.models import LONGEST_QUERY, TrainedSystem
 from runs.systems.pages import PAPER, State, curves_file, jobs_of, presets_of, state_of, waiting
 from runs.systems.training import train_system
 from systems.features.reader import CLIPS_MEANING, FIT_MEANING, FITS, STRICT, UNIT_MEANING
@@ -37,7 +38,7 @@ FIELDS: dict[type, Callable[..., serializers.Field]] = {
 }
 
 
-class OptionShape(Shape):
+class OptionSerializer(serializers.Serializer):
     name = serializers.CharField()
     group = serializers.ChoiceField([*GROUPS, UNUSED], help_text="what it is for, or that it is without a meaning here")
     type = serializers.ChoiceField(list(TYPES.values()))
@@ -47,12 +48,13 @@ class OptionShape(Shape):
     choices = serializers.ListField(child=serializers.CharField(), help_text="of a text")
 
 
-class KindShape(Shape):
-    of = Entry, "name title learns differs"
-    helps = {"differs": "in what it differs from its authors' code; empty if nothing is known"}
+class KindSerializer(serializers.Serializer):
+    title = serializers.CharField()
+    learns = serializers.BooleanField()
+    differs = serializers.CharField(help_text="in what it differs from its authors' code; empty if nothing is known")
     name = serializers.CharField(help_text="what `system` is when one is asked for")
     needs = serializers.ListField(child=serializers.CharField(), help_text="what videos must have")
-    options = OptionShape(many=True)
+    options = OptionSerializer(many=True)
     steps = serializers.IntegerField(help_text="of a training with the defaults; 0 if it is not trained by steps")
     step_seconds = serializers.FloatField(
         allow_null=True, help_text="how long a step took when one was last trained on this site; null if none was"
@@ -64,25 +66,23 @@ class KindShape(Shape):
     )
 
 
-class BeforeShape(Shape):
-    of = Before, "trainings seconds"
-    helps = {"seconds": "of their steps; null if that is not known"}
+class BeforeSerializer(serializers.Serializer):
     trainings = serializers.IntegerField(help_text="of the whole site, that run or were asked for before")
     seconds = serializers.FloatField(allow_null=True)
 
 
-class SystemKindsShape(Shape):
-    before = BeforeShape(help_text="what is done before a training that is asked for now")
+class SystemKindsSerializer(serializers.Serializer):
+    before = BeforeSerializer(help_text="what is done before a training that is asked for now")
     features = serializers.ListField(child=serializers.CharField(), help_text="the corpus's sets of features")
-    kinds = KindShape(many=True)
+    kinds = KindSerializer(many=True)
 
 
-class Preset(Query):
+class Preset(QueryParameters):
     preset = serializers.ChoiceField([PAPER], required=False, help_text="options as in TVR-Ranking, too")
 
 
 class SystemKinds(Resource, at=f"{CAMPAIGN}/systems/kinds", name="system-kinds"):
-    @reads(SystemKindsShape, query=Preset)
+    @reads(SystemKindsSerializer, query=Preset)
     def get(self) -> Any:
         """What can be trained, with options and sets of features, and how long it takes."""
         campaign, took = self.participant.campaign, TrainedSystem.objects.seconds_a_step(SYSTEMS)
@@ -105,44 +105,60 @@ def _kind(name: str, entry: Entry, took: float | None, paper: Mapping[str, int] 
     return With(entry, name=name, needs=sorted(entry.needs), options=options, **more)
 
 
-class SystemShape(Shape):
-    of = (
-        TrainedSystem,
-        "number name system group features clip_seconds fit unit_rows depth encoder notice trained title=entry.title "
-        "options by=by.worker at=created state steps_left step_seconds job before findings run=run.number",
-    )
-    helps = {
-        "name": "of its run",
-        "group": "the same for systems that differ by their seed, else empty",
-        "depth": "N, the moments of each query that it learns from",
-        "encoder": "whose token vectors it has for words; empty: it learns vectors",
-        "notice": "what its features lack and what its index finds, in words; empty if nothing",
-        "steps_left": "that its training still takes if it does not end early",
-        "step_seconds": "how long a step took when it was last trained; null before one was",
-        "trained": "from when on one can search with it",
-    }
+class SystemSerializer(ModelAnswer):
+    title = serializers.CharField(source="entry.title")
+    by = serializers.IntegerField(source="by.worker")
+    at = serializers.DateTimeField(source="created")
+    run = serializers.IntegerField(source="run.number", allow_null=True, default=None)
     options = serializers.DictField(child=serializers.JSONField(), help_text="that are not the defaults")
     state = serializers.SerializerMethodField()
-    job = JobShape(allow_null=True, read_only=True, help_text="that trains it, with its progress or its error")
+    job = JobSerializer(allow_null=True, read_only=True, help_text="that trains it, with its progress or its error")
     steps_left = serializers.IntegerField(read_only=True)
-    before = BeforeShape(allow_null=True, read_only=True, help_text="while it waits, what is done before it")
+    before = BeforeSerializer(allow_null=True, read_only=True, help_text="while it waits, what is done before it")
     findings = Findings(
         source="submission.findings", allow_null=True, read_only=True, help_text="why its run was refused"
     )
+
+    class Meta:
+        model = TrainedSystem
+        fields = [
+            "number",
+            "name",
+            "system",
+            "group",
+            "features",
+            "clip_seconds",
+            "fit",
+            "unit_rows",
+            "depth",
+            "encoder",
+            "notice",
+            "trained",
+            "step_seconds",
+        ]
+        help_texts = {
+            "name": "of its run",
+            "group": "the same for systems that differ by their seed, else empty",
+            "depth": "N, the moments of each query that it learns from",
+            "encoder": "whose token vectors it has for words; empty: it learns vectors",
+            "notice": "what its features lack and what its index finds, in words; empty if nothing",
+            "trained": "from when on one can search with it",
+            "step_seconds": "how long a step took when it was last trained; null before one was",
+        }
 
     @extend_schema_field(serializers.ChoiceField(State.choices))
     def get_state(self, row: Any) -> str:
         return state_of(row, row.job).value
 
 
-class PointShape(Shape):
+class PointSerializer(serializers.Serializer):
     curve = serializers.CharField(help_text="loss, or the measure that the validation computes")
     step = serializers.IntegerField()
     value = serializers.FloatField()
 
 
-class OneSystemShape(SystemShape):
-    curves = PointShape(many=True, source="rows_of_curves")
+class OneSystemSerializer(SystemSerializer):
+    curves = PointSerializer(many=True, source="rows_of_curves")
 
 
 class SystemOptions(Body):
@@ -220,13 +236,13 @@ def _with_jobs(rows: list[TrainedSystem]) -> list[With]:
 
 
 class Systems(Resource, at=f"{CAMPAIGN}/systems", name="systems"):
-    @reads(Page(SystemShape))
+    @reads(Page(SystemSerializer))
     def get(self) -> Any:
         """The systems of a campaign, the newest first."""
         rows = self.participant.campaign.systems.select_related("by", "submission", "run")
         return Rows(rows, ("-number",), _with_jobs)
 
-    @starts(SystemShape(many=True), ONCE, UNFIT, body=NewSystem, scope=RUNS)
+    @starts(SystemSerializer(many=True), ONCE, UNFIT, body=NewSystem, scope=RUNS)
     def post(self) -> Any:
         """Have systems trained, one with each seed; each submits its run."""
         made = orders.ask_to_train(self.participant, orders.Wanted(**self.data))
@@ -234,7 +250,7 @@ class Systems(Resource, at=f"{CAMPAIGN}/systems", name="systems"):
 
 
 class OneSystem(Resource, at=f"{CAMPAIGN}/systems/<int:number>", name="system"):
-    @reads(OneSystemShape)
+    @reads(OneSystemSerializer)
     def get(self, number: int) -> Any:
         """A system, how far it is, and its curves."""
         return _with_jobs([access.trained_system(self.participant, number)])[0]
@@ -246,7 +262,7 @@ class OneSystem(Resource, at=f"{CAMPAIGN}/systems/<int:number>", name="system"):
 
 
 class SystemAgain(Resource, at=f"{CAMPAIGN}/systems/<int:number>/again", name="system-again"):
-    @starts(SystemShape, scope=RUNS)
+    @starts(SystemSerializer, scope=RUNS)
     def post(self, number: int) -> Any:
         """Go on with a training that has failed."""
         row = access.trained_system(self.participant, number)
@@ -260,19 +276,22 @@ class SystemCurves(Resource, at=f"{CAMPAIGN}/systems/<int:number>/curves/<slug:f
         return curves_file(access.trained_system(self.participant, number), format)
 
 
-class SearchedWords(Query):
+class SearchedWords(QueryParameters):
     q = Text(max_length=LONGEST_QUERY, help_text="the query")
 
 
-class SystemHit(Shape):
-    of = orders.Hit, "moment video start end score"
-    helps = {"moment": "its id in TREC files", "start": "seconds", "end": "seconds"}
+class SystemHit(serializers.Serializer):
+    moment = serializers.CharField(help_text="its id in TREC files")
+    video = serializers.CharField()
+    start = serializers.FloatField(help_text="seconds")
+    end = serializers.FloatField(help_text="seconds")
+    score = serializers.FloatField()
     clip = ClipAddress()
 
 
-class SystemFound(Shape):
+class SystemFound(serializers.Serializer):
     found = serializers.BooleanField(help_text="false until the job has ended")
-    job = JobShape(allow_null=True, help_text="that searches, with its error if it has failed")
+    job = JobSerializer(allow_null=True, help_text="that searches, with its error if it has failed")
     hits = SystemHit(many=True, help_text="the best first")
 
 
