@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponseBase
@@ -9,6 +11,7 @@ from django.utils.cache import patch_vary_headers
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
 
 from base.errors import CodeNeeded, NotAllowed, OutOfScope, SignedOut, Unencrypted
 from base.problem_documents import foreign_origin
@@ -75,13 +78,13 @@ def must_be_private(request: Request) -> None:
         raise Unencrypted("This came without HTTPS. Whoever listened has your token: revoke it, and use https://.")
 
 
-def count(request: Request) -> None:
-    """Count the request of somebody who is signed in.
+class RequestRate(BaseThrottle):
+    """API_RATE for each person. It is counted under a lock: the framework's throttles read and write apart."""
 
-    Raises TooManyRequests if there were more than the settings allow.
-    """
-    if request.user.is_authenticated:
-        spend(request.user.pk, "API_RATE", f"More than {settings.API_RATE} requests.")
+    def allow_request(self, request: Request, view: Any) -> bool:
+        if request.user.is_authenticated:
+            spend(request.user.pk, "API_RATE", f"More than {settings.API_RATE} requests.")
+        return True
 
 
 def is_from_allowed_site(request: HttpRequest) -> bool:

@@ -34,6 +34,7 @@ from campaigns.models import Token
 
 READ, LEAD, RUNS, JUDGE = Token.Scope.READ, Token.Scope.LEAD, Token.Scope.RUNS, Token.Scope.JUDGE
 Row = TypeVar("Row", bound=Model)
+Record = TypeVar("Record")
 Handler = Callable[..., Any]
 Decorator = Callable[[Handler], Handler]
 # Lets a person in at a resource, whose address has these parts, or raises: a 404 as a rule.
@@ -79,18 +80,10 @@ class Rows:
     show: Callable[[list[Any]], list[Any]] = list
 
 
-class With:
-    """A row with values beside its own, for a serializer that shows both."""
-
-    def __init__(self, row: Any, **values: Any) -> None:
-        self._row = row
-        vars(self).update(values)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._row, name)
-
-    def __str__(self) -> str:
-        return str(self._row)
+def annotated(row: Record, **values: Any) -> Record:
+    """Return a row with further attributes, as `QuerySet.annotate` adds what the database computes."""
+    vars(row).update(values)
+    return row
 
 
 def fresh(row: Row) -> Row:

@@ -89,7 +89,6 @@ class Resource(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         authentication.must_be_private(request)
         super().initial(request, *args, **kwargs)
-        authentication.count(request)
 
     def through(self, door: Callable[[Request, str], Membership]) -> Membership:
         """Return who asks as a member of the address's campaign, if that door of `access` lets the person in."""

@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from rest_framework import serializers
 
 from api.fields import Choice, Text, Truth, Whole
-from api.operations import OR_LATER, RUNS, UNFIT, Answer, Rows, With, changes, reads, starts
+from api.operations import OR_LATER, RUNS, UNFIT, Answer, Rows, annotated, changes, reads, starts
 from api.resource import CAMPAIGN, LARGEST, ClipAddress, Resource
 from api.resources.jobs import JobSerializer
 from api.resources.numbers import FILE_TYPES
@@ -122,7 +122,7 @@ class Rejudged(Resource, at=f"{CAMPAIGN}/leaderboard/judged-again", name="rejudg
         found = new_order(self.participant, self.params.get("own", HEADLINE))
         if found is None:
             raise Http404
-        return With(found, measures=IN_GRADES)
+        return annotated(found, measures=IN_GRADES)
 
 
 class HeldScoreSerializer(ModelAnswer):
@@ -232,7 +232,7 @@ class ExaminedSerializer(serializers.Serializer):
     convention = serializers.CharField()
     figure = serializers.CharField(source="figure.key")
     tells = serializers.CharField(help_text="what the figure shows, in words")
-    runs = serializers.ListField(child=serializers.IntegerField(), help_text="their numbers")
+    runs = serializers.ListField(child=serializers.IntegerField(), source="run_numbers", help_text="their numbers")
     measures = serializers.ListField(child=serializers.CharField(), help_text="that were examined")
     examined = serializers.BooleanField(help_text="false until somebody has asked and the job has ended")
     job = JobSerializer(allow_null=True)
@@ -285,10 +285,10 @@ def _examination(member: Membership, params: QueryDict) -> examinations.Choices:
     return choices
 
 
-def _examined(choices: examinations.Choices) -> With:
+def _examined(choices: examinations.Choices) -> Any:
     findings, job = choices.findings, job_of(choices.inquiry)
     runs, measures = [run.number for run in choices.runs], findings["measures"] if findings else []
-    return With(choices, runs=runs, measures=measures, examined=findings is not None, job=job)
+    return annotated(choices, run_numbers=runs, measures=measures, examined=findings is not None, job=job)
 
 
 class ExplanationParameters(OfRelease):
@@ -318,7 +318,9 @@ class QueriesSerializer(serializers.Serializer):
     convention = serializers.CharField(source="convention.name")
     measure = serializers.CharField()
     queries = LineSerializer(many=True, help_text="the worst first; beside runs, by the size of the difference")
-    runs = serializers.ListField(child=serializers.IntegerField(), help_text="numbers of the run and of the others")
+    runs = serializers.ListField(
+        child=serializers.IntegerField(), source="run_numbers", help_text="numbers of the run and of the others"
+    )
 
 
 class JudgedSerializer(serializers.Serializer):
@@ -370,7 +372,9 @@ class RunQueries(Resource, at=f"{CAMPAIGN}/runs/<int:number>/queries", name="run
             raise Http404
         texts = texts_of(choices.run.campaign, lines)
         runs = [run.number for run in choices.runs]
-        return With(choices, runs=runs, queries=[With(line, text=texts.get(line.query, "")) for line in lines])
+        return annotated(
+            choices, run_numbers=runs, queries=[annotated(line, text=texts.get(line.query, "")) for line in lines]
+        )
 
 
 class OneQueryParameters(ExplanationParameters):
@@ -385,7 +389,7 @@ class RunQuery(Resource, at=f"{CAMPAIGN}/runs/<int:number>/query", name="run-que
         if case is None:
             raise Http404
         places = {id(moment): place for place, moment in enumerate(case.moments)}
-        return With(case, sides=[_side(side, places) for side in case.sides])
+        return annotated(case, sides=[_side(side, places) for side in case.sides])
 
 
 class RunScatter(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scatter/<slug:format>", name="run-scatter"):
@@ -403,10 +407,12 @@ def _explained(resource: Resource, number: int) -> explained_queries.Choices:
     return choices
 
 
-def _side(side: Side, places: dict[int, int]) -> With:
+def _side(side: Side, places: dict[int, int]) -> Any:
     """Return a run on the query; values that are not counted are null."""
     values = {name: None if value != value else value for name, value in side.values.items()}
-    return With(side, values=values, ranks=[With(rank, match=places.get(id(rank.match))) for rank in side.ranks])
+    return annotated(
+        side, values=values, ranks=[annotated(rank, match=places.get(id(rank.match))) for rank in side.ranks]
+    )
 
 
 class LookSerializer(serializers.Serializer):
@@ -477,5 +483,5 @@ class OneWatch(Resource, at=f"{CAMPAIGN}/watches/<int:pk>", name="watch"):
         watch_of(self.lead, pk).delete()
 
 
-def _with_look(watch: Watch) -> With:
-    return With(watch, look=last_look(watch))
+def _with_look(watch: Watch) -> Any:
+    return annotated(watch, look=last_look(watch))

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Truth
-from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes, reads
+from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, annotated, changes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource, must_match, tag_of
 from api.serializers import Body, ModelAnswer, Page, body_field
@@ -85,7 +85,7 @@ class OneCampaign(Resource, at=CAMPAIGN, name="campaign"):
         """A campaign, as its leads and researchers see it."""
         campaigns = at_a_glance(Campaign.objects.select_related("corpus", "reuses"))
         campaign = get_object_or_404(campaigns, pk=self.member.campaign_id)
-        return With(campaign, reused=Candidate.objects.in_pool(campaign).reused().count())
+        return annotated(campaign, reused=Candidate.objects.in_pool(campaign).reused().count())
 
 
 class SettingsSerializer(ModelAnswer):

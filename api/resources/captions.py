@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from api.fields import Choice, Text, Truth, Whole
-from api.operations import ONCE, TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes, fresh, reads, starts
+from api.operations import ONCE, TAGGED, UNFIT, VERSIONED, Answer, Rows, annotated, changes, fresh, reads, starts
 from api.resource import LARGEST_KEY, Resource, must_match, tag_of
 from api.resources.jobs import JobSerializer
 from api.serializers import Body, ModelAnswer, Page, PageParameters, inline
@@ -162,7 +162,7 @@ class Replaced(Resource, at="corpora/<int:corpus>/captions/replaced", name="repl
         if found is None:
             return {"counting": True, "replaced": None}
         pairs = [dict(zip(("before", "after", "count"), each, strict=True)) for each in found.pairs[:PAIRS]]
-        replaced = With(found, words=found.words[:WORDS], pairs=pairs)
+        replaced = annotated(found, words=found.words[:WORDS], pairs=pairs)
         return {"counting": known.old is not None, "replaced": replaced}
 
 

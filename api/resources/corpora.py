@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from api.fields import Text, Whole
-from api.operations import OR_LATER, Rows, With, changes, reads, starts
+from api.operations import OR_LATER, Rows, annotated, changes, reads, starts
 from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
 from api.resources.jobs import JobSerializer
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
@@ -64,7 +64,7 @@ class OneCorpus(Resource, at="corpora/<int:corpus>", name="corpus"):
         """A corpus and its size, as in the papers' tables."""
         found = access.corpus(self.request, pk=corpus)
         counted = figures_of(found)
-        return With(found, figures=counted.figures, job=counted.job)
+        return annotated(found, figures=counted.figures, job=counted.job)
 
 
 class Moments(Resource, at="corpora/<int:corpus>/moments", name="moments"):
@@ -91,9 +91,9 @@ class MomentClip(Resource, at="corpora/<int:corpus>/moments/<int:pk>/clip", name
         return _detail(found)
 
 
-def _detail(moment: Moment) -> With:
+def _detail(moment: Moment) -> Any:
     clip = clip_on_page(moment)
-    return With(moment, clip=clip, cutting=bool(clip and clip.is_waiting))
+    return annotated(moment, clip=clip, cutting=bool(clip and clip.is_waiting))
 
 
 class Clip(Resource, at="clips/<slug:token>", name="clip"):
@@ -131,8 +131,8 @@ class Search(Resource, at=f"{CAMPAIGN}/search", name="search"):
         campaign = self.member.campaign
         answer = search(campaign.corpus, self.params["q"], HITS, self.member.user_id)
         clips = clips_found([hit.moment for hit in answer.hits], campaign)
-        hits = [With(hit, clip=clips.get(hit.moment.pk)) for hit in answer.hits]
-        return self.under_way(None if hits else answer.job, With(answer, hits=hits))
+        hits = [annotated(hit, clip=clips.get(hit.moment.pk)) for hit in answer.hits]
+        return self.under_way(None if hits else answer.job, annotated(answer, hits=hits))
 
 
 class WantedClip(Body):

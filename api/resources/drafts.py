@@ -13,7 +13,20 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from api.fields import Choice, Number, Text, Whole
-from api.operations import LEAD, STORES, TAGGED, UNFIT, VERSIONED, Answer, With, changes, fresh, makes, reads, starts
+from api.operations import (
+    LEAD,
+    STORES,
+    TAGGED,
+    UNFIT,
+    VERSIONED,
+    Answer,
+    annotated,
+    changes,
+    fresh,
+    makes,
+    reads,
+    starts,
+)
 from api.resource import LARGEST_KEY, Resource, must_match, tag_of
 from api.resources.campaigns import SettingsChange
 from api.resources.jobs import JobSerializer
@@ -231,8 +244,8 @@ def _answer(draft: Draft) -> Answer:
     return Answer.tagged(_with_jobs(draft), _tag(draft))
 
 
-def _with_jobs(draft: Draft) -> With:
-    return With(fresh(draft), jobs=steps.jobs_of(draft, *steps.KINDS))
+def _with_jobs(draft: Draft) -> Any:
+    return annotated(fresh(draft), jobs=steps.jobs_of(draft, *steps.KINDS))
 
 
 def _tag(draft: Draft) -> str:

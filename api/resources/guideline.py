@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Number, Text, Whole
-from api.operations import TAGGED, VERSIONED, Answer, Rows, With, changes, makes, reads
+from api.operations import TAGGED, VERSIONED, Answer, Rows, annotated, changes, makes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource, must_match, tag_of
 from api.serializers import Body, ModelAnswer, Page, PageParameters
@@ -81,7 +81,7 @@ class OneGuideline(Resource, at=f"{CAMPAIGN}/guideline", name="guideline"):
 def _guideline(campaign: Campaign) -> Answer:
     present = campaign.guideline
     kept = campaign.kept_answers.in_force()
-    data = With(present, levels=examples.levels(campaign), answers=kept)
+    data = annotated(present, levels=examples.levels(campaign), answers=kept)
     return Answer.tagged(data, tag_of("guideline", present.version))
 
 

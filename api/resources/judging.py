@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Choice, Key, Number, Text, Whole
-from api.operations import JUDGE, OR_NOTHING, With, changes, fresh, reads
+from api.operations import JUDGE, OR_NOTHING, annotated, changes, fresh, reads
 from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
 from api.serializers import Body, ModelAnswer, QueryParameters, inline
 from base.errors import NotFound
@@ -194,14 +194,14 @@ class PracticeAnswer(Body):
     seconds = Number(required=False, allow_null=True, min_value=0, max_value=LONGEST, help_text="of active work")
 
 
-def _practised(practice: Practice) -> With:
+def _practised(practice: Practice) -> Any:
     """Return what is practised; the right grade comes with it once it is answered."""
     known = practising.known_of(practice)
     feedback: dict[str, Any] = {"right": None, "agrees": None, "reason": ""}
     if practice.grade is not None:
         agrees = practice.annotator.campaign.tolerates(practice.grade, known.truth)
         feedback = {"right": known.right, "agrees": agrees, "reason": known.why}
-    return With(practice, query=known.query, clip=known.clip, **feedback)
+    return annotated(practice, query=known.query, clip=known.clip, **feedback)
 
 
 def _data_of(assignment: Assignment) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from api.fields import Choice, Text, Truth, Whole
-from api.operations import UNFIT, Rows, With, changes, makes, reads, starts
+from api.operations import UNFIT, Rows, annotated, changes, makes, reads, starts
 from api.resource import CAMPAIGN, LARGEST_KEY, Resource
 from api.serializers import Body, ModelAnswer, Page, PageParameters
 from base.errors import BadValue
@@ -132,8 +132,10 @@ class ActionUndone(Resource, at=f"{CAMPAIGN}/actions/<int:pk>/undone", name="act
         return self.under_way(actions.undo_all.jobs(action).first(), _whole(action))
 
 
-def _whole(action: Action) -> With:
-    return With(action, numbers=actions.numbers(action), cost=action_cost(action) if actions.is_ready(action) else None)
+def _whole(action: Action) -> Any:
+    return annotated(
+        action, numbers=actions.numbers(action), cost=action_cost(action) if actions.is_ready(action) else None
+    )
 
 
 class ViewSerializer(ModelAnswer):

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.utils.urls import replace_query_param
 
 from api.fields import Text, Whole
-from api.operations import ONCE, UNFIT, With, reads, starts
+from api.operations import ONCE, UNFIT, annotated, reads, starts
 from api.resource import CAMPAIGN, LARGEST, LARGEST_KEY, Resource
 from api.serializers import Body, QueryParameters
 from base.sites import site_address
@@ -115,7 +115,7 @@ class Progress(Resource, at=f"{CAMPAIGN}/progress", name="progress"):
         if numbers and not self.member.may_review:
             numbers = {key: value for key, value in numbers.items() if key not in HOURS}
             numbers["days"] = [[day, judgements] for day, judgements, _ in numbers["days"]]
-        return With(summary, numbers=numbers)
+        return annotated(summary, numbers=numbers)
 
 
 class Agreement(Resource, at=f"{CAMPAIGN}/agreement", name="agreement"):
@@ -139,7 +139,7 @@ class AnnotatorAgreement(Resource, at=f"{CAMPAIGN}/agreement/annotators/<int:wor
         member = get_object_or_404(campaign.memberships, worker=worker)
         summary = current_summary(campaign, AGREEMENT)
         own = annotator_of(summary.counts, member) if summary.counts else None
-        return With(summary, numbers=_of_one(campaign, own) if own else None)
+        return annotated(summary, numbers=_of_one(campaign, own) if own else None)
 
 
 class SeverityOfAnnotators(Resource, at=f"{CAMPAIGN}/agreement/severity", name="severity"):
@@ -149,9 +149,8 @@ class SeverityOfAnnotators(Resource, at=f"{CAMPAIGN}/agreement/severity", name="
         campaign = self.member.campaign
         summary, subject = current_summary(campaign, SEVERITY), Subject(campaign)
         lists = {"annotators": severities, "opposed": opposed, "disputed": disputed}
-        return With(
-            summary, **{name: rows(summary.counts, subject) if summary.counts else [] for name, rows in lists.items()}
-        )
+        found = {name: rows(summary.counts, subject) if summary.counts else [] for name, rows in lists.items()}
+        return annotated(summary, **found)
 
 
 class AgreementByQuery(Resource, at=f"{CAMPAIGN}/agreement/queries", name="agreement-queries"):
@@ -162,21 +161,21 @@ class AgreementByQuery(Resource, at=f"{CAMPAIGN}/agreement/queries", name="agree
         texts = dict(self.member.campaign.queries.values_list("pk", "text"))
         names = ("query", "pairs", "contested", "discarded", "distance", "mean")
         rows = [dict(zip(names, row, strict=True)) for row in summary.counts or [] if row[0] in texts]
-        return With(summary, queries=[row | {"text": texts[row["query"]]} for row in rows])
+        return annotated(summary, queries=[row | {"text": texts[row["query"]]} for row in rows])
 
 
-def _agreement(campaign: Campaign) -> With:
+def _agreement(campaign: Campaign) -> Any:
     """Return the numbers with worker numbers in place of keys of the database."""
     summary = current_summary(campaign, AGREEMENT)
     if summary.counts is None:
-        return With(summary, numbers=None)
+        return annotated(summary, numbers=None)
     people = [
         {key: value for key, value in row.items() if not isinstance(value, list | dict)}
         for row in _named(campaign, summary.counts["annotators"])
     ]
     numbers = {key: value for key, value in summary.counts.items() if not isinstance(value, list)}
     each_two = matrix(summary.counts, Subject(campaign))
-    return With(summary, numbers=numbers | {"annotators": people, "matrix": each_two})
+    return annotated(summary, numbers=numbers | {"annotators": people, "matrix": each_two})
 
 
 def _of_one(campaign: Campaign, own: Any) -> Any:
@@ -277,14 +276,14 @@ class Figures(Resource, at=f"{CAMPAIGN}/figures", name="figures"):
         summary = current_summary(campaign, FIGURES)
         has_any = bool(summary.counts and summary.counts["splits"]["all"]["queries"])
         figures = [_figure(each, summary.counts, subject) for each in (*TABLES, *DRAWN) if has_any]
-        return With(summary, figures=figures, study=_studied(campaign))
+        return annotated(summary, figures=figures, study=_studied(campaign))
 
 
-def _figure(figure: Figure, counts: Any, subject: Subject) -> With:
+def _figure(figure: Figure, counts: Any, subject: Subject) -> Any:
     rows, caption = figure.rows(counts, subject), figure.captioned(counts, subject)
     endings = ("csv", "json", "svg", "pdf") if figure.drawn else ("csv",)
     files = [f"{figure.key}.{ending}" for ending in endings]
-    return With(figure, caption=caption, tells=figure.tells(rows), rows=rows, files=files)
+    return vars(figure) | {"caption": caption, "tells": figure.tells(rows), "rows": rows, "files": files}
 
 
 def _studied(campaign: Campaign) -> int:

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Choice, Text, Truth, Whole, WholeChoice
-from api.operations import UNFIT, Rows, With, changes, fresh, makes, reads
+from api.operations import UNFIT, Rows, annotated, changes, fresh, makes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, LARGEST, Resource
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
@@ -187,7 +187,7 @@ class Invitations(Resource, at=f"{CAMPAIGN}/invitations", name="invitations"):
     def post(self) -> Any:
         """Make a link by which one person joins, or by which several ask to join."""
         made = invitations.make_link(self.request._request, self.lead, self.data)
-        return With(fresh(made.invitation), link=made.link)
+        return annotated(fresh(made.invitation), link=made.link)
 
 
 class InvitationsByMail(Resource, at=f"{CAMPAIGN}/invitations/by-mail", name="invitations-by-mail"):
@@ -378,7 +378,7 @@ class TheDigest(Resource, at=f"{CAMPAIGN}/digest", name="digest"):
     @reads(DigestSerializer)
     def get(self) -> Any:
         """What happened since yesterday, and what waits for a lead."""
-        return With(digest_of(self.lead), mailed=bool(self.lead.digest_site))
+        return annotated(digest_of(self.lead), mailed=bool(self.lead.digest_site))
 
 
 class DigestByMail(Resource, at=f"{CAMPAIGN}/digest/mail", name="digest-mail"):

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Choice, Number, Text, Whole
-from api.operations import ONCE, UNFIT, Rows, With, changes, fresh, reads, starts
+from api.operations import ONCE, UNFIT, Rows, annotated, changes, fresh, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
 from campaigns.models import Membership
@@ -140,12 +140,12 @@ class InLineSerializer(serializers.Serializer):
 class BatchDetail(BatchSerializer):
     text = serializers.CharField(source="query.text")
     in_line = InLineSerializer()
-    candidates = CandidateSerializer(many=True)
+    candidates = CandidateSerializer(many=True, source="candidate_rows")
 
 
-def _candidate(row: CandidateRow, reader: Membership) -> With:
-    grades = [With(each, counts=not each.struck, **_named(each, reader)) for each in row.grades]
-    return With(row, grades=grades, flags=[each.flag.pk for each in row.flags])
+def _candidate(row: CandidateRow, reader: Membership) -> Any:
+    grades = [annotated(each, counts=not each.struck, **_named(each, reader)) for each in row.grades]
+    return annotated(row, grades=grades, flags=[each.flag.pk for each in row.flags])
 
 
 def _named(grade: GradeRow, reader: Membership) -> dict[str, str]:
@@ -161,8 +161,8 @@ class Queries(Resource, at=f"{CAMPAIGN}/queries", name="queries"):
         return Rows(*choices.ordered(choices.chosen(queries_of(self.member.campaign, state))), _with_batches)
 
 
-def _with_batches(queries: list[Query]) -> list[With]:
-    return [With(row, batches=[each.batch for each in row.batches]) for row in query_rows(queries)]
+def _with_batches(queries: list[Query]) -> list[Any]:
+    return [annotated(row, batches=[each.batch for each in row.batches]) for row in query_rows(queries)]
 
 
 class OneQuery(Resource, at=f"{CAMPAIGN}/queries/<int:pk>", name="query"):
@@ -231,7 +231,7 @@ class FrontierNow(Resource, at=f"{CAMPAIGN}/frontier", name="frontier"):
         campaign = self.member.campaign
         found = frontier(campaign)
         held = holding(campaign, found).select_related("campaign")[:MOST_HELD]
-        return With(found, reach=reach(campaign), held=held_rows(held))
+        return annotated(found, reach=reach(campaign), held=held_rows(held))
 
 
 class BatchListed(BatchSerializer):
@@ -265,9 +265,9 @@ class BatchesToReview(Resource, at=f"{CAMPAIGN}/batches/to-review", name="to-rev
         return Rows(waiting.select_related("query__campaign"), show=_with_recommendations)
 
 
-def _with_recommendations(batches: list[Batch]) -> list[With]:
+def _with_recommendations(batches: list[Batch]) -> list[Any]:
     advice = recommendations(batches)
-    return [With(each, recommendation=advice[each.pk]) for each in batches]
+    return [annotated(each, recommendation=advice[each.pk]) for each in batches]
 
 
 class OneBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>", name="batch"):
@@ -278,7 +278,7 @@ class OneBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>", name="batch"):
         editions = Editions.of(batch)
         rows = candidate_rows(editions, self.member) if batch.kind == Kind.POOL else []
         in_line = place_in_line(editions.batch)
-        return With(batch, in_line=in_line, candidates=[_candidate(row, self.member) for row in rows])
+        return annotated(batch, in_line=in_line, candidate_rows=[_candidate(row, self.member) for row in rows])
 
 
 class OpenBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/open", name="batch-open"):
@@ -368,7 +368,7 @@ class OneEnlargement(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>", name=
     def get(self, number: int) -> Any:
         """An enlargement, with the moments that were found."""
         enlargement = enlargement_of(self.participant, number)
-        return With(enlargement, found_moments=_found(enlargement, self.participant))
+        return annotated(enlargement, found_moments=_found(enlargement, self.participant))
 
 
 def _found(enlargement: Enlargement, member: Membership) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from django.http import StreamingHttpResponse
 from rest_framework import serializers
 
 from api.fields import Choice, Text, Whole
-from api.operations import STORES, UNFIT, Rows, With, changes, fresh, makes, reads, starts
+from api.operations import STORES, UNFIT, Rows, annotated, changes, fresh, makes, reads, starts
 from api.resource import CAMPAIGN, LARGEST, Resource
 from api.resources.runs import MOST, PIECE, FileSerializer, take
 from api.serializers import Body, ModelAnswer, Page
@@ -129,8 +129,8 @@ class OnePredictor(Resource, at=f"{CAMPAIGN}/predictors/<int:pk>", name="predict
         remove_predictor(access.predictor(self.lead, pk))
 
 
-def _with_estimate(predictor: Predictor) -> With:
-    return With(predictor, estimate=estimate(predictor) if predictor.is_of_chat else None)
+def _with_estimate(predictor: Predictor) -> Any:
+    return annotated(predictor, estimate=estimate(predictor) if predictor.is_of_chat else None)
 
 
 class PredictorFiles(Resource, at=f"{CAMPAIGN}/predictors/<int:pk>/files", name="predictor-files"):
@@ -216,6 +216,8 @@ class PredictorsWorth(Resource, at=f"{CAMPAIGN}/predictors/worth", name="predict
         return self.under_way(ask_to_weigh(self.lead.campaign, self.data.get("run")), _worth(self.lead))
 
 
-def _worth(lead: Membership) -> With:
+def _worth(lead: Membership) -> Any:
     worth = worth_of(lead.campaign)
-    return With(worth, calibrations=[held | {"predictor": key} for key, held in sorted(worth.calibrations.items())])
+    return annotated(
+        worth, calibrations=[held | {"predictor": key} for key, held in sorted(worth.calibrations.items())]
+    )

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from api.fields import Choice, Text, Truth, Whole
-from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, With, changes, makes, reads
+from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, annotated, changes, makes, reads
 from api.resource import CAMPAIGN, ClipAddress, Resource, must_match, tag_of
 from api.serializers import Body, ModelAnswer, Page, PageParameters
 from base.errors import Unfit
@@ -149,10 +149,10 @@ class OneExam(Resource, at=f"{CAMPAIGN}/exam", name="exam"):
         return _exam(campaign)
 
 
-def _exam(campaign: Campaign) -> With:
+def _exam(campaign: Campaign) -> Any:
     exam, to_explain = overview(campaign), unexplained(campaign).count()
     numbers = {"batches": exam_batches(campaign).count(), "pairs": len(exam.pairs), "unexplained": to_explain}
-    return With(exam, **numbers, quorum=QUORUM)
+    return annotated(exam, **numbers, quorum=QUORUM)
 
 
 class ExamBatches(Resource, at=f"{CAMPAIGN}/exam/batches", name="exam-batches"):
@@ -210,8 +210,8 @@ class DecideOnExaminee(Resource, at=f"{CAMPAIGN}/exam/people/<int:worker>/verdic
         return _examinee(access.annotator_of(self.lead, worker))
 
 
-def _examinee(member: Membership) -> With:
-    return With(examinee(member), pairs=pairs_of_one(member))
+def _examinee(member: Membership) -> Any:
+    return annotated(examinee(member), pairs=pairs_of_one(member))
 
 
 class CheckedSerializer(serializers.Serializer):
@@ -260,7 +260,7 @@ class Checks(Resource, at=f"{CAMPAIGN}/checks", name="checks"):
         campaign = self.lead.campaign
         summary = current_summary(campaign, PEOPLE)
         rules = {"window": check_results.WINDOW, "enough": check_results.ENOUGH}
-        return With(summary, annotators=check_rows(campaign, summary), **rules)
+        return annotated(summary, annotators=check_rows(campaign, summary), **rules)
 
 
 class CheckPairs(Resource, at=f"{CAMPAIGN}/checks/<int:worker>/pairs", name="check-pairs"):

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Choice, Text, Truth, Whole
-from api.operations import ONCE, READ, Rows, With, fresh, reads, starts
+from api.operations import ONCE, READ, Rows, annotated, fresh, reads, starts
 from api.resource import CAMPAIGN, Resource
 from api.serializers import Body, ModelAnswer, Page, QueryParameters
 from base.errors import ReeljudgeError, WrongState
@@ -117,7 +117,7 @@ class Verify(Resource, at=f"{CAMPAIGN}/releases/<int:version>/verification", nam
         found = last_verified(ready_release(self.member.campaign, version))
         if found is None:
             raise Http404
-        return With(found, checks=[{"check": check, "faults": faults} for check, faults in found.counts.items()])
+        return annotated(found, checks=[{"check": check, "faults": faults} for check, faults in found.counts.items()])
 
     @starts(ReleaseSerializer, scope=READ)
     def post(self, version: int) -> Any:

@@ -9,7 +9,7 @@ from django.http import Http404
 from rest_framework import serializers
 
 from api.fields import Choice, Number, Text, Truth, Whole
-from api.operations import OR_LATER, UNFIT, USUAL, Rows, With, changes, makes, reads, starts
+from api.operations import OR_LATER, UNFIT, USUAL, Rows, annotated, changes, makes, reads, starts
 from api.resource import CAMPAIGN, LARGEST, LARGEST_KEY, ClipAddress, Resource
 from api.serializers import Body, ModelAnswer, Page, PageParameters, QueryParameters, filters_of, inline
 from base.errors import Unfit
@@ -129,8 +129,8 @@ class Flags(Resource, at=f"{CAMPAIGN}/flags", name="flags"):
         rows = flags_of(self.member.campaign, choices.filters.get("show", WAITING))
         return Rows(*choices.ordered(choices.chosen(rows)), self.as_read)
 
-    def as_read(self, flags: list[Flag]) -> list[With]:
-        return [With(flag, comment=flag.comment if self.member.may_review else "") for flag in flags]
+    def as_read(self, flags: list[Flag]) -> list[Any]:
+        return [annotated(flag, comment=flag.comment if self.member.may_review else "") for flag in flags]
 
 
 class OneFlag(Resource, at=f"{CAMPAIGN}/flags/<int:pk>", name="flag-handled"):
@@ -232,13 +232,13 @@ class Queue(Resource, at=f"{CAMPAIGN}/queue", name="queue"):
         found = threads(waiting[first : first + USUAL], self.member)
         return {"number": len(waiting), "threads": [self.as_read(each) for each in found]}
 
-    def as_read(self, thread: Thread) -> With:
+    def as_read(self, thread: Thread) -> Any:
         """Return the thread's own rows, without what the page adds; the annotators' words are for leads."""
         flags = [row.flag for row in thread.flags]
         for_lead = self.member.may_review
-        return With(
+        return annotated(
             thread,
-            flags=[With(flag, comment=flag.comment if for_lead else "") for flag in flags],
+            flags=[annotated(flag, comment=flag.comment if for_lead else "") for flag in flags],
             questions=[row.question for row in thread.questions],
         )
 
@@ -270,7 +270,7 @@ class ReopenedQuerySerializer(ModelAnswer):
 
 
 class ReopeningSerializer(ModelAnswer):
-    undone = serializers.DateTimeField(allow_null=True, help_text="when a lead undid it")
+    undone = serializers.DateTimeField(source="undone.at", allow_null=True, help_text="when a lead undid it")
     reason = serializers.CharField(read_only=True, help_text="for leads, where it is about a person")
 
     class Meta:
@@ -294,7 +294,7 @@ class Reopenings(Resource, at=f"{CAMPAIGN}/reopenings", name="reopenings"):
         """What was reopened, the newest first."""
         return Rows(self.member.campaign.reopenings.select_related("undone"), ("-pk",), self.as_read)
 
-    def as_read(self, records: list[Reopening]) -> list[With]:
+    def as_read(self, records: list[Reopening]) -> list[Any]:
         return [_reopening(each, self.member) for each in records]
 
     @makes(ReopeningSerializer, OR_LATER, body=ToReopen)
@@ -309,10 +309,9 @@ def _scope(lead: Membership, data: Mapping[str, Any]) -> Scope:
     return judging_access.scope(lead, data["what"], data["id"], *part)
 
 
-def _reopening(record: Reopening, reader: Membership) -> With:
-    undone = getattr(record, "undone", None)
+def _reopening(record: Reopening, reader: Membership) -> Any:
     reason = record.reason if reader.may_review or not record.annotator_id else ""
-    return With(record, reason=reason, undone=undone and undone.at)
+    return annotated(record, reason=reason)
 
 
 class ReopeningUndone(Resource, at=f"{CAMPAIGN}/reopenings/<int:pk>/undone", name="reopening-undone"):

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from api.document import BYTES, Trait
 from api.fields import Choice, Text, Truth, Whole
-from api.operations import OR_LATER, RUNS, STORES, UNFIT, Rows, With, changes, fresh, makes, reads, starts
+from api.operations import OR_LATER, RUNS, STORES, UNFIT, Rows, annotated, changes, fresh, makes, reads, starts
 from api.problems import checked
 from api.resource import CAMPAIGN, LARGEST, Resource
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
@@ -292,5 +292,5 @@ class Scores(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scores", name="run-scor
 def _scores(scoring: Scoring | None) -> Any:
     if scoring is None:
         return UNSCORED
-    scores = [With(score, estimate=estimate) for score, estimate in scores_of(scoring, sample_of(scoring))]
-    return With(scoring, release=scoring.release.version, scores=scores)
+    scores = [annotated(score, estimate=estimate) for score, estimate in scores_of(scoring, sample_of(scoring))]
+    return vars(scoring) | {"release": scoring.release.version, "scores": scores}

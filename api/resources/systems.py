@@ -11,7 +11,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from api.fields import Choice, Number, Text, Truth, Whole
-from api.operations import ONCE, OR_LATER, RUNS, UNFIT, Rows, With, changes, reads, starts
+from api.operations import ONCE, OR_LATER, RUNS, UNFIT, Rows, annotated, changes, reads, starts
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobSerializer
 from api.resources.numbers import FILE_TYPES
@@ -91,7 +91,7 @@ class SystemKinds(Resource, at=f"{CAMPAIGN}/systems/kinds", name="system-kinds")
         return {"features": sets_of(campaign.corpus), "kinds": kinds, "before": waiting().before()}
 
 
-def _kind(name: str, entry: Entry, took: float | None, paper: Mapping[str, int] | None) -> With:
+def _kind(name: str, entry: Entry, took: float | None, paper: Mapping[str, int] | None) -> Any:
     table = entry.options.table
     bounds, choices, groups = table("bounds"), table("choices"), table("group")
     options = []
@@ -102,7 +102,7 @@ def _kind(name: str, entry: Entry, took: float | None, paper: Mapping[str, int] 
             about["group"] = groups[field.name]
             options.append(about | {"least": least, "most": most, "choices": choices.get(field.name, ())})
     more = {"steps": entry.options().steps, "step_seconds": took, "paper": paper}
-    return With(entry, name=name, needs=sorted(entry.needs), options=options, **more)
+    return vars(entry) | {"name": name, "needs": sorted(entry.needs), "options": options, **more}
 
 
 class SystemSerializer(ModelAnswer):
@@ -229,10 +229,10 @@ def _right(body: Body, data: Any, faults: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _with_jobs(rows: list[TrainedSystem]) -> list[With]:
+def _with_jobs(rows: list[TrainedSystem]) -> list[Any]:
     jobs, ahead = jobs_of(rows), waiting()
     found = [(row, jobs.get(row.pk)) for row in rows]
-    return [With(row, job=job, before=ahead.before(job) if job else None) for row, job in found]
+    return [annotated(row, job=job, before=ahead.before(job) if job else None) for row, job in found]
 
 
 class Systems(Resource, at=f"{CAMPAIGN}/systems", name="systems"):

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Choice, Text, Truth
-from api.operations import LEAD, UNFIT, Rows, With, changes, fresh, makes, reads
+from api.operations import LEAD, UNFIT, Rows, annotated, changes, fresh, makes, reads
 from api.resource import CAMPAIGN, Resource
 from api.serializers import Body, ModelAnswer, Page, inline
 from campaigns import access, webhooks
@@ -53,7 +53,7 @@ class Webhooks(Resource, at=f"{CAMPAIGN}/webhooks", name="webhooks"):
         """Have another site told what happens."""
         events = set(self.data["events"])
         made, secret = webhooks.make(self.lead.campaign, self.data["address"], events, self.lead)
-        return With(fresh(made), secret=secret)
+        return annotated(fresh(made), secret=secret)
 
 
 class OneWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>", name="webhook"):
