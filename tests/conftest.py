@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -32,6 +33,11 @@ SERVERS = {"browser", "place", "server", "servers"}  # fixtures
 with_servers: set[Path] = set()  # files
 Case = Callable[[str], AbstractContextManager[None]]
 running = ExitStack()  # servers, and the browser
+
+
+hypothesis.settings.register_profile("daily", max_examples=40, deadline=None)
+hypothesis.settings.register_profile("long", max_examples=500, deadline=None)  # of `make faults`
+hypothesis.settings.load_profile("daily")
 
 
 def pytest_configure() -> None:

@@ -20,7 +20,7 @@ from metrics import ApiError, AsyncClient, Client, MeasureError, RunRefused, cal
 from metrics import run as reeljudge_run
 from metrics.client import calls, requests
 from tests.installation import ROOT, Installation
-from tests.metrics.packaged import make_environment, make_wheel, run
+from tests.metrics.packaged import make_environment, run, wheel
 from tests.metrics.shared import run_cli
 
 CAMPAIGN, MEASURE = "remote", "nDCG_IoU(iou=0.5)@20"
@@ -280,7 +280,7 @@ def test_the_notebook_runs(client: Client, file: Path, monkeypatch: pytest.Monke
 def test_a_clean_environment_submits_a_run_and_prints_its_scores(
     site: Site, client: Client, file: Path, tmp_path: Path
 ) -> None:
-    place = make_environment(tmp_path / "place", make_wheel(tmp_path), *NEEDED)
+    place = make_environment(tmp_path / "place", wheel(), *NEEDED)
     where = {"REELJUDGE_ADDRESS": site.address, "REELJUDGE_TOKEN": site.token}
     program = place / "bin" / "reeljudge"
     printed = run(program, "submit", CAMPAIGN, file, "--name", "from a clean place", folder=tmp_path, **where)

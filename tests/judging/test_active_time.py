@@ -24,9 +24,7 @@ from tests.cast import began, claim, expire, judge_all, make_query
 EVER = datetime(2000, 1, 1, tzinfo=UTC), datetime(3000, 1, 1, tzinfo=UTC)
 DAY = 86_400
 SLACK = 120.0  # seconds that a slow machine may take for the test itself
-claimed_by_the_database = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+claimed_by_the_database = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 durations = st.one_of(st.none(), st.floats(0, 3600, allow_nan=False))
 # What is said in turn: of which place, grade or flag, after how many seconds, and whether it is sent again.
 sayings = st.lists(

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import distribution
 from pathlib import Path
 
+from tests.made_once import once
 from tests.metrics.shared import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -25,8 +26,17 @@ def run(*command: object, folder: Path, **more: str) -> str:
     return done.stdout
 
 
-def make_wheel(folder: Path, change: Callable[[Path], object] = lambda source: None) -> Path:
-    """The wheel of this checkout, or of a changed copy of it, built without the network."""
+def wheel() -> Path:
+    """Return the wheel of this checkout, which a run of the tests builds once."""
+
+    def make(place: Path) -> None:
+        build_wheel(place)
+
+    return next(once("wheel", make).glob("*.whl"))
+
+
+def build_wheel(folder: Path, change: Callable[[Path], object] = lambda source: None) -> Path:
+    """Build the wheel of this checkout, or of a changed copy of it, without the network."""
     for name in SOURCES:
         source, target = ROOT / name, folder / "source" / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from metrics import MeasureError, Ratings
@@ -18,7 +18,6 @@ SCALES: tuple[Any, ...] = ("nominal", "ordinal", "interval")
 rating = st.tuples(st.integers(0, 8), st.integers(0, 3), st.integers(0, 4))
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(rating, min_size=4, max_size=30, unique_by=lambda r: r[:2]))
 def test_alpha_as_the_reference_package(rows: list[tuple[int, int, int]]) -> None:
     krippendorff = pytest.importorskip("krippendorff")
@@ -33,7 +32,6 @@ def test_alpha_as_the_reference_package(rows: list[tuple[int, int, int]]) -> Non
         assert alpha(ratings, scale) == pytest.approx(oracle, abs=1e-9)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=30))
 def test_kappa_as_scikit_learn(rows: list[tuple[int, int]]) -> None:
     metrics = pytest.importorskip("sklearn.metrics")

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics import MeasureError, calc, qrels_from_dict, run_from_dict
@@ -48,7 +48,6 @@ def test_every_measure_is_in_the_table() -> None:
 grid = st.integers(0, 10).map(lambda n: n / 10)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(grid, min_size=1, max_size=6), st.data())
 def test_axiou_and_recall_on_any_list(ious: list[float], data: Any) -> None:
     """The axioms as the supplement states them, on one list at a time."""

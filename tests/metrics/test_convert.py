@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from metrics import qrels_from_dict, read_run, run_from_dict
 from metrics.formats.csv_tables import side_file
@@ -46,7 +46,6 @@ def test_the_authors_runs(name: str, to: str, tmp_path: Path) -> None:
         assert read_run(there, videos=index).texts == original.texts
 
 
-@settings(max_examples=60, deadline=None)
 @given(world=worlds())
 def test_any_qrels_and_runs(world: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("convert")

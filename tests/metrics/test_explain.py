@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from metrics import CONVENTIONS, Evaluator, qrels_from_dict, run_from_dict
 from metrics.measures.definitions import parse_measure
@@ -15,7 +15,6 @@ NAMES = ["nDCG_IoU(iou=0.3)@3", "nDCG_IoU(iou=0.5)@10", "Recall_IoU(iou=0.5)@3",
 
 
 @pytest.mark.parametrize("convention", ["paper", "released", "spr", "tvr", "qvhighlights"])
-@settings(max_examples=12, deadline=None)
 @given(worlds())
 def test_the_ranks_add_up_to_the_score(convention: str, world: World) -> None:
     qrels, run = qrels_from_dict(world[0]), run_from_dict(world[1])

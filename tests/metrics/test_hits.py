@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from metrics import (
     CONVENTIONS,
@@ -55,7 +55,6 @@ def slow_ones(strict: bool) -> dict[str, Slow]:
     }
 
 
-@settings(max_examples=200, deadline=None)
 @given(worlds())
 def test_paper(world: World) -> None:
     judged, answered = long_enough(world[0]), world[1]
@@ -70,7 +69,6 @@ def test_paper(world: World) -> None:
             assert got == (None if expected is None else pytest.approx(expected, abs=1e-12)), name
 
 
-@settings(max_examples=100, deadline=None)
 @given(worlds())
 def test_released_sorts_by_score_and_reverses_ties(world: World) -> None:
     judged, answered = long_enough(world[0]), world[1]
@@ -84,7 +82,6 @@ def test_released_sorts_by_score_and_reverses_ties(world: World) -> None:
             assert values[query][parse_measure(name)] == pytest.approx(expected, abs=1e-12), name
 
 
-@settings(max_examples=100, deadline=None)
 @given(worlds())
 def test_ranks(world: World) -> None:
     judged, answered = world
@@ -106,7 +103,6 @@ def test_ranks(world: World) -> None:
     assert scores.aggregate()[name] == expected_median
 
 
-@settings(max_examples=150, deadline=None)
 @given(worlds())
 def test_matching_measures(world: World) -> None:
     judged, answered = world

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
@@ -32,7 +32,6 @@ from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 rankings = st.lists(st.integers(0, 3), min_size=4, max_size=4)
 
 
-@settings(max_examples=200, deadline=None)
 @given(rankings, rankings)
 def test_tau_as_scipy(one: list[int], other: list[int]) -> None:
     x, y = np.array(one, dtype=float), np.array(other, dtype=float)

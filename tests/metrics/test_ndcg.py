@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics import (
@@ -108,7 +108,6 @@ def test_paper_takes_the_grade_as_gain_and_lets_iou_reach_the_threshold() -> Non
         assert list(got.values()) == [pytest.approx(value)]
 
 
-@settings(max_examples=200, deadline=None)
 @given(worlds())
 def test_slow_rewrite(world: World) -> None:
     judged, answered = world
@@ -123,7 +122,6 @@ def test_slow_rewrite(world: World) -> None:
                 assert got == (None if value is None else pytest.approx(value, abs=1e-12))
 
 
-@settings(max_examples=60, deadline=None)
 @given(worlds(), st.randoms(use_true_random=False))
 def test_invariants(world: World, random: Any) -> None:
     """Shuffled queries, renamed ids, scaled scores and unanswered queries without relevant moments change
@@ -144,7 +142,6 @@ def test_invariants(world: World, random: Any) -> None:
     assert {m: other[m] for m in base} == {m: v if v is None else pytest.approx(v) for m, v in base.items()}
 
 
-@settings(max_examples=60, deadline=None)
 @given(worlds(), worlds())
 def test_runs_scored_together_score_as_alone(world: World, other: World) -> None:
     judged, answered = world

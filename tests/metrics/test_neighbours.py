@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics import MeasureError, calc, read_qrels, read_run, run_from_dict
@@ -267,7 +267,6 @@ IN_CLIPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(lists=st.dictionaries(st.integers(0, 999), IN_CLIPS, min_size=1, max_size=4))
 def test_any_run_in_one_video_goes_round(
     lists: dict[int, list[tuple[int, int, int]]], tmp_path_factory: pytest.TempPathFactory

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from metrics import fuse, run_from_dict, temporal_iou, temporal_nms
 from tests.metrics.oracle import Span, iou
@@ -21,7 +21,6 @@ def slow(spans: list[Span], threshold: float) -> list[Span]:
     return [spans[i] for i in sorted(kept)]
 
 
-@settings(max_examples=150, deadline=None)
 @given(worlds())
 def test_beside_the_loop(world: World) -> None:
     answered = world[1]

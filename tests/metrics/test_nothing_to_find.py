@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics import MeasureError, calc, estimate, explain, parse_measure, read_qrels, read_run
@@ -176,7 +176,6 @@ def test_a_threshold_on_scores_beside_a_part_of_the_queries() -> None:
 SPANS = st.lists(st.tuples(st.integers(0, 8), st.integers(1, 6)), max_size=5)
 
 
-@settings(max_examples=80, deadline=None)
 @given(worlds=st.lists(st.tuples(SPANS, SPANS), min_size=1, max_size=4), cutoff=st.integers(1, 5))
 def test_sets_as_a_slow_rewrite(worlds: list[tuple[Any, Any]], cutoff: int) -> None:
     qrels = {str(n): sorted({("v", s, s + d, 1) for s, d in held}) for n, (held, _) in enumerate(worlds)}

@@ -7,15 +7,14 @@ import pytest
 
 from metrics import __version__
 from tests.metrics import documented
-from tests.metrics.packaged import PROJECT, make_environment, make_wheel, run
+from tests.metrics.packaged import PROJECT, make_environment, run, wheel
 from tests.metrics.shared import ROOT
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtual environment that holds the wheel and links to this one's NumPy and SciPy."""
-    wheel = make_wheel(tmp_path_factory.mktemp("wheel"))
-    return make_environment(tmp_path_factory.mktemp("environment"), wheel, "numpy", "scipy")
+    return make_environment(tmp_path_factory.mktemp("environment"), wheel(), "numpy", "scipy")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics import MeasureError, MeasureWarning, calc, calc_aggregate, parse_measure, read_qrels, read_run
@@ -39,7 +39,6 @@ def agrees(judged: Judged, run: Run) -> None:
             assert ours[query][parse_measure(name)] == pytest.approx(row[theirs_name], abs=1e-12), name
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.dictionaries(st.sampled_from("abc"), st.dictionaries(ids, st.integers(0, 4), min_size=1), min_size=1),
     st.dictionaries(st.sampled_from("abc"), st.dictionaries(ids, scores, min_size=1), min_size=1),
@@ -150,7 +149,6 @@ def test_inferred_precision_of_strata_as_nists_code_has_it(case: dict[str, Any],
     assert found == pytest.approx(case["expected"], abs=5.1e-5)  # four decimals are printed
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.dictionaries(ids, st.integers(-1, 1), min_size=1, max_size=12),
     st.dictionaries(ids, st.floats(0, 1, width=16), min_size=1),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from metrics import (
     Measure,
@@ -29,7 +29,6 @@ pytrec_eval = pytest.importorskip("pytrec_eval")
 ir_measures = pytest.importorskip("ir_measures")
 
 
-@settings(max_examples=150, deadline=None)
 @given(worlds())
 def test_trec_eval_agrees(world: Any) -> None:
     judged, answered = world

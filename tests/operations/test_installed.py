@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tests.installation import ROOT
-from tests.metrics.packaged import PROJECT, make_wheel, run
+from tests.metrics.packaged import PROJECT, run, wheel
 from tests.test_docs import README, commands
 from tests.waiting import wait_until
 
@@ -58,9 +58,8 @@ def test_what_is_pinned_with_hashes_is_what_the_tests_run_with() -> None:
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with our wheel in it."""
-    wheel = make_wheel(tmp_path_factory.mktemp("built"))
     folder = tmp_path_factory.mktemp("released")
-    shutil.move(wheel, folder / wheel.name)
+    shutil.copy(wheel(), folder)
     shutil.copytree(ROOT / "deploy" / "requirements", folder / "requirements")
     return folder
 

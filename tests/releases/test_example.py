@@ -13,7 +13,7 @@ from metrics import calc, example, load_release
 from releases.archive import ReleaseArchive
 from releases.checks import verify
 from tests import making_example
-from tests.metrics.packaged import make_environment, make_wheel, run
+from tests.metrics.packaged import make_environment, run, wheel
 from tests.metrics.shared import ROOT
 from tests.releases.test_releases import ReleaseZip
 
@@ -46,10 +46,10 @@ def test_the_script_makes_the_same_data_again(tmp_path: Path) -> None:
 
 def test_readme_and_notebook_run_where_nothing_but_the_wheel_is_installed(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
-    wheel = make_wheel(tmp_path / "wheel")
-    assert {f"reeljudge/example/{file.name}" for file in (COLLECTION, *RUNS.values())} <= set(ZipFile(wheel).namelist())
+    built = wheel()
+    assert {f"reeljudge/example/{file.name}" for file in (COLLECTION, *RUNS.values())} <= set(ZipFile(built).namelist())
     names = ("numpy", "scipy", "pandas", "python-dateutil", "six")
-    python = make_environment(tmp_path / "environment", wheel, *names) / "bin" / "python"
+    python = make_environment(tmp_path / "environment", built, *names) / "bin" / "python"
     readme = re.search(r"<!-- run: five lines -->\n```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert readme
     assert run(python, "-W", "error", "-c", readme[1], folder=tmp_path).count("nDCG_IoU(iou=0.5)@20") == 2

@@ -42,7 +42,6 @@ def assert_same(found: Nearest, expected: Nearest) -> None:
 
 
 @given(seed=seeds, m=st.integers(0, 5), n=st.integers(1, 300), k=st.integers(1, 45), d=st.integers(1, 20))
-@settings(max_examples=60, deadline=None)
 def test_it_finds_what_a_slow_search_finds(seed: int, m: int, n: int, k: int, d: int) -> None:
     random = np.random.default_rng(seed)
     queries, captions = vectors(random, m, d), vectors(random, n, d)
@@ -50,7 +49,6 @@ def test_it_finds_what_a_slow_search_finds(seed: int, m: int, n: int, k: int, d:
 
 
 @given(seed=seeds, n=st.integers(1, 300), different=st.integers(1, 6), k=st.integers(1, 45))
-@settings(max_examples=60, deadline=None)
 def test_equal_captions_come_in_the_order_given(seed: int, n: int, different: int, k: int) -> None:
     random = np.random.default_rng(seed)
     captions = vectors(random, n, 7, different)
@@ -89,7 +87,7 @@ def test_nothing_to_find_is_found(m: int, n: int, k: int) -> None:
 
 
 @given(seed=seeds, block=st.integers(1, 200_000))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_size_of_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch, seed: int, block: int) -> None:
     random = np.random.default_rng(seed)
     queries, captions = vectors(random, 40, 24), vectors(random, 500, 24, 120)
@@ -135,7 +133,7 @@ def test_progress_is_told_up_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None
     different=st.integers(1, 120),
     spare=st.integers(0, 8),
 )
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_of_equal_labels_the_nearest_counts(
     monkeypatch: pytest.MonkeyPatch, seed: int, m: int, n: int, k: int, different: int, spare: int
 ) -> None:

@@ -303,7 +303,7 @@ def spread(kind: str, count: int, seed: int) -> Rows:
     if kind == "uniform":
         return drawn.random((count, d), np.float32)
     sizes = np.arange(1, d + 1, dtype=np.float32) ** (-0.75 if kind == "spectrum" else 0)
-    centres = np.random.default_rng(0).standard_normal((400, d), np.float32)
+    centres = np.random.default_rng(0).standard_normal((120, d), np.float32)
     around = np.float32(0.6) * drawn.standard_normal((count, d), np.float32)
     found: Rows = ((centres[drawn.integers(len(centres), size=count)] + around) * sizes).astype(np.float32)
     return found
@@ -316,7 +316,7 @@ def with_a_gap(count: int, seed: int) -> Rows:
 
 
 def of_rows(folder: Path, rows: Rows, queries: Rows | None = None) -> ClipIndex:
-    plan_index(folder, "ivf-pq", SECONDS, rows[:9000], len(rows), 2, queries=queries)
+    plan_index(folder, "ivf-pq", SECONDS, rows[:3000], len(rows), 2, queries=queries)
     half = len(rows) // 2
     for number, part in enumerate((rows[:half], rows[half:]), 1):
         write_shard(folder, number, [Videos.of([Video(f"v{number}", len(part) * SECONDS, part)], SECONDS)])
@@ -337,7 +337,7 @@ needs_faiss = pytest.mark.skipif(not codes.is_installed(), reason="faiss-cpu is 
 @needs_faiss
 @pytest.mark.parametrize("kind", ["centres", "spectrum", "gap", "gap, with queries"])
 def test_an_index_looks_at_as_many_groups_as_its_target_takes(tmp_path: Path, kind: str) -> None:
-    rows = spread(kind if kind == "spectrum" else "centres", 30_000, 1)
+    rows = spread(kind if kind == "spectrum" else "centres", 9_000, 1)
     vectors = with_a_gap(60, 2) if kind.startswith("gap") else spread(kind, 60, 2)
     index = of_rows(tmp_path, rows, with_a_gap(100, 3) if kind.endswith("queries") else None)
     assert all(setting.recall >= 0.95 for setting in index.settings)
@@ -350,7 +350,7 @@ def test_an_index_looks_at_as_many_groups_as_its_target_takes(tmp_path: Path, ki
 
 @needs_faiss
 def test_an_index_that_misses_its_target_says_what_it_reaches(tmp_path: Path) -> None:
-    rows = spread("uniform", 30_000, 1)
+    rows = spread("uniform", 9_000, 1)
     index = of_rows(tmp_path, rows)
     reached = index.settings[0].recall
     assert 0.5 < reached < 0.95

@@ -66,7 +66,9 @@ def data_for(name: str) -> Data:
 
 def quick(name: str) -> dict[str, Any]:
     """Return options with which a step takes little time, also where every operation is looked at."""
-    return {"dropout": 0.0, "iterations": 5} | ({"batch_size": 4, "hardest": 2} if SYSTEMS[name] is not ONE else {})
+    few = {"dropout": 0.0, "iterations": 2} | ({"first_iterations": 2} if name == "conquer" else {})
+    streams = {"batch_size": 4, "hard_after": 1, "hardest": 2}
+    return few | (streams if SYSTEMS[name] is not ONE else {})
 
 
 def made(name: str, folder: Path, **more: Any) -> System:
@@ -77,14 +79,14 @@ def ranking(name: str, folder: Path) -> Run:
     """Train a system, which is broken off and goes on, index a few videos, and search them with what was stored."""
     data, options = data_for(name), quick(name)
     with pytest.raises(Broken):
-        made(name, folder, **options).train(data, breaking_after(3))
+        made(name, folder, **options).train(data, breaking_after(1))
     made(name, folder, **options).train(data)
     made(name, folder, **options).index(few(data.videos))
     return made(name, folder, **options).search([each.query for each in data.examples[:2]], 10)
 
 
 def few(videos: Videos) -> Videos:
-    return Videos.of([videos[number] for number in range(6)], videos.clip_seconds)
+    return Videos.of([videos[number] for number in range(3)], videos.clip_seconds)
 
 
 def losses(folder: Path) -> list[float]:

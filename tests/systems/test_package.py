@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.planted import CLIP_SECONDS, planted
 from systems.data import Example, Videos
-from tests.metrics.packaged import make_wheel, run
+from tests.metrics.packaged import run, wheel
 from tests.metrics.shared import ROOT
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
@@ -27,12 +27,11 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The command of the wheel, which pip has installed with its extra, in the versions of this checkout."""
-    wheel = make_wheel(tmp_path_factory.mktemp("wheel"))
     place = tmp_path_factory.mktemp("empty")
     venv.create(place, with_pip=False, symlinks=True)
     pip = [sys.executable, "-m", "pip", "--python", place / "bin" / "python", "--disable-pip-version-check"]
     versions = ["--constraint", ROOT / "requirements.txt"]
-    run(*pip, "install", "-q", *versions, f"{wheel}[systems]", folder=place)
+    run(*pip, "install", "-q", *versions, f"{wheel()}[systems]", folder=place)
     return place / "bin" / "reeljudge"
 
 

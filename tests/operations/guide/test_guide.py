@@ -33,7 +33,7 @@ from tests import browsing
 from tests.browsing import moving
 from tests.films import write_film
 from tests.installation import ROOT
-from tests.metrics.packaged import make_wheel
+from tests.metrics.packaged import build_wheel
 from tests.operations.guide.annotators import Annotator
 from tests.operations.guide.machines import Machine, are_possible, machines
 from tests.waiting import wait_until
@@ -154,7 +154,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 def make(version: str, folder: Path) -> None:
     """A wheel of a version. Those after the first have other scripts and styles, a migration, and their own faults."""
-    wheel = make_wheel(folder / version, lambda source: _changed(source, version) if version != OLD else None)
+    wheel = build_wheel(folder / version, lambda source: _changed(source, version) if version != OLD else None)
     wheel.rename(folder / "wheels" / wheel.name)
 
 
