@@ -187,6 +187,13 @@ class NotFound(ReeljudgeError):
     title = _("Not found")
 
 
+class Replaced(ReeljudgeError):
+    """An address of the API has been replaced by another one."""
+
+    status = 410
+    title = _("This address was replaced")
+
+
 class Gone(ReeljudgeError):
     status = 410
     title = _("This invitation has ended")

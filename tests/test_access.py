@@ -324,8 +324,7 @@ MATRIX = {
     "api-agreement": ("GET", 401, 404, 404, 404, 200, 200),
     "api-jobs": ("GET", 401, 404, 404, 404, 200, 200),
     "api-job": ("GET", 401, 404, 404, 404, 200, 200),
-    "api-job-again": ("POST", 401, 404, 404, 404, 404, 202),
-    "api-job-cancel": ("POST", 401, 404, 404, 404, 404, 200),
+    **{f"api-replaced-{number}": ("POST", 401, 410, 410, 410, 410, 410) for number in range(1, 5)},
     "api-corpus-jobs": ("GET", 401, 404, 404, 404, 200, 200),
     "api-site-jobs": ("GET", 401, 200, 200, 200, 200, 200),
     "api-any-job": ("GET", 401, 404, 404, 404, 404, 200),
@@ -337,7 +336,6 @@ MATRIX = {
     "api-batches": ("GET", 401, 404, 404, 404, 200, 200),
     "api-to-review": ("GET", 401, 404, 404, 404, 200, 200),
     "api-batch": ("GET", 401, 404, 404, 404, 200, 200),
-    "api-batch-open": ("POST", 401, 404, 404, 404, 404, 200),
     "api-review": ("PUT", 401, 404, 404, 404, 404, 200),
     "api-grade": ("PUT", 401, 404, 404, 404, 404, 409),  # let in, but there is a consensus to come
     "api-actions": ("GET", 401, 404, 404, 404, 200, 200),
@@ -346,7 +344,6 @@ MATRIX = {
     "api-action-undone": ("PUT", 401, 404, 404, 404, 404, 409),  # it has not ended yet
     "api-views": ("GET", 401, 404, 404, 404, 200, 200),
     "api-view": ("DELETE", 401, 404, 404, 404, 404, 204),
-    "api-accept": ("POST", 401, 404, 404, 404, 404, 200),
     "api-reviews": ("GET", 401, 404, 404, 404, 200, 200),
     "api-flags": ("GET", 401, 404, 404, 404, 200, 200),
     "api-flag-handled": ("POST", 401, 404, 404, 404, 404, 200),
@@ -944,12 +941,10 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "invitation-send": lambda held: [invited(held)],
     "agreement-annotator": lambda held: [worker(held)],
     "api-job": lambda held: [failed(held).pk],
-    "api-job-again": lambda held: [failed(held).pk],
-    "api-job-cancel": lambda held: [failed(held).pk],
+    **{f"api-replaced-{number}": lambda held: [1] for number in range(2, 5)},
     "api-query": lambda held: [held.batch.query_id],
     "api-withdrawal": lambda held: [held.batch.query_id],
     "api-batch": lambda held: [held.batch_id],
-    "api-batch-open": lambda held: [held.batch_id],
     "api-review": lambda held: [held.batch_id],
     "api-grade": lambda held: [held.batch.candidates.order_by("rank")[0].pk],
     "api-flag-handled": lambda held: [flagged(held).pk],
@@ -1239,7 +1234,6 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["saved-views"] = {"listing": "queries", "name": "Worst", "choices": "mean_from=3"}
     bodies["api-actions"] = {"verb": "close", "queries": [batch.query_id]}
     bodies["api-views"] = bodies["saved-views"]
-    bodies["api-accept"] = {"seen": [{"batch": batch.pk, "verdict": "close", "mean": 1.0}]}
     bodies["api-withdrawal"] = bodies["withdraw"]
     bodies["api-flag-handled"] = bodies["handle-flag"]
     bodies["api-grade"] = {"grade": 3, "reason": "known"}

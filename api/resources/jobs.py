@@ -12,7 +12,6 @@ from api.resource import CAMPAIGN, Resource
 from api.serializers import ModelAnswer, Page
 from campaigns import access
 from jobs.models import Job
-from jobs.queue import JobQuerySet
 
 
 class JobSerializer(ModelAnswer):
@@ -75,21 +74,6 @@ class OneJob(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>", name="job"):
         return get_object_or_404(access.jobs(self.participant), pk=pk)
 
 
-class JobAgain(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>/again", name="job-again"):
-    @starts(JobSerializer)
-    def post(self, pk: int) -> Any:
-        """Try a job again that has failed or waits, from its beginning."""
-        job = _tried_again(access.jobs(self.lead), pk)
-        return self.under_way(job, job)
-
-
-class JobCancelled(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>/cancel", name="job-cancel"):
-    @changes(JobSerializer)
-    def post(self, pk: int) -> Any:
-        """Cancel a job that waits or runs; it counts as failed."""
-        return _cancelled(access.jobs(self.lead), pk)
-
-
 class AnyJob(Resource, at="jobs/<int:pk>", name="any-job"):
     @reads(JobSerializer)
     def get(self, pk: int) -> Any:
@@ -101,7 +85,7 @@ class AnyJobAgain(Resource, at="jobs/<int:pk>/again", name="any-job-again"):
     @starts(JobSerializer)
     def post(self, pk: int) -> Any:
         """Try a job again that has failed or waits, from its beginning."""
-        job = _tried_again(access.jobs_to_try_again(self.request), pk)
+        job = fresh(get_object_or_404(access.jobs_to_try_again(self.request).not_done(), pk=pk).try_again())
         return Answer.later(reverse("api-any-job", args=[pk]), job)
 
 
@@ -109,14 +93,6 @@ class AnyJobCancelled(Resource, at="jobs/<int:pk>/cancel", name="any-job-cancel"
     @changes(JobSerializer)
     def post(self, pk: int) -> Any:
         """Cancel a job that waits or runs; it counts as failed."""
-        return _cancelled(access.jobs_to_change(self.request), pk)
-
-
-def _tried_again(jobs: JobQuerySet, pk: int) -> Job:
-    return fresh(get_object_or_404(jobs.not_done(), pk=pk).try_again())
-
-
-def _cancelled(jobs: JobQuerySet, pk: int) -> Job:
-    job = get_object_or_404(jobs, pk=pk)
-    job.end()
-    return fresh(job)
+        job = get_object_or_404(access.jobs_to_change(self.request), pk=pk)
+        job.end()
+        return fresh(job)

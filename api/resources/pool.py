@@ -8,8 +8,8 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
 from api.fields import Choice, Number, Text, Whole
-from api.operations import ONCE, UNFIT, Rows, annotated, changes, fresh, reads, starts
-from api.resource import CAMPAIGN, ClipAddress, Resource
+from api.operations import ONCE, UNFIT, Rows, annotated, changes, reads, starts
+from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
 from campaigns.models import Membership
 from judging import access as judging_access
@@ -281,19 +281,19 @@ class OneBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>", name="batch"):
         return annotated(batch, in_line=in_line, candidate_rows=[_candidate(row, self.member) for row in rows])
 
 
-class OpenBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/open", name="batch-open"):
-    @changes(BatchSerializer)
-    def post(self, pk: int) -> Any:
-        """Open a batch without the clips that cannot be cut."""
-        batch = judging_access.batch(self.lead, pk)
-        open_without_clips(self.lead, batch)
-        return fresh(batch)
+class BatchesToOpen(Body):
+    batch = Whole(required=False, min_value=1, max_value=LARGEST_KEY, help_text="its id; without it, all that wait")
 
 
 class OpenBatches(Resource, at=f"{CAMPAIGN}/batches/open", name="batches-open"):
-    @changes(inline("HowManyOpened", number=serializers.IntegerField(help_text="of batches that are open now")))
+    @changes(
+        inline("HowManyOpened", number=serializers.IntegerField(help_text="of batches that are open now")),
+        body=BatchesToOpen,
+    )
     def post(self) -> Any:
-        """Open all batches that wait because clips of them cannot be cut."""
+        """Open a batch, or all batches, that wait because clips of them cannot be cut."""
+        if "batch" in self.data:
+            return {"number": int(open_without_clips(self.lead, judging_access.batch(self.lead, self.data["batch"])))}
         return {"number": open_all_without_clips(self.lead)}
 
 

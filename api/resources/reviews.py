@@ -8,7 +8,7 @@ from typing import Any
 from django.http import Http404
 from rest_framework import serializers
 
-from api.fields import Choice, Number, Text, Truth, Whole
+from api.fields import Choice, Text, Truth, Whole
 from api.operations import OR_LATER, UNFIT, USUAL, Rows, annotated, changes, makes, reads, starts
 from api.resource import CAMPAIGN, LARGEST, LARGEST_KEY, ClipAddress, Resource
 from api.serializers import Body, ModelAnswer, Page, PageParameters, QueryParameters, filters_of, inline
@@ -67,43 +67,6 @@ class OneReview(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/review", name="review
         if review is None:
             raise Http404
         reviewing.undo(review, self.lead)
-
-
-class SeenAdvice(Body):
-    batch = Whole(min_value=1, max_value=LARGEST_KEY, help_text="its id")
-    verdict = Choice(choices=Review.Verdict.choices)
-    mean = Number(allow_null=True, min_value=min(GRADES), max_value=max(GRADES), help_text="of the last five")
-
-
-class ToAccept(Body):
-    seen = serializers.ListField(
-        child=SeenAdvice(),
-        min_length=1,
-        max_length=reviewing.MOST_AT_ONCE,
-        help_text="what `batches/to-review` recommended",
-    )
-
-
-class LeftSerializer(serializers.Serializer):
-    batch = serializers.IntegerField()
-    why = serializers.CharField()
-
-
-class AcceptedSerializer(serializers.Serializer):
-    done = ReviewSerializer(many=True)
-    left = LeftSerializer(many=True, help_text="batches that are left as they are, such as where grades have changed")
-
-
-class Acceptance(Resource, at=f"{CAMPAIGN}/batches/acceptance", name="accept"):
-    @changes(AcceptedSerializer, body=ToAccept)
-    def post(self) -> Any:
-        """Follow the recommendations for several batches."""
-        seen = [
-            (judging_access.batch(self.lead, each["batch"]), each["verdict"], reviewing.as_seen(each["mean"]))
-            for each in self.data["seen"]
-        ]
-        done, left = reviewing.accept_all(self.lead, seen)
-        return {"done": done, "left": [{"batch": batch.pk, "why": why} for batch, why in left]}
 
 
 class FlagSerializer(ModelAnswer):

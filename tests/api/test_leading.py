@@ -42,22 +42,9 @@ def test_a_review_and_its_undoing(settled: Batch, leo: Membership) -> None:
 
 
 @pytest.mark.django_db
-def test_recommendations_are_followed_together(settled: Batch, leo: Membership, member: Any) -> None:
-    lead, address = Program(leo), "campaigns/films/batches/acceptance"
-    [waiting] = lead.get("campaigns/films/batches/to-review").json()["results"]
-    seen = {"batch": waiting["id"]} | {name: waiting["recommendation"][name] for name in ("verdict", "mean")}
-    changed = lead.post(address, {"seen": [seen | {"mean": seen["mean"] + 0.5}]}).json()
-    assert (changed["done"], changed["left"][0]["batch"]) == ([], settled.pk)
-    assert "meanwhile" in changed["left"][0]["why"]
-    problem_in(lead.post(address, {"seen": [seen, seen | {"batch": 10**9}]}), 404)
-    problem_in(lead.post(address, {"seen": []}), 400)
-    problem_in(lead.post(address, {"seen": [seen] * 101}), 400)
-    problem_in(Program(member("rio", "researcher")).post(address, {"seen": [seen]}), 404)
-    assert lead.get("campaigns/films/reviews").json()["results"] == []
-    for _ in range(2):  # twice is harmless
-        accepted = lead.post(address, {"seen": [seen]}).json()
-        assert ([each["verdict"] for each in accepted["done"]], accepted["left"]) == (["close"], [])
-    assert len(lead.get("campaigns/films/reviews").json()["results"]) == 1
+def test_an_address_that_was_replaced_names_the_new_one(settled: Batch, leo: Membership) -> None:
+    answer = Program(leo).post("campaigns/films/batches/acceptance", {"seen": []})
+    assert "/api/v1/campaigns/NAME/actions, with the verb accept" in problem_in(answer, 410)["detail"]
 
 
 @pytest.mark.django_db

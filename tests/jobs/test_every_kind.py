@@ -139,8 +139,7 @@ def test_by_the_api(each_kind: EachKind, campaign: Campaign) -> None:
     @each_kind
     def look(job: Job, who: User) -> None:
         client, args = browser(who), ["films"] if job.owner else []
-        listed, again = ("api-jobs", "api-job-again") if job.owner else ("api-site-jobs", "api-any-job-again")
-        [found] = client.get(reverse(listed, args=args)).json()["results"]
+        [found] = client.get(reverse("api-jobs" if job.owner else "api-site-jobs", args=args)).json()["results"]
         assert {name: found[name] for name in ("kind", "label", "subject", "address", "error")} == {
             "kind": job.kind,
             "label": KINDS[job.kind].label,
@@ -148,7 +147,7 @@ def test_by_the_api(each_kind: EachKind, campaign: Campaign) -> None:
             "address": job.address,
             "error": ERROR,
         }
-        answer = client.post(reverse(again, args=[*args, job.pk]), content_type="application/json")
+        answer = client.post(reverse("api-any-job-again", args=[job.pk]), content_type="application/json")
         assert (answer.status_code, is_waiting(job)) == (202, True)
         assert client.get(answer["Location"]).json()["state"] == "waiting"
 

@@ -77,7 +77,7 @@ def test_a_job_that_failed_is_told_and_tried_again_where_it_was_asked_for(
         assert "Try again" in words
     listed = client.get(reverse("api-jobs", args=["films"])).json()["results"]
     assert [(each["kind"], each["error"]) for each in listed] == [(kind.code, "disk full")]
-    address = reverse("api-job-again", args=["films", job.pk])
+    address = reverse("api-any-job-again", args=[job.pk])
     assert browser(leo).post(address, content_type="application/json").status_code == 202
     job.refresh_from_db()
     assert (job.state, job.error) == (Job.State.WAITING, "")
