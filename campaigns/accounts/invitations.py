@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 from allauth.account.adapter import get_adapter
-from allauth.account.internal.flows.login import record_authentication
+from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.account.models import EmailAddress
 from allauth.usersessions.models import UserSession
 from django.conf import settings
@@ -108,7 +110,7 @@ def welcome(request: HttpRequest, invitation: Invitation) -> None:
 
 
 def _sign_in(request: HttpRequest, user: User) -> None:
-    record_authentication(request, user, method="password")
+    request.session[AUTHENTICATION_METHODS_SESSION_KEY] = [{"method": "password", "at": time.time()}]
     get_adapter().login(request, user)
     UserSession.objects.create_from_request(request)
 
