@@ -28,7 +28,6 @@ from campaigns.accounts.adapter import wait
 from campaigns.accounts.forms import SignUpForm
 from campaigns.models import FirstLink, Invitation, Membership
 from campaigns.models.invitation import hash_of
-from jobs.registry import at_start
 
 IN_SESSION = "invitation"  # the session stores the hash only, which opens nothing
 TO_JOIN = 24 * 3600  # seconds from opening the link
@@ -140,8 +139,7 @@ def confirm_address(user: User, invitation: Invitation) -> None:
         EmailAddress.objects.create(user=user, email=address.lower(), verified=True, primary=True)
 
 
-@at_start
-def tell_the_link(address: str) -> list[str]:
+def first_account_lines(address: str) -> list[str]:
     """Return the lines that a starting server prints while there is no account: a link that makes one."""
     if User.objects.exists():
         return []
