@@ -8,7 +8,7 @@ SITE ?= var/site
 .PHONY: release run test test-changed test-everything faults guide check setup bench screenshots example requirements docs clean
 
 run: .venv/ready
-	@$(BIN)/python manage.py words -v0
+	@$(BIN)/python -m tools.translations
 	@exec $(BIN)/python manage.py demo --bind $(ADDRESS)
 
 test: .venv/dev
@@ -39,7 +39,7 @@ check: setup .venv/dev
 setup: .venv/ready
 	@$(BIN)/python manage.py migrate -v0
 	@$(BIN)/python manage.py collectstatic -v0 --noinput
-	@$(BIN)/python manage.py words -v0
+	@$(BIN)/python -m tools.translations
 
 .venv/ready: requirements.txt
 	@echo "Installing what Reeljudge needs (a few minutes, once) …"

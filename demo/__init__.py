@@ -1,1 +1,1 @@
-"""The demo: films drawn by our own code, with descriptions, queries and the true grades."""
+"""The demo: drawn films (`files`, made by `tools/films`), their descriptions, queries and true grades."""

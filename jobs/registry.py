@@ -1,4 +1,4 @@
-"""What apps register: the kinds of job, what is done each hour, and what a server says when it starts."""
+"""What apps register: the kinds of job, and what is done each hour."""
 
 from __future__ import annotations
 
@@ -156,18 +156,3 @@ def forget_jobs_of_rows_that_are_gone() -> None:
         if each.of:
             there = each.rows().order_by().values("pk")
             each.jobs().exclude(state=Job.State.RUNNING).exclude(row__in=there).delete()
-
-
-Words = Callable[[str], list[str]]
-WORDS: list[Words] = []
-
-
-def at_start(words: Words) -> Words:
-    """Register the decorated function. It gets the address of this site, and returns the lines that `serve` prints."""
-    WORDS.append(words)
-    return words
-
-
-def words_at_start(address: str) -> list[str]:
-    """Return all lines, in the order of the apps."""
-    return [line for words in WORDS for line in words(address)]

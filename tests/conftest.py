@@ -19,7 +19,6 @@ from django.db import connection, transaction
 from django.utils import translation
 from playwright.sync_api import Browser
 
-from base.management.commands import words as translations
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
 from judging.models import Batch
@@ -27,6 +26,7 @@ from tests import browsing, emptying, forks, made_once
 from tests.cast import make_query, settle
 from tests.installation import Installation, installation
 from tests.remembered import beginning, remembered
+from tools import translations
 
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", Path(__file__).parent.parent.parent / "shared")) / "data"
 SERVERS = {"browser", "place", "server", "servers"}  # fixtures

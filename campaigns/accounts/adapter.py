@@ -8,17 +8,17 @@ from datetime import timedelta
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.account.internal.flows.login import get_authentication_records
-from allauth.account.internal.userkit import filter_users_by_email, get_user_by_username
+from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
+from allauth.account.utils import filter_users_by_email, filter_users_by_username
 from allauth.core import context
-from allauth.core.internal import ratelimit
-from allauth.core.internal.httpkit import get_client_ip
+from allauth.core.internal import ratelimit  # the public module only reads a count by writing to the cache
 from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core.cache import cache
+from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -119,13 +119,16 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         return False
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        return str(get_client_ip(request) or "")
+        try:
+            return str(super().get_client_ip(request))
+        except PermissionDenied:  # there is none on a socket
+            return ""
 
     def is_reauthentication_required(self, *, app: str, **options: Any) -> bool:
         """Return whether the person must give the password again: not within minutes of signing in."""
         if not super().is_reauthentication_required(app=app, **options):
             return False
-        records = get_authentication_records(context.request, context.request.user)
+        records = context.request.session.get(AUTHENTICATION_METHODS_SESSION_KEY, [])
         since = time.time() - settings.ACCOUNT_REAUTHENTICATION_TIMEOUT
         return not any(record["at"] > since for record in records)
 
@@ -153,9 +156,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
 
 def account_of(credentials: dict[str, Any]) -> User | None:
     """Return the account that somebody wants to sign in to, by its name or its mail address."""
-    users = filter_users_by_email(name := _typed(credentials), prefer_verified=True, for_login=True)
-    found: User | None = get_user_by_username(name) or min(users, key=lambda each: each.pk, default=None)
-    return found
+    name = _typed(credentials)
+    named = [user for user in filter_users_by_username(name) if user.get_username().lower() == name.lower()]
+    users = named if len(named) == 1 else filter_users_by_email(name, prefer_verified=True)
+    return min(users, key=lambda user: user.pk, default=None)
 
 
 def _typed(credentials: dict[str, Any]) -> str:

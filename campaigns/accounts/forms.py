@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+from base64 import b32encode
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -17,14 +19,11 @@ from allauth.account.forms import (
     SetPasswordForm,
 )
 from allauth.account.models import EmailAddress
-from allauth.core import context
-from allauth.core.internal.cryptokit import normalize_user_code
+from allauth.core import context, ratelimit
 from allauth.mfa.base.forms import AuthenticateForm
 from allauth.mfa.base.forms import ReauthenticateForm as ReauthenticateByCodeForm
-from allauth.mfa.base.internal.flows import check_rate_limit
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.forms import ActivateTOTPForm
-from allauth.mfa.totp.internal.auth import generate_totp_secret
 from allauth.mfa.webauthn.forms import (
     AddWebAuthnForm,
     AuthenticateWebAuthnForm,
@@ -180,7 +179,8 @@ class UsedOnce(forms.Form):
         code: str = self.cleaned_data["code"]
         key = _used(self.user, code)
         if cache.get(key):
-            _counted(self.user, lambda: check_rate_limit(self.user))
+            if not ratelimit.consume(context.request, action="login_failed", key=_attempts(self.user)):
+                raise why_not(context.request, _attempts(self.user), self.user)
             raise get_adapter().validation_error("incorrect_code")
         _counted(self.user, super().clean_code)  # type: ignore[misc]  # of the form of allauth's that comes next
         if self.authenticator.type == Authenticator.Type.TOTP and not cache.add(key, True, RIGHT_FOR):
@@ -190,7 +190,13 @@ class UsedOnce(forms.Form):
 
 def _used(user: Any, code: str) -> str:
     """Return the name in the cache of a code that was used."""
-    return f"used-code:{user.pk}:{sha256(normalize_user_code(code).encode()).hexdigest()}"
+    typed = "".join(filter(str.isalnum, code)).lower()  # allauth accepts spaces and punctuation
+    return f"used-code:{user.pk}:{sha256(typed.encode()).hexdigest()}"
+
+
+def _attempts(user: Any) -> str:
+    """Return the key by which allauth counts the wrong codes of a person."""
+    return f"mfa-auth-user-{user.pk}"
 
 
 def _counted(user: Any, check: Callable[[], Any]) -> None:
@@ -199,7 +205,7 @@ def _counted(user: Any, check: Callable[[], Any]) -> None:
         check()
     except ValidationError as fault:
         if fault.code in ("too_many_login_attempts", "rate_limited"):
-            raise why_not(context.request, f"mfa-auth-user-{user.pk}", user) from fault
+            raise why_not(context.request, _attempts(user), user) from fault
         raise
 
 
@@ -219,7 +225,7 @@ class SetUpAppForm(ActivateTOTPForm):  # type: ignore[misc]
         forms.Form.__init__(self, *arguments, **options)  # allauth's would store the secret as it is
         session = context.request.session
         if SECOND_FACTOR not in session:
-            session[SECOND_FACTOR] = encrypt(generate_totp_secret())
+            session[SECOND_FACTOR] = encrypt(b32encode(secrets.token_bytes(20)).decode())
         self.secret = decrypt(session[SECOND_FACTOR])
 
     def clean_code(self) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 from allauth.account.adapter import get_adapter
-from allauth.account.internal.flows.login import record_authentication
+from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.account.models import EmailAddress
 from allauth.usersessions.models import UserSession
 from django.conf import settings
@@ -26,7 +28,6 @@ from campaigns.accounts.adapter import wait
 from campaigns.accounts.forms import SignUpForm
 from campaigns.models import FirstLink, Invitation, Membership
 from campaigns.models.invitation import hash_of
-from jobs.registry import at_start
 
 IN_SESSION = "invitation"  # the session stores the hash only, which opens nothing
 TO_JOIN = 24 * 3600  # seconds from opening the link
@@ -108,7 +109,7 @@ def welcome(request: HttpRequest, invitation: Invitation) -> None:
 
 
 def _sign_in(request: HttpRequest, user: User) -> None:
-    record_authentication(request, user, method="password")
+    request.session[AUTHENTICATION_METHODS_SESSION_KEY] = [{"method": "password", "at": time.time()}]
     get_adapter().login(request, user)
     UserSession.objects.create_from_request(request)
 
@@ -138,8 +139,7 @@ def confirm_address(user: User, invitation: Invitation) -> None:
         EmailAddress.objects.create(user=user, email=address.lower(), verified=True, primary=True)
 
 
-@at_start
-def tell_the_link(address: str) -> list[str]:
+def first_account_lines(address: str) -> list[str]:
     """Return the lines that a starting server prints while there is no account: a link that makes one."""
     if User.objects.exists():
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
+from allauth.account.decorators import reauthentication_required
 from allauth.account.models import EmailAddress
 from allauth.mfa.base.views import IndexView
 from allauth.mfa.models import Authenticator
@@ -13,11 +13,12 @@ from allauth.mfa.webauthn.views import AddWebAuthnView
 from allauth.socialaccount.forms import DisconnectForm
 from allauth.socialaccount.models import SocialAccount
 from allauth.socialaccount.providers.openid_connect import views as oidc
-from allauth.usersessions.internal.flows.sessions import end_other_sessions, end_sessions
+from allauth.usersessions.forms import ManageUserSessionsForm
 from allauth.usersessions.models import UserSession
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LogoutView
 from django.http import HttpRequest, HttpResponse
@@ -56,7 +57,10 @@ def account(request: HttpRequest) -> HttpResponse:
 def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     """End one of the person's sessions. If it is this one, the person is signed out."""
     session = get_object_or_404(UserSession, pk=pk, user=access.signed_in(request))
-    end_sessions(request, [session])
+    is_this_one = session.is_current()
+    session.end()
+    if is_this_one:
+        logout(request)
     messages.success(request, _("That session has ended."))
     return redirect("usersessions_list")
 
@@ -83,9 +87,9 @@ def go_elsewhere(request: HttpRequest, provider_id: str) -> HttpResponse:
 
 
 @require_POST
+@reauthentication_required(app="allauth.socialaccount")  # type: ignore[untyped-decorator]  # allauth has no types
 def disconnect(request: HttpRequest, pk: int) -> HttpResponse:
     """Take away the way to sign in by an account elsewhere, unless it is the only way."""
-    raise_if_reauthentication_required(request, app="allauth.socialaccount")
     form = DisconnectForm({"account": pk}, request=request)
     if form.is_valid():
         form.save()
@@ -127,7 +131,7 @@ class AddPasskey(AddWebAuthnView):  # type: ignore[misc]
 
 def _end_what_began_before(request: HttpRequest) -> None:
     """End the person's other sessions, and all tokens: they were begun and made without the new factor."""
-    end_other_sessions(request, request.user)
+    ManageUserSessionsForm(request=request).save(request)
     access.signed_in(request).tokens.all().delete()
 
 
@@ -168,12 +172,16 @@ class TokenForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@reauthentication_required(  # type: ignore[untyped-decorator]
+    app="allauth.account", enabled=lambda request: request.method == "POST"
+)
 def list_tokens(request: HttpRequest) -> HttpResponse:
-    """List the person's tokens. A new one is shown this once, because only its hash is kept."""
+    """List the person's tokens. A new one is shown this once, because only its hash is kept.
+
+    A token is a way to sign in, so making one needs what changing a password needs.
+    """
     if request.method != "POST":
         return _tokens_page(request, TokenForm())
-    # A token is a way to sign in, so making one needs what changing a password needs.
-    raise_if_reauthentication_required(request, app="allauth.account")
     form = TokenForm(request.POST)
     if not form.is_valid():
         return _tokens_page(request, form, status=400)

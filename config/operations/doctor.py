@@ -23,8 +23,8 @@ from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
 from config.operations import backups, readiness
+from config.operations.management.commands.serve import uncollected
 from corpus.films import SCHEME
-from jobs.management.commands.serve import uncollected
 from jobs.models import Sign
 from jobs.queue import machine_of
 

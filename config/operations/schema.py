@@ -17,7 +17,6 @@ from django.db.models import Model
 
 from base.errors import ReeljudgeError
 from campaigns.models import CacheEntry
-from jobs.registry import at_start
 
 # The oldest version that works with the tables of this one, so that it may go on beside it. Raise it with a migration
 # that takes away what an older program asks for: then an upgrade asks for a pause.
@@ -116,13 +115,6 @@ def differences(models: Iterable[type[Model]], *, also_more: bool = True) -> lis
 def missing() -> str:
     """Return in words which columns of this program's models the database lacks; empty if it lacks none."""
     return _some(differences(apps.get_models(include_auto_created=True), also_more=False))
-
-
-@at_start
-def refuse_a_newer_database(address: str) -> list[str]:
-    """Let `serve` end with one line where each page would fail."""
-    must_suit()
-    return []
 
 
 def _columns() -> dict[str, set[str]]:

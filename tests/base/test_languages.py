@@ -19,7 +19,6 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
-from base.management.commands import words as translations
 from campaigns.access import let_create
 from campaigns.models import Campaign, Membership, Message
 from jobs.running import work_off
@@ -28,6 +27,7 @@ from judging.quality.checks import WARNING
 from judging.work import grading
 from releases.freezing import freeze
 from tests.cast import browser, claim, judge_all, settle
+from tools import translations
 
 CODES = [code for code, _ in settings.LANGUAGES if code != "en"]
 FOREIGN = re.compile(r"[\u0900-\u097f\u4e00-\u9fff]")  # letters of the languages that there are

@@ -15,10 +15,9 @@ from django.urls import reverse
 
 from base.errors import Gone
 from campaigns.access import corpora_open_to, let_create, may_create_campaigns
-from campaigns.accounts.invitations import tell_the_link
+from campaigns.accounts.invitations import first_account_lines
 from campaigns.models import Campaign, FirstLink, Membership
 from corpus.models import Corpus
-from jobs.registry import words_at_start
 from tests.cast import browser
 from tests.terminal import printed, refused
 from tests.together import at_once
@@ -29,7 +28,7 @@ SITE = "http://127.0.0.1:8000"
 
 def link() -> str:
     """The path of the link that a starting server prints."""
-    path = words_at_start(SITE)[-1].strip()
+    path = first_account_lines(SITE)[-1].strip()
     assert path.startswith(SITE)
     return path.removeprefix(SITE)
 
@@ -58,7 +57,7 @@ def test_it_works_once_and_only_while_there_is_no_account() -> None:
     assert second.post(reverse("first-account"), FORM | {"username": "olga"}).status_code == 404
     assert Client().get(address, follow=True).status_code == 404
     assert User.objects.count() == 1
-    assert tell_the_link(SITE) == []
+    assert first_account_lines(SITE) == []
 
 
 @pytest.mark.django_db

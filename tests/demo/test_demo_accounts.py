@@ -9,9 +9,9 @@ import pytest
 from django.contrib.auth.models import User
 
 from campaigns.models import Campaign, Membership
+from config.operations.management.commands import serve
 from corpus.models import Corpus
 from demo.apps import ACCOUNTS, PASSWORD, demo_accounts
-from jobs.management.commands import serve
 from tests import made_once
 from tests.terminal import printed
 
@@ -41,7 +41,7 @@ def test_making_it_again_changes_no_password(db: None, monkeypatch: pytest.Monke
     campaign = Campaign.objects.create(name="demo", corpus=corpus, order_seed=1)
     lead = User.objects.create_user("lead", password="a-long-word-7")
     campaign.add_member(lead, Membership.Role.LEAD)
-    monkeypatch.setattr("demo.management.commands.demo._draw", lambda folder: None)
+    monkeypatch.setattr("demo.management.commands.demo._copy_files", lambda folder: None)
     printed("demo", "--only-make")
     lead.refresh_from_db()
     assert lead.check_password("a-long-word-7")

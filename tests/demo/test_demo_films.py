@@ -11,16 +11,17 @@ from pathlib import Path
 import av
 import pytest
 
-from demo.films.acts import ACTIONS, FPS
-from demo.films.files import CAST_FILE, write_film, write_tables
-from demo.films.frames import Painter
-from demo.films.grades import EXAMPLES, QUERIES, Key, true_grade
-from demo.films.scripts import Film, Moment, films, moments
-from demo.films.stage import CAST
+from demo.management.commands.demo import FILES
 from retrieval.rewriting.by_cast import CastSubstituter
 from retrieval.rewriting.cast import Cast, Entry, Lexicon
 from retrieval.rewriting.cast_file import read_cast
 from retrieval.rewriting.checks import CastFinder, check
+from tools.films.acts import ACTIONS, FPS
+from tools.films.files import write_film, write_tables
+from tools.films.frames import Painter
+from tools.films.grades import EXAMPLES, QUERIES, Key, true_grade
+from tools.films.scripts import Film, Moment, films, moments
+from tools.films.stage import CAST
 
 
 def film(name: str) -> Film:
@@ -77,7 +78,7 @@ def test_nobody_jumps_from_one_frame_to_the_next() -> None:
 
 
 def cast() -> Cast:
-    entries = [Entry(each.name, each.phrase, each.same_as) for each in read_cast(CAST_FILE)]
+    entries = [Entry(each.name, each.phrase, each.same_as) for each in read_cast(FILES / "cast.csv")]
     return Cast(entries, [], Lexicon([moment.description for moment in moments()]))
 
 
@@ -213,8 +214,14 @@ def test_something_moves_in_every_moment() -> None:
             assert len(pictures) > 1, moment.description
 
 
-def test_tables_are_written_as_promised(tmp_path: Path) -> None:
+def test_the_demo_has_the_files_that_the_screenplay_makes(tmp_path: Path) -> None:
     write_tables(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        name: (FILES / name).read_bytes() for name in ("examples.json", "moments.jsonl", "queries.json", "truth.csv")
+    }
+    for film in films():
+        with av.open(str(FILES / "films" / f"{film.name}.mp4")) as container:
+            assert container.streams.video[0].frames == film.frames
     lines = (tmp_path / "moments.jsonl").read_text().splitlines()
     assert len(lines) == len(moments())
     assert '"type": "v"' in lines[0]

@@ -95,17 +95,20 @@ def test_nothing_to_judge_is_told(campaign: Campaign) -> None:
 
 
 @pytest.mark.long
-def test_who_ends_the_demo_ends_the_drawing_too(tmp_path: Path) -> None:
+def test_ending_the_demo_ends_its_processes_too(tmp_path: Path) -> None:
     place = Installation(tmp_path / "home")
     place.create()
     command = [sys.executable, "manage.py", "demo", "--only-make"]
-    demo = subprocess.Popen(command, cwd=ROOT, env=place.env, start_new_session=True, stderr=subprocess.PIPE, text=True)
+    to = subprocess.PIPE
+    demo = subprocess.Popen(command, cwd=ROOT, env=place.env, start_new_session=True, stdout=to, stderr=to, text=True)
     try:
-        wait_until(lambda: len(session(demo.pid)) > 2, lambda: "processes draw")
+        assert demo.stdout
+        assert any("cutting clips" in line for line in demo.stdout)
+        wait_until(lambda: len(session(demo.pid)) > 1, lambda: "a process cuts clips")
         demo.terminate()
         assert "The same command goes on with it." in demo.communicate(timeout=120)[1]
         assert demo.returncode == 1
-        wait_until(lambda: not session(demo.pid), lambda: "nobody draws any more")
+        wait_until(lambda: not session(demo.pid), lambda: "no process is left")
     finally:
         for pid in session(demo.pid):
             os.kill(pid, signal.SIGKILL)

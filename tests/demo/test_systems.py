@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from demo.films.files import write_tables
-from demo.films.grades import QUERIES
-from demo.films.scripts import films
 from demo.judged import DEPTH, SEEDS, SYSTEMS, System, run_of
 from demo.simulated_annotators import Grades, true_grades
 from metrics import calc_aggregate, run_from_dict
+from tools.films.files import write_tables
+from tools.films.grades import QUERIES
+from tools.films.scripts import films
 
 MEASURE = "nDCG_IoU(iou=0.5)@10"
 DURATIONS = {film.name: film.duration for film in films()}

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from demo.films.files import write_tables
-from demo.films.grades import QUERIES
 from demo.management.commands import demo
 from judging.models import Candidate
 from judging.pool.ranking import rank_candidates
 from retrieval import embedding
 from retrieval.embedding import embed
 from retrieval.models import Vector
+from tools.films.files import write_tables
+from tools.films.grades import QUERIES
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from django.core.management.base import CommandError
 
-from jobs.management.commands.serve import uncollected
+from config.operations.management.commands.serve import uncollected
 from tests import made_once
 from tests.installation import ROOT, Installation
 from tests.terminal import printed, refused
@@ -31,7 +31,7 @@ HALVES = [
 # The server with one second of patience, so that the test needs no more.
 SERVER = """
 import django; django.setup()
-from jobs.management.commands import serve
+from config.operations.management.commands import serve
 serve._Server("127.0.0.1:{port}", 1).run()
 """
 

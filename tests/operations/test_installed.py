@@ -29,7 +29,7 @@ from demo.judged import Client
 print(Client is reeljudge.Client, {"metrics", "systems"} & {*sys.modules})
 """
 # What the command prints one after the other, each within the patience of a test.
-STAGES = ("Drawing", "Rewording", "Ranking", "Freezing", "Submitting", "Reeljudge is at")
+STAGES = ("Copying", "Rewording", "Ranking", "Freezing", "Submitting", "Reeljudge is at")
 
 
 def pinned(file: str) -> dict[str, str]:

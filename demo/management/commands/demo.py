@@ -1,5 +1,6 @@
 """manage.py demo: make the demo, which has drawn films, a campaign over them, and accounts; and serve it."""
 
+import json
 import os
 import shutil
 import signal
@@ -23,8 +24,6 @@ from corpus.films import media_at
 from corpus.importers.load import Source, load
 from corpus.models import Corpus, Moment
 from demo.apps import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD, RESEARCHER
-from demo.films.files import CAST_FILE, write_demo
-from demo.films.grades import EXAMPLES, QUERIES
 from demo.judged import MINUTES, NAME, TITLE, ask_for_systems, finish_jobs, make_judged
 from judging.models import Batch
 from judging.pool.queries import load_queries
@@ -36,7 +35,8 @@ from retrieval.models import Rewording, Vector
 from retrieval.rewriting.cast_file import draft, read_cast, store_cast
 from systems.encoders import BUNDLED
 
-VECTORS = CAST_FILE.with_name("vectors.npz")  # of captions and queries
+FILES = Path(__file__).parents[2] / "files"  # made by tools/films
+VECTORS = FILES / "vectors.npz"  # of captions and queries
 ROLES = {LEAD: Membership.Role.LEAD, RESEARCHER: Membership.Role.RESEARCHER}
 
 
@@ -62,7 +62,6 @@ class Command(ReeljudgeCommand):
             os.execv(sys.executable, [sys.executable, sys.argv[0], "serve", "--bind", options["bind"]])  # noqa: S606
 
     def _make_or_refuse(self, **options: Any) -> None:
-        # So that drawing processes end as well.
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             self._make(**options)
@@ -77,8 +76,8 @@ class Command(ReeljudgeCommand):
             return
         folder = settings.HOME / "demo"
         if not (folder / "truth.csv").exists():
-            self.stdout.write("Drawing the demo's films …")
-            _draw(folder)
+            self._tell("Copying the demo's films …")
+            _copy_files(folder)
         if not Campaign.objects.filter(name="demo").exists():
             self._tell("Rewording descriptions …")
             _make_captions(folder)
@@ -123,11 +122,10 @@ def _not_here() -> str:
     return ""
 
 
-def _draw(folder: Path) -> None:
+def _copy_files(folder: Path) -> None:
     unfinished = folder.with_name("demo-unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    write_demo(unfinished)
+    shutil.copytree(FILES, unfinished)
     shutil.rmtree(folder, ignore_errors=True)
     unfinished.rename(folder)
 
@@ -139,11 +137,11 @@ def _make_captions(folder: Path) -> None:
         load("demo", Source(folder / "moments.jsonl", "tvr", kind="v", media=media_at(str(folder / "films"))))
         corpus = Corpus.objects.get(name="demo")
         draft(corpus)
-        store_cast(corpus, read_cast(CAST_FILE))  # which completes the draft
+        store_cast(corpus, read_cast(FILES / "cast.csv"))  # which completes the draft
         ask_for_rewording(corpus, By.CAST)
     finish_jobs()
     captions = set(Rewording.objects.filter(corpus=corpus).settled().values_list("after", flat=True))
-    if lost := sorted({query.text for query in QUERIES} - captions):
+    if lost := sorted({query["query"] for query in _read("queries.json")} - captions):
         raise CommandError(f"no caption of the demo says: {lost[0]}")
 
 
@@ -160,13 +158,6 @@ def store_vectors() -> None:
     Vector.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def write_vectors() -> None:
-    """Write the vectors that a database has which holds the demo and nothing else."""
-    rows = list(Vector.objects.filter(model=fingerprint(BUNDLED)).order_by("hash").values_list("hash", "values"))
-    values = np.stack([np.frombuffer(each, "<f4") for _, each in rows])
-    np.savez_compressed(VECTORS, hashes=np.array([hash for hash, _ in rows]), values=values.astype("<f2"))
-
-
 @transaction.atomic
 def _campaign(folder: Path) -> Campaign:
     if campaign := Campaign.objects.filter(name="demo").first():
@@ -180,10 +171,15 @@ def _campaign(folder: Path) -> Campaign:
         campaign.add_member(user, ROLES.get(username, Membership.Role.ANNOTATOR))
     lead = campaign.memberships.select_related("campaign", "user").get(role=Membership.Role.LEAD)
     let_create(lead.user)
-    for each in EXAMPLES:
-        moment = Moment.objects.get(video__corpus=campaign.corpus, description=each.description)
-        add_own_example(lead, each.query, moment, each.grade, each.why)
+    for example in _read("examples.json"):
+        moment = Moment.objects.get(video__corpus=campaign.corpus, description=example["description"])
+        add_own_example(lead, example["query"], moment, example["grade"], example["why"])
     return campaign
+
+
+def _read(name: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads((FILES / name).read_text(encoding="utf-8"))
+    return rows
 
 
 def _accounts(address: str) -> str:

@@ -183,12 +183,12 @@ def replaced(file: Path, old: str, new: str) -> None:
 
 def _never_gets_ready(source: Path) -> None:
     line = "        from django.core.wsgi import get_wsgi_application"
-    replaced(source / "jobs/management/commands/serve.py", line, f"        raise SystemExit(3)\n{line}")
+    replaced(source / "config/operations/management/commands/serve.py", line, f"        raise SystemExit(3)\n{line}")
 
 
 def _serves_in_one_process_only(source: Path) -> None:
     """It gets ready when it is tried, and not when its unit starts it."""
-    replaced(source / "jobs/management/commands/serve.py", *BREAKS_WITH_TWO)
+    replaced(source / "config/operations/management/commands/serve.py", *BREAKS_WITH_TWO)
 
 
 def _cannot_migrate(source: Path) -> None:

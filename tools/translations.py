@@ -1,24 +1,23 @@
-"""manage.py words: collect the texts of the pages from the source, update locale/, and compile it for Django."""
+"""python -m tools.translations: compile locale/ for Django; with --update, first add new texts of the source.
+
+It is Django's `makemessages` and `compilemessages` without GNU gettext, which not every machine has.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 from babel.messages import Catalog
 from babel.messages.extract import extract
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
-from django.conf import settings
-from django.core.management.base import CommandParser
 from django.utils.translation.template import templatize
 
-from base.commands import ReeljudgeCommand
-from base.errors import ReeljudgeError
-
+ROOT = Path(__file__).resolve().parents[1]
 KEYWORDS = {
     "_": None,
     "gettext": None,
@@ -32,21 +31,14 @@ KEYWORDS = {
 CODE = ("annotate", "base", "campaigns", "corpus", "judging", "lead", "reports", "templates")
 
 
-class Command(ReeljudgeCommand):
-    help = "Compile the translations in locale/. With --update, first add the texts that are new in the source."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--update", action="store_true", help="rewrite locale/*/LC_MESSAGES/django.po")
-
-    def handle(self, *, update: bool, verbosity: int, **options: Any) -> None:
-        if not settings.IS_CHECKOUT:
-            raise ReeljudgeError("words: the translations of a wheel are compiled already; expected a checkout")
-        for language in languages():
-            catalog = updated(language) if update else translated(language)
-            done = sum(bool(message.id and all(_strings(message.string))) for message in catalog)
-            if verbosity:
-                self.stdout.write(f"{language.name}: {done} of {len(catalog)} texts translated")
-        compile_all()
+def main() -> None:
+    if sys.argv[1:] not in ([], ["--update"]):
+        sys.exit(__doc__)
+    for language in languages() if sys.argv[1:] else ():
+        catalog = updated(language)
+        done = sum(bool(message.id and all(_strings(message.string))) for message in catalog)
+        print(f"{language.name}: {done} of {len(catalog)} texts translated")
+    compile_all()
 
 
 def _strings(translation: object) -> list[str]:
@@ -60,7 +52,7 @@ def in_source() -> Catalog:
     found = Catalog(charset="utf-8")
     for file in _files():
         for _, text, _, context in extract("python", BytesIO(_as_code(file)), keywords=KEYWORDS):
-            found.add(text, locations=[(file.relative_to(settings.BASE_DIR).as_posix(), 0)], context=context)
+            found.add(text, locations=[(file.relative_to(ROOT).as_posix(), 0)], context=context)
     return found
 
 
@@ -72,7 +64,7 @@ def translated(language: Path) -> Catalog:
 
 def languages() -> list[Path]:
     """Return the folders of locale/ that have translations."""
-    return sorted(file.parent.parent for file in Path(settings.LOCALE_PATHS[0]).glob("*/LC_MESSAGES/django.po"))
+    return sorted(file.parent.parent for file in (ROOT / "locale").glob("*/LC_MESSAGES/django.po"))
 
 
 def updated(language: Path) -> Catalog:
@@ -100,7 +92,7 @@ def _words(language: Path) -> Path:
 
 def _files() -> Iterator[Path]:
     for folder in CODE:
-        for file in sorted((settings.BASE_DIR / folder).rglob("*")):
+        for file in sorted((ROOT / folder).rglob("*")):
             if file.suffix in (".py", ".html") and "migrations" not in file.parts:
                 yield file
 
@@ -109,3 +101,7 @@ def _as_code(file: Path) -> bytes:
     """Return a Python file as it is, and a template as one line of function calls that Babel can read."""
     text = file.read_text(encoding="utf-8")
     return (text if file.suffix == ".py" else " ".join(templatize(text).split())).encode()
+
+
+if __name__ == "__main__":
+    main()

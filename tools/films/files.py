@@ -1,4 +1,4 @@
-"""Write the demo: films, moments, queries and the truth about every pair of them.
+"""Write the demo's files: films, moments, queries, worked examples and the true grade of every pair.
 
 The same files come out of every run, byte for byte (on one machine's build of x264): nothing is random,
 each film is encoded by one thread with the bit-exact flags.
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -22,48 +23,48 @@ from PIL import Image
 from .acts import FPS
 from .brush import HEIGHT, WIDTH
 from .frames import Painter, blinking
-from .grades import QUERIES, true_grade
+from .grades import EXAMPLES, QUERIES, true_grade
 from .scripts import Film, films, moments
 
-CAST_FILE = Path(__file__).with_name("cast.csv")  # who the names in descriptions are
 # x264's macroblock tree reads memory it has not written: with it, one film in forty differs from run to run.
 X264 = {
-    "preset": "veryfast",
+    "preset": "veryslow",
     "tune": "animation",
-    "crf": "27",
-    "g": "48",
-    "bf": "0",
-    "x264-params": "threads=1:lookahead-threads=1:bframes=0:mbtree=0:rc-lookahead=0",
+    "crf": "30",
+    "g": "120",
+    "bf": "3",
+    "x264-params": "threads=1:lookahead-threads=1:bframes=3:mbtree=0:rc-lookahead=0",
 }
 
 
 def write_demo(folder: Path) -> None:
-    """Write ``films/*.mp4``, ``moments.jsonl``, ``queries.json`` and ``truth.csv`` into a folder.
+    """Write the tables and ``films/*.mp4`` into a folder.
 
     The folder is made when it is missing; files of an earlier run are replaced.
     """
     write_tables(folder)
     (folder / "films").mkdir(exist_ok=True)
     paths = [folder / "films" / f"{film.name}.mp4" for film in films()]
-    if multiprocessing.current_process().daemon:  # which may have no children
-        list(map(write_film, films(), paths))
-        return
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         list(pool.map(write_film, films(), paths))
 
 
 def write_tables(folder: Path) -> None:
-    """Write the demo without its films: ``moments.jsonl``, ``queries.json`` and ``truth.csv``."""
+    """Write ``moments.jsonl``, ``queries.json``, ``examples.json`` and ``truth.csv`` into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "moments.jsonl").write_text("".join(_moment_lines()), encoding="utf-8")
-    queries = [{"query_id": query.query_id, "query": query.text} for query in QUERIES]
-    (folder / "queries.json").write_text(json.dumps(queries, indent=1) + "\n", encoding="utf-8")
+    _write_json(folder / "queries.json", [{"query_id": query.query_id, "query": query.text} for query in QUERIES])
+    _write_json(folder / "examples.json", [example._asdict() for example in EXAMPLES])
     with (folder / "truth.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(("query_id", "video", "start", "end", "grade"))
         for query, moment in product(QUERIES, moments()):
             key = (moment.video, moment.start, moment.end)
             rows.writerow((query.query_id, *key, true_grade(query.text, key)))
+
+
+def _write_json(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 def write_film(film: Film, path: Path) -> None:

@@ -80,7 +80,7 @@ def true_grade(query_text: str, moment_key: Key) -> int:
     try:
         query = _BY_TEXT[query_text]
     except KeyError:
-        raise LookupError(f"the demo has no query {query_text!r}; see demo.films.grades.QUERIES") from None
+        raise LookupError(f"the demo has no query {query_text!r}; see tools.films.grades.QUERIES") from None
     try:
         moment = _moments_by_key()[moment_key]
     except KeyError:

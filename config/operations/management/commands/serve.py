@@ -23,7 +23,8 @@ from gunicorn.glogging import Logger
 
 from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
-from jobs.registry import words_at_start
+from campaigns.accounts.invitations import first_account_lines
+from config.operations.schema import must_suit
 
 SECONDS_BEFORE_RESTART = 2
 REACHABLE = "reachable"  # the tag of checks that matter if others can reach this installation
@@ -58,10 +59,10 @@ class Command(ReeljudgeCommand):
         if not is_local or not _has_local_names_only():  # then others can reach it
             for found in run_checks(tags=[REACHABLE], include_deployment_checks=True, databases=["default"]):
                 self.stderr.write(f"WARNING: {found.msg}")
-        words = _words(_address_of_this_site(options["bind"], is_local))
+        lines = _lines_at_start(_address_of_this_site(options["bind"], is_local))
         worker = None if settings.REDIS_URL else EmbeddedWorker()
         self.stdout.write(f"Reeljudge is at http://{options['bind']}/ (Ctrl-C ends it)")
-        for line in words:
+        for line in lines:
             self.stdout.write(line)
         self.stdout.flush()
         me = os.getpid()
@@ -72,10 +73,14 @@ class Command(ReeljudgeCommand):
                 worker.stop()
 
 
-def _words(address: str) -> list[str]:
-    """Return what apps say at the start. Until the database is there and migrated, pages answer with an error."""
+def _lines_at_start(address: str) -> list[str]:
+    """Return what is printed at the start. Until the database is there and migrated, pages answer with an error.
+
+    Raises OtherDatabase if the database is a newer one, with which each page would fail.
+    """
     try:
-        return words_at_start(address)
+        must_suit()
+        return first_account_lines(address)
     except (InterfaceError, DatabaseError) as fault:
         return [
             f"The database is not ready: {str(fault).strip()}",
