@@ -76,7 +76,7 @@ from runs.models import (
     Watch,
     Yardstick,
 )
-from runs.reliability.choices import HEADLINE
+from runs.reliability.options import HEADLINE
 from tests.cast import browser, claim, clip_addresses, content_of, expire, judge_all
 from tests.conftest import Case
 from tests.remembered import remembered

@@ -34,7 +34,8 @@ from judging.drafts.reading import Reading
 from judging.drafts.sources import draw_queries, store_corpus
 from metrics.analysis.planning import Plan, Spread
 from retrieval.rewriting.counting import counted, ready_in
-from runs.estimates.planning import PlanForm, PoolCost, costs_of_pools
+from runs.estimates.forms import PlanForm
+from runs.estimates.planning import PoolCost, costs_of_pools
 
 LARGEST_FILE = 2**53 - 1  # bytes; the settings allow less
 

@@ -28,7 +28,14 @@ from runs.access import enlargement as enlargement_of
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
 from runs.pools.comparing import HEADLINE, Row, comparison, found_moments
-from runs.pools.enlarging import MOST_MOMENTS, Plan, ask_to_open, ask_to_propose, open_further_batches, propose_moments
+from runs.pools.enlarging import (
+    MOST_MOMENTS,
+    PoolPlan,
+    ask_to_open,
+    ask_to_propose,
+    open_further_batches,
+    propose_moments,
+)
 
 MOST = 2**31 - 1
 MOST_HELD = 100  # queries that hold the frontier back
@@ -332,7 +339,7 @@ class Enlargements(Resource, at=f"{CAMPAIGN}/enlargements", name="enlargements")
     @starts(EnlargementShape, ONCE, UNFIT, body=NewEnlargement)
     def post(self) -> Any:
         """Ask which unjudged moments would decide between runs."""
-        made = ask_to_propose(self.lead, Plan(**self.data))
+        made = ask_to_propose(self.lead, PoolPlan(**self.data))
         return self.under_way(propose_moments.jobs(made).get(), made)
 
 

@@ -6,7 +6,7 @@ opening, a person enters a limited number of runs, each answers most queries of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -157,14 +157,6 @@ def open_scores(lead: Membership, is_open: bool) -> None:
     yardstick.open(is_open)
     if is_open:
         score_held_back.ask(yardstick.release)
-
-
-def change_held_back(lead: Membership, fields: Mapping[str, Any]) -> None:
-    """Change what a form or a body names: the `split` that is held back, or whether its scores are `open`."""
-    if "split" in fields:
-        hold_back(lead, str(fields["split"]))
-    if "open" in fields:
-        open_scores(lead, fields["open"] in (True, "yes"))
 
 
 @kind(

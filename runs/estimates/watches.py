@@ -35,7 +35,7 @@ from releases.data_card import BASELINES
 from releases.exports import MOMENT, Scope
 from releases.models import Release
 from reports.summaries import PROGRESS, current_summary
-from runs.board.choices import measure_named
+from runs.board.options import measure_named
 from runs.measures import USUAL
 from runs.models import Watch
 from runs.pools.enlarging import open_runs

@@ -36,7 +36,7 @@ THRESHOLDS = (0.3, 0.5, 0.7)
 Moment = dict[str, Any]  # as an enlargement keeps it
 
 
-class Plan(NamedTuple):
+class PoolPlan(NamedTuple):
     """What is looked at: the first ranks of each run, and the IoU from which a prediction matches a judged moment."""
 
     runs: Sequence[int]  # their numbers
@@ -50,7 +50,7 @@ def open_runs(campaign: Campaign) -> list[Run]:
 
 
 @all_or_nothing
-def ask_to_propose(lead: Membership, plan: Plan) -> Enlargement:
+def ask_to_propose(lead: Membership, plan: PoolPlan) -> Enlargement:
     """Make an enlargement that is to come, and ask for the job that finds its moments.
 
     Raise BadValue if a number is out of range, or a run cannot take part, and WrongState if there is no release, or the

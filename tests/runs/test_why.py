@@ -20,7 +20,7 @@ from campaigns.models import Membership
 from judging.models import Candidate
 from releases.models import Release
 from runs.explain.cases import case_of, drawing_of
-from runs.explain.queries import EXPLAINED, Choices, explained_measures
+from runs.explain.queries import EXPLAINED, ExplanationOptions, explained_measures
 from runs.models import Run, Score
 from runs.tables import unpacked_values
 from tests.cast import browser
@@ -69,10 +69,12 @@ def every_case_adds_up(runs: list[Run], release: Release) -> None:
     assert checked == 3 * 9
 
 
-def asked_of(run: Run, release: Release, convention: str, measure: str, others: Sequence[Run] = ()) -> Choices:
+def asked_of(
+    run: Run, release: Release, convention: str, measure: str, others: Sequence[Run] = ()
+) -> ExplanationOptions:
     from metrics import CONVENTIONS, parse_measure
 
-    return Choices(run, tuple(others), release.yardstick, CONVENTIONS[convention], parse_measure(measure))
+    return ExplanationOptions(run, tuple(others), release.yardstick, CONVENTIONS[convention], parse_measure(measure))
 
 
 def a_query_is_drawn_with_its_matches(client: Client, release: Release) -> None:

@@ -1,29 +1,31 @@
-"""What an address asks about the measures: which runs of those that the member may see, on which release, by what."""
+"""A view of the examination of measures: of which runs of those that the member may see, on which release, by what."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.http import urlencode
 
 from base.errors import BadValue
-from base.request_fields import one_of, whole
+from base.text import abbreviated
 from campaigns.models import Membership
 from releases.models import Release
 from reports.figures.files import figure_file
 from runs.measures import NDCG, USUAL
 from runs.models import Inquiry, Run
 from runs.reliability.figures import BY_KEY, FIGURES, NOTHING, Figure
-from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, Rows, comparable, inquiry_about
+from runs.reliability.inquiries import MOST_RUNS, Rows, comparable, inquiry_about
 
 HEADLINE = NDCG[4]  # NDCG@20 at IoU 0.5
 
 
 @dataclass(frozen=True)
-class Choices:
+class ReliabilityOptions:
     """Some runs on a release under a convention, and a figure about a measure."""
 
     release: Release
@@ -54,48 +56,50 @@ class Choices:
         return self.figure.tells(self.findings, self.measure) if self.rows else NOTHING
 
     def address(self, **other: str) -> str:
-        """Return the query of an address that asks the same but for what is said."""
+        """Return the query of the address of these options, with some others."""
         same: dict[str, Any] = {"release": self.release.version, "convention": self.convention}
         same |= {"run": [run.number for run in self.runs] if self.chosen else []}
         return urlencode(same | {"measure": self.measure, "figure": self.figure.key} | other, doseq=True)
 
 
-def choices_of(params: QueryDict, member: Membership) -> Choices | None:
-    """Read an address or a form; None if no release has scores yet.
+def reliability_options(
+    member: Membership,
+    release: int | None = None,
+    convention: str = "",
+    run: Collection[int] = (),
+    measure: str = "",
+    figure: str = "",
+) -> ReliabilityOptions | None:
+    """Return what a page shows of a release, by default the newest; None if no release has scores yet.
 
-    Raise BadValue if it names something in a way that nobody can understand, or a run that is not there for the member.
+    Raise BadValue for a run that is not there for the member, or a measure that was not examined.
     """
     releases = member.campaign.releases.filter(yardstick__isnull=False).select_related("campaign")
-    if version := params.get("release", ""):
-        releases = releases.filter(version=whole("release", version, "the number of a release"))
-    release = releases.order_by("version").last()
-    if release is None and version:
-        raise Http404
-    if release is None:
+    found = get_object_or_404(releases, version=release) if release is not None else releases.order_by("version").last()
+    if found is None:
         return None
-    convention = one_of("convention", params.get("convention", USUAL), CONVENTIONS)
-    known = comparable(list(Run.objects.seen_by(member)), release, convention)
-    named = {whole("run", number, "the number of a run") for number in params.getlist("run")}
-    if strange := named - {run.number for run in known}:
+    convention = convention or USUAL
+    known = comparable(list(Run.objects.seen_by(member)), found, convention)
+    if strange := {*run} - {each.number for each in known}:
         right = "the number of a run with scores on this release that you may see"
         raise BadValue("run", str(min(strange)), right)
-    runs = [run for run in known if run.number in named] if named else known[:MOST_RUNS]
-    inquiry = inquiry_about(runs, release, convention)
+    runs = [each for each in known if each.number in run] if run else known[:MOST_RUNS]
+    inquiry = inquiry_about(runs, found, convention)
     examined = inquiry.findings["measures"] if inquiry and inquiry.findings else [HEADLINE]
-    measure = one_of("measure", params.get("measure", HEADLINE), examined)
-    figure = BY_KEY[one_of("figure", params.get("figure", FIGURES[0].key), list(BY_KEY))]
-    return Choices(release, convention, known, runs, bool(named), measure, figure)
+    if (measure := measure or HEADLINE) not in examined:
+        raise BadValue("measure", abbreviated(measure), f"one of {', '.join(examined)}")
+    return ReliabilityOptions(found, convention, known, runs, bool(run), measure, BY_KEY[figure or FIGURES[0].key])
 
 
-def examination_file(choices: Choices | None, kind: str) -> HttpResponse:
-    """Answer with the figure that is asked about as a file; not found before its runs were examined."""
-    if not (choices and choices.findings) or not (choices.rows or kind == "csv"):
+def examination_file(options: ReliabilityOptions | None, kind: str) -> HttpResponse:
+    """Answer with the chosen figure as a file; not found before its runs were examined."""
+    if not (options and options.findings) or not (options.rows or kind == "csv"):
         raise Http404
-    rows = choices.rows
+    rows = options.rows
 
     def specify() -> dict[str, Any]:
         from runs.drawing import about_measures
 
-        return about_measures(choices.figure.key, rows)
+        return about_measures(options.figure.key, rows)
 
-    return figure_file(kind, rows, specify, f"{choices.release.campaign.name}-{choices.figure.key}")
+    return figure_file(kind, rows, specify, f"{options.release.campaign.name}-{options.figure.key}")
