@@ -1,4 +1,4 @@
-"""Sending a clip, or a range of it."""
+"""View helpers that answer with a clip, or with a range of it."""
 
 from __future__ import annotations
 

@@ -19,20 +19,15 @@ from typing import Any, NamedTuple
 from django.db.models import Case, CharField, Count, F, Func, IntegerField, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, Concat, Length, NullIf
-from django.http import FileResponse, Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404
 
 from base.text import csv_lines, harmless
-from campaigns.models import Campaign, LogEntry, Membership, log
+from campaigns.models import Campaign
 from judging.consensus import RULE
 from judging.models import Adjudication, Candidate, Judgement, ReusedGrade
 from judging.models.pool import ANNOTATORS, CandidateQuerySet, QueryQuerySet
 from judging.models.states import WITH_CONSENSUS, WITH_GRADE
 from judging.review.frontier import Frontier, frontier, up_to
 from metrics.formats.moment_ids import as_word, moment_id
-from releases.models import Release
-from releases.publishing.signing import SUFFIX
-from releases.training import file_name
 
 Lines = Iterator[str]
 # In imported ratings a worker can have several memberships; exports print the number of the first one.
@@ -253,48 +248,6 @@ def _sha256(lines: Lines) -> str:
     for line in lines:
         digest.update(line.encode())
     return digest.hexdigest()
-
-
-def export_file(member: Membership, file: str) -> StreamingHttpResponse:
-    """Answer with one of `releases.exports.FILES`, of the present state of the member's campaign."""
-    export, campaign = BY_NAME.get(file), member.campaign
-    if export is None:
-        raise Http404
-    log(member, LogEntry.Kind.EXPORT, file)
-    answer = StreamingHttpResponse(export.lines(campaign), content_type=f"{export.content_type}; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{campaign.name}-{file}"'
-    answer["X-Consensus-Rule"] = RULE
-    return answer
-
-
-def ready_release(campaign: Campaign, version: int) -> Release:
-    return get_object_or_404(campaign.releases, version=version, state=Release.State.READY)
-
-
-def release_file(member: Membership, version: int) -> FileResponse:
-    campaign = member.campaign
-    file = ready_release(campaign, version).file.open("rb")
-    log(member, LogEntry.Kind.EXPORT, f"release {version}")
-    return FileResponse(file, as_attachment=True, filename=f"{campaign.name}-v{version}.zip")
-
-
-def signature_file(member: Membership, version: int) -> HttpResponse:
-    """Answer with the signature of a release's file; 404 if it was frozen without a key."""
-    release = ready_release(member.campaign, version)
-    if not release.signature:
-        raise Http404
-    answer = HttpResponse(release.signature, content_type="text/plain; charset=utf-8")
-    filename = f"{member.campaign.name}-v{version}.zip{SUFFIX}"
-    answer["Content-Disposition"] = f'attachment; filename="{filename}"'
-    return answer
-
-
-def training_set_file(member: Membership, depth: int) -> FileResponse:
-    campaign = member.campaign
-    found = get_object_or_404(campaign.training_sets.exclude(file=""), depth=depth)
-    filename = f"{campaign.name}-{file_name(depth)}"
-    log(member, LogEntry.Kind.EXPORT, file_name(depth))
-    return FileResponse(found.file.open("rb"), as_attachment=True, filename=filename)
 
 
 @dataclass(frozen=True)

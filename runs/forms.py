@@ -23,7 +23,7 @@ from runs.reliability.inquiries import CONVENTIONS
 from runs.systems.models import LONGEST_QUERY
 from systems.interface import SYSTEMS
 
-LONGEST_MEASURE = Score._meta.get_field("measure").max_length  # characters of its name
+LONGEST_MEASURE = Score._meta.get_field("measure").max_length or 0  # characters of its name
 LARGEST = 10**9 - 1  # the numbers of releases, runs and predictors
 FORMATS = {
     "ranking": "TVR-Ranking: an object from query to predictions",

@@ -34,6 +34,7 @@ from runs.explain.queries import (
     texts_of,
 )
 from runs.explain.queries import MOST_RUNS as MOST_EXPLAINED
+from runs.forms import LONGEST_MEASURE
 from runs.measures import NAMES
 from runs.models import HeldScore, Run, Watch, Yardstick
 from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, NewOrder, Placed, new_order
@@ -46,8 +47,8 @@ from runs.scoring import ask_for_measure, remove_measure, score_runs
 
 class BoardAsked(OfRelease):
     convention = serializers.ChoiceField(list(NAMES), required=False)
-    m = serializers.ListField(child=Text(max_length=80), required=False, help_text="measures")
-    sort = Text(required=False, max_length=80, help_text="a measure, or `run`")
+    m = serializers.ListField(child=Text(max_length=LONGEST_MEASURE), required=False, help_text="measures")
+    sort = Text(required=False, max_length=LONGEST_MEASURE, help_text="a measure, or `run`")
     baseline = serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text="a run's number")
     seeds = serializers.ChoiceField(["together"], required=False)
     means = serializers.ChoiceField(["plain"], required=False, help_text="of the judged queries, instead of estimates")
@@ -178,7 +179,7 @@ def _held_back(member: Membership) -> Any:
 
 
 class NewMeasure(Body):
-    measure = Text(max_length=80, help_text="its name, as the library parses it")
+    measure = Text(max_length=LONGEST_MEASURE, help_text="its name, as the library parses it")
     release = Whole(required=False, min_value=1, max_value=LARGEST, help_text="else the newest")
 
 
@@ -221,7 +222,7 @@ class BelieveAsked(OfRelease):
         max_length=MOST_RUNS,
         help_text="numbers of runs; without them, all that are scored",
     )
-    measure = Text(required=False, max_length=80)
+    measure = Text(required=False, max_length=LONGEST_MEASURE)
     figure = serializers.ChoiceField(list(BY_KEY), required=False)
 
 
@@ -289,7 +290,7 @@ def _examined(options: ReliabilityOptions) -> With:
 
 class WhyAsked(OfRelease):
     convention = serializers.ChoiceField(EXPLAINED, required=False)
-    measure = Text(required=False, max_length=80)
+    measure = Text(required=False, max_length=LONGEST_MEASURE)
     against = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=LARGEST),
         required=False,
@@ -423,7 +424,7 @@ class WatchShape(Shape):
 class NewWatch(Body):
     run = Whole(min_value=1, max_value=LARGEST, help_text="its number")
     other = Whole(min_value=1, max_value=LARGEST, help_text="the number of the run whose score is taken off")
-    measure = Text(max_length=80, help_text="its name, as the library parses it")
+    measure = Text(max_length=LONGEST_MEASURE, help_text="its name, as the library parses it")
     predictor = Whole(required=False, min_value=1, max_value=LARGEST, help_text="its id; without it, caption rank")
 
 

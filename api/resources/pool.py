@@ -29,6 +29,7 @@ from runs.measures import NDCG
 from runs.models import Enlargement, Near
 from runs.pools.comparing import HEADLINE, Row, comparison, found_moments
 from runs.pools.enlarging import (
+    DEEPEST,
     MOST_MOMENTS,
     PoolPlan,
     ask_to_open,
@@ -321,7 +322,7 @@ class OneEnlargementShape(EnlargementShape):
 
 class NewEnlargement(Body):
     runs = serializers.ListField(child=Whole(min_value=1, max_value=MOST), max_length=1000)
-    depth = Whole(min_value=1, max_value=100, required=False)
+    depth = Whole(min_value=1, max_value=DEEPEST, required=False)
     iou = Number(min_value=0, max_value=1, required=False, help_text="0.3, 0.5 or 0.7")
 
 

@@ -21,7 +21,7 @@ from api.resource import CAMPAIGN, LARGEST, Resource
 from base.errors import BadValue, Unfit
 from campaigns.models import Upload
 from campaigns.models.draft import ArrivingFile
-from campaigns.uploads import take_piece
+from campaigns.pages import take_piece
 from metrics import Estimate
 from metrics.analysis.sampling import Method
 from metrics.formats import RUN_FORMATS, TASKS

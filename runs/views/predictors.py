@@ -15,8 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from base.forms import refusal_at_field, valid_data
 from base.problem_documents import refusal_as_message
 from campaigns.models import Campaign
-from campaigns.pages import campaign_page, while_working
-from campaigns.uploads import announced, progress_answer, take_piece
+from campaigns.pages import announced, campaign_page, progress_answer, take_piece, while_working
 from jobs.models import Job
 from metrics.formats.predicted import predicted_csv
 from runs import access

@@ -19,8 +19,7 @@ from base.problem_documents import refusal_as_message
 from base.sites import site_address
 from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
-from campaigns.pages import campaign_page, while_working
-from campaigns.uploads import announced, progress_answer, take_piece
+from campaigns.pages import announced, campaign_page, progress_answer, take_piece, while_working
 from jobs.models import Job
 from metrics import CONVENTIONS, Estimate
 from reports.lists import list_page
