@@ -86,7 +86,7 @@ class Placed:
 
 
 @dataclass
-class Row:
+class RejudgedRow:
     """A run: on the benchmark, and by each measure in grades."""
 
     run: Run
@@ -101,7 +101,7 @@ class NewOrder:
     release: Release
     measure: str  # of the benchmark
     queries: int  # that are judged in both ways
-    rows: list[Row]
+    rows: list[RejudgedRow]
 
     @property
     def taus(self) -> list[float | None]:
@@ -149,11 +149,11 @@ def new_order(member: Membership, measure: str) -> NewOrder | None:
     return NewOrder(newest.release, measure, len(newest.release.yardstick.queries), rows)
 
 
-def _row(scoring: Scoring, measure: str) -> Row:
+def _row(scoring: Scoring, measure: str) -> RejudgedRow:
     scores = Score.objects.filter(scoring=scoring, convention=USUAL, measure__in=IN_GRADES)
     after = {each.measure: Placed(each.value, each.low, each.high) for each in scores.defer("values", "predicted")}
     nothing = (None, None, None)
-    return Row(
+    return RejudgedRow(
         scoring.run,
         Placed(*scoring.on_benchmark.get(measure, nothing)),
         [after.get(name, Placed(*nothing)) for name in IN_GRADES],

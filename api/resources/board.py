@@ -37,8 +37,7 @@ from runs.explain.queries import MOST_RUNS as MOST_EXPLAINED
 from runs.forms import LONGEST_MEASURE
 from runs.measures import NAMES
 from runs.models import HeldScore, Run, Watch, Yardstick
-from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, NewOrder, Placed, new_order
-from runs.rejudging import Row as RejudgedRow
+from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, NewOrder, Placed, RejudgedRow, new_order
 from runs.reliability.figures import BY_KEY
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
 from runs.reliability.options import ReliabilityOptions, examination_file, reliability_options

@@ -27,7 +27,7 @@ from reports.tables.queries import QUERIES, QueryRow, queries_of, query_rows
 from runs.access import enlargement as enlargement_of
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
-from runs.pools.comparing import HEADLINE, Row, comparison, found_moments
+from runs.pools.comparing import HEADLINE, ComparedRow, comparison, found_moments
 from runs.pools.enlarging import (
     DEEPEST,
     MOST_MOMENTS,
@@ -381,7 +381,7 @@ class PoolsAsked(Query):
 
 
 class PoolRow(Shape):
-    of = Row, "first whole without reused place_first place_whole run=run.number name=run.name"
+    of = ComparedRow, "first whole without reused place_first place_whole run=run.number name=run.name"
     helps = {
         "first": "the score with the first pool",
         "whole": "with the enlarged pool",

@@ -18,7 +18,7 @@ from releases.models import Release
 from reports.figures.files import figure_file
 from runs.measures import NDCG, USUAL
 from runs.models import Inquiry, Run
-from runs.reliability.figures import BY_KEY, FIGURES, NOTHING, Figure
+from runs.reliability.figures import BY_KEY, FIGURES, NOTHING, ReliabilityFigure
 from runs.reliability.inquiries import MOST_RUNS, Rows, comparable, inquiry_about
 
 HEADLINE = NDCG[4]  # NDCG@20 at IoU 0.5
@@ -34,7 +34,7 @@ class ReliabilityOptions:
     runs: list[Run]
     chosen: bool  # whether the address names the runs
     measure: str
-    figure: Figure
+    figure: ReliabilityFigure
 
     @cached_property
     def inquiry(self) -> Inquiry | None:

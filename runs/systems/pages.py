@@ -24,7 +24,7 @@ PAPER = "paper"  # the preset of options as in TVR-Ranking
 
 
 @dataclass(frozen=True)
-class Figure:
+class CurvesFigure:
     """The figure of a training's curves, as `lead/_plot.html` shows figures."""
 
     key: str = "curves"
@@ -110,7 +110,7 @@ def plot_of(row: TrainedSystem) -> dict[str, Any]:
     points = row.rows_of_curves()
     address = [row.campaign.name, row.number]
     return {
-        "figure": Figure(),
+        "figure": CurvesFigure(),
         "is_drawn": bool(points),
         "tells": _tells(row),
         "caption": "Mean loss since the point before; the weights of the best validation are kept.",
