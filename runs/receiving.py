@@ -31,9 +31,9 @@ from metrics.formats.checks import Known
 from metrics.formats.errors import Faults
 from metrics.formats.tables import Run as Predictions
 from runs.models import ANONYMOUS, Arrival, Run, Submission, TrainedSystem
+from runs.references import names_of
 from runs.scoring import ask_for_scores
 from runs.tables import renamed, store_run
-from runs.yardsticks import names_of
 
 MOST_MIB = 64  # of a file
 AT_ONCE = 1 << 20

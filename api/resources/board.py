@@ -20,7 +20,7 @@ from runs.access import benchmark as benchmark_of
 from runs.access import watch as watch_of
 from runs.board.files import numbers_of
 from runs.board.held_back import entered_runs, entries_closed, held_by, hold_back, open_scores
-from runs.board.options import board_options, measure_named, yardstick_of
+from runs.board.options import board_options, board_reference, measure_named
 from runs.board.table import board
 from runs.estimates.watches import Look, begin, estimate_difference, last_look, watches_of
 from runs.explain.cases import Case, Judged, Rank, Side, case_of
@@ -36,7 +36,7 @@ from runs.explain.queries import (
 from runs.explain.queries import MOST_RUNS as MOST_EXPLAINED
 from runs.forms import LONGEST_MEASURE
 from runs.measures import NAMES
-from runs.models import HeldScore, Run, Watch, Yardstick
+from runs.models import HeldScore, Run, ScoringReference, Watch
 from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, NewOrder, Placed, RejudgedRow, new_order
 from runs.reliability.figures import BY_KEY
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
@@ -82,8 +82,8 @@ class Leaderboard(Resource, at=f"{CAMPAIGN}/leaderboard", name="leaderboard"):
     def get(self) -> Any:
         """The runs of a campaign beside each other."""
         options = dict(self.params)
-        yardstick = _yardstick(self.participant, options.pop("release", None))
-        return numbers_of(board(Run.objects.seen_by(self.participant), yardstick, board_options(yardstick, **options)))
+        reference = _reference(self.participant, options.pop("release", None))
+        return numbers_of(board(Run.objects.seen_by(self.participant), reference, board_options(reference, **options)))
 
 
 class PlacedShape(Shape):
@@ -166,7 +166,7 @@ class HeldBack(Resource, at=f"{CAMPAIGN}/held-back", name="held-back"):
 
 def _held_back(member: Membership) -> Any:
     held = held_by(member.campaign)
-    scores = HeldScore.objects.filter(yardstick=held, run__in=Run.objects.seen_by(member)).select_related("run")
+    scores = HeldScore.objects.filter(reference=held, run__in=Run.objects.seen_by(member)).select_related("run")
     return {
         "split": member.campaign.held_back,
         "release": held.release.version if held else None,
@@ -191,7 +191,7 @@ class Measures(Resource, at=f"{CAMPAIGN}/leaderboard/measures", name="measures")
     @changes(MeasureShape, OR_LATER, UNFIT, body=NewMeasure, scope=RUNS)
     def post(self) -> Any:
         """Have all runs scored by one more measure."""
-        release = _yardstick(self.participant, self.data.get("release")).release
+        release = _reference(self.participant, self.data.get("release")).release
         measure = measure_named(self.data["measure"])
         ask_for_measure(release, measure, self.participant)
         job = score_runs.jobs(release).first()
@@ -202,12 +202,12 @@ class OneMeasure(Resource, at=f"{CAMPAIGN}/leaderboard/measures/<str:measure>", 
     @changes(None, UNFIT, query=OfRelease)
     def delete(self, measure: str) -> Any:
         """Score runs no longer by a further measure, and list no scores by it."""
-        release = _yardstick(self.lead, self.params.get("release")).release
+        release = _reference(self.lead, self.params.get("release")).release
         remove_measure(release, measure_named(measure), self.lead)
 
 
-def _yardstick(member: Membership, version: int | None) -> Yardstick:
-    found = yardstick_of(member, version)
+def _reference(member: Membership, version: int | None) -> ScoringReference:
+    found = board_reference(member, version)
     if found is None:
         raise Http404
     return found
@@ -310,7 +310,7 @@ class LineShape(Shape):
 
 
 class QueriesShape(Shape):
-    of = ExplanationOptions, "release=yardstick.release.version convention=convention.name measure"
+    of = ExplanationOptions, "release=reference.release.version convention=convention.name measure"
     queries = LineShape(many=True, help_text="the worst first; beside runs, by the size of the difference")
     runs = serializers.ListField(child=serializers.IntegerField(), help_text="numbers of the run and of the others")
 

@@ -20,7 +20,7 @@ from base.text import abbreviated
 from campaigns.models import Membership
 from metrics import CONVENTIONS, Convention, Measure, MeasureError, parse_measures
 from runs.measures import JUDGED, NAMES, NDCG, USUAL, further_of, measures_of
-from runs.models import Run, Visibility, Yardstick
+from runs.models import Run, ScoringReference, Visibility
 
 MOST = 12  # columns
 FIRST = dict.fromkeys(("paper", "released", "spr"), NDCG[3:6])  # NDCG@20 at three thresholds
@@ -54,16 +54,16 @@ class BoardOptions:
         return self.convention.name if JUDGED[0] in NAMES[self.convention.name] else USUAL
 
 
-def yardstick_of(member: Membership, version: int | None = None) -> Yardstick | None:
-    """Return the yardstick of a release, or of the newest on which a run was scored."""
-    known = Yardstick.objects.filter(release__campaign=member.campaign).select_related("release__campaign")
+def board_reference(member: Membership, version: int | None = None) -> ScoringReference | None:
+    """Return the reference of a release, or of the newest on which a run was scored."""
+    known = ScoringReference.objects.filter(release__campaign=member.campaign).select_related("release__campaign")
     if version is not None:
         return get_object_or_404(known, release__version=version)
     return known.order_by("release__version").last()
 
 
 def board_options(
-    yardstick: Yardstick,
+    reference: ScoringReference,
     convention: str = "",
     m: Sequence[str] = (),
     sort: str = "",
@@ -76,7 +76,7 @@ def board_options(
     Raise BadValue for a measure by which runs are not scored under the convention, or too many measures.
     """
     convention = convention or USUAL
-    known = known_measures(convention, yardstick)
+    known = known_measures(convention, reference)
     names = m or FIRST.get(convention) or NAMES[convention][:4]
     measures = [_known(measure, known) for measure in _parsed("m", names)]
     if len(measures) > MOST:
@@ -88,9 +88,9 @@ def board_options(
     )
 
 
-def known_measures(convention: str, yardstick: Yardstick) -> list[Measure]:
+def known_measures(convention: str, reference: ScoringReference) -> list[Measure]:
     """Return the measures by which runs are scored under a convention on a release."""
-    return [*measures_of(convention), *further_of(convention, yardstick.measures)]
+    return [*measures_of(convention), *further_of(convention, reference.measures)]
 
 
 def measure_named(name: str) -> Measure:
@@ -122,8 +122,8 @@ class Band(NamedTuple):
 class Queries:
     """The judged queries of a release, and which of them a leaderboard is about."""
 
-    def __init__(self, yardstick: Yardstick) -> None:
-        rows = yardstick.queries
+    def __init__(self, reference: ScoringReference) -> None:
+        rows = reference.queries
         self.ids = [row[0] for row in rows]
         self._split = np.array([row[1] for row in rows], dtype=np.str_)
         self._words, self._relevant = (np.array([row[n] for row in rows], dtype=np.int64) for n in (2, 3))

@@ -19,7 +19,7 @@ from metrics.measures.results import AGGREGATES
 from releases.models import Release
 from runs.board.options import BoardOptions, Queries
 from runs.estimates.scores import Sample
-from runs.models import Run, RunQuerySet, Score, Scoring, Yardstick
+from runs.models import Run, RunQuerySet, Score, Scoring, ScoringReference
 from runs.tables import unpacked_values
 
 LEVEL = 0.05  # of significance
@@ -97,16 +97,16 @@ class Board:
         return next((row.run for row in self.rows if row.is_baseline), None)
 
 
-def board(runs: RunQuerySet, yardstick: Yardstick, options: BoardOptions) -> Board:
+def board(runs: RunQuerySet, reference: ScoringReference, options: BoardOptions) -> Board:
     """Return the leaderboard of some runs, such as those that a member may see.
 
     Raise BadValue for queries or a baseline that there are not.
     """
-    release, convention = yardstick.release, options.convention.name
-    mask = Queries(yardstick).chosen(options)
+    release, convention = reference.release, options.convention.name
+    mask = Queries(reference).chosen(options)
     scorings = Scoring.objects.filter(release=release, run__in=runs).select_related("run")
     refused = [(each.run, each.refusals[convention]) for each in scorings if convention in each.refusals]
-    sample = Sample(yardstick)
+    sample = Sample(reference)
     estimates = sample.is_part and mask is None and not options.plain
     with_values = estimates or mask is not None or options.baseline is not None
     found = _found(list(scorings), options, with_values)
@@ -124,9 +124,9 @@ def board(runs: RunQuerySet, yardstick: Yardstick, options: BoardOptions) -> Boa
     if options.seeds:
         rows = list(_by_system(rows))
     _mark_best(rows, options)
-    queries = int(mask.sum()) if mask is not None else len(yardstick.queries)
+    queries = int(mask.sum()) if mask is not None else len(reference.queries)
     return Board(
-        release, options, _sorted(rows, options), queries, mask is not None, sample, refused, yardstick.held_back
+        release, options, _sorted(rows, options), queries, mask is not None, sample, refused, reference.held_back
     )
 
 

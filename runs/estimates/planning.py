@@ -21,9 +21,9 @@ from metrics import Run as Ranking
 from metrics.analysis.planning import JUDGEMENTS, SECONDS, Spread
 from reports.statistics.forecast import SECOND_SHARE
 from runs.measures import USUAL
-from runs.models import Run, Scoring, Visibility, Yardstick
+from runs.models import Run, Scoring, ScoringReference, Visibility
+from runs.references import pool_of
 from runs.tables import read_table
-from runs.yardsticks import pool_of
 
 MEASURE = "nDCG_IoU(iou=0.5)@20"
 DEPTHS = (1, 2, 3, 5, 10, 20)  # of pools
@@ -33,19 +33,19 @@ DEPTHS = (1, 2, 3, 5, 10, 20)  # of pools
 class Pilot:
     """A release that a person may see, with the runs scored on it that the person may see, by number."""
 
-    yardstick: Yardstick
+    reference: ScoringReference
     runs: dict[int, Run] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        return f"{self.yardstick.release.campaign.name}/{self.yardstick.release.version}"
+        return f"{self.reference.release.campaign.name}/{self.reference.release.version}"
 
     def spread(self, run: int, other: int) -> Spread:
         """Return how the difference of two runs varies. Raise MeasureError if it cannot be estimated."""
-        pool = pool_of(self.yardstick)
+        pool = pool_of(self.reference)
         if pool is None:
             raise MeasureError("the release does not hold the candidates of all ranked queries")
-        estimator = Estimator(MEASURE, read_table(Qrels, self.yardstick.table), pool, convention=USUAL)
+        estimator = Estimator(MEASURE, read_table(Qrels, self.reference.table), pool, convention=USUAL)
         two = [read_table(Ranking, self.runs[each].table, name=self.runs[each].name) for each in (run, other)]
         (found,) = estimator.spreads(*two).values()
         return found
@@ -57,10 +57,10 @@ def pilots_of(user: User) -> dict[str, Pilot]:
     The person sees these runs, too.
     """
     campaigns = Campaign.objects.led_by(user).values("pk")
-    yardsticks = Yardstick.objects.filter(release__campaign__in=campaigns).defer("queries", "ranked", "measures")
+    references = ScoringReference.objects.filter(release__campaign__in=campaigns).defer("queries", "ranked", "measures")
     newest = {
         each.release.campaign_id: each
-        for each in yardsticks.order_by("release__version").select_related("release__campaign")
+        for each in references.order_by("release__version").select_related("release__campaign")
     }
     pilots = {each.release_id: Pilot(each) for each in newest.values()}
     seen = Q(run__by__user=user) | ~Q(run__visibility=Visibility.PRIVATE)

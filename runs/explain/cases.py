@@ -129,10 +129,10 @@ class Case:
 
 def case_of(options: ExplanationOptions, query: str) -> Case | None:
     """Return the case of a query, or None if the release does not judge it."""
-    queries = [name for name, *_ in options.yardstick.queries]
+    queries = [name for name, *_ in options.reference.queries]
     if query not in queries:
         return None
-    qrels, values = read_table(Qrels, options.yardstick.table), values_of(options)
+    qrels, values = read_table(Qrels, options.reference.table), values_of(options)
     moments: dict[int, Judged] = {}
     place, sides = queries.index(query), list[Side]()
     for run in options.runs:

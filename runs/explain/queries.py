@@ -22,7 +22,7 @@ from reports.figures.files import figure_file
 from runs import access
 from runs.board.options import known_measures
 from runs.measures import NAMES, NDCG, USUAL, measures_of
-from runs.models import Run, Score, Yardstick
+from runs.models import Run, Score, ScoringReference
 from runs.tables import unpacked_values
 
 Values = NDArray[np.float32]
@@ -76,7 +76,7 @@ def scored_queries(options: ExplanationOptions) -> list[ScoredQuery] | None:
     if any(column is None for column in columns):
         return None
     numbers = [[None if np.isnan(v) else float(v) for v in column] for column in columns if column is not None]
-    queries = [query for query, *_ in options.yardstick.queries]
+    queries = [query for query, *_ in options.reference.queries]
     lines = [ScoredQuery(query, tuple(values)) for query, *values in zip(queries, *numbers, strict=True)]
     counted = [line for line in lines if None not in line.values]
     return sorted(counted, key=lambda line: -abs(line.difference or 0.0) if options.others else line.value or 0.0)
@@ -85,7 +85,7 @@ def scored_queries(options: ExplanationOptions) -> list[ScoredQuery] | None:
 def values_of(options: ExplanationOptions) -> dict[tuple[int, str], Values]:
     """Return the values of all queries by the measure, by run and convention."""
     scores = Score.objects.filter(
-        scoring__run__in=options.runs, scoring__release=options.yardstick.release, measure=str(options.measure)
+        scoring__run__in=options.runs, scoring__release=options.reference.release, measure=str(options.measure)
     ).select_related("scoring")
     return {(score.scoring.run_id, score.convention): unpacked_values(score.values) for score in scores}
 
@@ -146,7 +146,7 @@ class ExplanationOptions:
 
     run: Run
     others: tuple[Run, ...]
-    yardstick: Yardstick
+    reference: ScoringReference
     convention: Convention
     measure: Measure
 
@@ -156,7 +156,7 @@ class ExplanationOptions:
 
     @property
     def measures(self) -> list[Measure]:
-        return explained_measures(self.convention.name, self.yardstick)
+        return explained_measures(self.convention.name, self.reference)
 
     @property
     def conventions(self) -> list[tuple[Convention, str]]:
@@ -166,13 +166,13 @@ class ExplanationOptions:
         ]
 
     def _nearest(self, convention: str) -> Measure:
-        known = explained_measures(convention, self.yardstick)
+        known = explained_measures(convention, self.reference)
         return self.measure if self.measure in known else _headline(known)
 
     def address(self, **other: Any) -> str:
         """Return the query of the address of these options, with some others; None leaves a field out."""
         same: dict[str, Any] = {
-            "release": self.yardstick.release.version,
+            "release": self.reference.release.version,
             "convention": self.convention.name,
             "measure": str(self.measure),
             "against": [run.number for run in self.others],
@@ -194,17 +194,17 @@ def explanation_options(
     """
     run = access.run(member, number)
     others = _others(member, run, against)
-    scored = Yardstick.objects.filter(release__scorings__run=run).select_related("release")
+    scored = ScoringReference.objects.filter(release__scorings__run=run).select_related("release")
     newest = scored.order_by("release__version").last()
-    yardstick = newest if release is None else get_object_or_404(scored, release__version=release)
-    if yardstick is None:
+    reference = newest if release is None else get_object_or_404(scored, release__version=release)
+    if reference is None:
         return None
-    known = explained_measures(convention or USUAL, yardstick)
+    known = explained_measures(convention or USUAL, reference)
     by_name = {str(measure): measure for measure in known}
     if measure and measure not in by_name:
         raise BadValue("measure", abbreviated(measure), f"one of {', '.join(by_name)}")
     return ExplanationOptions(
-        run, others, yardstick, CONVENTIONS[convention or USUAL], by_name[measure] if measure else _headline(known)
+        run, others, reference, CONVENTIONS[convention or USUAL], by_name[measure] if measure else _headline(known)
     )
 
 
@@ -216,9 +216,9 @@ def _others(member: Membership, run: Run, numbers: Sequence[int]) -> tuple[Run, 
     return tuple(access.run(member, number) for number in numbers)
 
 
-def explained_measures(convention: str, yardstick: Yardstick) -> list[Measure]:
+def explained_measures(convention: str, reference: ScoringReference) -> list[Measure]:
     """Return the measures by which runs are scored under a convention, and that can be explained rank by rank."""
-    return [measure for measure in known_measures(convention, yardstick) if can_explain(measure)]
+    return [measure for measure in known_measures(convention, reference) if can_explain(measure)]
 
 
 def _headline(known: list[Measure]) -> Measure:

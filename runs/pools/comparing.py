@@ -26,8 +26,8 @@ from releases.contents import FURTHER
 from releases.models import Release
 from runs.measures import NDCG, USUAL
 from runs.models import Enlargement, PoolScore, Run, Scoring, Source
+from runs.references import reference_of
 from runs.tables import read_table
-from runs.yardsticks import yardstick_of
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -56,7 +56,7 @@ def compare_pools(release: Release, report: Report) -> None:
     Raise MeasureError if the runs cannot be scored with the first pool alone.
     """
     report(0, 4, "reading the release")
-    qrels = read_table(Qrels, yardstick_of(release).table)
+    qrels = read_table(Qrels, reference_of(release).table)
     further, reused = _further(release, qrels), _with_reused(release, qrels)
     runs = _runs(release)
     if not runs or not (further.any() or reused):

@@ -74,7 +74,7 @@ def reliability_options(
 
     Raise BadValue for a run that is not there for the member, or a measure that was not examined.
     """
-    releases = member.campaign.releases.filter(yardstick__isnull=False).select_related("campaign")
+    releases = member.campaign.releases.filter(scoring_reference__isnull=False).select_related("campaign")
     found = get_object_or_404(releases, version=release) if release is not None else releases.order_by("version").last()
     if found is None:
         return None

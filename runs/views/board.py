@@ -35,11 +35,11 @@ from runs.board.held_back import (
     score_held_back,
     splits_of,
 )
-from runs.board.options import BoardOptions, Queries, board_options, known_measures, measure_named, yardstick_of
+from runs.board.options import BoardOptions, Queries, board_options, board_reference, known_measures, measure_named
 from runs.board.table import Board, BoardRow, Cell, board
 from runs.forms import BoardForm, MeasureForm, OpenScoresForm, RejudgedForm, SplitForm
 from runs.measures import NAMES, USUAL
-from runs.models import Run, RunQuerySet, Yardstick
+from runs.models import Run, RunQuerySet, ScoringReference
 from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, new_order
 from runs.scoring import ask_for_measure, jobs_on, remove_measure
 
@@ -53,18 +53,18 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 def _board_page(
     request: HttpRequest, member: Membership, params: dict[str, Any], form: MeasureForm | None = None, status: int = 200
 ) -> HttpResponse:
-    yardstick = yardstick_of(member, params.pop("release", None))
-    if yardstick is None:
+    reference = board_reference(member, params.pop("release", None))
+    if reference is None:
         return campaign_page(request, member, "runs/no_board.html", release=member.campaign.releases.newest())
-    options = board_options(yardstick, **params)
-    found = board(Run.objects.seen_by(member), yardstick, options)
+    options = board_options(reference, **params)
+    found = board(Run.objects.seen_by(member), reference, options)
     context: dict[str, Any] = {
         "board": found,
         "headings": _headings(request, options, member.campaign),
-        "queries": Queries(yardstick),
+        "queries": Queries(reference),
         "conventions": [CONVENTIONS[each] for each in NAMES],
-        "columns": [(m, m in options.measures) for m in known_measures(options.convention.name, yardstick)],
-        "releases": member.campaign.releases.filter(yardstick__isnull=False).only("version"),
+        "columns": [(m, m in options.measures) for m in known_measures(options.convention.name, reference)],
+        "releases": member.campaign.releases.filter(scoring_reference__isnull=False).only("version"),
         "caption": caption(found),
         "formats": list(FILES),
         "rows": [(row, _with_tops(found, row)) for row in found.rows],
@@ -79,8 +79,8 @@ def _board_page(
 def public(request: HttpRequest, name: str) -> HttpResponse:
     """The leaderboard of the runs that everybody may see, without a word of queries or videos."""
     campaign, runs = access.public_board(request, name), Run.objects.listed().filter(campaign__name=name)
-    yardstick = Yardstick.objects.filter(release__campaign=campaign).order_by("release__version").last()
-    found = board(runs, yardstick, board_options(yardstick)) if yardstick else None
+    reference = ScoringReference.objects.filter(release__campaign=campaign).order_by("release__version").last()
+    found = board(runs, reference, board_options(reference)) if reference else None
     held = held_by(campaign)
     context: dict[str, Any] = {
         "about": campaign,
@@ -121,7 +121,7 @@ def held_back(request: HttpRequest, name: str) -> HttpResponse:
     return campaign_page(request, member, "runs/held_back.html", **context)
 
 
-def _held(held: Yardstick | None, runs: RunQuerySet) -> dict[str, Any]:
+def _held(held: ScoringReference | None, runs: RunQuerySet) -> dict[str, Any]:
     """Return what pages show of the scores on the split that is held back."""
     return {
         "held_rows": held_rows(held, runs) if held else [],
@@ -180,11 +180,11 @@ def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     """The leaderboard of the same address as a file."""
     member = access.participant(request, name)
     params = valid_data(BoardForm(request.GET))
-    yardstick = yardstick_of(member, params.pop("release"))
-    if yardstick is None or format not in FILES:
+    reference = board_reference(member, params.pop("release"))
+    if reference is None or format not in FILES:
         raise Http404
     access.count_file(request)
-    found = board(Run.objects.seen_by(member), yardstick, board_options(yardstick, **params))
+    found = board(Run.objects.seen_by(member), reference, board_options(reference, **params))
     answer = HttpResponse(FILES[format].write(found), content_type=FILES[format].content_type)
     answer["Content-Disposition"] = f'attachment; filename="{name}-v{found.release.version}.{format}"'
     return answer
@@ -204,29 +204,29 @@ def ask_for(request: HttpRequest, name: str) -> HttpResponse:
 
 def _remove_measure(request: HttpRequest, lead: Membership, data: dict[str, Any]) -> HttpResponse:
     measure = measure_named(data["measure"])
-    remove_measure(_yardstick(lead, data["release"]).release, measure, lead)
+    remove_measure(_reference(lead, data["release"]).release, measure, lead)
     messages.success(request, f"{measure} is removed.")
     return redirect(_address(lead.campaign, convention=data["convention"]))
 
 
 def _ask_for_measure(request: HttpRequest, member: Membership, data: dict[str, Any]) -> HttpResponse:
     """Ask for the measure, and redirect to the leaderboard with the usual columns and the new one."""
-    yardstick, measure, convention = (
-        _yardstick(member, data["release"]),
+    reference, measure, convention = (
+        _reference(member, data["release"]),
         measure_named(data["measure"]),
         data["convention"],
     )
-    ask_for_measure(yardstick.release, measure, member)
-    yardstick.refresh_from_db(fields=["measures"])
+    ask_for_measure(reference.release, measure, member)
+    reference.refresh_from_db(fields=["measures"])
     messages.success(request, f"The runs are being scored by {measure}. Its column fills as soon as that is done.")
-    measures = board_options(yardstick, convention).measures
-    known = known_measures(convention, yardstick)
+    measures = board_options(reference, convention).measures
+    known = known_measures(convention, reference)
     columns = [str(each) for each in dict.fromkeys([*measures, measure]) if each in known]
     return redirect(_address(member.campaign, convention=convention, m=columns))
 
 
-def _yardstick(member: Membership, version: int | None) -> Yardstick:
-    found = yardstick_of(member, version)
+def _reference(member: Membership, version: int | None) -> ScoringReference:
+    found = board_reference(member, version)
     if found is None:
         raise Http404
     return found

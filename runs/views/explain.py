@@ -96,7 +96,7 @@ def _not_scored(request: HttpRequest, member: Membership) -> HttpResponse:
 
 def _offered(options: ExplanationOptions, member: Membership, **kept: str) -> dict[str, Any]:
     """What every page offers to choose from; `kept` is what its address says besides."""
-    runs = Run.objects.seen_by(member).filter(scorings__release=options.yardstick.release).order_by("number")
+    runs = Run.objects.seen_by(member).filter(scorings__release=options.reference.release).order_by("number")
     kept_too = f"&{urlencode(kept)}" if kept else ""
     return {
         "options": options,

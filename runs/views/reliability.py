@@ -69,7 +69,7 @@ def _offered(options: ReliabilityOptions, member: Membership) -> dict[str, Any]:
         "conventions": [(each, options.address(convention=each)) for each in CONVENTIONS],
         "tabs": [(each, options.address(figure=each.key)) for each in FIGURES],
         "known": [(run, run in options.runs) for run in options.known],
-        "releases": member.campaign.releases.filter(yardstick__isnull=False).only("version"),
+        "releases": member.campaign.releases.filter(scoring_reference__isnull=False).only("version"),
     }
 
 
