@@ -1,4 +1,4 @@
-"""What the pages of trained systems show: the forms that ask for one, its job, where it is, and its curves."""
+"""What the pages of trained systems show: their jobs, their state, and their curves."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -101,10 +101,7 @@ def held_back(request: HttpRequest, name: str) -> HttpResponse:
     if request.method == "POST":
         lead = access.lead(request, name)
         with refusal_as_message(request):
-            if "split" in request.POST:
-                hold_back(lead, valid_data(SplitForm(request.POST))["split"])
-            if "open" in request.POST:
-                open_scores(lead, valid_data(OpenScoresForm(request.POST))["open"])
+            _change_held_back(lead, request.POST)
         return redirect("held-back", name)
     member = access.participant(request, name)
     held, entered = held_by(member.campaign), entered_runs(member.campaign)
@@ -119,6 +116,13 @@ def held_back(request: HttpRequest, name: str) -> HttpResponse:
         **_held(held, Run.objects.seen_by(member)),
     }
     return campaign_page(request, member, "runs/held_back.html", **context)
+
+
+def _change_held_back(lead: Membership, data: QueryDict) -> None:
+    if "split" in data:
+        hold_back(lead, valid_data(SplitForm(data))["split"])
+    if "open" in data:
+        open_scores(lead, valid_data(OpenScoresForm(data))["open"])
 
 
 def _held(held: ScoringReference | None, runs: RunQuerySet) -> dict[str, Any]:
