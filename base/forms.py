@@ -1,11 +1,13 @@
 """What the forms of pages have in common."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 
-from base.errors import BadFields
+from base.errors import BadFields, BadValue
 
 WHOLE = "body"  # the name of a fault that belongs to no single field
 
@@ -29,3 +31,12 @@ def valid_data(form: forms.BaseForm) -> dict[str, Any]:
     if not form.is_valid():
         raise BadFields(faults_of(form))
     return form.cleaned_data
+
+
+@contextmanager
+def refusal_at_field(form: forms.BaseForm) -> Iterator[None]:
+    """Catch a verb's refusal of a value, and add it to the form at the field of the value."""
+    try:
+        yield
+    except BadValue as refusal:
+        form.add_error(refusal.field if refusal.field in form.fields else None, refusal.fault)

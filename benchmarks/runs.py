@@ -33,7 +33,7 @@ def _measured(place: Installation) -> Iterator[str]:
     times = f"{results['confined']:.2f} times what it takes without a confined process"
     yield f"  checked and stored in {results['received']:.2f} s, {times}"
     yield f"  scored in {results['scored']:.2f} s, {results['scores']} scores under all conventions"
-    yield f"  the first scoring also reads the release, in {results['yardstick']:.2f} s"
+    yield f"  the first scoring also reads the release, in {results['reference']:.2f} s"
     for page, (median, slowest, statements) in results["pages"].items():
         yield f"{page}, 200 runs: median {median:.0f} ms, slowest {slowest:.0f} ms, {statements} statements"
     for convention, seconds in results["resampled"].items():

@@ -28,14 +28,14 @@ PAGES = {
 
 def main(name: str) -> dict[str, Any]:
     from campaigns.models import Campaign
-    from runs.yardsticks import yardstick_of
+    from runs.references import reference_of
 
     campaign = Campaign.objects.get(name=name)
     release = campaign.releases.newest()
     assert release
     began = time.perf_counter()
-    yardstick_of(release)
-    results: dict[str, Any] = {"yardstick": time.perf_counter() - began}
+    reference_of(release)
+    results: dict[str, Any] = {"reference": time.perf_counter() - began}
     results |= _received_and_scored(campaign, release)
     results |= _resampled(release)
     _copy_scores(release)

@@ -1,39 +1,27 @@
-"""Inviting many people at once: the form that names them, one a line, and the links to hand out."""
+"""Inviting many people at once: reading their names, one a line, and the links to hand out."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from allauth.account.models import EmailAddress
-from django import forms
 from django.conf import settings
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
-from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
 from base.errors import Gone, WrongState
-from base.sites import site_address
-from base.text import abbreviated, harmless, storable
+from base.text import harmless
 from base.transactions import all_or_nothing
 from campaigns.accounts import mails
 from campaigns.models import Campaign, Invitation, Membership
-from campaigns.models.invitation import MOST_PLACES
-from campaigns.models.membership import LONGEST_GROUP
 
-MOST_HOURS = 720  # for which an invitation is open
 MOST = 300  # people at a time
-LONGEST_NAME = 150
+# Hours for which an invitation is open.
 LIFETIMES = {1: "1 hour", 24: "1 day", 72: "3 days", 168: "7 days", 336: "14 days", 720: "30 days"}
-USUAL_LIFETIME = 168  # hours
+MOST_HOURS, USUAL_LIFETIME = max(LIFETIMES), 168
 MAIL, LINKS = "mail", "links"
-WAYS = {MAIL: "A mail to each", LINKS: "Links that you hand out"}
-ROLES = [str(role) for role in Membership.Role.values]
 
 
 @dataclass(frozen=True)
@@ -58,96 +46,6 @@ class NamedLink(NamedTuple):
 
 
 COLUMNS = [each.name for each in fields(Person)]
-
-
-def role_field() -> forms.ChoiceField:
-    return forms.ChoiceField(choices=Membership.Role.choices, label="As", initial=Membership.Role.ANNOTATOR)
-
-
-def group_field() -> forms.CharField:
-    return forms.CharField(max_length=LONGEST_GROUP, required=False, label="Group, if any")
-
-
-class InvitationsForm(forms.Form):
-    """Names people, who get a mail or whose links the lead hands out."""
-
-    people = forms.CharField(
-        max_length=50_000,
-        required=False,
-        strip=False,
-        label="One person a line: a name, a mail address, a group and a role, with commas between them",
-        help_text="Leave out what you do not need. A first line that names the columns may put them in another order.",
-        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "autocapitalize": "none"}),
-    )
-    way = forms.ChoiceField(choices=list(WAYS.items()), label="They get")
-    role = role_field()
-    group = group_field()
-    hours = forms.TypedChoiceField(
-        coerce=int, choices=list(LIFETIMES.items()), label="Open for", initial=USUAL_LIFETIME
-    )
-    language = forms.ChoiceField(choices=settings.LANGUAGES, label="Language of the mail", required=False)
-
-    def __init__(self, campaign: Campaign, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.campaign = campaign
-        self.initial.setdefault("way", MAIL if settings.MAILS else LINKS)
-
-    def clean_language(self) -> str:
-        return self.cleaned_data["language"] or settings.LANGUAGE_CODE
-
-    def clean(self) -> dict[str, Any]:
-        data: dict[str, Any] = super().clean() or {}
-        if not self.errors:
-            try:
-                data["people"] = self._people(data)
-            except ValidationError as faults:
-                self.add_error("people", faults)
-        return data
-
-    def _people(self, data: dict[str, Any]) -> list[Person]:
-        named, faults = people_in(data["people"].removeprefix("\ufeff"))
-        if not named and not faults:
-            raise ValidationError("Nobody is named. Write one person in each line.")
-        if len(named) > MOST:
-            raise ValidationError(f"{len(named)} people; expected 1 to {MOST}")
-        if faults := [*faults, *self._faults(named, by_mail=data["way"] == MAIL)]:
-            raise ValidationError(faults)
-        usual = {"group": data["group"], "role": data["role"]}
-        return [_with_defaults(each, **usual) for each in named.values()]
-
-    def _faults(self, named: dict[int, Person], by_mail: bool) -> Iterator[str]:
-        """What is wrong, line by line."""
-        known, waiting = self._members(named), self._invited()
-        first: dict[str, int] = {}
-        for number, person in named.items():
-            where = f"Line {number}: {abbreviated(person.address or person.name)}"
-            if (by_mail or person.address) and not _is_address(person.address):
-                yield f"{where}; expected a mail address, as in Ada Lovelace, ada@example.org"
-            elif len(person.name) > LONGEST_NAME or not storable(person.name):
-                yield f"{where}; expected a name of at most {LONGEST_NAME} characters"
-            elif len(person.group) > LONGEST_GROUP or not storable(person.group):
-                yield f"{where}; expected a group of at most {LONGEST_GROUP} characters"
-            elif person.role and person.role not in ROLES:
-                yield f"{where} is to be {abbreviated(person.role)}; expected one of {', '.join(ROLES)}"
-            elif first.setdefault(person.identity(), number) != number:
-                yield f"{where} is in line {first[person.identity()]} already"
-            elif person.address in known:
-                yield f"{where} is {known[person.address]}, a member already"
-            elif person.identity() in waiting:
-                yield f"{where} has an open invitation; withdraw it first, or send it again"
-
-    def _members(self, named: dict[int, Person]) -> dict[str, str]:
-        """Return the members among the people, by address."""
-        addresses = {person.address for person in named.values()}
-        members = EmailAddress.objects.filter(email__in=addresses, verified=True).filter(
-            user__memberships__campaign=self.campaign
-        )
-        return {each.email: each.user.get_username() for each in members.select_related("user")}
-
-    def _invited(self) -> set[str]:
-        """Return the identities of the people with an open invitation."""
-        named = self.campaign.invitations.open().exclude(seed="")
-        return {Person(each.name, each.address).identity() for each in named}
 
 
 def people_in(text: str) -> tuple[dict[int, Person], list[str]]:
@@ -185,10 +83,6 @@ def written(person: Person) -> str:
     return ",".join('"' + " ".join(cell.replace('"', "'").split()) + '"' for cell in astuple(person))
 
 
-def _with_defaults(person: Person, group: str, role: str) -> Person:
-    return replace(person, group=person.group or group, role=person.role or role)
-
-
 def _cells(line: str) -> list[str]:
     """Return the cells of a line, which a tab, a semicolon or a comma divides."""
     mark = next((mark for mark in "\t;" if mark in line), ",")
@@ -203,67 +97,40 @@ def _usual_columns(cells: list[str]) -> list[str]:
     return COLUMNS if is_table else ["name", "group", "role"]
 
 
-def _is_address(text: str) -> bool:
-    try:
-        validate_email(text)
-    except ValidationError:
-        return False
-    return len(text) <= 254 and storable(text)
-
-
-class LinkForm(forms.Form):
-    """One link, for whoever has it: one person who joins at once, or several who ask to join."""
-
-    role = role_field()
-    people = forms.IntegerField(min_value=1, max_value=MOST_PLACES, required=False, label="People at most", initial=1)
-    group = group_field()
-    hours = forms.IntegerField(
-        min_value=1,
-        max_value=MOST_HOURS,
-        label="Open for",
-        initial=USUAL_LIFETIME,
-        widget=forms.Select(choices=list(LIFETIMES.items())),
-    )
-
-    def clean_people(self) -> int:
-        return self.cleaned_data["people"] or 1
-
-
 @all_or_nothing
-def invite_all(request: HttpRequest, lead: Membership, form: InvitationsForm) -> list[Invitation]:
-    """Make an invitation for each person of a valid form, and ask for the mails, if they get any."""
-    data = form.cleaned_data
-    by_mail = data["way"] == MAIL
+def invite_all(
+    lead: Membership, people: list[Person], way: str, hours: int, language: str, site: str
+) -> list[Invitation]:
+    """Make an invitation for each person, and ask for the mails, if they get any, with links to this site's address."""
+    by_mail = way == MAIL
     if by_mail:
         must_send_mails()
-    how: dict[str, Any] = {"language": data["language"] if by_mail else "", "by_hand": not by_mail}
-    lifetime, made = timedelta(hours=data["hours"]), []
-    for person in data["people"]:
-        about = {"name": person.name, "address": person.address, "group": person.group}
-        made.append(lead.campaign.invite_person(person.role, lead, lifetime, **about, **how))
+    how: dict[str, Any] = {"language": language if by_mail else "", "by_hand": not by_mail}
+    made = []
+    for person in people:
+        about = how | {"name": person.name, "address": person.address, "group": person.group}
+        made.append(lead.campaign.invite_person(person.role, lead, timedelta(hours=hours), **about))
         if by_mail:
-            mails.ask_for(mails.mail_invitation, made[-1], request, data["language"])
+            mails.mail_invitation.ask(made[-1], site=site, language=language)
     return made
 
 
-def make_link(request: HttpRequest, lead: Membership, data: dict[str, Any]) -> NamedLink:
-    """Make a link for one person or for several, as a valid form says. It cannot be shown again."""
-    lifetime, people = timedelta(hours=data["hours"]), data.get("people", 1)
-    made, secret = lead.campaign.invite(
-        data["role"], lead, lifetime, places=people if people > 1 else None, group=data.get("group", "")
-    )
-    return NamedLink(made, site_address(request) + reverse("invitation", args=[secret]))
+def make_link(lead: Membership, site: str, role: str, hours: int, people: int = 1, group: str = "") -> NamedLink:
+    """Make a link for one person or for several, at the address of this site. It cannot be shown again."""
+    places = people if people > 1 else None
+    made, secret = lead.campaign.invite(role, lead, timedelta(hours=hours), places=places, group=group)
+    return NamedLink(made, site + reverse("invitation", args=[secret]))
 
 
-def named_links(campaign: Campaign, request: HttpRequest) -> list[NamedLink]:
+def named_links(campaign: Campaign, site: str) -> list[NamedLink]:
     """Return the links that leads hand out and that nobody has used yet, by name."""
     invitations = campaign.invitations.to_hand_out().order_by("name", "address", "pk")
-    return [NamedLink(each, link_of(each, request)) for each in invitations]
+    return [NamedLink(invitation, link_of(invitation, site)) for invitation in invitations]
 
 
-def link_of(invitation: Invitation, request: HttpRequest) -> str:
+def link_of(invitation: Invitation, site: str) -> str:
     try:
-        return site_address(request) + reverse("invitation", args=[invitation.secret()])
+        return site + reverse("invitation", args=[invitation.secret()])
     except Gone:
         return ""
 

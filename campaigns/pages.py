@@ -1,16 +1,22 @@
-"""Pages of a campaign, rendered for one of its members, and the forms about it whose checks hold for the API, too."""
+"""Helpers of views: pages of a campaign, rendered for one of its members, and files that arrive in pieces."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Callable, Collection
 
-from django import forms
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
+from base.errors import BadValue
+from base.text import abbreviated
 from campaigns.models import Membership
+from campaigns.models.draft import ArrivingFile
+from campaigns.uploads import Arriving, append
+from metrics import MeasureError
+from metrics.formats.json_reader import read_json
 
-LONGEST_GUIDELINE = 50_000  # characters
+SHA256 = "sha256 "
 
 
 def campaign_page(
@@ -28,20 +34,50 @@ def while_working(fragment: HttpResponse, is_working: bool) -> HttpResponse:
     return fragment
 
 
-class Lines(forms.CharField):
-    """A text with lines as they are stored: browsers send CR LF."""
+def announced(request: HttpRequest, purposes: Collection[str]) -> tuple[str, str, int]:
+    """Return the purpose, the name and the size of the file that a request announces.
 
-    def to_python(self, value: Any) -> str:
-        text = str(super().to_python(value)).replace("\r\n", "\n").replace("\r", "\n").strip("\n")
-        return f"{text}\n" if text.strip() else ""
+    Raises BadValue if the body is not an object with the three.
+    """
+    try:
+        data = read_json(request.body)
+    except MeasureError as fault:
+        raise BadValue("body", f"no JSON ({fault})", "an object with purpose, name and size") from fault
+    if not isinstance(data, dict):
+        raise BadValue("body", "no JSON object", "an object with purpose, name and size")
+    purpose, name, size = (data.get(field) for field in ("purpose", "name", "size"))
+    if not isinstance(purpose, str) or purpose not in purposes:
+        raise BadValue("purpose", abbreviated(purpose), f"one of {', '.join(purposes)}")
+    if not isinstance(name, str):
+        raise BadValue("name", abbreviated(name), "the name of the file")
+    if type(size) is not int or not 0 <= size < 2**53:
+        raise BadValue("size", abbreviated(size), "the bytes of the file, a whole number")
+    return purpose, name.strip(), size
 
 
-class GuidelineForm(forms.Form):
-    text = Lines(
-        max_length=LONGEST_GUIDELINE,
-        strip=False,
-        label="Guideline",
-        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "true"}),
-        error_messages={"required": "The guideline is empty. Write something."},
-    )
-    started_from = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
+def take_piece(
+    request: HttpRequest, find: Callable[[], Arriving], tell: Callable[[Arriving, int], HttpResponse]
+) -> HttpResponse:
+    """Answer how much of a file has arrived, after storing the piece that a PATCH brings.
+
+    A piece for another place is answered by a 409.
+    """
+    content = request.body  # before the row is read, because other pieces may arrive while this one does
+    found = find()
+    if request.method != "PATCH":
+        return tell(found, 200)
+    place = request.headers.get("Upload-Offset", "")
+    if not re.fullmatch("[0-9]{1,18}", place):
+        raise BadValue("Upload-Offset", abbreviated(place), "the place of the piece")
+    offset = int(place)
+    checksum = request.headers.get("Upload-Checksum", "")
+    if checksum and not checksum.startswith(SHA256):
+        raise BadValue("Upload-Checksum", checksum[:20], "sha256, a space, and 64 hexadecimal digits")
+    found = append(found, offset, content, checksum.removeprefix(SHA256))
+    return tell(found, 200 if found.received == offset + len(content) else 409)
+
+
+def progress_answer(file: ArrivingFile, address: str, status: int) -> HttpResponse:
+    """Return the answer that tells how much of a file has arrived, and where its pieces go."""
+    answer = {"address": address, "name": file.name, "size": file.size, "received": file.received}
+    return JsonResponse(answer | {"whole": file.is_whole}, status=status)

@@ -15,7 +15,6 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -26,17 +25,13 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, QuerySet, Sum
 from django.db.models.functions import Now
-from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from base.errors import BadValue, ReeljudgeError, TooLarge, TooManyRequests, WrongState
-from base.request_fields import KEY, one_of, text_in, whole
 from base.text import abbreviated, printable, storable
 from base.transactions import all_or_nothing, locked
 from campaigns.models.draft import FILMS, ArrivingFile, Draft, Upload
 from corpus.models import Corpus
 from jobs.registry import each_hour
-from metrics import MeasureError
-from metrics.formats.json_reader import read_json
 from systems.errors import FULL
 from systems.storage import digest
 
@@ -48,7 +43,6 @@ MOST_MIB = dict.fromkeys(set(Upload.Purpose) - {Upload.Purpose.MOMENTS, Upload.P
 UNFINISHED_FOR = timedelta(days=7)  # since the last piece
 FORGOTTEN_AFTER = timedelta(days=60)  # since the last change of a draft
 NEW_FOLDER = 3600.0  # seconds; a younger one may belong to a draft that is being stored
-SHA256 = "sha256 "
 LOOK_AGAIN = 60  # seconds after which a file of the same person may be finished
 
 
@@ -265,46 +259,3 @@ def forget_uploads() -> None:
         old = time.time() - folder.stat().st_mtime > NEW_FOLDER
         if ours and old and not Draft.objects.filter(token=folder.name).exists():
             _remove_folder(folder)
-
-
-def announced(request: HttpRequest, purposes: Collection[str]) -> tuple[str, str, int]:
-    """Return the purpose, the name and the size of the file that a request announces.
-
-    Raises BadValue if the body is not an object with the three.
-    """
-    try:
-        data = read_json(request.body)
-    except MeasureError as fault:
-        raise BadValue("body", f"no JSON ({fault})", "an object with purpose, name and size") from fault
-    if not isinstance(data, dict):
-        raise BadValue("body", "no JSON object", "an object with purpose, name and size")
-    purpose = one_of("purpose", data.get("purpose"), purposes)
-    size = data.get("size")
-    if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**53:
-        raise BadValue("size", str(size)[:20], "the bytes of the file, a whole number")
-    return purpose, text_in(data, "name", 255), size
-
-
-def take_piece(
-    request: HttpRequest, find: Callable[[], Arriving], tell: Callable[[Arriving, int], HttpResponse]
-) -> HttpResponse:
-    """Answer how much of a file has arrived, after storing the piece that a PATCH brings.
-
-    A piece for another place is answered by a 409.
-    """
-    content = request.body  # before the row is read, because other pieces may arrive while this one does
-    found = find()
-    if request.method != "PATCH":
-        return tell(found, 200)
-    offset = whole("Upload-Offset", request.headers.get("Upload-Offset", ""), "the place of the piece", digits=KEY)
-    checksum = request.headers.get("Upload-Checksum", "")
-    if checksum and not checksum.startswith(SHA256):
-        raise BadValue("Upload-Checksum", checksum[:20], "sha256, a space, and 64 hexadecimal digits")
-    found = append(found, offset, content, checksum.removeprefix(SHA256))
-    return tell(found, 200 if found.received == offset + len(content) else 409)
-
-
-def progress_answer(file: ArrivingFile, address: str, status: int) -> HttpResponse:
-    """Return the answer that tells how much of a file has arrived, and where its pieces go."""
-    answer = {"address": address, "name": file.name, "size": file.size, "received": file.received}
-    return JsonResponse(answer | {"whole": file.is_whole}, status=status)

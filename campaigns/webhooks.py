@@ -37,7 +37,7 @@ from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
 
-LONGEST = 500  # characters
+LONGEST = Webhook._meta.get_field("address").max_length or 0  # characters of an address
 PORTS = {"https": 443, "http": 80}
 HOLDING_IPV4 = (ip_network("64:ff9b::/96"), ip_network("::/96"))  # NAT64 (RFC 6052), and compatible addresses
 PATIENCE = 10.0  # seconds of silence

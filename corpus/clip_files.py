@@ -1,4 +1,4 @@
-"""Sending a clip, or a range of it."""
+"""View helpers that answer with a clip, or with a range of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 
 from base.errors import Busy
 from corpus.models import Clip
-from corpus.stored_files import STORE_FAULTS, Part, opened
+from corpus.stored_files import STORE_FAULTS, FileRange, opened
 
 log = logging.getLogger(__name__)
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
@@ -64,12 +64,12 @@ def _proxied(request: HttpRequest, file: FieldFile, tag: str, full: int = 0) -> 
         raise Busy(gettext("The store of clips does not answer.")) from fault
     match = RANGE.fullmatch(request.headers.get("range", ""))
     if not match or not (match[1] or match[2]):
-        return _answer(Part(content, 0, size, after), size, tag)
+        return _answer(FileRange(content, 0, size, after), size, tag)
     first, last = _bounds(match[1], match[2], size)
     if first > last:
         content.close()
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
-    answer = _answer(Part(content, first, last + 1, after), last + 1 - first, tag, status=206)
+    answer = _answer(FileRange(content, first, last + 1, after), last + 1 - first, tag, status=206)
     answer["Content-Range"] = f"bytes {first}-{last}/{size}"
     return answer
 
@@ -86,7 +86,7 @@ def _bounds(first: str, last: str, size: int) -> tuple[int, int]:
     return int(first), min(int(last), size - 1) if last else size - 1
 
 
-def _answer(part: Part, length: int, tag: str, status: int = 200) -> StreamingHttpResponse:
+def _answer(part: FileRange, length: int, tag: str, status: int = 200) -> StreamingHttpResponse:
     answer = StreamingHttpResponse(part, status=status, content_type=TYPE)
     answer["Content-Length"], answer["Accept-Ranges"], answer["ETag"] = length, "bytes", f'"{tag}"'
     return answer

@@ -20,7 +20,7 @@ from base.errors import ReeljudgeError
 from corpus.errors import CorpusError, Problem, Reason, Unavailable
 from corpus.importers.formats import rows_of_file
 from corpus.importers.interface import Source
-from corpus.importers.rows import Row, durations_of_file
+from corpus.importers.rows import MomentRow, durations_of_file
 from metrics import MeasureError, MeasureWarning
 from metrics.formats.checks import Known
 from metrics.formats.errors import Faults
@@ -39,7 +39,7 @@ MOST_WORDS = 2**28  # bytes
 SHARED = {"offsets": "<i8", "video": "<i8", "start": "<f8", "end": "<f8"}
 OWN: dict[type[Table], dict[str, str]] = {Run: {"scores": "<f8"}, Qrels: {"grades": "<i8"}}
 Made = TypeVar("Made", bound=Table)
-Sign = Callable[[], None]
+Heartbeat = Callable[[], None]
 
 
 class CheckedRun(NamedTuple):
@@ -78,7 +78,7 @@ class FileReader(Confined):
         self.start(next(iter(self.called)).resolve().parent)
         return self
 
-    def order(self, kind: str, file: Path, sign: Sign, options: Mapping[str, Any]) -> Any:
+    def order(self, kind: str, file: Path, sign: Heartbeat, options: Mapping[str, Any]) -> Any:
         try:
             return self.ask(file, file.resolve().parent, {"kind": kind, **options}, sign, self.called[file])
         except tuple(self.kinds.values()) as fault:
@@ -99,19 +99,19 @@ class TableReader(FileReader):
     largest = 2**30
     kinds = {kind.__name__: kind for kind in (MeasureError, Unavailable)}
 
-    def run(self, file: Path, known: Known, sign: Sign = lambda: None, **options: Any) -> CheckedRun:
+    def run(self, file: Path, known: Known, sign: Heartbeat = lambda: None, **options: Any) -> CheckedRun:
         """Read and check a run as `check_run_file` does, with its options."""
         options |= {"queries": list(known.queries), "durations": dict(known.durations)}
         found = self.order("run", file, sign, options)
         messages, count, doubts, notes = (self.named(found[key]) for key in ("faults", "count", "doubts", "notes"))
         return CheckedRun(self._table(Run, file) if found["is_whole"] else None, Faults(messages, count, doubts), notes)
 
-    def qrels(self, file: Path, sign: Sign = lambda: None) -> Qrels:
+    def qrels(self, file: Path, sign: Heartbeat = lambda: None) -> Qrels:
         """Read qrels as `read_qrels` does. Raises MeasureError for the first row that makes no sense."""
         self.order("qrels", file, sign, {})
         return self._table(Qrels, file)
 
-    def grades(self, file: Path, sign: Sign = lambda: None) -> Run:
+    def grades(self, file: Path, sign: Heartbeat = lambda: None) -> Run:
         """Read predicted grades as `read_predicted` does."""
         self.order("grades", file, sign, {})
         return self._table(Run, file)
@@ -156,7 +156,9 @@ class RowReader(FileReader):
     largest = 2**34
     kinds = {kind.__name__: kind for kind in (CorpusError, Unavailable, ReeljudgeError)}
 
-    def rows(self, function: Callable[..., Any], file: Path, sign: Sign, options: Mapping[str, Any]) -> Iterator[Any]:
+    def rows(
+        self, function: Callable[..., Any], file: Path, sign: Heartbeat, options: Mapping[str, Any]
+    ) -> Iterator[Any]:
         """Yield what a function of a module without models yields for a file, or the one value that it returns."""
         name = [function.__module__, function.__name__]
         fault = self.order("rows", file, sign, {"function": name, "options": options})
@@ -171,7 +173,7 @@ class RowReader(FileReader):
             raise self.kinds[fault[0]](self.named(fault[1]))
 
 
-def rows_in(function: Callable[..., Any], file: Path, sign: Sign = lambda: None, **options: Any) -> Iterator[Any]:
+def rows_in(function: Callable[..., Any], file: Path, sign: Heartbeat = lambda: None, **options: Any) -> Iterator[Any]:
     """Yield what a function yields for a file in a confined process. It is of a module that needs no models.
 
     Raises CorpusError or ReeljudgeError as the function does, after the rows before; and CorpusError if reading exceeds
@@ -187,7 +189,7 @@ def value_in(function: Callable[..., Any], file: Path, **options: Any) -> Any:
     return value
 
 
-def moments_in(file: Path, source: Source, sign: Sign = lambda: None) -> Iterator[Row | Problem]:
+def moments_in(file: Path, source: Source, sign: Heartbeat = lambda: None) -> Iterator[MomentRow | Problem]:
     """Yield the rows of one of a source's files as its importer reads them, or what is wrong. Errors: `rows_in`."""
     options = {"format": source.format, "kind": source.kind, "columns": dict(source.columns)}
     for values in rows_in(rows_of_file, file, sign, **options):
@@ -202,8 +204,8 @@ def durations_in(file: Path) -> dict[str, float]:
     return dict(rows_in(durations_of_file, file))
 
 
-def _row(file: Path, *values: Any) -> Row:
-    row = Row(*values)
+def _row(file: Path, *values: Any) -> MomentRow:
+    row = MomentRow(*values)
     texts = (row.where, row.video, row.description, row.caption or "")
     if not all(isinstance(text, str) for text in texts):
         raise CorpusError(f"{file}: reading was broken off; expected texts")

@@ -107,7 +107,7 @@ def read(name: str) -> Stored | None:
             return None
         checksum = hashlib.sha256()
         with content:
-            for chunk in Part(content, 0, content.size):
+            for chunk in FileRange(content, 0, content.size):
                 checksum.update(chunk)
             return Stored(name, content.size, checksum.hexdigest())
 
@@ -118,7 +118,7 @@ def opened(file: FieldFile) -> File[bytes]:
     return found
 
 
-class Part:
+class FileRange:
     """The bytes from `start` to `stop` of a stored file and of what comes `after` it, in chunks. From an S3 store only
     these bytes are fetched. Django closes it together with the response that streams it, even if nobody reads the
     response.

@@ -20,7 +20,7 @@ from jobs.queue import JobQuerySet, JobState, Lane, machine_of, send
 FIRST_WAIT, LONGEST_WAIT = 30, 3600
 REST = 300  # seconds until a job looks again for what it waits for
 LEAST_TO_ESTIMATE = 2.0  # seconds of a stage before its pace tells how long it takes
-SIGN_HOLDS = timedelta(seconds=90)  # a sign of life
+HEARTBEAT_HOLDS = timedelta(seconds=90)
 SPREAD = 0.25  # of each wait, by chance, so that jobs that were postponed together do not come back together
 
 
@@ -206,7 +206,7 @@ class Job(models.Model):
         """Queue the job again when what it needs may be there again. The attempt does not count."""
         self._postpone(error, self.left_by)
 
-    def leave(self, error: str) -> None:
+    def hand_over(self, error: str) -> None:
         """Leave the job to the workers of other machines. This machine tries again as if the job were postponed."""
         machine = machine_of(self.worker)
         known = f"|{machine}|" in self.left_by
@@ -258,36 +258,37 @@ class Job(models.Model):
             raise JobLost(f"{self} is in the hands of another worker")
 
 
-class SignQuerySet(models.QuerySet["Sign"]):
-    def recent(self) -> SignQuerySet:
-        """Return the signs of processes that live."""
-        return self.filter(at__gt=Now() - SIGN_HOLDS)
+class WorkerHeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
+    def recent(self) -> WorkerHeartbeatQuerySet:
+        """Return the heartbeats of processes that run."""
+        return self.filter(at__gt=Now() - HEARTBEAT_HOLDS)
 
 
-class Sign(models.Model):
-    """A sign of life of a process that takes the jobs of a lane. It leaves one every 20 seconds, whatever it does."""
+class WorkerHeartbeat(models.Model):
+    """When a process that takes the jobs of a lane last reported. It does so every 20 seconds, whatever it does."""
 
     worker = models.CharField(max_length=100)
     lane = models.CharField(max_length=10, choices=Lane.choices)
     version = models.CharField(max_length=40, db_default="", help_text="of Reeljudge that it runs; empty: an older one")
     at = models.DateTimeField()
 
-    objects = SignQuerySet.as_manager()
+    objects = WorkerHeartbeatQuerySet.as_manager()
 
     class Meta:
+        db_table = "jobs_sign"
         constraints = [models.UniqueConstraint(fields=["worker", "lane"], name="one_sign_per_worker_and_lane")]
 
     def __str__(self) -> str:
         return f"{self.worker} ({self.lane}) at {self.at:%H:%M:%S}"
 
     @staticmethod
-    def leave(worker: str, lanes: Iterable[str]) -> None:
+    def record(worker: str, lanes: Iterable[str]) -> None:
         """Store that the worker takes the jobs of these lanes, and forget workers that ended without a word."""
-        signs = [Sign(worker=worker, lane=lane, version=settings.VERSION, at=Now()) for lane in lanes]
+        heartbeats = [WorkerHeartbeat(worker=worker, lane=lane, version=settings.VERSION, at=Now()) for lane in lanes]
         key, changes = ["worker", "lane"], ["version", "at"]
-        Sign.objects.bulk_create(signs, update_conflicts=True, unique_fields=key, update_fields=changes)
-        Sign.objects.filter(at__lt=Now() - SIGN_HOLDS).delete()
+        WorkerHeartbeat.objects.bulk_create(heartbeats, update_conflicts=True, unique_fields=key, update_fields=changes)
+        WorkerHeartbeat.objects.filter(at__lt=Now() - HEARTBEAT_HOLDS).delete()
 
     @staticmethod
     def forget(worker: str) -> None:
-        Sign.objects.filter(worker=worker).delete()
+        WorkerHeartbeat.objects.filter(worker=worker).delete()

@@ -20,14 +20,14 @@ from django.utils.timezone import localtime
 from base.errors import Busy, ReeljudgeError
 from base.text import printable
 from jobs.errors import JobError, JobLeft, JobLost, JobNotYet, JobPostponed, Stopped
-from jobs.models import Job, Sign
+from jobs.models import Job, WorkerHeartbeat
 from jobs.queue import TASK, machine_of, messages, send
 from jobs.registry import KINDS, Report, do_upkeep
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_REPORTS = 0.5
-SECONDS_BETWEEN_SIGNS = 20
-SECONDS_TO_END = 5  # for the last sign, also where the database is away
+SECONDS_BETWEEN_HEARTBEATS = 20
+SECONDS_TO_END = 5  # for the last heartbeat, also where the database is away
 SECONDS_BETWEEN_LINES = 10  # of a log
 MOST_SENT = 1000  # messages for a lane, by the sweeper at a time
 # Faults of what surrounds the work, whatever it is: a disk, the network, the database.
@@ -54,10 +54,10 @@ def worker_name() -> str:
 
 
 @contextmanager
-def signs_of_life(lanes: Iterable[str]) -> Iterator[None]:
-    """Leave a sign for each of the lanes while the block runs, from a thread, so that no long job delays it."""
+def heartbeats(lanes: Iterable[str]) -> Iterator[None]:
+    """Record heartbeats for all of the lanes while the block runs, from a thread, so that no long job delays it."""
     ended = Event()
-    thread = Thread(target=_leave_signs, args=(worker_name(), list(lanes), ended), daemon=True)
+    thread = Thread(target=_record_heartbeats, args=(worker_name(), list(lanes), ended), daemon=True)
     thread.start()
     try:
         yield
@@ -66,28 +66,28 @@ def signs_of_life(lanes: Iterable[str]) -> Iterator[None]:
         thread.join(SECONDS_TO_END)
 
 
-def _leave_signs(worker: str, lanes: list[str], ended: Event) -> None:
+def _record_heartbeats(worker: str, lanes: list[str], ended: Event) -> None:
     while not ended.is_set():
-        with suppress(InterfaceError, DatabaseError):  # the next sign may find the database again
-            Sign.leave(worker, lanes)
+        with suppress(InterfaceError, DatabaseError):  # the next one may find the database again
+            WorkerHeartbeat.record(worker, lanes)
         connection.close()  # Celery forks its processes from this one
-        ended.wait(SECONDS_BETWEEN_SIGNS)
+        ended.wait(SECONDS_BETWEEN_HEARTBEATS)
     with suppress(InterfaceError, DatabaseError):
-        Sign.forget(worker)
+        WorkerHeartbeat.forget(worker)
     connection.close()
 
 
-SIGNS = ExitStack()  # of a worker of Celery
+HEARTBEATS = ExitStack()  # of a worker of Celery
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]
-def begin_signs(sender: Any, **_: object) -> None:
-    SIGNS.enter_context(signs_of_life(sender.app.amqp.queues.consume_from))
+def begin_heartbeats(sender: Any, **_: object) -> None:
+    HEARTBEATS.enter_context(heartbeats(sender.app.amqp.queues.consume_from))
 
 
 @worker_shutdown.connect  # type: ignore[untyped-decorator]
-def end_signs(**_: object) -> None:
-    SIGNS.close()
+def end_heartbeats(**_: object) -> None:
+    HEARTBEATS.close()
 
 
 def run(job: Job, watch: Watch | None = None) -> None:
@@ -109,11 +109,11 @@ def _run(job: Job, watch: Watch | None) -> None:
     except JobLost:
         raise
     except JobLeft as fault:
-        job.leave(str(fault))
+        job.hand_over(str(fault))
     except ModuleNotFoundError as fault:
         reason = f"{fault.name} is not installed on {machine_of(job.worker)}: pip install 'reeljudge[worker]'"
         log.warning("%s is left to other machines: %s", job, reason)
-        job.leave(reason)
+        job.hand_over(reason)
     except JobNotYet as fault:
         job.rest(str(fault))
     except (JobPostponed, Busy) as fault:

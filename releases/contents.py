@@ -25,7 +25,18 @@ from metrics.formats.pool import flaw_of
 from releases.archive import script
 from releases.checks import MANIFEST, POOL
 from releases.data_card import card, licence_text, rule_text
-from releases.exports import FILES, MOMENT, Lines, Ordered, Scope, by_query, by_rank, manifest, pair_id, trec_qrels
+from releases.exports import (
+    FILES,
+    MOMENT,
+    ExportScope,
+    Lines,
+    Ordered,
+    by_query,
+    by_rank,
+    manifest,
+    pair_id,
+    trec_qrels,
+)
 from releases.models import Release
 from releases.publishing import hub
 from releases.publishing.hub import Files, judged
@@ -40,7 +51,7 @@ QUERIES_AT_A_TIME = 500
 
 
 @dataclass(frozen=True)
-class Part:
+class ReleaseFile:
     """A file of the release, and what the data card says of it. Its lines are made while it is written."""
 
     name: str
@@ -48,7 +59,7 @@ class Part:
     lines: Callable[[], Iterator[Any]]
 
 
-def parts(release: Release, about: dict[str, Any], pool: Read, written: Files) -> list[Part]:
+def parts(release: Release, about: dict[str, Any], pool: Read, written: Files) -> list[ReleaseFile]:
     """Return all files of a release except its manifest, in the order in which they are written.
 
     Parameters
@@ -59,49 +70,55 @@ def parts(release: Release, about: dict[str, Any], pool: Read, written: Files) -
         That list, which grows while the parts are written.
     """
     scope = scope_of(release)
-    exports = [Part(each.file, each.what, partial(each.make, scope)) for each in FILES if each.make is not manifest]
+    exports = [
+        ReleaseFile(each.file, each.what, partial(each.make, scope)) for each in FILES if each.make is not manifest
+    ]
     described = [
-        Part("LICENSE", "the licence of the judgements", partial(licence_text, release)),
+        ReleaseFile("LICENSE", "the licence of the judgements", partial(licence_text, release)),
         *exports,
-        Part("qrels.nested.json", "qrels as `{query: {moment: grade}}`", partial(nested_qrels, scope)),
-        Part("pairs.csv", "every pair with rank, similarity, outcome and pool", partial(pairs, scope)),
-        Part(POOL, "the candidates of every ranked query of the campaign, judged or not", partial(pool_lines, scope)),
-        Part("judgements.jsonl", "every judgement, by worker number", partial(judgements, scope)),
-        Part("rules/consensus.md", "how the final grades were made", partial(rule_text, scope.campaign)),
+        ReleaseFile("qrels.nested.json", "qrels as `{query: {moment: grade}}`", partial(nested_qrels, scope)),
+        ReleaseFile("pairs.csv", "every pair with rank, similarity, outcome and pool", partial(pairs, scope)),
+        ReleaseFile(
+            POOL, "the candidates of every ranked query of the campaign, judged or not", partial(pool_lines, scope)
+        ),
+        ReleaseFile("judgements.jsonl", "every judgement, by worker number", partial(judgements, scope)),
+        ReleaseFile("rules/consensus.md", "how the final grades were made", partial(rule_text, scope.campaign)),
         *_splits(scope),
         *_training(scope.campaign),
         *_guidelines(scope.campaign),
         *_figures(scope, pool),
-        *(Part(*each) for each in hub.files(scope, about)),
-        Part("verify.py", "checks this release with Python alone: `python verify.py`", lambda: iter([script()])),
-        Part("methods.md", "the methods section of a paper, with the source of each number", partial(markdown, about)),
-        Part("methods.tex", "the same as LaTeX", partial(latex, about)),
-        Part("CITATION.cff", "how to cite this release", partial(hub.citation, about)),
-        Part("datacite.json", "what a DOI is registered with, but for the year", partial(hub.datacite, about)),
-        Part(
+        *(ReleaseFile(*each) for each in hub.files(scope, about)),
+        ReleaseFile("verify.py", "checks this release with Python alone: `python verify.py`", lambda: iter([script()])),
+        ReleaseFile(
+            "methods.md", "the methods section of a paper, with the source of each number", partial(markdown, about)
+        ),
+        ReleaseFile("methods.tex", "the same as LaTeX", partial(latex, about)),
+        ReleaseFile("CITATION.cff", "how to cite this release", partial(hub.citation, about)),
+        ReleaseFile("datacite.json", "what a DOI is registered with, but for the year", partial(hub.datacite, about)),
+        ReleaseFile(
             "croissant.json",
             "Croissant 1.1: the tables, and how the grades were made",
             partial(hub.croissant, about, responsible(about), written),
         ),
     ]
-    return [*described, Part("README.md", "this card", partial(_card, release, described, about, written))]
+    return [*described, ReleaseFile("README.md", "this card", partial(_card, release, described, about, written))]
 
 
-def _card(release: Release, described: list[Part], about: dict[str, Any], written: Files) -> Lines:
+def _card(release: Release, described: list[ReleaseFile], about: dict[str, Any], written: Files) -> Lines:
     files = [(part.name, part.what) for part in described if part.name in written]
     return card(release, [*files, (MANIFEST, "the SHA-256 of each file, and the counts")], about)
 
 
-def scope_of(release: Release) -> Scope:
-    return Scope(release.campaign, release.with_finished, release.with_unfinished)
+def scope_of(release: Release) -> ExportScope:
+    return ExportScope(release.campaign, release.with_finished, release.with_unfinished)
 
 
-def pool_of(scope: Scope) -> Read:
+def pool_of(scope: ExportScope) -> Read:
     """Read the pairs and judgements of the scope as arrays."""
     return read(scope.campaign, queries=None if scope.is_whole else scope.queries.values("pk"))
 
 
-def pairs(scope: Scope) -> Lines:
+def pairs(scope: ExportScope) -> Lines:
     """Yield every candidate that is in a batch, with its outcome, as CSV.
 
     The pool is `first` for ranks of the query, and `further` for moments that runs found, which have no similarity
@@ -119,7 +136,7 @@ def pairs(scope: Scope) -> Lines:
     return csv_lines(header, listed)
 
 
-def judgements(scope: Scope) -> Lines:
+def judgements(scope: ExportScope) -> Lines:
     """Yield every judgement, by worker number, as JSON lines, also those that do not count.
 
     `seconds` are active seconds. `round` and `guideline` are null if imported ratings do not say them.
@@ -127,7 +144,7 @@ def judgements(scope: Scope) -> Lines:
     yield from (json.dumps(record) + "\n" for _, _, record in judged(scope))
 
 
-def nested_qrels(scope: Scope) -> Lines:
+def nested_qrels(scope: ExportScope) -> Lines:
     """Yield the qrels as JSON, `{query_id: {moment_id: grade}}`, which ir_measures and pytrec_eval read."""
     candidates = scope.candidates.settled().order_by(*by_rank())
     listed = candidates.values_list("query__query_id", *MOMENT, "grade")
@@ -146,11 +163,11 @@ def _entry(query: str, graded: dict[str, int]) -> str:
     return f"{json.dumps(query, ensure_ascii=False)}: {json.dumps(graded, ensure_ascii=False)}"
 
 
-def _training(campaign: Campaign) -> Iterator[Part]:
+def _training(campaign: Campaign) -> Iterator[ReleaseFile]:
     """Yield the captions for training if the campaign's queries were drawn from captions."""
     if campaign.selection:
         what = "the captions that were not drawn as queries, for training"
-        yield Part("training_queries.csv", what, partial(_training_queries, campaign))
+        yield ReleaseFile("training_queries.csv", what, partial(_training_queries, campaign))
 
 
 def _training_queries(campaign: Campaign) -> Lines:
@@ -158,22 +175,22 @@ def _training_queries(campaign: Campaign) -> Lines:
     return csv_lines(["query_id", "query"], listed)
 
 
-def _splits(scope: Scope) -> Iterator[Part]:
+def _splits(scope: ExportScope) -> Iterator[ReleaseFile]:
     """Yield the list of queries and the TREC qrels of each named split."""
     for split in sorted(set(scope.queries.exclude(split="").order_by().values_list("split", flat=True))):
         name = quote(split, safe="")
         queries, qrels = partial(_queries_of, scope, split), partial(trec_qrels, scope, query__split=split)
-        yield Part(f"splits/{name}.queries.txt", f"the queries of the split {split}", queries)
-        yield Part(f"splits/{name}.qrels.txt", f"TREC qrels of the split {split}", qrels)
+        yield ReleaseFile(f"splits/{name}.queries.txt", f"the queries of the split {split}", queries)
+        yield ReleaseFile(f"splits/{name}.qrels.txt", f"TREC qrels of the split {split}", qrels)
 
 
-def _queries_of(scope: Scope, split: str) -> Lines:
+def _queries_of(scope: ExportScope, split: str) -> Lines:
     rows = scope.queries.filter(split=split).order_by(*by_query())
     for name in rows.values_list("query_id", flat=True):
         yield f"{name}\n"
 
 
-def _guidelines(campaign: Campaign) -> Iterator[Part]:
+def _guidelines(campaign: Campaign) -> Iterator[ReleaseFile]:
     """Yield every version of the guideline. Version 0 is the built-in one; judgements name theirs.
 
     Imported ratings were made under a guideline that is not here, so they have none.
@@ -181,10 +198,10 @@ def _guidelines(campaign: Campaign) -> Iterator[Part]:
     versions = dict(campaign.guidelines.order_by("version").values_list("version", "text"))
     for version, text in ({} if campaign.imported else {0: GUIDELINE} | versions).items():
         what = f"version {version} of what annotators were told"
-        yield Part(f"guidelines/{version}.md", what, partial(iter, [text + "\n"]))
+        yield ReleaseFile(f"guidelines/{version}.md", what, partial(iter, [text + "\n"]))
 
 
-def _figures(scope: Scope, pool: Read) -> Iterator[Part]:
+def _figures(scope: ExportScope, pool: Read) -> Iterator[ReleaseFile]:
     """Yield the paper's tables and figures as CSV and SVG, except those without a row, and Figure 6 of one query.
 
     There are none before a candidate is settled.
@@ -196,9 +213,9 @@ def _figures(scope: Scope, pool: Read) -> Iterator[Part]:
     for figure in (each for each in (*TABLES, *DRAWN) if each.key != "figure-6"):
         if not (rows := _rounded(figure.rows(counts, Subject(campaign)))):
             continue
-        yield Part(f"figures/{figure.key}.csv", figure.title, partial(rows_as_csv, rows))
+        yield ReleaseFile(f"figures/{figure.key}.csv", figure.title, partial(rows_as_csv, rows))
         if figure.drawn:
-            yield Part(f"figures/{figure.key}.svg", f"{figure.title}, drawn", partial(_drawing, figure, rows))
+            yield ReleaseFile(f"figures/{figure.key}.svg", f"{figure.title}, drawn", partial(_drawing, figure, rows))
 
 
 def _rounded(rows: Rows) -> Rows:
@@ -214,7 +231,7 @@ def _drawing(figure: Figure, rows: Rows) -> Iterator[str]:
     yield svg_of(specification(figure.key, rows)).decode()
 
 
-def pool_lines(scope: Scope) -> Lines:
+def pool_lines(scope: ExportScope) -> Lines:
     """Yield each query with ranked candidates, in the campaign's order, as JSON lines. The manifest counts the others.
 
     `candidates` are the moments that the ranking by similarity found, the best first, so that the first has rank 1.
@@ -231,7 +248,7 @@ def pool_lines(scope: Scope) -> Lines:
         yield json.dumps(record | ({"withdrawn": True} if each.withdrawn else {}), ensure_ascii=False) + "\n"
 
 
-def ranked_queries(scope: Scope) -> Iterator[tuple[Ordered, list[str]]]:
+def ranked_queries(scope: ExportScope) -> Iterator[tuple[Ordered, list[str]]]:
     """Yield each query with ranked moments that the sample stands for, in the campaign's order, and their ids."""
     rest = iter(scope.order)
     while some := list(islice(rest, QUERIES_AT_A_TIME)):
@@ -247,7 +264,7 @@ def _ranked(queries: list[Ordered]) -> dict[int, list[str]]:
     return found
 
 
-def estimates(scope: Scope) -> dict[str, Any]:
+def estimates(scope: ExportScope) -> dict[str, Any]:
     """Return what the manifest says of the sample: how many queries it has of how many, and whether it is random.
 
     `unranked` is the number of queries without ranked candidates. They are not in the pool, nor in `order_sha256`.

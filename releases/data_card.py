@@ -17,7 +17,7 @@ from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign
 from judging.consensus import LEAST_OVERLAP, RULE
 from judging.models import Candidate, Judgement
-from releases.exports import WORKER, Scope
+from releases.exports import WORKER, ExportScope
 from releases.models import Release, creator_of, title_of
 from releases.publishing.hub import configs
 from releases.publishing.methods import sections
@@ -44,7 +44,7 @@ BASELINES: list[Callable[[Release], list[dict[str, str]]]] = []
 MOST_NAMED = 100  # queries that the card names; the manifest names all
 
 
-def counted(scope: Scope) -> dict[str, Any]:
+def counted(scope: ExportScope) -> dict[str, Any]:
     """Count what a release holds."""
     pool = scope.candidates
     outcomes = {name: Count("pk", filter=Q(outcome=name)) for name in Candidate.Outcome.values}

@@ -19,20 +19,15 @@ from typing import Any, NamedTuple
 from django.db.models import Case, CharField, Count, F, Func, IntegerField, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, Concat, Length, NullIf
-from django.http import FileResponse, Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404
 
 from base.text import csv_lines, harmless
-from campaigns.models import Campaign, LogEntry, Membership, log
+from campaigns.models import Campaign
 from judging.consensus import RULE
 from judging.models import Adjudication, Candidate, Judgement, ReusedGrade
 from judging.models.pool import ANNOTATORS, CandidateQuerySet, QueryQuerySet
 from judging.models.states import WITH_CONSENSUS, WITH_GRADE
 from judging.review.frontier import Frontier, frontier, up_to
 from metrics.formats.moment_ids import as_word, moment_id
-from releases.models import Release
-from releases.publishing.signing import SUFFIX
-from releases.training import file_name
 
 Lines = Iterator[str]
 # In imported ratings a worker can have several memberships; exports print the number of the first one.
@@ -86,19 +81,19 @@ class Export:
     file: str
     what: str
     content_type: str
-    make: Callable[[Scope], Lines]
+    make: Callable[[ExportScope], Lines]
 
     def lines(self, campaign: Campaign) -> Lines:
-        return self.make(Scope(campaign))
+        return self.make(ExportScope(campaign))
 
 
-def trec_qrels(scope: Scope, outcomes: Iterable[str] = WITH_CONSENSUS, **only: str) -> Lines:
+def trec_qrels(scope: ExportScope, outcomes: Iterable[str] = WITH_CONSENSUS, **only: str) -> Lines:
     """Yield the pairs with some outcomes as qrels in TREC format, `query_id 0 moment_id grade`."""
     for query, *moment, grade in _of(scope, outcomes, "query__query_id", *MOMENT, "grade", **only):
         yield f"{as_word(query)} 0 {moment_id(*moment)} {grade}\n"
 
 
-def tvr_ranking(scope: Scope) -> Lines:
+def tvr_ranking(scope: ExportScope) -> Lines:
     """Yield a JSON object for each pair, with TVR-Ranking's fields and the version of the consensus.
 
     `consensus` is "reused" where the grade is that of an earlier campaign.
@@ -107,7 +102,7 @@ def tvr_ranking(scope: Scope) -> Lines:
         yield json.dumps(_record(*row), ensure_ascii=False) + "\n"
 
 
-def adjudicated(scope: Scope) -> Lines:
+def adjudicated(scope: ExportScope) -> Lines:
     """Yield a JSON object for each pair that a lead graded.
 
     It has TVR-Ranking's fields and the lead's `reason`; `consensus` is "adjudicated".
@@ -119,7 +114,7 @@ def adjudicated(scope: Scope) -> Lines:
         yield json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def reused(scope: Scope) -> Lines:
+def reused(scope: ExportScope) -> Lines:
     """Yield a JSON object for each pair whose grade is reused, with where that is from.
 
     `grades` are those of the judgements that it rests on, which are no judgements of this campaign. The ids are those
@@ -161,7 +156,7 @@ def _record(pair: str, query_id: str, query: str, video: str, start: float, end:
     }
 
 
-def ratings(scope: Scope) -> Lines:
+def ratings(scope: ExportScope) -> Lines:
     """Yield each counted grade with the worker's number, and the outcome, moment and batch of its pair.
 
     They are ordered by pair, round and worker. A batch is named by its query and its number there.
@@ -176,7 +171,7 @@ def ratings(scope: Scope) -> Lines:
     return csv_lines(RATED, rows.iterator(chunk_size=2000))
 
 
-def moments(scope: Scope) -> Lines:
+def moments(scope: ExportScope) -> Lines:
     """Yield the video and the times, in seconds, of each moment id in the TREC files."""
     found = _of(scope, WITH_GRADE, *MOMENT)
     listed = {moment_id(*moment): moment for moment in found}
@@ -184,7 +179,7 @@ def moments(scope: Scope) -> Lines:
     return csv_lines(["moment_id", "video", "start", "end"], rows)
 
 
-def queries(scope: Scope) -> Lines:
+def queries(scope: ExportScope) -> Lines:
     """Yield the queries, each with the ids of the queries that were merged into it. No text is run as a formula.
 
     `sample` says whether the query is up to the frontier, and `place` is its number in the order, from 1.
@@ -201,7 +196,7 @@ def queries(scope: Scope) -> Lines:
     return csv_lines(["query_id", "query", "split", "aliases", "sample", "place", "stratum"], listed)
 
 
-def manifest(scope: Scope) -> Lines:
+def manifest(scope: ExportScope) -> Lines:
     """Yield the manifest: the rule, the model, the counts, and the checksums of the other files."""
     campaign, outcomes = scope.campaign, scope.candidates
     counts = dict(outcomes.order_by().values_list("outcome").annotate(Count("pk")))
@@ -242,7 +237,9 @@ FILES = [
 BY_NAME = {export.file: export for export in FILES}
 
 
-def _of(scope: Scope, outcomes: Iterable[str], *fields: str | Combinable, **only: str) -> Iterator[tuple[Any, ...]]:
+def _of(
+    scope: ExportScope, outcomes: Iterable[str], *fields: str | Combinable, **only: str
+) -> Iterator[tuple[Any, ...]]:
     """Yield fields of the pool's pairs with these outcomes. These are tuples: there may be hundreds of thousands."""
     candidates = scope.candidates.filter(outcome__in=outcomes, **only).order_by(*by_rank())
     return candidates.values_list(*fields).iterator(chunk_size=5000)
@@ -255,50 +252,8 @@ def _sha256(lines: Lines) -> str:
     return digest.hexdigest()
 
 
-def export_file(member: Membership, file: str) -> StreamingHttpResponse:
-    """Answer with one of `releases.exports.FILES`, of the present state of the member's campaign."""
-    export, campaign = BY_NAME.get(file), member.campaign
-    if export is None:
-        raise Http404
-    log(member, LogEntry.Kind.EXPORT, file)
-    answer = StreamingHttpResponse(export.lines(campaign), content_type=f"{export.content_type}; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{campaign.name}-{file}"'
-    answer["X-Consensus-Rule"] = RULE
-    return answer
-
-
-def ready_release(campaign: Campaign, version: int) -> Release:
-    return get_object_or_404(campaign.releases, version=version, state=Release.State.READY)
-
-
-def release_file(member: Membership, version: int) -> FileResponse:
-    campaign = member.campaign
-    file = ready_release(campaign, version).file.open("rb")
-    log(member, LogEntry.Kind.EXPORT, f"release {version}")
-    return FileResponse(file, as_attachment=True, filename=f"{campaign.name}-v{version}.zip")
-
-
-def signature_file(member: Membership, version: int) -> HttpResponse:
-    """Answer with the signature of a release's file; 404 if it was frozen without a key."""
-    release = ready_release(member.campaign, version)
-    if not release.signature:
-        raise Http404
-    answer = HttpResponse(release.signature, content_type="text/plain; charset=utf-8")
-    filename = f"{member.campaign.name}-v{version}.zip{SUFFIX}"
-    answer["Content-Disposition"] = f'attachment; filename="{filename}"'
-    return answer
-
-
-def training_set_file(member: Membership, depth: int) -> FileResponse:
-    campaign = member.campaign
-    found = get_object_or_404(campaign.training_sets.exclude(file=""), depth=depth)
-    filename = f"{campaign.name}-{file_name(depth)}"
-    log(member, LogEntry.Kind.EXPORT, file_name(depth))
-    return FileResponse(found.file.open("rb"), as_attachment=True, filename=filename)
-
-
 @dataclass(frozen=True)
-class Scope:
+class ExportScope:
     """The pool of a campaign, or the part of finished queries: all of them, or those up to the frontier."""
 
     campaign: Campaign

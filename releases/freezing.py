@@ -33,7 +33,7 @@ from metrics.formats.files import FORMAT
 from releases.checks import MANIFEST
 from releases.contents import estimates, parts, pool_of, scope_of
 from releases.data_card import LICENCES, counted
-from releases.exports import Scope, by_query
+from releases.exports import ExportScope, by_query
 from releases.models import Release
 from releases.publishing.hub import splits_of
 from releases.publishing.methods import agreement_of, cost, protocol
@@ -226,7 +226,7 @@ def _source(campaign: Campaign) -> dict[str, Any]:
     return {"campaign": campaign.name, "title": str(campaign), "least_overlap": LEAST_OVERLAP} | known
 
 
-def _manifest(release: Release, scope: Scope, pool: Read) -> dict[str, Any]:
+def _manifest(release: Release, scope: ExportScope, pool: Read) -> dict[str, Any]:
     """Return the manifest without its list of files."""
     campaign = release.campaign
     return {

@@ -218,10 +218,10 @@ class Benchmark(models.Model):
         return self.name
 
 
-class Yardstick(models.Model):
+class ScoringReference(models.Model):
     """What scoring knows of a release, read from its file once."""
 
-    release = models.OneToOneField("releases.Release", models.CASCADE, related_name="yardstick")
+    release = models.OneToOneField("releases.Release", models.CASCADE, related_name="scoring_reference")
     table = models.FileField(help_text="the judged moments as arrays")
     queries = models.JSONField(help_text="[id, split, words, relevant moments] of each, in the order of scores")
     measures = models.JSONField(default=list, help_text="names of measures that somebody asked for beside the usual")
@@ -236,8 +236,11 @@ class Yardstick(models.Model):
     opened = models.DateTimeField(null=True, help_text="since when members see the scores on it")
     closed = models.DateTimeField(null=True, help_text="when they were first opened: no run is entered after that")
 
+    class Meta:
+        db_table = "runs_yardstick"
+
     def __str__(self) -> str:
-        return f"yardstick of {self.release}"
+        return f"reference of {self.release}"
 
     def open(self, is_open: bool) -> None:
         """Show the scores on the held-back split, or hide them again. Doing it twice is harmless."""
@@ -277,7 +280,7 @@ class Score(models.Model):
     low = models.FloatField(null=True, help_text="lower end of the 95 % bootstrap interval over queries")
     high = models.FloatField(null=True, help_text="its upper end")
     spread = models.FloatField(null=True, help_text="half of the width of the interval over annotators, once resampled")
-    values = models.BinaryField(help_text="of each query of the yardstick: float32, packed; NaN if it does not count")
+    values = models.BinaryField(help_text="of each query of the reference: float32, packed; NaN if it does not count")
     predicted = models.BinaryField(null=True, help_text="of each ranked query by predicted grades: float32, packed")
 
     class Meta:
@@ -292,7 +295,9 @@ class Score(models.Model):
 class HeldScore(models.Model):
     """A measure of a run on the held-back split of a release, rounded. Neither query values nor intervals are kept."""
 
-    yardstick = models.ForeignKey(Yardstick, models.CASCADE, related_name="held_scores", db_index=False)
+    reference = models.ForeignKey(
+        ScoringReference, models.CASCADE, related_name="held_scores", db_index=False, db_column="yardstick_id"
+    )
     run = models.ForeignKey(Run, models.CASCADE, related_name="held_scores")
     measure = models.CharField(max_length=80)
     value = models.FloatField(
@@ -300,10 +305,10 @@ class HeldScore(models.Model):
     )
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["yardstick", "run", "measure"], name="one_held_score")]
+        constraints = [models.UniqueConstraint(fields=["reference", "run", "measure"], name="one_held_score")]
 
     def __str__(self) -> str:
-        return f"{self.measure} of {self.run} on {self.yardstick.held_back}"
+        return f"{self.measure} of {self.run} on {self.reference.held_back}"
 
 
 class Predictor(Spent):

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.storage import default_storage
 from django.db import transaction
@@ -28,14 +27,13 @@ from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
 from metrics import MeasureError
-from metrics.formats import RUN_FORMATS, TASKS
 from metrics.formats.checks import Known
 from metrics.formats.errors import Faults
 from metrics.formats.tables import Run as Predictions
 from runs.models import ANONYMOUS, Arrival, Run, Submission, TrainedSystem
+from runs.references import names_of
 from runs.scoring import ask_for_scores
 from runs.tables import renamed, store_run
-from runs.yardsticks import names_of
 
 MOST_MIB = 64  # of a file
 AT_ONCE = 1 << 20
@@ -227,44 +225,3 @@ def forget_submissions() -> None:
     for submission in Submission.objects.filter(touched__lt=Now() - FORGOTTEN_AFTER):
         submission.delete()
         shutil.rmtree(submission.folder, ignore_errors=True)
-
-
-FORMATS = {
-    "ranking": "TVR-Ranking: an object from query to predictions",
-    "predictions": "a list of queries with predictions",
-    "tvretrieval": "TVRetrieval's submission",
-    "trec": "TREC",
-}
-
-
-class RunForm(forms.ModelForm):  # type: ignore[type-arg]
-    format = forms.ChoiceField(
-        required=False,
-        label="Format of the file",
-        choices=[("", "Told from the file"), *((name, FORMATS.get(name, name)) for name in RUN_FORMATS)],
-    )
-    task = forms.ChoiceField(
-        required=False,
-        label="List of TVRetrieval's submission",
-        choices=[("", "The first of VCMR, SVMR and VR that it has"), *((name, name) for name in TASKS)],
-    )
-
-    class Meta:
-        model = Submission
-        fields = [*Submission.DETAILS, "format", "task"]
-        labels = {"group": "Seeds of", "paper": "Address of a paper", "code": "Address of code"}
-        labels |= {"citation": "Citation", "anonymous_until": "Anonymous until"}
-        labels |= {"visibility": "Who may see it"}
-        help_texts = {
-            "name": "No other run of the campaign has it, for example reloclnet-top40-seed1.",
-            "system": "The program that made it, for example ReLoCLNet.",
-            "group": "Runs with the same words here are shown together, as mean ± deviation.",
-            "visibility": "Whoever has the link of a public run sees its scores, and no query.",
-            "citation": "How others cite the run: a line, or BibTeX.",
-            "anonymous_until": "Until that day, others see a number instead of the above. The file stays as it is.",
-        }
-        widgets = {
-            "description": forms.Textarea(attrs={"rows": 4}),
-            "citation": forms.Textarea(attrs={"rows": 3}),
-            "anonymous_until": forms.DateInput(attrs={"type": "date"}),
-        }

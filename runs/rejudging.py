@@ -23,8 +23,8 @@ from releases.models import Release
 from runs.measures import THRESHOLDS, USUAL, hits, numbers_of
 from runs.models import ANONYMOUS, Benchmark, Run, Score, Scoring
 from runs.pools.comparing import agreement, place
+from runs.references import names_of, qrels_of
 from runs.tables import read_table, renamed, store_run, store_table
-from runs.yardsticks import names_of, qrels_of
 
 # By which published leaderboards order their systems, and what is scored in grades.
 OF_BENCHMARK = [*hits((1, 5), THRESHOLDS), "mAP_IoU(iou=0.5)", "mIoU"]
@@ -86,7 +86,7 @@ class Placed:
 
 
 @dataclass
-class Row:
+class RejudgedRow:
     """A run: on the benchmark, and by each measure in grades."""
 
     run: Run
@@ -101,7 +101,7 @@ class NewOrder:
     release: Release
     measure: str  # of the benchmark
     queries: int  # that are judged in both ways
-    rows: list[Row]
+    rows: list[RejudgedRow]
 
     @property
     def taus(self) -> list[float | None]:
@@ -136,7 +136,7 @@ def new_order(member: Membership, measure: str) -> NewOrder | None:
     if measure not in OF_BENCHMARK:
         raise BadValue("measure", measure, f"one of {', '.join(OF_BENCHMARK)}")
     scored = Scoring.objects.filter(run__in=Run.objects.seen_by(member)).exclude(on_benchmark={})
-    newest = scored.select_related("release__yardstick").order_by("release__version").last()
+    newest = scored.select_related("release__scoring_reference").order_by("release__version").last()
     if newest is None:
         return None
     rows = [_row(each, measure) for each in scored.filter(release=newest.release).select_related("run")]
@@ -146,14 +146,14 @@ def new_order(member: Membership, measure: str) -> NewOrder | None:
             each.place = place(each.value, [other.value for other in column])
             each.moved = (row.before.place or 0) - each.place if n >= 0 and row.before.place and each.place else 0
     rows.sort(key=lambda row: (row.after[0].place or len(rows) + 1, row.run.number))
-    return NewOrder(newest.release, measure, len(newest.release.yardstick.queries), rows)
+    return NewOrder(newest.release, measure, len(newest.release.scoring_reference.queries), rows)
 
 
-def _row(scoring: Scoring, measure: str) -> Row:
+def _row(scoring: Scoring, measure: str) -> RejudgedRow:
     scores = Score.objects.filter(scoring=scoring, convention=USUAL, measure__in=IN_GRADES)
     after = {each.measure: Placed(each.value, each.low, each.high) for each in scores.defer("values", "predicted")}
     nothing = (None, None, None)
-    return Row(
+    return RejudgedRow(
         scoring.run,
         Placed(*scoring.on_benchmark.get(measure, nothing)),
         [after.get(name, Placed(*nothing)) for name in IN_GRADES],

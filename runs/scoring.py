@@ -33,11 +33,11 @@ from releases.archive import ReleaseArchive
 from releases.models import Release
 from runs.estimates.scores import Sample
 from runs.measures import NAMES, NDCG, further_of, measures_of, numbers_of
-from runs.models import Run, Score, Scoring, Yardstick
+from runs.models import Run, Score, Scoring, ScoringReference
 from runs.pools.comparing import ask_to_compare
+from runs.references import judged_in, pool_of, reference_of
 from runs.rejudging import scores_on_benchmark
 from runs.tables import packed_values, read_table
-from runs.yardsticks import judged_in, pool_of, yardstick_of
 
 MOST_FURTHER = 50  # measures
 INFERRED = ("infAP", "xinfAP")
@@ -91,14 +91,14 @@ def ask_for_measure(release: Release, measure: Measure, by: Membership) -> None:
         raise BadValue(
             "measure", str(measure), "AP, or an estimate; a release judges whole queries, not a sampled pool"
         )
-    yardstick = locked(Yardstick.objects.filter(release=release)).get()
-    if str(measure) not in yardstick.measures:
-        if len(yardstick.measures) >= MOST_FURTHER:
+    reference = locked(ScoringReference.objects.filter(release=release)).get()
+    if str(measure) not in reference.measures:
+        if len(reference.measures) >= MOST_FURTHER:
             right = f"no more than {MOST_FURTHER} beside the usual ones; a lead can remove some"
             raise BadValue("measure", str(measure), right)
         spend(by.user_id, "MEASURE_RATE", "You have asked for many measures in a short time.")
-        yardstick.measures.append(str(measure))
-        yardstick.save(update_fields=["measures"])
+        reference.measures.append(str(measure))
+        reference.save(update_fields=["measures"])
     ask_for_scores_on(release)
 
 
@@ -108,10 +108,10 @@ def remove_measure(release: Release, measure: Measure, lead: Membership) -> None
 
     The scores are kept, so that they are there again if somebody asks for the measure again.
     """
-    yardstick = locked(Yardstick.objects.filter(release=release)).get()
-    if str(measure) in yardstick.measures:
-        yardstick.measures.remove(str(measure))
-        yardstick.save(update_fields=["measures"])
+    reference = locked(ScoringReference.objects.filter(release=release)).get()
+    if str(measure) in reference.measures:
+        reference.measures.remove(str(measure))
+        reference.save(update_fields=["measures"])
         log(lead, LogEntry.Kind.SETTINGS, f"Further measure of release {release.version}", measure, "removed")
 
 
@@ -128,36 +128,36 @@ def score_runs(release: Release, report: Report) -> None:
 
 def _score_unscored(release: Release, report: Report) -> None:
     """Score every run that is not scored on the release yet, or not by all measures."""
-    yardstick = yardstick_of(release)
-    waiting = list(_unscored(release, yardstick))
+    reference = reference_of(release)
+    waiting = list(_unscored(release, reference))
     if not waiting:
         return
-    ground = Ground(read_table(Qrels, yardstick.table))
-    predictions = _predictions(yardstick, ground)
+    ground = Ground(read_table(Qrels, reference.table))
+    predictions = _predictions(reference, ground)
     for number, run in enumerate(waiting):
         # Without the run's name: others read it too, and some runs are private.
         report(number, len(waiting), "scoring runs")
-        score(run, yardstick, ground, predictions)
+        score(run, reference, ground, predictions)
     report(len(waiting), len(waiting))
 
 
-def _unscored(release: Release, yardstick: Yardstick) -> Iterator[Run]:
+def _unscored(release: Release, reference: ScoringReference) -> Iterator[Run]:
     scored = dict(Scoring.objects.filter(release=release).values_list("run", "measures"))
     for run in release.campaign.runs.order_by("number"):
-        if run.pk not in scored or not {*yardstick.measures} <= {*scored[run.pk]}:
+        if run.pk not in scored or not {*reference.measures} <= {*scored[run.pk]}:
             yield run
 
 
-def _predictions(yardstick: Yardstick, ground: Ground) -> Predictions | None:
+def _predictions(reference: ScoringReference, ground: Ground) -> Predictions | None:
     """Return what the judged candidates of a random sample say of all candidates; None if there is none to estimate."""
-    sample = Sample(yardstick)
-    pool = pool_of(yardstick) if sample.is_part else None
+    sample = Sample(reference)
+    pool = pool_of(reference) if sample.is_part else None
     return Predictions(pool, ground.qrels, sample.design.sample) if pool else None
 
 
-def score(run: Run, yardstick: Yardstick, ground: Ground, predictions: Predictions | None = None) -> Scoring:
+def score(run: Run, reference: ScoringReference, ground: Ground, predictions: Predictions | None = None) -> Scoring:
     """Score a run under every convention by the measures that it was not scored by yet, and store the scores."""
-    release, further = yardstick.release, list(yardstick.measures)
+    release, further = reference.release, list(reference.measures)
     scoring = Scoring.objects.filter(run=run, release=release).first() or Scoring(run=run, release=release)
     known = set(scoring.scores.values_list("convention", "measure")) if scoring.pk else set()
     table = read_table(Ranking, run.table, name=run.name)
@@ -260,7 +260,7 @@ def resample_annotators(release: Release, report: Report) -> None:
 
 def drawn_for(release: Release) -> tuple[Ground, Gradings]:
     """Return all pairs that annotators graded, and their consensus in each resample of the annotators."""
-    hidden = yardstick_of(release).held_queries
+    hidden = reference_of(release).held_queries
     with release.file.open("rb") as file:
         judged = judged_in(ReleaseArchive(file), hidden)
     # The grades that count are those of the resamples, and some pairs have none of their own.

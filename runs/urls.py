@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from runs.views import board, explain, pools, predictors, reliability, runs, systems
+from runs.views import board, explain, pools, predictors, reliability, runs, systems, watches
 
 urlpatterns = [
     path("campaigns/<slug:name>/runs/", runs.index, name="runs"),
@@ -34,9 +34,9 @@ urlpatterns = [
     path("campaigns/<slug:name>/pools/propose", pools.propose, name="pool-propose"),
     path("campaigns/<slug:name>/pools/<int:number>/", pools.detail, name="pool"),
     path("campaigns/<slug:name>/pools/<int:number>/open", pools.open_first, name="pool-open"),
-    path("campaigns/<slug:name>/watches/", board.watches, name="watches"),
-    path("campaigns/<slug:name>/watches/<int:pk>/look", board.look_at, name="watch-look"),
-    path("campaigns/<slug:name>/watches/<int:pk>/end", board.end_watch, name="watch-end"),
+    path("campaigns/<slug:name>/watches/", watches.index, name="watches"),
+    path("campaigns/<slug:name>/watches/<int:pk>/look", watches.look_at, name="watch-look"),
+    path("campaigns/<slug:name>/watches/<int:pk>/end", watches.end, name="watch-end"),
     path("campaigns/<slug:name>/predictors/", predictors.index, name="predictors"),
     path("campaigns/<slug:name>/predictors/weigh", predictors.weigh, name="predictors-weigh"),
     path("campaigns/<slug:name>/predictors/<int:pk>/", predictors.detail, name="predictor"),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import FULL, SystemsError, Unavailable
-from .features.confinement import SECONDS_BETWEEN_SIGNS
+from .features.confinement import SECONDS_BETWEEN_HEARTBEATS
 from .features.sources import CHUNK, find_npy
 from .library import MeasureError
 from .library import read_json as parse_json
@@ -45,7 +45,7 @@ def digest_of(files: Mapping[str, Path], sign: Callable[[], None] = lambda: None
                 raise SystemsError(f"{file}: is no regular file any more")
             while part := content.read(CHUNK):
                 found.update(part)
-                if time.monotonic() - signed >= SECONDS_BETWEEN_SIGNS:
+                if time.monotonic() - signed >= SECONDS_BETWEEN_HEARTBEATS:
                     signed = time.monotonic()
                     sign()
     return found.hexdigest()

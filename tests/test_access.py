@@ -71,12 +71,12 @@ from runs.models import (
     PredictionsFile,
     Predictor,
     Run,
+    ScoringReference,
     Submission,
     TrainedSystem,
     Watch,
-    Yardstick,
 )
-from runs.reliability.choices import HEADLINE
+from runs.reliability.options import HEADLINE
 from tests.cast import browser, claim, clip_addresses, content_of, expire, judge_all
 from tests.conftest import Case
 from tests.remembered import remembered
@@ -1291,7 +1291,7 @@ def door_to(name: str, held: Assignment, bob: Membership, zoe: Membership) -> Do
         freeze(held.annotator.campaign, zoe, "CC0-1.0")
         clip = Clip.objects.exclude(file="")[0].file
         Release.objects.update(state=Release.State.READY, file=clip.name, signature="a signature")
-        Yardstick.objects.create(release=Release.objects.get(), queries=[["1", "", 4, 20]])
+        ScoringReference.objects.create(release=Release.objects.get(), queries=[["1", "", 4, 20]])
         nothing = {"measures": [HEADLINE], "rows": {"scores": [], "orders": []}}
         Inquiry.objects.create(release=Release.objects.get(), convention="paper", findings=nothing)
     if "rejudged" in name:

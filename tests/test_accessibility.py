@@ -156,7 +156,7 @@ Draft.objects.update(findings={"problems": ["moments.csv: line 3: end"], "notes"
 RUNS = """
 from campaigns.models import Campaign
 from runs.models import Benchmark, Enlargement, PredictedGrades, Predictor, Score, Scoring, SystemSearch, TrainedSystem
-from runs.pools.enlarging import Plan, ask_to_propose
+from runs.pools.enlarging import PoolPlan, ask_to_propose
 from runs.estimates.predictors import add_predictor
 from runs.estimates.worth import ask_to_weigh, worth_of
 from runs.receiving import describe, submit
@@ -184,7 +184,7 @@ scored = Score.objects.filter(scoring__run__campaign=films).exclude(spread=None)
 wait_until(lambda: scored.count() == 2, lambda: "both are scored")
 Benchmark.objects.create(campaign=films, name="val.json", table="val.npz", depth=10)
 Scoring.objects.update(on_benchmark={name: [0.5, 0.25, 0.75] for name in OF_BENCHMARK})
-made = ask_to_propose(mina, Plan([1, 2]))
+made = ask_to_propose(mina, PoolPlan([1, 2]))
 begin(mina, 1, 2, "AxIoU@10")
 guess = add_predictor(mina, "guess", "file", "a model")
 Predictor.objects.filter(pk=guess.pk).update(ended=guess.at, prompt="Guess.")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from django.http import Http404, QueryDict
+from django.http import Http404
 from django.urls import reverse
-from django.utils.http import urlencode
 from rest_framework import serializers
 
 from api.fields import Choice, Text, Truth, Whole
@@ -21,28 +19,35 @@ from base.errors import WrongState
 from campaigns.models import Membership
 from runs.access import benchmark as benchmark_of
 from runs.access import watch as watch_of
-from runs.board import choices as board_choices
-from runs.board.choices import Queries
 from runs.board.files import numbers_of
-from runs.board.held_back import change_held_back, entered_runs, entries_closed, held_by
+from runs.board.held_back import entered_runs, entries_closed, held_by, hold_back, open_scores
+from runs.board.options import board_options, board_reference, measure_named
 from runs.board.table import board
 from runs.estimates.watches import begin, estimate_difference, last_look, watches_of
-from runs.explain import queries as explained_queries
 from runs.explain.cases import Side, case_of
-from runs.explain.queries import lines_of, scatter_file, texts_of
+from runs.explain.queries import (
+    EXPLAINED,
+    ExplanationOptions,
+    explanation_options,
+    scatter_file,
+    scored_queries,
+    texts_of,
+)
+from runs.explain.queries import MOST_RUNS as MOST_EXPLAINED
+from runs.forms import LONGEST_MEASURE
 from runs.measures import NAMES
-from runs.models import HeldScore, Run, Watch, Yardstick
+from runs.models import HeldScore, Run, ScoringReference, Watch
 from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, new_order
-from runs.reliability import choices as examinations
 from runs.reliability.figures import BY_KEY
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
+from runs.reliability.options import ReliabilityOptions, examination_file, reliability_options
 from runs.scoring import ask_for_measure, remove_measure, score_runs
 
 
 class BoardParameters(OfRelease):
     convention = serializers.ChoiceField(list(NAMES), required=False)
-    m = serializers.ListField(child=Text(max_length=80), required=False, help_text="measures")
-    sort = Text(required=False, max_length=80, help_text="a measure, or `run`")
+    m = serializers.ListField(child=Text(max_length=LONGEST_MEASURE), required=False, help_text="measures")
+    sort = Text(required=False, max_length=LONGEST_MEASURE, help_text="a measure, or `run`")
     baseline = serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text="a run's number")
     seeds = serializers.ChoiceField(["together"], required=False)
     means = serializers.ChoiceField(["plain"], required=False, help_text="of the judged queries, instead of estimates")
@@ -76,11 +81,9 @@ class Leaderboard(Resource, at=f"{CAMPAIGN}/leaderboard", name="leaderboard"):
     @reads(BoardSerializer, UNFIT, query=BoardParameters)
     def get(self) -> Any:
         """The runs of a campaign beside each other."""
-        params = self.request.query_params
-        yardstick = _yardstick(self.participant, params)
-        choices = board_choices.choices_of(params, yardstick)
-        runs = Run.objects.seen_by(self.participant)
-        return numbers_of(board(runs, yardstick, choices, Queries(yardstick).chosen(params)))
+        options = dict(self.params)
+        reference = _reference(self.participant, options.pop("release", None))
+        return numbers_of(board(Run.objects.seen_by(self.participant), reference, board_options(reference, **options)))
 
 
 class PlacedSerializer(serializers.Serializer):
@@ -162,13 +165,16 @@ class HeldBack(Resource, at=f"{CAMPAIGN}/held-back", name="held-back"):
     @changes(HeldBackSerializer, UNFIT, body=NewHeldBack)
     def put(self) -> Any:
         """Hold a split back, or open the scores on it, which closes the list of runs."""
-        change_held_back(self.lead, self.data)
+        if "split" in self.data:
+            hold_back(self.lead, self.data["split"])
+        if "open" in self.data:
+            open_scores(self.lead, self.data["open"])
         return _held_back(self.lead)
 
 
 def _held_back(member: Membership) -> Any:
     held = held_by(member.campaign)
-    scores = HeldScore.objects.filter(yardstick=held, run__in=Run.objects.seen_by(member)).select_related("run")
+    scores = HeldScore.objects.filter(reference=held, run__in=Run.objects.seen_by(member)).select_related("run")
     return {
         "split": member.campaign.held_back,
         "release": held.release.version if held else None,
@@ -180,7 +186,7 @@ def _held_back(member: Membership) -> Any:
 
 
 class NewMeasure(Body):
-    measure = Text(max_length=80, help_text="its name, as the library parses it")
+    measure = Text(max_length=LONGEST_MEASURE, help_text="its name, as the library parses it")
     release = Whole(required=False, min_value=1, max_value=LARGEST, help_text="else the newest")
 
 
@@ -193,8 +199,8 @@ class Measures(Resource, at=f"{CAMPAIGN}/leaderboard/measures", name="measures")
     @changes(MeasureSerializer, OR_LATER, UNFIT, body=NewMeasure, scope=RUNS)
     def post(self) -> Any:
         """Have all runs scored by one more measure."""
-        release = _yardstick(self.participant, {name: str(value) for name, value in self.data.items()}).release
-        measure = board_choices.measure_named(self.data["measure"])
+        release = _reference(self.participant, self.data.get("release")).release
+        measure = measure_named(self.data["measure"])
         ask_for_measure(release, measure, self.participant)
         job = score_runs.jobs(release).first()
         return self.under_way(job, {"measure": str(measure), "release": release.version})
@@ -204,12 +210,12 @@ class OneMeasure(Resource, at=f"{CAMPAIGN}/leaderboard/measures/<str:measure>", 
     @changes(None, UNFIT, query=OfRelease)
     def delete(self, measure: str) -> Any:
         """Score runs no longer by a further measure, and list no scores by it."""
-        release = _yardstick(self.lead, {name: str(value) for name, value in self.params.items()}).release
-        remove_measure(release, board_choices.measure_named(measure), self.lead)
+        release = _reference(self.lead, self.params.get("release")).release
+        remove_measure(release, measure_named(measure), self.lead)
 
 
-def _yardstick(member: Membership, params: Mapping[str, str]) -> Yardstick:
-    found = board_choices.yardstick_of(member, params)
+def _reference(member: Membership, version: int | None) -> ScoringReference:
+    found = board_reference(member, version)
     if found is None:
         raise Http404
     return found
@@ -223,7 +229,7 @@ class ReliabilityParameters(OfRelease):
         max_length=MOST_RUNS,
         help_text="numbers of runs; without them, all that are scored",
     )
-    measure = Text(required=False, max_length=80)
+    measure = Text(required=False, max_length=LONGEST_MEASURE)
     figure = serializers.ChoiceField(list(BY_KEY), required=False)
 
 
@@ -253,20 +259,21 @@ class Examination(Resource, at=f"{CAMPAIGN}/believe", name="believe"):
     @reads(ExaminedSerializer, UNFIT, query=ReliabilityParameters)
     def get(self) -> Any:
         """What an examination of the measures found, figure by figure."""
-        return _examined(_examination(self.participant, self.request.query_params))
+        return _examined(_examination(self.participant, **self.params))
 
     @changes(ExaminedSerializer, OR_LATER, UNFIT, body=NewExamination, scope=RUNS)
     def post(self) -> Any:
         """Have the measures examined on some runs; the same runs are examined once."""
-        params = {"run" if field == "runs" else field: value for field, value in self.data.items()}
-        choices = _examination(self.participant, QueryDict(urlencode(params, doseq=True)))
-        ask_to_examine(choices.runs, choices.release, choices.convention, self.participant)
-        data = _examined(choices)
+        options = _examination(
+            self.participant, **{"run" if field == "runs" else field: value for field, value in self.data.items()}
+        )
+        ask_to_examine(options.runs, options.release, options.convention, self.participant)
+        data = _examined(options)
         if data.examined or data.job is None:
             return data
         # The job may be about private runs, so the campaign's jobs do not have it.
         return Answer.later(
-            f"{reverse('api-believe', args=[self.participant.campaign.name])}?{choices.address()}", data
+            f"{reverse('api-believe', args=[self.participant.campaign.name])}?{options.address()}", data
         )
 
 
@@ -274,30 +281,29 @@ class ExaminationFile(Resource, at=f"{CAMPAIGN}/believe/<slug:format>", name="be
     @reads(FILE_TYPES, UNFIT, query=ReliabilityParameters)
     def get(self, format: str) -> Any:
         """A figure: its numbers as CSV, its drawing as JSON (Vega-Lite), SVG or PDF."""
-        choices = examinations.choices_of(self.request.query_params, self.participant)
-        return examinations.examination_file(choices, format)
+        return examination_file(reliability_options(self.participant, **self.params), format)
 
 
-def _examination(member: Membership, params: QueryDict) -> examinations.Choices:
-    choices = examinations.choices_of(params, member)
-    if choices is None:
+def _examination(member: Membership, **options: Any) -> ReliabilityOptions:
+    found = reliability_options(member, **options)
+    if found is None:
         raise Http404
-    return choices
+    return found
 
 
-def _examined(choices: examinations.Choices) -> Any:
-    findings, job = choices.findings, job_of(choices.inquiry)
-    runs, measures = [run.number for run in choices.runs], findings["measures"] if findings else []
-    return annotated(choices, run_numbers=runs, measures=measures, examined=findings is not None, job=job)
+def _examined(options: ReliabilityOptions) -> Any:
+    findings, job = options.findings, job_of(options.inquiry)
+    runs, measures = [run.number for run in options.runs], findings["measures"] if findings else []
+    return annotated(options, run_numbers=runs, measures=measures, examined=findings is not None, job=job)
 
 
 class ExplanationParameters(OfRelease):
-    convention = serializers.ChoiceField(explained_queries.EXPLAINED, required=False)
-    measure = Text(required=False, max_length=80)
+    convention = serializers.ChoiceField(EXPLAINED, required=False)
+    measure = Text(required=False, max_length=LONGEST_MEASURE)
     against = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=LARGEST),
         required=False,
-        max_length=explained_queries.MOST_RUNS - 1,
+        max_length=MOST_EXPLAINED - 1,
         help_text="numbers of other runs",
     )
 
@@ -314,7 +320,7 @@ class LineSerializer(serializers.Serializer):
 
 
 class QueriesSerializer(serializers.Serializer):
-    release = serializers.IntegerField(source="yardstick.release.version")
+    release = serializers.IntegerField(source="reference.release.version")
     convention = serializers.CharField(source="convention.name")
     measure = serializers.CharField()
     queries = LineSerializer(many=True, help_text="the worst first; beside runs, by the size of the difference")
@@ -366,14 +372,14 @@ class RunQueries(Resource, at=f"{CAMPAIGN}/runs/<int:number>/queries", name="run
     @reads(QueriesSerializer, UNFIT, query=ExplanationParameters)
     def get(self, number: int) -> Any:
         """What a run scores on each query."""
-        choices = _explained(self, number)
-        lines = lines_of(choices)
+        options = _explained(self.participant, number, **self.params)
+        lines = scored_queries(options)
         if lines is None:
             raise Http404
-        texts = texts_of(choices.run.campaign, lines)
-        runs = [run.number for run in choices.runs]
+        texts = texts_of(options.run.campaign, lines)
+        runs = [run.number for run in options.runs]
         return annotated(
-            choices, run_numbers=runs, queries=[annotated(line, text=texts.get(line.query, "")) for line in lines]
+            options, run_numbers=runs, queries=[annotated(line, text=texts.get(line.query, "")) for line in lines]
         )
 
 
@@ -385,7 +391,9 @@ class RunQuery(Resource, at=f"{CAMPAIGN}/runs/<int:number>/query", name="run-que
     @reads(CaseSerializer, UNFIT, query=OneQueryParameters)
     def get(self, number: int) -> Any:
         """What each rank of a run counts on one query."""
-        case = case_of(_explained(self, number), self.params["query"])
+        options = dict(self.params)
+        query = options.pop("query")
+        case = case_of(_explained(self.participant, number, **options), query)
         if case is None:
             raise Http404
         places = {id(moment): place for place, moment in enumerate(case.moments)}
@@ -396,15 +404,14 @@ class RunScatter(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scatter/<slug:forma
     @reads(FILE_TYPES, UNFIT, query=ExplanationParameters)
     def get(self, number: int, format: str) -> Any:
         """Two runs query by query: the numbers as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
-        params = self.request.query_params
-        return scatter_file(explained_queries.choices_of(self.participant, number, params), params, format)
+        return scatter_file(explanation_options(self.participant, number, **self.params), format)
 
 
-def _explained(resource: Resource, number: int) -> explained_queries.Choices:
-    choices = explained_queries.choices_of(resource.participant, number, resource.request.query_params)
-    if choices is None:
+def _explained(member: Membership, number: int, **options: Any) -> ExplanationOptions:
+    found = explanation_options(member, number, **options)
+    if found is None:
         raise WrongState("The run has no scores yet.")
-    return choices
+    return found
 
 
 def _side(side: Side, places: dict[int, int]) -> Any:
@@ -448,7 +455,7 @@ class WatchSerializer(ModelAnswer):
 class NewWatch(Body):
     run = Whole(min_value=1, max_value=LARGEST, help_text="its number")
     other = Whole(min_value=1, max_value=LARGEST, help_text="the number of the run whose score is taken off")
-    measure = Text(max_length=80, help_text="its name, as the library parses it")
+    measure = Text(max_length=LONGEST_MEASURE, help_text="its name, as the library parses it")
     predictor = Whole(required=False, min_value=1, max_value=LARGEST, help_text="its id; without it, caption rank")
 
 

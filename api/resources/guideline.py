@@ -15,8 +15,8 @@ from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource, must_matc
 from api.serializers import Body, ModelAnswer, Page, PageParameters
 from base.errors import Changed, Outdated
 from campaigns import access
+from campaigns.forms import LONGEST_GUIDELINE, GuidelineForm
 from campaigns.models import Campaign, Guideline
-from campaigns.pages import LONGEST_GUIDELINE, GuidelineForm
 from judging import access as judging_access
 from judging.consensus import GRADES
 from judging.models import Candidate, Example, KeptAnswer

@@ -14,11 +14,13 @@ from api.operations import UNFIT, Rows, annotated, changes, fresh, makes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, LARGEST, Resource
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
+from base.sites import site_address
 from campaigns import access, invitations
 from campaigns.access import let_create, let_create_no_longer, may_let_create
 from campaigns.accounts import mails
+from campaigns.forms import InvitationsForm, LinkForm
 from campaigns.models import Applicant, Invitation, Membership, Message
-from campaigns.models.invitation import DECISIONS, MOST_PLACES
+from campaigns.models.invitation import DECISIONS, LONGEST_NAME, MOST_PLACES
 from campaigns.models.membership import LONGEST_GROUP
 from judging.review import decisions
 from reports.digest import digest_of, have_mailed
@@ -151,13 +153,13 @@ class NewInvitation(Body):
     )
 
     class Meta:
-        form = invitations.LinkForm
+        form = LinkForm
         fields = ["role", "group"]
 
 
 class InvitedPerson(Body):
     address = Text(required=False, max_length=254, allow_blank=True, help_text="needed for a mail")
-    name = Text(required=False, max_length=invitations.LONGEST_NAME, allow_blank=True)
+    name = Text(required=False, max_length=LONGEST_NAME, allow_blank=True)
     group = Text(required=False, max_length=LONGEST_GROUP, allow_blank=True, help_text="else that of the list")
     role = Choice(required=False, choices=Membership.Role.choices, help_text="else that of the list")
 
@@ -186,7 +188,7 @@ class Invitations(Resource, at=f"{CAMPAIGN}/invitations", name="invitations"):
     @makes(InvitationWithLink, body=NewInvitation)
     def post(self) -> Any:
         """Make a link by which one person joins, or by which several ask to join."""
-        made = invitations.make_link(self.request._request, self.lead, self.data)
+        made = invitations.make_link(self.lead, site_address(self.request._request), **self.data)
         return annotated(fresh(made.invitation), link=made.link)
 
 
@@ -217,21 +219,21 @@ class InvitationLinks(Resource, at=f"{CAMPAIGN}/invitations/links", name="invita
     @reads(NamedLinksSerializer)
     def get(self) -> Any:
         """The links of named people that a lead hands out, as long as nobody has used them."""
-        return {"links": invitations.named_links(self.lead.campaign, self.request._request)}
+        return {"links": invitations.named_links(self.lead.campaign, site_address(self.request._request))}
 
     @makes(NamedLinksSerializer, body=Named)
     def post(self) -> Any:
         """Make a link for each person of a list, or for nobody."""
         made = {each.pk for each in _invite_all(self.request._request, self.lead, self.data, invitations.LINKS)}
-        all_links = invitations.named_links(self.lead.campaign, self.request._request)
+        all_links = invitations.named_links(self.lead.campaign, site_address(self.request._request))
         return {"links": [each for each in all_links if each.invitation.pk in made]}
 
 
 def _invite_all(request: HttpRequest, lead: Membership, data: dict[str, Any], way: str) -> list[Invitation]:
     lines = [invitations.written(invitations.Person(**each)) for each in data["people"]]
-    form = invitations.InvitationsForm(lead.campaign, data | {"people": "\n".join(lines), "way": way})
-    checked(form)
-    return invitations.invite_all(request, lead, form)
+    form = InvitationsForm(lead.campaign, data | {"people": "\n".join(lines), "way": way})
+    valid, site = checked(form), site_address(request)
+    return invitations.invite_all(lead, valid["people"], way, valid["hours"], valid["language"], site)
 
 
 class ApplicantSerializer(ModelAnswer):

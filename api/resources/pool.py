@@ -28,7 +28,15 @@ from runs.access import enlargement as enlargement_of
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
 from runs.pools.comparing import HEADLINE, comparison, found_moments
-from runs.pools.enlarging import MOST_MOMENTS, Plan, ask_to_open, ask_to_propose, open_further_batches, propose_moments
+from runs.pools.enlarging import (
+    DEEPEST,
+    MOST_MOMENTS,
+    PoolPlan,
+    ask_to_open,
+    ask_to_propose,
+    open_further_batches,
+    propose_moments,
+)
 
 MOST = 2**31 - 1
 MOST_HELD = 100  # queries that hold the frontier back
@@ -341,7 +349,7 @@ class OneEnlargementSerializer(EnlargementSerializer):
 
 class NewEnlargement(Body):
     runs = serializers.ListField(child=Whole(min_value=1, max_value=MOST), max_length=1000)
-    depth = Whole(min_value=1, max_value=100, required=False)
+    depth = Whole(min_value=1, max_value=DEEPEST, required=False)
     iou = Number(min_value=0, max_value=1, required=False, help_text="0.3, 0.5 or 0.7")
 
 
@@ -359,7 +367,7 @@ class Enlargements(Resource, at=f"{CAMPAIGN}/enlargements", name="enlargements")
     @starts(EnlargementSerializer, ONCE, UNFIT, body=NewEnlargement)
     def post(self) -> Any:
         """Ask which unjudged moments would decide between runs."""
-        made = ask_to_propose(self.lead, Plan(**self.data))
+        made = ask_to_propose(self.lead, PoolPlan(**self.data))
         return self.under_way(propose_moments.jobs(made).get(), made)
 
 

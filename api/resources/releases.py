@@ -17,7 +17,8 @@ from campaigns import access
 from releases.archive import last_verified, verify_release
 from releases.data_card import LICENCES
 from releases.difference import compare
-from releases.exports import FILES, export_file, ready_release, release_file, signature_file, training_set_file
+from releases.downloads import export_file, ready_release, release_file, signature_file, training_set_file
+from releases.exports import FILES
 from releases.freezing import LONGEST_NOTES, freeze, freeze_release
 from releases.models import Release, TrainingSet
 from releases.training import DEEPEST, ask_for_training_set, make_training_set

@@ -22,15 +22,16 @@ from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of
 from base.errors import BadValue, Unfit
 from campaigns.models import Upload
 from campaigns.models.draft import ArrivingFile
-from campaigns.uploads import take_piece
+from campaigns.pages import take_piece
 from metrics.analysis.sampling import Method
 from metrics.formats import RUN_FORMATS, TASKS
 from runs import access
-from runs.board.choices import RUNS_LIST, runs_of
 from runs.board.held_back import enter
+from runs.board.options import RUNS_LIST, runs_of
 from runs.estimates.scores import sample_of, scores_of
+from runs.forms import RunForm
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
-from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit
+from runs.receiving import MOST_MIB, announce, describe, must_be_open, submit
 from runs.scoring import score_runs
 
 HEADER = "Upload-Offset"

@@ -21,6 +21,7 @@ from campaigns.models.log import LogEntry, log
 from campaigns.models.membership import LONGEST_GROUP, Event, Membership, must_stay_blind
 
 MOST_PLACES = 500  # of one link
+LONGEST_NAME = 150  # characters
 
 
 def secret_of_a_link() -> tuple[str, str]:
@@ -78,7 +79,7 @@ class Invitation(models.Model):
     )
     # If it is for one person who is named
     address = models.EmailField(blank=True)
-    name = models.CharField(max_length=150, blank=True, help_text="how the lead calls the person")
+    name = models.CharField(max_length=LONGEST_NAME, blank=True, help_text="how the lead calls the person")
     by_hand = models.BooleanField(
         default=False, help_text="whether a lead hands the link out, so that using it proves no address"
     )

@@ -25,7 +25,7 @@ from django.utils import timezone
 from config.operations import backups, readiness
 from config.operations.management.commands.serve import uncollected
 from corpus.films import SCHEME
-from jobs.models import Sign
+from jobs.models import WorkerHeartbeat
 from jobs.queue import machine_of
 
 OK, WARNING, ERROR = "ok", "warning", "error"
@@ -175,14 +175,16 @@ def _mail() -> Found:
 
 def _workers() -> Found:
     found = readiness.CHECKS["workers"]()
-    machines = sorted({machine_of(worker) for worker in Sign.objects.recent().values_list("worker", flat=True)})
+    machines = sorted(
+        {machine_of(worker) for worker in WorkerHeartbeat.objects.recent().values_list("worker", flat=True)}
+    )
     yield (OK, f"signs of life from {', '.join(machines)}") if found == readiness.OK else (WARNING, found)
     yield from _other_versions()
 
 
 def _other_versions() -> Found:
     """Name the workers that run another version than this program."""
-    others = Sign.objects.recent().exclude(version=settings.VERSION).values_list("worker", "version")
+    others = WorkerHeartbeat.objects.recent().exclude(version=settings.VERSION).values_list("worker", "version")
     by_version: dict[str, set[str]] = defaultdict(set)
     for worker, version in others:
         by_version[version or "an older version"].add(machine_of(worker))

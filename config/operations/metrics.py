@@ -24,7 +24,7 @@ from prometheus_client.registry import Collector
 from config.operations import backups
 from config.operations.readiness import free_bytes
 from corpus.models import TO_COME, Clip
-from jobs.models import Job, Sign
+from jobs.models import Job, WorkerHeartbeat
 from jobs.queue import Lane, machine_of
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -102,7 +102,7 @@ class _Rows(Collector):
         workers = GaugeMetricFamily(
             "reeljudge_workers", "Processes that take jobs", labels=["machine", "version", "lane"]
         )
-        signs = Sign.objects.recent().values_list("worker", "version", "lane")
+        signs = WorkerHeartbeat.objects.recent().values_list("worker", "version", "lane")
         seen = Counts((machine_of(worker), version, lane) for worker, version, lane in signs)
         for machine, version in {each[:2] for each in seen} or {("none", "")}:
             for lane in Lane.values:

@@ -17,7 +17,7 @@ from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import InterfaceError, OperationalError, connection, connections
 
 from config.operations import schema
-from jobs.models import Sign
+from jobs.models import WorkerHeartbeat
 from jobs.queue import Lane
 
 log = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ def free_bytes(folder: Path) -> int:
 
 
 def _workers() -> str:
-    served = set(Sign.objects.recent().values_list("lane", flat=True))
+    served = set(WorkerHeartbeat.objects.recent().values_list("lane", flat=True))
     idle = [lane for lane in Lane.values if lane not in served]
     return f"nobody takes jobs of the lane {', '.join(idle)}" if idle else OK
 

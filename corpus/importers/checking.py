@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corpus.errors import CorpusError, Problem, Reason, Unavailable, Unusable
 from corpus.importers.interface import OVERHANG, Importer, Report, Source, problem
-from corpus.importers.rows import Row
+from corpus.importers.rows import MomentRow
 from corpus.reading import moments_in
 
 FIRST = 5  # moments that a report shows
@@ -62,7 +62,7 @@ class Checker:
         self._measured: dict[str, float | None] = {}
         self._unknown: set[str] = set()  # videos without a duration
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[MomentRow]:
         """Yield the rows that are right, with durations, their ends cut off where their videos end."""
         for file in self.source.files:
             yield from self._rows_of(file)
@@ -77,7 +77,7 @@ class Checker:
                 wanted += f" that can be used; left out, {reasons}"
             self.report.add_problem(Problem(file, "", f"{file}: holds no moments{wanted}"))
 
-    def _rows_of(self, file: Path) -> Iterator[Row]:
+    def _rows_of(self, file: Path) -> Iterator[MomentRow]:
         try:
             for row in moments_in(file, self.source, lambda: self.sign(self.report.rows)):
                 if isinstance(row, Problem):
@@ -90,7 +90,7 @@ class Checker:
             named = message if message.startswith(f"{file}: ") else f"{file}: {message}"
             self.report.add_problem(Problem(file, "", named))
 
-    def _checked(self, file: Path, row: Row) -> Row | None:
+    def _checked(self, file: Path, row: MomentRow) -> MomentRow | None:
         try:
             return self._timed(row)
         except Unavailable:  # the film may be there later
@@ -109,7 +109,7 @@ class Checker:
         elif is_new:
             self.report.add_problem(fault)
 
-    def _timed(self, row: Row) -> Row | None:
+    def _timed(self, row: MomentRow) -> MomentRow | None:
         known, (times, start, end) = self._length(row), self.importer.times
         if row.start < 0:
             right = "expected a start of at least 0 seconds"
@@ -127,7 +127,7 @@ class Checker:
         # Sums with 0.0 are never integers and never -0.0, so that equal times have equal fingerprints.
         return row._replace(start=row.start + 0.0, end=min(row.end, known) + 0.0, duration=known)
 
-    def _length(self, row: Row) -> float:
+    def _length(self, row: MomentRow) -> float:
         """Return the length of the row's video, which a file of durations, the row or the film tells."""
         length = self.importer.exact_length(self.source, row)
         if length is None:
@@ -152,7 +152,7 @@ class Checker:
             self._measured[video] = self.measured(video)
         return self._measured[video]
 
-    def _count(self, row: Row) -> None:
+    def _count(self, row: MomentRow) -> None:
         report = self.report
         report.rows += 1
         self.videos.add(row.video)

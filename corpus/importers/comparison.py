@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corpus.importers.checking import Checker, Fingerprints
 from corpus.importers.interface import Report
-from corpus.importers.rows import Row
+from corpus.importers.rows import MomentRow
 from corpus.models import Corpus, Moment
 
 Ints = NDArray[np.int64]
@@ -140,7 +140,7 @@ def _change_captions(captioned: dict[int, int], checker: Checker) -> int:
     return Moment.objects.bulk_update(moments, ["caption"], batch_size=KEYS_AT_A_TIME)
 
 
-def _again(checker: Checker) -> Iterator[tuple[Row, int]]:
+def _again(checker: Checker) -> Iterator[tuple[MomentRow, int]]:
     again = Checker(checker.source, checker.importer, checker.report.lengths)
     for row in again.rows():
         yield row, again.prints.moments[-1]

@@ -13,7 +13,7 @@ from corpus.importers.interface import Choice, Durations, Importer, Source, each
 from corpus.importers.rows import (
     LONGEST_LINE,
     BadField,
-    Row,
+    MomentRow,
     keys_of,
     name,
     number,
@@ -35,14 +35,14 @@ ALL = "all"
 Span = tuple[int, int]
 
 
-def rows_of_tvr(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+def rows_of_tvr(file: Path, choice: Choice) -> Iterator[MomentRow | Problem]:
     """TVR: one JSON object a line with vid_name, duration, ts, desc and type.
 
     Only descriptions of one type are read: by default those of type v, which tell what is seen.
     """
     wanted = choice.kind or TYPES[0]
 
-    def rows(where: str, record: dict[str, Any]) -> Iterator[Row]:
+    def rows(where: str, record: dict[str, Any]) -> Iterator[MomentRow]:
         kind = record.get("type", TYPES[0])
         if kind not in TYPES:
             raise BadField("type", kind, "v, t or vt")
@@ -51,7 +51,7 @@ def rows_of_tvr(file: Path, choice: Choice) -> Iterator[Row | Problem]:
         times = record.get("ts")
         if not isinstance(times, list) or len(times) != 2:
             raise BadField("ts", times, "[start, end] in seconds")
-        yield Row(
+        yield MomentRow(
             where=where,
             video=name(record.get("vid_name"), "vid_name"),
             start=seconds(times[0], "ts[0]"),
@@ -64,10 +64,10 @@ def rows_of_tvr(file: Path, choice: Choice) -> Iterator[Row | Problem]:
     return each_object(file, rows)
 
 
-def rows_of_charades(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+def rows_of_charades(file: Path, choice: Choice) -> Iterator[MomentRow | Problem]:
     """Charades-STA: lines of `VIDEO start end##sentence`, with times in seconds and without the lengths of videos."""
 
-    def rows(where: str, line: bytes) -> Iterator[Row]:
+    def rows(where: str, line: bytes) -> Iterator[MomentRow]:
         try:
             written = line.removeprefix(b"\xef\xbb\xbf").decode()
         except UnicodeDecodeError as fault:
@@ -75,20 +75,20 @@ def rows_of_charades(file: Path, choice: Choice) -> Iterator[Row | Problem]:
                 f"not UTF-8 at byte {fault.start + 1}; expected VIDEO start end##sentence in UTF-8"
             ) from fault
         video, start, end, sentence = published.charades_line(Place(str(file), where), written)
-        yield Row(where, name(video, "video"), start, end, None, text(sentence, "sentence"))
+        yield MomentRow(where, name(video, "video"), start, end, None, text(sentence, "sentence"))
 
     return each_line(file, rows)
 
 
-def rows_of_activitynet(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+def rows_of_activitynet(file: Path, choice: Choice) -> Iterator[MomentRow | Problem]:
     """ActivityNet Captions: an object from video to `duration`, `timestamps` and `sentences`, times in seconds."""
     return described_videos(file, published.in_seconds, lambda record: record.get("duration"))
 
 
-def described_videos(file: Path, unit: published.Unit, length: Any) -> Iterator[Row | Problem]:
+def described_videos(file: Path, unit: published.Unit, length: Any) -> Iterator[MomentRow | Problem]:
     """Yield the sentences of each video of a document. `length` returns a record's duration in seconds, or None."""
 
-    def rows(where: str, entry: Entry) -> Iterator[Row | Problem]:
+    def rows(where: str, entry: Entry) -> Iterator[MomentRow | Problem]:
         if entry.key is None:
             raise CorpusError("the document is a list; expected an object from video to its sentences")
         video = name(entry.key, "video")
@@ -96,21 +96,21 @@ def described_videos(file: Path, unit: published.Unit, length: Any) -> Iterator[
         duration = seconds_or_none(length(entry.value), "duration")
         for place, n, sentence, (start, end) in sentences:
             try:
-                yield Row(place.spot, video, start, end, duration, text(sentence, f"sentences[{n - 1}]"))
+                yield MomentRow(place.spot, video, start, end, duration, text(sentence, f"sentences[{n - 1}]"))
             except CorpusError as fault:
                 yield problem(file, where, fault)
 
     return each_entry(file, rows)
 
 
-def rows_of_didemo(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+def rows_of_didemo(file: Path, choice: Choice) -> Iterator[MomentRow | Problem]:
     """DiDeMo: a list of objects with video, description, num_segments and times, in segments of five seconds.
 
     Several annotators marked each description. Its moment is the one that most of them marked; among those that equally
     many marked, the one that overlaps most with all marks, and then the earliest.
     """
 
-    def rows(where: str, entry: Entry) -> Iterator[Row]:
+    def rows(where: str, entry: Entry) -> Iterator[MomentRow]:
         record = entry.value
         if entry.key is not None:
             raise CorpusError("the document is an object; expected a list of objects")
@@ -121,7 +121,7 @@ def rows_of_didemo(file: Path, choice: Choice) -> Iterator[Row | Problem]:
         place = Place(str(file), where)
         spans = [published.seconds_of_segments(place, f"field times[{n}]", each) for n, each in enumerate(times)]
         start, end = agreed([(first, last) for first, last in spans])
-        yield Row(
+        yield MomentRow(
             where,
             name(record.get("video"), "video"),
             start,
@@ -167,17 +167,17 @@ def _longest(segments: object) -> float | None:
     return float(segments * published.SEGMENT_SECONDS)
 
 
-def rows_of_qvhighlights(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+def rows_of_qvhighlights(file: Path, choice: Choice) -> Iterator[MomentRow | Problem]:
     """QVHighlights: one JSON object a line with query, vid, duration and relevant_windows, each of them a moment."""
 
-    def rows(where: str, record: dict[str, Any]) -> Iterator[Row | Problem]:
+    def rows(where: str, record: dict[str, Any]) -> Iterator[MomentRow | Problem]:
         windows: Any = record.get("relevant_windows")
         _must_hold_moments(windows, "relevant_windows", "a list of [start, end] in seconds that is not empty")
         video, sentence = name(record.get("vid"), "vid"), text(record.get("query"), "query")
         duration = seconds_or_none(record.get("duration"), "duration")
         for n, window in enumerate(windows):
             try:
-                yield Row(where, video, *_window(window, f"relevant_windows[{n}]"), duration, sentence)
+                yield MomentRow(where, video, *_window(window, f"relevant_windows[{n}]"), duration, sentence)
             except CorpusError as fault:
                 yield problem(file, where, fault)
 
@@ -190,7 +190,7 @@ def _window(window: object, field: str) -> tuple[float, float]:
     return seconds(window[0], f"{field}[0]"), seconds(window[1], f"{field}[1]")
 
 
-def rows_of_tacos(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+def rows_of_tacos(file: Path, choice: Choice) -> Iterator[MomentRow | Problem]:
     """TACoS in 2D-TAN's form: an object from video to `timestamps` in frames, `sentences`, `fps` and `num_frames`."""
     return described_videos(file, published.in_frames, _tacos_duration)
 
@@ -200,7 +200,7 @@ def _tacos_duration(record: dict[str, Any]) -> float | None:
     return None if frames is None else number(frames, "num_frames", "number of frames") / record["fps"]
 
 
-def rows_of_csv(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+def rows_of_csv(file: Path, choice: Choice) -> Iterator[MomentRow | Problem]:
     """CSV of our own, with the columns video, start, end and description; or any CSV whose columns a person names."""
     with opened(file) as content:
         table = CsvLines(_decoded(content, file), str(file))
@@ -229,9 +229,9 @@ def _decoded(content: BinaryIO, file: Path) -> Iterator[str]:
             raise MeasureError(f"{file}: line {n}: is not UTF-8 text; expected a CSV in UTF-8") from None
 
 
-def _csv_row(where: str, cells: Mapping[str, str], names: Mapping[str, str], separator: str) -> Row:
+def _csv_row(where: str, cells: Mapping[str, str], names: Mapping[str, str], separator: str) -> MomentRow:
     duration, caption = cells.get("duration"), cells.get("caption")
-    return Row(
+    return MomentRow(
         where=where,
         video=name(cells["video"], names["video"]),
         start=seconds_of_cell(cells["start"], names["start"], separator),
@@ -242,13 +242,13 @@ def _csv_row(where: str, cells: Mapping[str, str], names: Mapping[str, str], sep
     )
 
 
-def rows_of_jsonl(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+def rows_of_jsonl(file: Path, choice: Choice) -> Iterator[MomentRow | Problem]:
     """JSONL of our own: one object a line with video, start, end, description; or with the keys that a person names."""
     keys = keys_of(choice.columns)
 
-    def rows(where: str, record: dict[str, Any]) -> Iterator[Row]:
+    def rows(where: str, record: dict[str, Any]) -> Iterator[MomentRow]:
         caption = record.get(keys["caption"])
-        yield Row(
+        yield MomentRow(
             where=where,
             video=name(record.get(keys["video"]), keys["video"]),
             start=seconds(record.get(keys["start"]), keys["start"]),

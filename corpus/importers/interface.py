@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from corpus.errors import BadLines, CorpusError, Problem, Reason, Unusable
-from corpus.importers.rows import Row, json_object, lines, must_be_object, opened
+from corpus.importers.rows import MomentRow, json_object, lines, must_be_object, opened
 from metrics import MeasureError
 from metrics.formats.files import BOM
 from metrics.formats.json_reader import Entry, json_entries
@@ -45,7 +45,7 @@ class Report:
     repeated: int = 0  # moments that are in the files again, word for word
     clipped: int = 0  # moments that were cut off at the end of their videos
     left_out: Counter[Reason] = field(default_factory=Counter)  # how many cannot be used, and why
-    first: list[Row] = field(default_factory=list)  # the first moments, to be looked at
+    first: list[MomentRow] = field(default_factory=list)  # the first moments, to be looked at
     problems: list[Problem] = field(default_factory=list)  # the first of them
     wrong: int = 0  # how many problems there are
     in_lines: int = 0  # how many of them are of one line or entry, and not of a whole file
@@ -96,8 +96,8 @@ class Choice(NamedTuple):
     columns: Mapping[str, str] = {}
 
 
-Part = TypeVar("Part")
-Reader = Callable[[Path, Choice], Iterator[Row | Problem]]
+Value = TypeVar("Value")
+Reader = Callable[[Path, Choice], Iterator[MomentRow | Problem]]
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Importer:
     takes_columns: bool = False
     times: tuple[str, str, str] = ("times", "start", "end")  # how messages name both times, and each of them
 
-    def exact_length(self, source: Source, row: Row) -> float | None:
+    def exact_length(self, source: Source, row: MomentRow) -> float | None:
         """Return the length of the row's video if a file of durations or the row tells it exactly."""
         is_exact = self.durations is not Durations.BOUND
         return (source.durations or {}).get(row.video, row.duration if is_exact else None)
@@ -149,12 +149,14 @@ class Source:
         return Choice(self.kind, self.columns)
 
 
-def each_line(file: Path, rows: Callable[[str, bytes], Iterable[Row | Problem]]) -> Iterator[Row | Problem]:
+def each_line(file: Path, rows: Callable[[str, bytes], Iterable[MomentRow | Problem]]) -> Iterator[MomentRow | Problem]:
     """Yield what `rows` makes of each line and its place, or what is wrong with the line."""
     return _each(file, ((f"line {number}", line) for number, line in lines(file)), rows)
 
 
-def each_object(file: Path, rows: Callable[[str, dict[str, Any]], Iterable[Row | Problem]]) -> Iterator[Row | Problem]:
+def each_object(
+    file: Path, rows: Callable[[str, dict[str, Any]], Iterable[MomentRow | Problem]]
+) -> Iterator[MomentRow | Problem]:
     """Yield what `rows` makes of the JSON object in each line, or in each entry of one list, or what is wrong there."""
     if is_list(file):
         return each_entry(file, lambda where, entry: rows(where, must_be_object(entry.value)))
@@ -167,15 +169,17 @@ def is_list(file: Path) -> bool:
         return content.read(BEGINNING).removeprefix(BOM).lstrip().startswith(b"[")
 
 
-def each_entry(file: Path, rows: Callable[[str, Entry], Iterable[Row | Problem]]) -> Iterator[Row | Problem]:
+def each_entry(
+    file: Path, rows: Callable[[str, Entry], Iterable[MomentRow | Problem]]
+) -> Iterator[MomentRow | Problem]:
     """Yield what `rows` makes of each entry of a JSON document, or what is wrong with the entry."""
     with opened(file) as document:
         yield from _each(file, ((where(entry), entry) for entry in json_entries(document, str(file))), rows)
 
 
 def _each(
-    file: Path, parts: Iterable[tuple[str, Part]], rows: Callable[[str, Part], Iterable[Row | Problem]]
-) -> Iterator[Row | Problem]:
+    file: Path, parts: Iterable[tuple[str, Value]], rows: Callable[[str, Value], Iterable[MomentRow | Problem]]
+) -> Iterator[MomentRow | Problem]:
     for where, part in parts:
         try:
             yield from rows(where, part)

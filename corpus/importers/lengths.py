@@ -15,7 +15,7 @@ from corpus.errors import CorpusError, Reason, Unavailable, Unusable
 from corpus.films import MediaFolder, film_at
 from corpus.importers.formats import importer_of
 from corpus.importers.interface import Source
-from corpus.importers.rows import Row
+from corpus.importers.rows import MomentRow
 from corpus.reading import moments_in
 from systems.features.films import PICTURES
 
@@ -75,7 +75,7 @@ def _untold(source: Source) -> Iterator[str]:
     for file in source.files:
         with suppress(CorpusError):  # of the file as a whole, which the import tells
             for row in moments_in(file, source):
-                if isinstance(row, Row) and importer.exact_length(source, row) is None:
+                if isinstance(row, MomentRow) and importer.exact_length(source, row) is None:
                     yield row.video
 
 

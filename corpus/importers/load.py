@@ -20,18 +20,18 @@ from corpus.importers.comparison import Stored, compare, replace
 from corpus.importers.formats import importer_of
 from corpus.importers.interface import Report, Source
 from corpus.importers.lengths import Measured, film_lengths, lengths_in
-from corpus.importers.rows import Row
+from corpus.importers.rows import MomentRow
 from corpus.models import Corpus, Moment, Video
 
 __all__ = ["Report", "Source", "load", "preview"]
 
 CHUNK = 2000  # rows in memory at a time
-Sign = Callable[[int], None]
+Heartbeat = Callable[[int], None]
 UNFINISHED = "unfinished "  # with the key, the name of a corpus that is not whole
 AT_A_TIME = 2000  # rows in one transaction
 
 
-def preview(source: Source, name: str = "", sign: Sign = lambda rows: None) -> Report:
+def preview(source: Source, name: str = "", sign: Heartbeat = lambda rows: None) -> Report:
     """Read and check all of a source, and compare it with what is stored, without storing anything.
 
     source: the files, their format, and what a person chose beside them.
@@ -92,7 +92,7 @@ def _load(name: str, source: Source, measured: Measured, replacing: bool) -> Rep
     return report
 
 
-def fill(corpus: Corpus, source: Source, sign: Sign = lambda rows: None) -> Report:
+def fill(corpus: Corpus, source: Source, sign: Heartbeat = lambda rows: None) -> Report:
     """Store a source in a corpus that holds nothing and that nobody sees yet, some thousand rows in a transaction.
     Raises BadLines and CorpusError as `load` does. What was stored until then stays.
     """
@@ -150,7 +150,7 @@ def _store(corpus: Corpus, checker: Checker, stored: Stored) -> None:
             Moment.objects.bulk_create(_moments(fresh, keys), ignore_conflicts=True)
 
 
-def _store_videos(corpus: Corpus, rows: list[Row], keys: dict[str, int], lengths: dict[str, float]) -> int:
+def _store_videos(corpus: Corpus, rows: list[MomentRow], keys: dict[str, int], lengths: dict[str, float]) -> int:
     fresh = {
         row.video: Video(corpus=corpus, name=row.video, duration=lengths[row.video])
         for row in rows
@@ -161,7 +161,7 @@ def _store_videos(corpus: Corpus, rows: list[Row], keys: dict[str, int], lengths
     return len(fresh)
 
 
-def _moments(rows: list[Row], keys: dict[str, int]) -> Iterator[Moment]:
+def _moments(rows: list[MomentRow], keys: dict[str, int]) -> Iterator[Moment]:
     for row in rows:
         yield Moment(
             video_id=keys[row.video],
@@ -173,7 +173,7 @@ def _moments(rows: list[Row], keys: dict[str, int]) -> Iterator[Moment]:
 
 
 @contextmanager
-def staged(key: str, source: Source, sign: Sign) -> Iterator[Corpus]:
+def staged(key: str, source: Source, sign: Heartbeat) -> Iterator[Corpus]:
     """Store a source as a corpus that nobody sees, and delete it again unless it was revealed inside.
 
     What another attempt with this key has left is deleted first. Raises BadLines if anything in the files is wrong; it
@@ -207,14 +207,14 @@ def unfinished() -> Iterator[tuple[str, Corpus]]:
         yield corpus.name.removeprefix(UNFINISHED), corpus
 
 
-def forget(corpus: Corpus, sign: Sign = lambda rows: None) -> None:
+def forget(corpus: Corpus, sign: Heartbeat = lambda rows: None) -> None:
     """Delete a staged corpus, part by part. `sign` is called with 0 after each part."""
     _delete(Moment.objects.filter(video__corpus=corpus), sign)
     _delete(Video.objects.filter(corpus=corpus), sign)
     Corpus.everything.filter(pk=corpus.pk, is_whole=False).delete()
 
 
-def _delete(rows: QuerySet[Moment] | QuerySet[Video], sign: Sign) -> None:
+def _delete(rows: QuerySet[Moment] | QuerySet[Video], sign: Heartbeat) -> None:
     kind: type[Model] = rows.model
     while keys := list(rows.order_by().values_list("pk", flat=True)[:AT_A_TIME]):
         kind._default_manager.filter(pk__in=keys).delete()

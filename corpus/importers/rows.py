@@ -42,7 +42,7 @@ LARGEST_OF_DURATIONS = 64 * 2**20  # bytes
 CLOCK = re.compile(r"(?:(\d+):)?([0-5]?\d):([0-5]?\d(?:\.\d+)?)")
 
 
-class Row(NamedTuple):
+class MomentRow(NamedTuple):
     """One described moment, with times in seconds, and where the file tells it ("line 3"). `duration` is None if the
     file does not tell the video's, and `caption` if it gives no text beside the description.
     """

@@ -245,4 +245,10 @@ class Migration(migrations.Migration):
             model_name='sign',
             constraint=models.UniqueConstraint(fields=('worker', 'lane'), name='one_sign_per_worker_and_lane'),
         ),
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.RenameModel('Sign', 'WorkerHeartbeat'),
+                migrations.AlterModelTable('WorkerHeartbeat', 'jobs_sign'),
+            ]
+        ),
     ]

@@ -16,8 +16,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 
 from base.text import abbreviated, percent, storable
 from campaigns.access import campaigns_to_reuse, corpora_open_to
+from campaigns.forms import LinesField
 from campaigns.models import Campaign, Draft, Membership, Upload
-from campaigns.pages import Lines
 from campaigns.settings import COLUMNS, SECTIONS
 from corpus.importers.formats import FORMATS
 from corpus.importers.rows import FIELDS
@@ -114,7 +114,7 @@ class CorpusForm(ReadingForm):
     corpus_name = forms.CharField(
         max_length=100, required=False, label="Name of the new corpus", help_text="For example charades."
     )
-    pasted = Lines(
+    pasted = LinesField(
         max_length=LONGEST_PASTE,
         required=False,
         strip=False,
@@ -194,7 +194,7 @@ class QueriesForm(forms.Form):
         ],
         widget=forms.CheckboxSelectMultiple,
     )
-    pasted = Lines(
+    pasted = LinesField(
         max_length=LONGEST_PASTE,
         required=False,
         strip=False,
@@ -319,7 +319,7 @@ class NewSettingsForm(SettingsForm):
 class PeopleForm(forms.Form):
     """Who belongs to the campaign from the beginning, besides whoever makes it."""
 
-    people = Lines(
+    people = LinesField(
         max_length=50_000,
         required=False,
         label="People who have an account here",

@@ -24,7 +24,7 @@ from corpus.importers.interface import Source
 from corpus.importers.lengths import misfits
 from corpus.importers.load import reveal, staged
 from corpus.importers.recognition import names_in, proposed, recognised
-from corpus.importers.rows import Row
+from corpus.importers.rows import MomentRow
 from corpus.models import Corpus
 from corpus.reading import durations_in, moments_in, value_in
 from jobs.errors import JobLeft
@@ -193,7 +193,7 @@ def _tell(report: Report, films: int, number: int) -> None:
 def _lengths(source: Source) -> dict[str, float | None]:
     """Return the seconds of each video as the files tell them; None where only the film does."""
     known = source.durations or {}
-    rows = (row for file in source.files for row in moments_in(file, source) if isinstance(row, Row))
+    rows = (row for file in source.files for row in moments_in(file, source) if isinstance(row, MomentRow))
     return {row.video: known.get(row.video, row.duration) for row in rows}
 
 

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from base.problem_documents import refusal_as_message
 from campaigns import access
 from campaigns.models import Campaign, Draft, Upload
-from campaigns.pages import while_working
-from campaigns.uploads import announced, begin, most_mib, progress_answer, remove_draft, take_piece
+from campaigns.pages import announced, progress_answer, take_piece, while_working
+from campaigns.uploads import begin, most_mib, remove_draft
 from judging import access as judging_access
 from judging.drafts.builder import check_draft, make_campaign
 from judging.drafts.changes import (
@@ -56,7 +56,8 @@ from judging.drafts.reading import (
 )
 from judging.drafts.sources import captions_of, draw_queries, drawn, store_corpus
 from retrieval.rewriting.counting import counted, ready_in
-from runs.estimates.planning import PlanForm, costs_of_pools
+from runs.estimates.forms import PlanForm
+from runs.estimates.planning import costs_of_pools
 
 MOMENTS, QUERIES, BENCHMARK = Upload.Purpose.MOMENTS, Upload.Purpose.QUERIES, Upload.Purpose.BENCHMARK
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])

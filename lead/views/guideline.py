@@ -13,9 +13,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from base.errors import Outdated, WrongState
 from base.text import changes, rendered
 from campaigns import access
+from campaigns.forms import GuidelineForm
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign, Guideline, Membership
-from campaigns.pages import GuidelineForm, campaign_page
+from campaigns.pages import campaign_page
 from judging import access as judging_access
 from judging.models import Example
 from judging.quality.examples import (

@@ -10,20 +10,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from base.problem_documents import refusal_as_message
 from base.request_fields import one_of, text_in
+from base.sites import site_address
 from base.templatetags.page_parts import Heading
 from campaigns import access
 from campaigns.access import let_create, let_create_no_longer, may_create_campaigns, may_let_create
 from campaigns.accounts import mails
-from campaigns.invitations import (
-    LINKS,
-    InvitationsForm,
-    LinkForm,
-    invite_all,
-    make_link,
-    must_send_mails,
-    named_links,
-    write_links,
-)
+from campaigns.forms import InvitationsForm, LinkForm
+from campaigns.invitations import LINKS, invite_all, make_link, must_send_mails, named_links, write_links
 from campaigns.models import Membership
 from campaigns.models.invitation import DECISIONS
 from campaigns.pages import campaign_page
@@ -116,7 +109,7 @@ def invite(request: HttpRequest, name: str) -> HttpResponseBase:
     form = LinkForm(request.POST, auto_id="link_%s")
     if not form.is_valid():
         return _index(request, lead, status=400, link_form=form)
-    made = make_link(request, lead, form.cleaned_data)
+    made = make_link(lead, site_address(request), **form.cleaned_data)
     return _index(request, lead, link=made.link, invitation=made.invitation)
 
 
@@ -127,8 +120,9 @@ def invite_people(request: HttpRequest, name: str) -> HttpResponseBase:
     form = InvitationsForm(lead.campaign, request.POST)
     if not form.is_valid():
         return _index(request, lead, status=400, form=form)
-    made = invite_all(request, lead, form)
-    if form.cleaned_data["way"] == LINKS:
+    data = form.cleaned_data
+    made = invite_all(lead, data["people"], data["way"], data["hours"], data["language"], site_address(request))
+    if data["way"] == LINKS:
         messages.success(request, f"Links made: {len(made)}. Give each person their own.")
         return redirect("people-links", name)
     messages.success(request, f"Invited: {len(made)}. The mails are on their way.")
@@ -139,7 +133,9 @@ def invite_people(request: HttpRequest, name: str) -> HttpResponseBase:
 def links(request: HttpRequest, name: str) -> HttpResponse:
     """The links of named people that a lead hands out, as long as nobody has used them."""
     lead = access.lead(request, name)
-    return campaign_page(request, lead, "lead/people_links.html", links=named_links(lead.campaign, request))
+    return campaign_page(
+        request, lead, "lead/people_links.html", links=named_links(lead.campaign, site_address(request))
+    )
 
 
 @require_safe
@@ -148,7 +144,7 @@ def links_csv(request: HttpRequest, name: str) -> HttpResponse:
     access.count_file(request)
     answer = HttpResponse(content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}-links.csv"'
-    write_links(answer, named_links(lead.campaign, request))
+    write_links(answer, named_links(lead.campaign, site_address(request)))
     return answer
 
 

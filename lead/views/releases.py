@@ -20,7 +20,8 @@ from judging.models import Candidate
 from judging.review.frontier import frontier
 from releases.data_card import EARLY, LICENCES
 from releases.difference import HEADER, changes, compare
-from releases.exports import FILES, export_file, ready_release, release_file, signature_file, training_set_file
+from releases.downloads import export_file, ready_release, release_file, signature_file, training_set_file
+from releases.exports import FILES
 from releases.freezing import freeze, freeze_release
 from releases.models import Release, TrainingSet
 from releases.training import USUAL_DEPTHS, ask_for_training_set, make_training_set

@@ -19,7 +19,7 @@ from django.db.models.functions import Floor
 from judging.models import Judgement
 from metrics.formats.moment_ids import as_word, moment_id
 from releases.checks import OF_JUDGEMENTS, OF_QRELS, row_of_judgement
-from releases.exports import MOMENT, WORKER, Lines, Scope, by_query, by_rank, in_order, pair_id, round_of
+from releases.exports import MOMENT, WORKER, ExportScope, Lines, by_query, by_rank, in_order, pair_id, round_of
 from releases.models import creator_of, title_of
 from releases.publishing.parquet import NUMBER, TEXT, TRUTH, WHOLE, Column, Columns, parquet
 
@@ -37,7 +37,7 @@ Files = Mapping[str, Mapping[str, Any]]  # SHA-256 and bytes of each file that i
 Named = Mapping[str, list[str]]  # the campaign's splits, by the name that the hub's split has
 
 
-def splits_of(scope: Scope) -> dict[str, list[str]]:
+def splits_of(scope: ExportScope) -> dict[str, list[str]]:
     """Return the splits for hubs, each with the names of the campaign's splits that are in it."""
     own = sorted(set(scope.queries.order_by().values_list("split", flat=True)))
     found: dict[str, list[str]] = {}
@@ -59,7 +59,7 @@ class Table:
     name: str
     what: str
     columns: Columns
-    rows: Callable[[Scope, Named], Iterator[tuple[Any, ...]]]
+    rows: Callable[[ExportScope, Named], Iterator[tuple[Any, ...]]]
     is_one: bool = False
 
     def files(self, splits: Named) -> dict[str, tuple[str, Named]]:
@@ -68,7 +68,7 @@ class Table:
             return {f"data/{self.name}.parquet": (self.name, splits)}
         return {f"data/{self.name}/{split}.parquet": (split, {split: names}) for split, names in splits.items()}
 
-    def lines(self, scope: Scope, splits: Named) -> Iterator[bytes]:
+    def lines(self, scope: ExportScope, splits: Named) -> Iterator[bytes]:
         return parquet(self.columns, self.rows(scope, splits))
 
 
@@ -77,7 +77,7 @@ def _own(splits: Named) -> list[str]:
     return [name for names in splits.values() for name in names]
 
 
-def judged(scope: Scope, **only: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def judged(scope: ExportScope, **only: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the query's id, the moment's id and the record of every judgement, also of those that do not count."""
     # Whole milliseconds: a sum of fractions would depend on the order in which the database adds them.
     milliseconds = Sum(Floor(F("revisions__seconds") * 1000))
@@ -99,19 +99,19 @@ def judged(scope: Scope, **only: Any) -> Iterator[tuple[str, str, dict[str, Any]
         yield query, moment_id(*moment), record
 
 
-def _pairs(scope: Scope, splits: Named) -> Iterator[tuple[Any, ...]]:
+def _pairs(scope: ExportScope, splits: Named) -> Iterator[tuple[Any, ...]]:
     rows = scope.candidates.settled().filter(query__split__in=_own(splits)).order_by(*by_rank())
     listed = rows.values_list("query__query_id", "query__text", *MOMENT, "grade", "moment__caption", pair_id())
     for *about, caption, pair in listed.iterator(chunk_size=5000):
         yield *about, caption, moment_id(*about[2:5]), pair
 
 
-def _qrels(scope: Scope, splits: Named) -> Iterator[tuple[Any, ...]]:
+def _qrels(scope: ExportScope, splits: Named) -> Iterator[tuple[Any, ...]]:
     for query, _, _, _, _, grade, _, moment, _ in _pairs(scope, splits):
         yield query, moment, grade
 
 
-def _queries(scope: Scope, splits: Named) -> Iterator[tuple[Any, ...]]:
+def _queries(scope: ExportScope, splits: Named) -> Iterator[tuple[Any, ...]]:
     places = {each.query_id: (each.sample, number) for number, each in enumerate(scope.order, 1)}
     of = {name: split for split, names in splits.items() for name in names}
     rows = scope.queries.order_by(*by_query())
@@ -119,7 +119,7 @@ def _queries(scope: Scope, splits: Named) -> Iterator[tuple[Any, ...]]:
         yield key, text, of[split], " ".join(map(str, aliases)), *places[key], stratum
 
 
-def _corpus(scope: Scope, splits: Named) -> Iterator[tuple[Any, ...]]:
+def _corpus(scope: ExportScope, splits: Named) -> Iterator[tuple[Any, ...]]:
     fields = (*MOMENT, "moment__video__duration", "moment__caption")
     rows = scope.candidates.order_by(*by_rank()).values_list(*fields)
     found = {moment_id(*row[:3]): row for row in rows.iterator(chunk_size=5000)}
@@ -127,7 +127,7 @@ def _corpus(scope: Scope, splits: Named) -> Iterator[tuple[Any, ...]]:
         yield name, "", caption, video, start, end, duration
 
 
-def _judgements(scope: Scope, splits: Named) -> Iterator[tuple[Any, ...]]:
+def _judgements(scope: ExportScope, splits: Named) -> Iterator[tuple[Any, ...]]:
     for query, moment, record in judged(scope, candidate__query__split__in=_own(splits)):
         yield row_of_judgement(query, moment, record)
 
@@ -141,7 +141,7 @@ TABLES = [
 ]
 
 
-def files(scope: Scope, about: dict[str, Any]) -> Iterator[tuple[str, str, Made]]:
+def files(scope: ExportScope, about: dict[str, Any]) -> Iterator[tuple[str, str, Made]]:
     """Yield the name of each file, what it is, and the function that makes it. `about` is the manifest."""
     splits: dict[str, list[str]] = about["splits"]
     for table in TABLES:
@@ -166,25 +166,25 @@ def _content_of(file: Path) -> Iterator[str]:
     yield file.read_text(encoding="utf-8")
 
 
-def _topics(scope: Scope) -> Lines:
+def _topics(scope: ExportScope) -> Lines:
     """Yield the queries as topics. White space within a text is one space, because a topic is one line."""
     rows = scope.queries.order_by(*by_query())
     for key, text in rows.values_list("query_id", "text"):
         yield f"{as_word(key)}\t{' '.join(text.split())}\n"
 
 
-def _beir_corpus(scope: Scope, splits: Named) -> Lines:
+def _beir_corpus(scope: ExportScope, splits: Named) -> Lines:
     for name, title, caption, video, start, end, _ in _corpus(scope, splits):
         about = {"video": video, "start": start, "end": end}
         yield _line({"_id": name, "title": title, "text": caption, "metadata": about})
 
 
-def _beir_queries(scope: Scope, splits: Named) -> Lines:
+def _beir_queries(scope: ExportScope, splits: Named) -> Lines:
     for key, text, split, *_ in _queries(scope, splits):
         yield _line({"_id": key, "text": text, "metadata": {"split": split}})
 
 
-def _beir_qrels(scope: Scope, splits: Named) -> Lines:
+def _beir_qrels(scope: ExportScope, splits: Named) -> Lines:
     yield "query-id\tcorpus-id\tscore\n"
     for query, moment, grade in _qrels(scope, splits):
         yield f"{query}\t{moment}\t{grade}\n"

@@ -18,7 +18,7 @@ from campaigns.models import Campaign
 from judging.models import Judgement
 from metrics.analysis.comparison import LATEX
 from releases.checks import MANIFEST
-from releases.exports import Lines, Scope
+from releases.exports import ExportScope, Lines
 from reports.statistics.agreement import agreement
 from reports.statistics.arrays import Read
 
@@ -198,7 +198,7 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else round(100 * share, 1)
 
 
-def cost(scope: Scope) -> dict[str, Any]:
+def cost(scope: ExportScope) -> dict[str, Any]:
     """Return the hours of the release's judgements, also of those that do not count, and the hourly rates."""
     campaign = scope.campaign
     rows = Judgement.objects.filter(candidate__in=scope.candidates).order_by()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from base.text import csv_lines, harmless, percent, with_minus
 from metrics.analysis.comparison import BEGIN, END, LATEX
 from metrics.analysis.intervals import ENOUGH
-from runs.board.table import LEVEL, Board, Cell, Row
+from runs.board.table import LEVEL, Board, BoardRow, Cell
 
 NUMBERS = ("value", "low", "high", "spread", "deviation", "difference", "p", "plain")
 
@@ -36,10 +36,10 @@ def as_csv(board: Board) -> str:
     lines: list[list[object]] = []
     for row in board.rows:
         named = [harmless(row.name), harmless(row.run.system), len(row.runs)]
-        for measure, cell in zip(board.choices.measures, row.cells, strict=True):
+        for measure, cell in zip(board.options.measures, row.cells, strict=True):
             numbers = ["" if (number := getattr(cell, name)) is None else repr(number) for name in NUMBERS]
             judged = "" if row.judged is None else repr(row.judged)
-            about = [board.release.version, board.choices.convention.name, *named, str(measure), board.queries]
+            about = [board.release.version, board.options.convention.name, *named, str(measure), board.queries]
             lines.append([*about, *numbers, judged])
     return "".join(csv_lines(header, lines))
 
@@ -55,8 +55,8 @@ def numbers_of(board: Board) -> dict[str, Any]:
             "name": row.name,
             "system": row.run.system,
             "runs": [{"number": run.number, "name": run.name, "sha256": run.sha256} for run in row.runs],
-            "judged": {board.choices.judged: row.judged},
-            "scores": {str(m): _numbers(cell) for m, cell in zip(board.choices.measures, row.cells, strict=True)},
+            "judged": {board.options.judged: row.judged},
+            "scores": {str(m): _numbers(cell) for m, cell in zip(board.options.measures, row.cells, strict=True)},
         }
         for row in board.rows
     ]
@@ -68,7 +68,7 @@ def _about(board: Board) -> dict[str, Any]:
         "campaign": board.release.campaign.name,
         "release": board.release.version,
         "sha256": board.release.sha256,
-        "convention": board.choices.convention.name,
+        "convention": board.options.convention.name,
         "queries": board.queries,
         "sample": {"judged": board.sample.judged, "ranked": board.sample.ranked, "flaw": board.sample.flaw},
         "estimated": board.is_estimated,
@@ -99,13 +99,13 @@ def as_latex(board: Board) -> str:
 
 def _cells(board: Board, best: str) -> Iterable[list[str]]:
     """Yield the rows of a printed table, the header first; the best of each column is marked."""
-    yield ["Run", *(measure.spelling for measure in board.choices.measures), board.choices.judged]
+    yield ["Run", *(measure.spelling for measure in board.options.measures), board.options.judged]
     for row in board.rows:
         judged = "–" if row.judged is None else f"{row.judged * 100:.1f} %"
         yield [_name(row), *(_printed(cell, best) for cell in row.cells), judged]
 
 
-def _name(row: Row) -> str:
+def _name(row: BoardRow) -> str:
     seeds = f" ({len(row.runs)} seeds)" if len(row.runs) > 1 else ""
     return " ".join(row.name.split()) + seeds
 
@@ -129,7 +129,7 @@ def caption(board: Board) -> str:
     """Return what one must know to read the numbers."""
     part = " (a part of them)" if board.is_part else ""
     sentences = [
-        f"{board.release.campaign}, release {board.release.version}, convention {board.choices.convention.name}, "
+        f"{board.release.campaign}, release {board.release.version}, convention {board.options.convention.name}, "
         f"{board.queries:,} queries{part}.",
         *_about_sample(board),
         "±: half the width of the 95 % bootstrap interval over annotators; with seeds, the standard deviation.",

@@ -6,7 +6,7 @@ opening, a person enters a limited number of runs, each answers most queries of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,10 +25,10 @@ from metrics.measures.ground import Ground
 from metrics.measures.scene import Scene
 from releases.models import Release
 from runs.measures import NDCG, USUAL
-from runs.models import HeldScore, Run, Yardstick
+from runs.models import HeldScore, Run, ScoringReference
 from runs.models import RunQuerySet as Runs
+from runs.references import reference_of
 from runs.tables import read_table
-from runs.yardsticks import yardstick_of
 
 MEASURES = NDCG[3:6]  # NDCG@20 at three thresholds, under the usual convention
 LEAST_ANSWERED = 0.9  # of the split's queries
@@ -58,10 +58,12 @@ def hold_back(lead: Membership, split: str) -> None:
         raise BadValue("split", abbreviated(split), right)
     if split and not campaign.queries.pool().exclude(split=split).exists():
         raise BadValue("split", split, "a split beside which there are other queries")
-    for yardstick in Yardstick.objects.filter(release__campaign=campaign).select_related("release") if split else ():
-        if any(row[1] == split for row in yardstick.queries):
+    for reference in (
+        ScoringReference.objects.filter(release__campaign=campaign).select_related("release") if split else ()
+    ):
+        if any(row[1] == split for row in reference.queries):
             raise WrongState(
-                f"Runs have scores on {split} in release {yardstick.release.version}: who has seen them can fit "
+                f"Runs have scores on {split} in release {reference.release.version}: who has seen them can fit "
                 "a system to the split. Hold another one back."
             )
     log(lead, LogEntry.Kind.SETTINGS, "Split that is held back", campaign.held_back, split)
@@ -72,16 +74,18 @@ def hold_back(lead: Membership, split: str) -> None:
     campaign.save(update_fields=["held_back", "runs_a_day"])
 
 
-def held_by(campaign: Campaign) -> Yardstick | None:
-    """Return the yardstick of the newest release on which runs are scored, if it holds a split back."""
-    newest = Yardstick.objects.filter(release__campaign=campaign).select_related("release__campaign")
+def held_by(campaign: Campaign) -> ScoringReference | None:
+    """Return the reference of the newest release on which runs are scored, if it holds a split back."""
+    newest = ScoringReference.objects.filter(release__campaign=campaign).select_related("release__campaign")
     found = newest.order_by("release__version").last()
     return found if found and found.held else None
 
 
 def entries_closed(campaign: Campaign) -> datetime | None:
     """Return when the list of runs for the held-back split was closed; None while runs can be entered."""
-    opened = Yardstick.objects.filter(release__campaign=campaign, held_back=campaign.held_back).exclude(closed=None)
+    opened = ScoringReference.objects.filter(release__campaign=campaign, held_back=campaign.held_back).exclude(
+        closed=None
+    )
     first = opened.order_by("closed").first()
     return first.closed if first else None
 
@@ -99,41 +103,41 @@ def enter(run: Run, is_entered: bool) -> None:
     campaign allows, or the run answers too few queries of the split.
     """
     campaign = locked(Campaign.objects.filter(pk=run.campaign_id)).get()
-    yardstick = held_by(campaign)
-    if yardstick is None or yardstick.held_back != campaign.held_back:
+    reference = held_by(campaign)
+    if reference is None or reference.held_back != campaign.held_back:
         raise WrongState("Runs cannot be entered: the newest release with scores holds no split back.")
     if closed := entries_closed(campaign):
         raise WrongState(
             f"The scores on {campaign.held_back} were opened on {closed:%Y-%m-%d}: its list of runs is final."
         )
     if is_entered and run.entered != campaign.held_back:
-        _must_be_admissible(run, yardstick, campaign)
+        _must_be_admissible(run, reference, campaign)
     run.entered = campaign.held_back if is_entered else ""
     run.save(update_fields=["entered"])
 
 
-def _must_be_admissible(run: Run, yardstick: Yardstick, campaign: Campaign) -> None:
+def _must_be_admissible(run: Run, reference: ScoringReference, campaign: Campaign) -> None:
     most = campaign.held_back_runs
     if entered_runs(campaign).filter(by=run.by_id).count() >= most:
         raise WrongState(
             f"You have entered {most} run{'s' * (most != 1)}, the limit for one person. Withdraw one first."
         )
     ranking = read_table(Ranking, run.table, name=run.name)
-    answered, needed = _answered(ranking, yardstick), _needed(yardstick)
+    answered, needed = _answered(ranking, reference), _needed(reference)
     if answered < needed:
         raise WrongState(
-            f"The run answers {answered:,} of {len(yardstick.held_queries):,} queries of {campaign.held_back}; "
+            f"The run answers {answered:,} of {len(reference.held_queries):,} queries of {campaign.held_back}; "
             f"at least {needed:,} are needed."
         )
 
 
-def _answered(ranking: Ranking, yardstick: Yardstick) -> int:
+def _answered(ranking: Ranking, reference: ScoringReference) -> int:
     """Return how many queries of the split have a prediction in a run, judged or not."""
-    return len({*yardstick.held_queries} & {*ranking.queries})
+    return len({*reference.held_queries} & {*ranking.queries})
 
 
-def _needed(yardstick: Yardstick) -> int:
-    return ceil(LEAST_ANSWERED * len(yardstick.held_queries))
+def _needed(reference: ScoringReference) -> int:
+    return ceil(LEAST_ANSWERED * len(reference.held_queries))
 
 
 @all_or_nothing
@@ -144,27 +148,19 @@ def open_scores(lead: Membership, is_open: bool) -> None:
     newest release holds no split back, or no run is entered.
     """
     campaign = locked(Campaign.objects.filter(pk=lead.campaign_id)).get()
-    yardstick = held_by(campaign)
-    if yardstick is None:
+    reference = held_by(campaign)
+    if reference is None:
         raise WrongState("The newest release with scores holds no split back.")
-    if bool(yardstick.opened) == is_open:
+    if bool(reference.opened) == is_open:
         return
     if is_open and not entered_runs(campaign).exists():
         raise WrongState("No run is entered yet. Opening the scores closes the list of runs for good.")
     words = ["closed", "open"]
-    what = f"Scores on {yardstick.held_back}, release {yardstick.release.version}"
+    what = f"Scores on {reference.held_back}, release {reference.release.version}"
     log(lead, LogEntry.Kind.SETTINGS, what, words[not is_open], words[is_open])
-    yardstick.open(is_open)
+    reference.open(is_open)
     if is_open:
-        score_held_back.ask(yardstick.release)
-
-
-def change_held_back(lead: Membership, fields: Mapping[str, Any]) -> None:
-    """Change what a form or a body names: the `split` that is held back, or whether its scores are `open`."""
-    if "split" in fields:
-        hold_back(lead, str(fields["split"]))
-    if "open" in fields:
-        open_scores(lead, fields["open"] in (True, "yes"))
+        score_held_back.ask(reference.release)
 
 
 @kind(
@@ -179,23 +175,23 @@ def change_held_back(lead: Membership, fields: Mapping[str, Any]) -> None:
 )
 def score_held_back(release: Release, report: Report) -> None:
     """Score the entered runs that have no score on the split yet."""
-    yardstick = yardstick_of(release)
-    if not yardstick.closed:
+    reference = reference_of(release)
+    if not reference.closed:
         return
-    scored = HeldScore.objects.filter(yardstick=yardstick).values("run")
+    scored = HeldScore.objects.filter(reference=reference).values("run")
     waiting = list(entered_runs(release.campaign).exclude(pk__in=scored))
-    ground = Ground(read_table(Qrels, yardstick.held))
+    ground = Ground(read_table(Qrels, reference.held))
     for number, run in enumerate(waiting):
         report(number, len(waiting), "scoring runs")
-        rows = [HeldScore(yardstick=yardstick, run=run, **row) for row in _scores(run, ground, yardstick)]
+        rows = [HeldScore(reference=reference, run=run, **row) for row in _scores(run, ground, reference)]
         HeldScore.objects.bulk_create(rows, ignore_conflicts=True)
     report(len(waiting), len(waiting))
 
 
-def _scores(run: Run, ground: Ground, yardstick: Yardstick) -> Iterator[dict[str, Any]]:
+def _scores(run: Run, ground: Ground, reference: ScoringReference) -> Iterator[dict[str, Any]]:
     """Yield each measure with its rounded value, which is None for a run that answers too few queries."""
     values, ranking = dict[str, float | None](), read_table(Ranking, run.table, name=run.name)
-    if _answered(ranking, yardstick) >= _needed(yardstick):
+    if _answered(ranking, reference) >= _needed(reference):
         with suppress(MeasureError):  # the run answers none of the judged queries
             scene = Scene(ground, [ranking], "skip")
             scores = Evaluator(MEASURES, ground, USUAL).scores_on(scene)[0]
@@ -213,12 +209,12 @@ class HeldRow:
     scores: list[float | None]
 
 
-def held_rows(yardstick: Yardstick, runs: Runs) -> list[HeldRow]:
+def held_rows(reference: ScoringReference, runs: Runs) -> list[HeldRow]:
     """Return the runs that are scored on the split, the best by the first measure first; none until it is open."""
-    if not yardstick.opened:
+    if not reference.opened:
         return []
     found: dict[Run, dict[str, float | None]] = {}
-    for score in yardstick.held_scores.filter(run__in=runs).select_related("run__by"):
+    for score in reference.held_scores.filter(run__in=runs).select_related("run__by"):
         found.setdefault(score.run, {})[score.measure] = score.value
     listed = [HeldRow(run, [values.get(name) for name in MEASURES]) for run, values in found.items()]
     return sorted(listed, key=_place)

@@ -17,9 +17,9 @@ from metrics.analysis.predictions import highest
 from metrics.analysis.sampling import Values as SampleValues
 from metrics.measures.results import AGGREGATES
 from releases.models import Release
-from runs.board.choices import Choices
+from runs.board.options import BoardOptions, Queries
 from runs.estimates.scores import Sample
-from runs.models import Run, RunQuerySet, Score, Scoring, Yardstick
+from runs.models import Run, RunQuerySet, Score, Scoring, ScoringReference
 from runs.tables import unpacked_values
 
 LEVEL = 0.05  # of significance
@@ -50,7 +50,7 @@ class Cell:
 
 
 @dataclass
-class Row:
+class BoardRow:
     """A run with its cells, or the runs of one system that differ by their seed."""
 
     name: str
@@ -73,8 +73,8 @@ class Board:
     """A leaderboard, as it is shown and written into files."""
 
     release: Release
-    choices: Choices
-    rows: list[Row]
+    options: BoardOptions
+    rows: list[BoardRow]
     queries: int
     is_part: bool
     sample: Sample
@@ -97,39 +97,43 @@ class Board:
         return next((row.run for row in self.rows if row.is_baseline), None)
 
 
-def board(runs: RunQuerySet, yardstick: Yardstick, choices: Choices, mask: Mask | None) -> Board:
-    """Return the leaderboard of some runs, such as those that a member may see, of the queries of a mask or of all."""
-    release, convention = yardstick.release, choices.convention.name
+def board(runs: RunQuerySet, reference: ScoringReference, options: BoardOptions) -> Board:
+    """Return the leaderboard of some runs, such as those that a member may see.
+
+    Raise BadValue for queries or a baseline that there are not.
+    """
+    release, convention = reference.release, options.convention.name
+    mask = Queries(reference).chosen(options)
     scorings = Scoring.objects.filter(release=release, run__in=runs).select_related("run")
     refused = [(each.run, each.refusals[convention]) for each in scorings if convention in each.refusals]
-    sample = Sample(yardstick)
-    estimates = sample.is_part and mask is None and not choices.plain
-    with_values = estimates or mask is not None or choices.baseline is not None
-    found = _found(list(scorings), choices, with_values)
-    rows = [Row(run.name, [run], [_cell(scores.get(str(m))) for m in choices.measures]) for run, scores in found]
-    _count_judged(rows, found, choices, mask)
+    sample = Sample(reference)
+    estimates = sample.is_part and mask is None and not options.plain
+    with_values = estimates or mask is not None or options.baseline is not None
+    found = _found(list(scorings), options, with_values)
+    rows = [BoardRow(run.name, [run], [_cell(scores.get(str(m))) for m in options.measures]) for run, scores in found]
+    _count_judged(rows, found, options, mask)
     if mask is not None:
-        _score_part(rows, found, choices, mask)
-    values = _values_of_sample(found, choices, sample) if estimates else []
+        _score_part(rows, found, options, mask)
+    values = _values_of_sample(found, options, sample) if estimates else []
     if estimates:
         _estimate(rows, sample, values)
-    if choices.baseline is not None:
-        _compare(rows, found, choices, mask)
+    if options.baseline is not None:
+        _compare(rows, found, options, mask)
         if estimates:
             _compare_estimates(rows, sample, values)
-    if choices.seeds:
+    if options.seeds:
         rows = list(_by_system(rows))
-    _mark_best(rows, choices)
-    queries = int(mask.sum()) if mask is not None else len(yardstick.queries)
+    _mark_best(rows, options)
+    queries = int(mask.sum()) if mask is not None else len(reference.queries)
     return Board(
-        release, choices, _sorted(rows, choices), queries, mask is not None, sample, refused, yardstick.held_back
+        release, options, _sorted(rows, options), queries, mask is not None, sample, refused, reference.held_back
     )
 
 
-def _found(scorings: list[Scoring], choices: Choices, with_values: bool) -> list[tuple[Run, Found]]:
+def _found(scorings: list[Scoring], options: BoardOptions, with_values: bool) -> list[tuple[Run, Found]]:
     """Return the scores that the leaderboard shows, by the run and the name of the measure."""
-    convention, names = choices.convention.name, [str(m) for m in choices.measures]
-    wanted = Q(convention=convention, measure__in=names) | Q(convention=choices.judged_under, measure=choices.judged)
+    convention, names = options.convention.name, [str(m) for m in options.measures]
+    wanted = Q(convention=convention, measure__in=names) | Q(convention=options.judged_under, measure=options.judged)
     rows = Score.objects.filter(wanted, scoring__in=[each.pk for each in scorings])
     rows = rows if with_values else rows.defer("values", "predicted")
     by_scoring: dict[int, Found] = defaultdict(dict)
@@ -142,9 +146,11 @@ def _cell(score: Score | None) -> Cell:
     return Cell(score.value, score.low, score.high, score.spread) if score else Cell()
 
 
-def _count_judged(rows: list[Row], found: list[tuple[Run, Found]], choices: Choices, mask: Mask | None) -> None:
+def _count_judged(
+    rows: list[BoardRow], found: list[tuple[Run, Found]], options: BoardOptions, mask: Mask | None
+) -> None:
     for row, (_, scores) in zip(rows, found, strict=True):
-        if (score := scores.get(choices.judged)) and score.value is not None:
+        if (score := scores.get(options.judged)) and score.value is not None:
             values = None if mask is None else unpacked_values(score.values)[mask]
             row.judged = score.value if values is None else _mean(values)
 
@@ -163,15 +169,15 @@ def _values(found: list[tuple[Run, Found]], measure: Measure, mask: Mask | None)
     return values if mask is None else values[mask]
 
 
-def _score_part(rows: list[Row], found: list[tuple[Run, Found]], choices: Choices, mask: Mask) -> None:
+def _score_part(rows: list[BoardRow], found: list[tuple[Run, Found]], options: BoardOptions, mask: Mask) -> None:
     """Fill the cells anew from the values of some queries. Nobody has resampled the annotators of these alone."""
     if not rows:
         return
-    blocks = [_values(found, measure, mask) for measure in choices.measures]
-    most = np.repeat([highest(measure, choices.convention) for measure in choices.measures], len(rows)).tolist()
+    blocks = [_values(found, measure, mask) for measure in options.measures]
+    most = np.repeat([highest(measure, options.convention) for measure in options.measures], len(rows)).tolist()
     found_ends = bootstrap_columns(np.concatenate(blocks, axis=1), most=most)
     low, high = (ends.reshape(len(blocks), -1) for ends in found_ends)
-    for n, (measure, block) in enumerate(zip(choices.measures, blocks, strict=True)):
+    for n, (measure, block) in enumerate(zip(options.measures, blocks, strict=True)):
         kind = measure.definition.aggregate
         for r, row in enumerate(rows):
             counted = block[:, r][~np.isnan(block[:, r])].astype(np.float64)
@@ -181,14 +187,14 @@ def _score_part(rows: list[Row], found: list[tuple[Run, Found]], choices: Choice
 
 
 def _values_of_sample(
-    found: list[tuple[Run, Found]], choices: Choices, sample: Sample
+    found: list[tuple[Run, Found]], options: BoardOptions, sample: Sample
 ) -> list[list[SampleValues | None]]:
     """Return what estimates are made of, by measure and run; None where a run has none."""
-    scores = [[of.get(str(measure)) for _, of in found] for measure in choices.measures]
+    scores = [[of.get(str(measure)) for _, of in found] for measure in options.measures]
     return [[sample.values(score) if score else None for score in column] for column in scores]
 
 
-def _estimate(rows: list[Row], sample: Sample, values: list[list[SampleValues | None]]) -> None:
+def _estimate(rows: list[BoardRow], sample: Sample, values: list[list[SampleValues | None]]) -> None:
     """Put estimates over all ranked queries into the cells of runs that rank moments for these."""
     for n, column in enumerate(values):
         for row, each in zip(rows, column, strict=True):
@@ -197,7 +203,7 @@ def _estimate(rows: list[Row], sample: Sample, values: list[list[SampleValues | 
                 row.cells[n] = Cell(mean.value, mean.low, mean.high, cell.spread, plain=cell.value)
 
 
-def _compare_estimates(rows: list[Row], sample: Sample, values: list[list[SampleValues | None]]) -> None:
+def _compare_estimates(rows: list[BoardRow], sample: Sample, values: list[list[SampleValues | None]]) -> None:
     """Test estimated differences to the baseline where both are estimated; other cells stay as they are."""
     place = next(n for n, row in enumerate(rows) if row.is_baseline)
     for n, column in enumerate(values):
@@ -213,14 +219,14 @@ def _compare_estimates(rows: list[Row], sample: Sample, values: list[list[Sample
             row.cells[n].p, row.cells[n].difference = corrected, difference.value
 
 
-def _compare(rows: list[Row], found: list[tuple[Run, Found]], choices: Choices, mask: Mask | None) -> None:
+def _compare(rows: list[BoardRow], found: list[tuple[Run, Found]], options: BoardOptions, mask: Mask | None) -> None:
     """Test each run against the baseline, on the queries that count for both, and correct by Holm's method."""
-    place = next((n for n, row in enumerate(rows) if row.run.number == choices.baseline), None)
+    place = next((n for n, row in enumerate(rows) if row.run.number == options.baseline), None)
     if place is None:
-        raise BadValue("baseline", f"run {choices.baseline}", "a run of this leaderboard")
+        raise BadValue("baseline", f"run {options.baseline}", "a run of this leaderboard")
     rows[place].is_baseline = True
     others = [row for row in rows if not row.is_baseline]
-    for n, measure in enumerate(choices.measures):
+    for n, measure in enumerate(options.measures):
         if measure.definition.aggregate != "mean":
             continue
         values = _values(found, measure, mask).astype(np.float64)
@@ -230,9 +236,9 @@ def _compare(rows: list[Row], found: list[tuple[Run, Found]], choices: Choices, 
             row.cells[n].p, row.cells[n].difference = one, _mean(each)
 
 
-def _by_system(rows: list[Row]) -> Iterator[Row]:
+def _by_system(rows: list[BoardRow]) -> Iterator[BoardRow]:
     """Yield one row for the runs of a system that differ by their seed, with means and deviations."""
-    systems: dict[str, list[Row]] = defaultdict(list)
+    systems: dict[str, list[BoardRow]] = defaultdict(list)
     for row in rows:
         systems[row.run.group or f"run {row.run.number}"].append(row)
     for members in systems.values():
@@ -244,7 +250,7 @@ def _by_system(rows: list[Row]) -> Iterator[Row]:
         ]
         cells = [Cell(value, deviation=deviation) for value, deviation in spreads]
         judged = _spread([row.judged for row in members])[0]
-        yield Row(members[0].run.group, [row.run for row in members], cells, judged)
+        yield BoardRow(members[0].run.group, [row.run for row in members], cells, judged)
 
 
 def _spread(values: list[float | None]) -> tuple[float | None, float | None]:
@@ -260,21 +266,21 @@ def falls(measure: Measure) -> bool:
     return not measure.definition.is_of_ranks
 
 
-def _mark_best(rows: list[Row], choices: Choices) -> None:
-    for n, measure in enumerate(choices.measures):
+def _mark_best(rows: list[BoardRow], options: BoardOptions) -> None:
+    for n, measure in enumerate(options.measures):
         values = [value for row in rows if (value := row.cells[n].value) is not None]
         best = (max if falls(measure) else min)(values, default=None)
         for row in rows:
             row.cells[n].is_best = best is not None and row.cells[n].value == best
 
 
-def _sorted(rows: list[Row], choices: Choices) -> list[Row]:
+def _sorted(rows: list[BoardRow], options: BoardOptions) -> list[BoardRow]:
     """Return the rows, the best first, and those without a score at the end; without a measure, by name."""
-    if choices.sort is None:
+    if options.sort is None:
         return sorted(rows, key=lambda row: row.name.casefold())
-    n, sign = choices.measures.index(choices.sort), -1 if falls(choices.sort) else 1
+    n, sign = options.measures.index(options.sort), -1 if falls(options.sort) else 1
 
-    def place(row: Row) -> tuple[bool, float, str]:
+    def place(row: BoardRow) -> tuple[bool, float, str]:
         value = row.cells[n].value
         return value is None, sign * (value or 0), row.name.casefold()
 

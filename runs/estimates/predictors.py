@@ -35,7 +35,7 @@ from runs.estimates.endpoint import ask_for_grades, prompt_for, waiting_in
 from runs.estimates.worth import weigh_predictors
 from runs.models import PredictedGrades, PredictionsFile, Predictor
 from runs.receiving import MOST_MIB
-from runs.yardsticks import names_of
+from runs.references import names_of
 from systems.storage import digest
 
 MOST = 20  # predictors of a campaign

@@ -12,13 +12,13 @@ from metrics import CONVENTIONS, Estimate, parse_measure
 from metrics.analysis.predictions import highest, without_grades
 from metrics.analysis.sampling import FEWEST, Design, Values
 from runs.measures import NAMES
-from runs.models import Score, Scoring, Yardstick
+from runs.models import Score, Scoring, ScoringReference
 from runs.tables import unpacked_values
 
 
 def sample_of(scoring: Scoring) -> Sample:
     """Return the sample of the release on which a run was scored."""
-    return Sample(Yardstick.objects.get(release=scoring.release_id))
+    return Sample(ScoringReference.objects.get(release=scoring.release_id))
 
 
 def scores_of(scoring: Scoring, sample: Sample) -> Iterator[tuple[Score, Estimate | None]]:
@@ -27,7 +27,7 @@ def scores_of(scoring: Scoring, sample: Sample) -> Iterator[tuple[Score, Estimat
     Scores by further measures that a lead has removed are left out.
     """
     scores = scoring.scores.order_by("pk")
-    further = set(sample.yardstick.measures)
+    further = set(sample.reference.measures)
     for score in scores if sample.is_part else scores.defer("values", "predicted"):
         if score.measure not in further and score.measure not in NAMES.get(score.convention, []):
             continue
@@ -41,10 +41,10 @@ class Sample:
     Intervals are of all queries of their kind, as those of queries that are judged in full are.
     """
 
-    def __init__(self, yardstick: Yardstick) -> None:
-        self.yardstick = yardstick
-        self.ranked = len(yardstick.ranked)
-        self.judged = sum(bool(row[1]) for row in yardstick.ranked)
+    def __init__(self, reference: ScoringReference) -> None:
+        self.reference = reference
+        self.ranked = len(reference.ranked)
+        self.judged = sum(bool(row[1]) for row in reference.ranked)
 
     @property
     def is_part(self) -> bool:
@@ -54,7 +54,7 @@ class Sample:
     @property
     def flaw(self) -> str:
         """Why the sample is not random; empty if it is."""
-        return self.yardstick.flaw
+        return self.reference.flaw
 
     @property
     def share(self) -> float:
@@ -63,12 +63,12 @@ class Sample:
 
     @cached_property
     def design(self) -> Design:
-        return Design(np.array([row[1] for row in self.yardstick.ranked]), [row[2] for row in self.yardstick.ranked])
+        return Design(np.array([row[1] for row in self.reference.ranked]), [row[2] for row in self.reference.ranked])
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
         """The place of each query of the sample among the judged ones; -1 if none of its pairs has a grade."""
-        places = [-1 if row[0] is None else row[0] for row in self.yardstick.ranked if row[1]]
+        places = [-1 if row[0] is None else row[0] for row in self.reference.ranked if row[1]]
         return np.array(places, dtype=np.int64)
 
     def values(self, score: Score) -> Values | None:

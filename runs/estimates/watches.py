@@ -32,10 +32,10 @@ from metrics.analysis.sampling import FEWEST
 from metrics.formats.predicted import predicted_from
 from releases.contents import ranked_queries, scope_of
 from releases.data_card import BASELINES
-from releases.exports import MOMENT, Scope
+from releases.exports import MOMENT, ExportScope
 from releases.models import Release
 from reports.summaries import PROGRESS, current_summary
-from runs.board.choices import measure_named
+from runs.board.options import measure_named
 from runs.measures import USUAL
 from runs.models import Watch
 from runs.pools.enlarging import open_runs
@@ -154,7 +154,7 @@ def estimate_difference(watch: Watch, report: Report) -> None:
     if watch.run.is_private or watch.other.is_private:
         raise MeasureError("one of the runs is private now")
     report(0, 2, "reading the judgements")
-    now, scope = timezone.now(), Scope(campaign, with_finished=False, with_unfinished=False)
+    now, scope = timezone.now(), ExportScope(campaign, with_finished=False, with_unfinished=False)
     must_be_a_sample(scope)
     predictor = predicted_from(watch.predictor.rows(), watch.predictor.name) if watch.predictor else None
     estimator = Estimator(
@@ -170,7 +170,7 @@ def estimate_difference(watch: Watch, report: Report) -> None:
     watch.save(update_fields=["looks", "looked"])
 
 
-def must_be_a_sample(scope: Scope) -> None:
+def must_be_a_sample(scope: ExportScope) -> None:
     """Raise MeasureError if the queries up to the frontier are too few for an estimate, or no random sample."""
     found = scope.frontier
     if found.left_out:
@@ -193,7 +193,7 @@ def cost_of(campaign: Campaign, queries: int) -> Cost:
     return Cost(hours, None if rate is None else rate * Decimal(hours))
 
 
-def qrels_of(scope: Scope) -> Qrels:
+def qrels_of(scope: ExportScope) -> Qrels:
     """Return the consensus on each candidate up to the frontier."""
     rows = scope.candidates.settled().order_by("query", "rank")
     moments: dict[str, list[tuple[str, float, float, int]]] = defaultdict(list)
@@ -216,7 +216,7 @@ def baselines_of(release: Release) -> list[dict[str, str]]:
 BASELINES.append(baselines_of)
 
 
-def pool_of(scope: Scope) -> Pool:
+def pool_of(scope: ExportScope) -> Pool:
     """Return what `pool.jsonl` of a release would hold now."""
     ranked = list(ranked_queries(scope))
     pool = as_pool({each.query_id: candidates for each, candidates in ranked})

@@ -25,7 +25,7 @@ from jobs.registry import SELF, Report, kind
 from metrics import Estimator, MeasureError, Pool, calibration, parse_measure, queries_alone
 from metrics import Run as Ranking
 from metrics.formats.predicted import predicted_from
-from releases.exports import Scope
+from releases.exports import ExportScope
 from reports.models import Summary
 from runs.estimates.watches import EVERY, must_be_a_sample, pool_of, qrels_of
 from runs.models import Predictor
@@ -123,7 +123,7 @@ def weigh_again(campaign: int, what: Happened, about: About) -> None:
 )
 def weigh_predictors(campaign: Campaign, report: Report, run: int | None = None) -> None:
     """Compute and store what the campaign's predictors are worth."""
-    made, scope = timezone.now(), Scope(campaign, with_finished=False, with_unfinished=False)
+    made, scope = timezone.now(), ExportScope(campaign, with_finished=False, with_unfinished=False)
     report(0, 2, "reading the judgements")
     if run is None:
         known = Summary.objects.filter(campaign=campaign, name=SUMMARY).first()
@@ -141,7 +141,7 @@ def weigh_predictors(campaign: Campaign, report: Report, run: int | None = None)
     Summary.objects.update_or_create(campaign=campaign, name=SUMMARY, defaults={"made": made, "counts": counts})
 
 
-def _shares_left(scope: Scope, run: int, tables: dict[str, Ranking]) -> tuple[dict[str, float | None], list[str]]:
+def _shares_left(scope: ExportScope, run: int, tables: dict[str, Ranking]) -> tuple[dict[str, float | None], list[str]]:
     """Return the share that each predictor leaves, and caption rank, whose key is 0; and why others tell nothing."""
     must_be_a_sample(scope)
     qrels, pool = qrels_of(scope), pool_of(scope)
@@ -173,7 +173,7 @@ def in_caption_order(pool: Pool) -> Ranking:
 Pair = tuple[int, int, date | None, float, float]
 
 
-def _calibrations(scope: Scope, predictors: list[Predictor]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _calibrations(scope: ExportScope, predictors: list[Predictor]) -> Iterator[tuple[str, dict[str, Any]]]:
     judged = Max("judgements__assignment__submitted")
     rows = scope.candidates.settled().annotate(judged=judged).order_by("query", "rank")
     final: list[Any] = list(rows.values_list("pk", "query", "rank", "judged", "grade"))

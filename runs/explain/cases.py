@@ -16,7 +16,7 @@ from metrics import Qrels, moment_id
 from metrics import Run as Predictions
 from metrics.formats.tables import Table
 from metrics.measures.explain import Explained, explain
-from runs.explain.queries import Choices, values_of
+from runs.explain.queries import ExplanationOptions, values_of
 from runs.models import Run
 from runs.tables import read_table
 
@@ -127,23 +127,23 @@ class Case:
         return [moment for moment in self.moments if moment.grade or id(moment) in matched]
 
 
-def case_of(choices: Choices, query: str) -> Case | None:
+def case_of(options: ExplanationOptions, query: str) -> Case | None:
     """Return the case of a query, or None if the release does not judge it."""
-    queries = [name for name, *_ in choices.yardstick.queries]
+    queries = [name for name, *_ in options.reference.queries]
     if query not in queries:
         return None
-    qrels, values = read_table(Qrels, choices.yardstick.table), values_of(choices)
+    qrels, values = read_table(Qrels, options.reference.table), values_of(options)
     moments: dict[int, Judged] = {}
     place, sides = queries.index(query), list[Side]()
-    for run in choices.runs:
+    for run in options.runs:
         predictions = read_table(Predictions, run.table, name=run.name)
-        found = explain(choices.measure, qrels, predictions, query, choices.convention)
+        found = explain(options.measure, qrels, predictions, query, options.convention)
         for row in found.taking_part.tolist():
             moments.setdefault(row, Judged(*_times(found.judged, row), int(found.judged.grades[row])))
         own = {name: float(column[place]) for (key, name), column in values.items() if key == run.pk}
         sides.append(Side(run, _ranks(found, moments, run), own, found.ideal))
     case = Case(query, qrels.texts.get(query, ""), list(moments.values()), sides, {})
-    _find_clips(case, choices.run.campaign)
+    _find_clips(case, options.run.campaign)
     return case
 
 
@@ -235,7 +235,7 @@ class Span:
 
 
 @dataclass
-class Line:
+class VideoLine:
     """The line of a video."""
 
     video: str
@@ -260,7 +260,7 @@ class Column:
     title: str
     x: float
     width: float
-    lines: list[Line] = field(default_factory=list)
+    lines: list[VideoLine] = field(default_factory=list)
     span_of: dict[int, Span] = field(default_factory=dict)
 
     @property
@@ -281,7 +281,7 @@ class Column:
             span.y = y + NAME + lane * LANE
             self.span_of[id(each)] = span
             spans.append(span)
-        self.lines.append(Line(video, duration, y, NAME + len(ends) * LANE, spans))
+        self.lines.append(VideoLine(video, duration, y, NAME + len(ends) * LANE, spans))
 
 
 @dataclass

@@ -1,27 +1,28 @@
-"""The queries of a release with what some runs score on them, those that tell most first; as an address asks."""
+"""The queries of a release with what some runs score on them, the most telling first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.http import urlencode
 from numpy.typing import NDArray
 
 from base.errors import BadValue
-from base.request_fields import one_of, whole
+from base.text import abbreviated
 from campaigns.models import Campaign, Membership
 from metrics import CONVENTIONS, Convention, Measure
 from metrics.measures.explain import can_explain
 from reports.figures.files import figure_file
 from runs import access
-from runs.board.choices import known_measures
+from runs.board.options import known_measures
 from runs.measures import NAMES, NDCG, USUAL, measures_of
-from runs.models import Run, Score, Yardstick
+from runs.models import Run, Score, ScoringReference
 from runs.tables import unpacked_values
 
 Values = NDArray[np.float32]
@@ -31,7 +32,7 @@ MOST_RUNS = 4  # beside each other
 
 
 @dataclass(frozen=True)
-class Line:
+class ScoredQuery:
     """A query with the value of each run; None where the query does not count for the run."""
 
     query: str
@@ -65,85 +66,87 @@ class Line:
         return [(value, ends.get(value, "")) for value in self.values]
 
 
-def lines_of(choices: Choices) -> list[Line] | None:
+def scored_queries(options: ExplanationOptions) -> list[ScoredQuery] | None:
     """Return a line for each query that counts for the run: the lowest value first, or the largest difference.
 
     It is None if the convention gives one of the runs no score.
     """
-    found = values_of(choices)
-    columns = [found.get((run.pk, choices.convention.name)) for run in choices.runs]
+    found = values_of(options)
+    columns = [found.get((run.pk, options.convention.name)) for run in options.runs]
     if any(column is None for column in columns):
         return None
     numbers = [[None if np.isnan(v) else float(v) for v in column] for column in columns if column is not None]
-    queries = [query for query, *_ in choices.yardstick.queries]
-    lines = [Line(query, tuple(values)) for query, *values in zip(queries, *numbers, strict=True)]
+    queries = [query for query, *_ in options.reference.queries]
+    lines = [ScoredQuery(query, tuple(values)) for query, *values in zip(queries, *numbers, strict=True)]
     counted = [line for line in lines if None not in line.values]
-    return sorted(counted, key=lambda line: -abs(line.difference or 0.0) if choices.others else line.value or 0.0)
+    return sorted(counted, key=lambda line: -abs(line.difference or 0.0) if options.others else line.value or 0.0)
 
 
-def values_of(choices: Choices) -> dict[tuple[int, str], Values]:
+def values_of(options: ExplanationOptions) -> dict[tuple[int, str], Values]:
     """Return the values of all queries by the measure, by run and convention."""
     scores = Score.objects.filter(
-        scoring__run__in=choices.runs, scoring__release=choices.yardstick.release, measure=str(choices.measure)
+        scoring__run__in=options.runs, scoring__release=options.reference.release, measure=str(options.measure)
     ).select_related("scoring")
     return {(score.scoring.run_id, score.convention): unpacked_values(score.values) for score in scores}
 
 
-def texts_of(campaign: Campaign, lines: Iterable[Line]) -> dict[str, str]:
+def texts_of(campaign: Campaign, lines: Iterable[ScoredQuery]) -> dict[str, str]:
     """Return the texts of the lines' queries, by their ids in runs."""
     ids = [line.query for line in lines]
     return dict(campaign.queries.pool().filter(query_id__in=ids).values_list("query_id", "text"))
 
 
-def address_of(choices: Choices, query: str) -> str:
+def address_of(options: ExplanationOptions, query: str) -> str:
     """Return the address of the page of a query that asks the same."""
-    where = reverse("run-query", args=[choices.run.campaign.name, choices.run.number])
-    return f"{where}?{choices.address(query=query)}"
+    where = reverse("run-query", args=[options.run.campaign.name, options.run.number])
+    return f"{where}?{options.address(query=query)}"
 
 
-def scatter_file(choices: Choices | None, params: QueryDict, kind: str) -> HttpResponse:
+def scatter_file(options: ExplanationOptions | None, kind: str) -> HttpResponse:
     """Answer with the figure of two runs, a point for each query; not found if one of them has no scores.
 
-    Raise BadValue if no other run is named, or more than one.
+    Raise BadValue unless there is exactly one other run.
     """
-    named = params.getlist("against")
-    if len(named) != 1 or not named[0]:
-        raise BadValue("against", ", ".join(named) or "empty", "the number of one other run")
-    lines = lines_of(choices) if choices else None
-    if choices is None or lines is None:
+    if options is None:
         raise Http404
-    [other], points, number = choices.others, _points(choices, lines), choices.run.number
+    if len(options.others) != 1:
+        found = ", ".join(str(run.number) for run in options.others)
+        raise BadValue("against", found or "empty", "the number of one other run")
+    lines = scored_queries(options)
+    if lines is None:
+        raise Http404
+    [other], points, number = options.others, _points(options, lines), options.run.number
     rows = [{key: point[key] for key in ("query", "text", "x", "y")} for point in points]
 
     def specify() -> dict[str, Any]:
         from runs.drawing import two_runs
 
-        return two_runs(points, choices.run.name, other.name, choices.measure.spelling)
+        return two_runs(points, options.run.name, other.name, options.measure.spelling)
 
-    return figure_file(kind, rows, specify, f"{choices.run.campaign.name}-runs-{number}-{other.number}")
+    return figure_file(kind, rows, specify, f"{options.run.campaign.name}-runs-{number}-{other.number}")
 
 
-def _points(choices: Choices, lines: list[Line]) -> list[dict[str, Any]]:
-    texts = dict(choices.run.campaign.queries.pool().values_list("query_id", "text"))
+def _points(options: ExplanationOptions, lines: list[ScoredQuery]) -> list[dict[str, Any]]:
+    texts = dict(options.run.campaign.queries.pool().values_list("query_id", "text"))
     return [
         {
             "query": line.query,
             "text": texts.get(line.query, ""),
             "x": line.value,
             "y": line.values[1],
-            "address": address_of(choices, line.query),
+            "address": address_of(options, line.query),
         }
         for line in lines
     ]
 
 
 @dataclass(frozen=True)
-class Choices:
+class ExplanationOptions:
     """A run and perhaps others beside it, on a release, by a measure under a convention."""
 
     run: Run
     others: tuple[Run, ...]
-    yardstick: Yardstick
+    reference: ScoringReference
     convention: Convention
     measure: Measure
 
@@ -153,7 +156,7 @@ class Choices:
 
     @property
     def measures(self) -> list[Measure]:
-        return explained_measures(self.convention.name, self.yardstick)
+        return explained_measures(self.convention.name, self.reference)
 
     @property
     def conventions(self) -> list[tuple[Convention, str]]:
@@ -163,13 +166,13 @@ class Choices:
         ]
 
     def _nearest(self, convention: str) -> Measure:
-        known = explained_measures(convention, self.yardstick)
+        known = explained_measures(convention, self.reference)
         return self.measure if self.measure in known else _headline(known)
 
     def address(self, **other: Any) -> str:
-        """Return the query of an address that asks the same but for what is said; None leaves a field out."""
+        """Return the query of the address of these options, with some others; None leaves a field out."""
         same: dict[str, Any] = {
-            "release": self.yardstick.release.version,
+            "release": self.reference.release.version,
             "convention": self.convention.name,
             "measure": str(self.measure),
             "against": [run.number for run in self.others],
@@ -177,41 +180,45 @@ class Choices:
         return urlencode({key: value for key, value in (same | other).items() if value is not None}, doseq=True)
 
 
-def choices_of(member: Membership, number: int, params: QueryDict) -> Choices | None:
-    """Read an address; None if the run is not scored on any release yet.
+def explanation_options(
+    member: Membership,
+    number: int,
+    release: int | None = None,
+    convention: str = "",
+    measure: str = "",
+    against: Sequence[int] = (),
+) -> ExplanationOptions | None:
+    """Return which runs are explained on which release, by default the newest; None if the run is not scored yet.
 
-    Raise BadValue if it names something in a way that nobody can understand.
+    Raise BadValue for other runs that cannot be explained together with this one, or an unknown measure.
     """
     run = access.run(member, number)
-    others = _others(member, run, [number for number in params.getlist("against") if number])
-    scored = Yardstick.objects.filter(release__scorings__run=run).select_related("release")
-    if version := params.get("release", ""):
-        scored = scored.filter(release__version=whole("release", version, "the number of a release"))
-    yardstick = scored.order_by("release__version").last()
-    if yardstick is None and version:
-        raise Http404
-    if yardstick is None:
+    others = _others(member, run, against)
+    scored = ScoringReference.objects.filter(release__scorings__run=run).select_related("release")
+    newest = scored.order_by("release__version").last()
+    reference = newest if release is None else get_object_or_404(scored, release__version=release)
+    if reference is None:
         return None
-    convention = CONVENTIONS[one_of("convention", params.get("convention", USUAL), EXPLAINED)]
-    known = explained_measures(convention.name, yardstick)
+    known = explained_measures(convention or USUAL, reference)
     by_name = {str(measure): measure for measure in known}
-    name = params.get("measure") or str(_headline(known))
-    measure = by_name[one_of("measure", name, list(by_name))]
-    return Choices(run, others, yardstick, convention, measure)
+    if measure and measure not in by_name:
+        raise BadValue("measure", abbreviated(measure), f"one of {', '.join(by_name)}")
+    return ExplanationOptions(
+        run, others, reference, CONVENTIONS[convention or USUAL], by_name[measure] if measure else _headline(known)
+    )
 
 
-def _others(member: Membership, run: Run, against: list[str]) -> tuple[Run, ...]:
-    numbers = [whole("against", number, "the number of a run") for number in against]
+def _others(member: Membership, run: Run, numbers: Sequence[int]) -> tuple[Run, ...]:
     if len({run.number, *numbers}) != 1 + len(numbers):
-        raise BadValue("against", ", ".join(against), "the numbers of other runs, each once")
+        raise BadValue("against", ", ".join(map(str, numbers)), "the numbers of other runs, each once")
     if len(numbers) >= MOST_RUNS:
         raise BadValue("against", f"{len(numbers)} runs", f"at most {MOST_RUNS - 1}")
     return tuple(access.run(member, number) for number in numbers)
 
 
-def explained_measures(convention: str, yardstick: Yardstick) -> list[Measure]:
+def explained_measures(convention: str, reference: ScoringReference) -> list[Measure]:
     """Return the measures by which runs are scored under a convention, and that can be explained rank by rank."""
-    return [measure for measure in known_measures(convention, yardstick) if can_explain(measure)]
+    return [measure for measure in known_measures(convention, reference) if can_explain(measure)]
 
 
 def _headline(known: list[Measure]) -> Measure:

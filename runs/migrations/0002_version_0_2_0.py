@@ -141,10 +141,10 @@ class Migration(migrations.Migration):
                 ('measure', models.CharField(max_length=80)),
                 ('value', models.FloatField(help_text='to two decimals; null if the run answers too few queries of the split', null=True)),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='held_scores', to='runs.run')),
-                ('yardstick', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='held_scores', to='runs.yardstick')),
+                ('reference', models.ForeignKey(db_column='yardstick_id', db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='held_scores', to='runs.yardstick')),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('yardstick', 'run', 'measure'), name='one_held_score')],
+                'constraints': [models.UniqueConstraint(fields=('reference', 'run', 'measure'), name='one_held_score')],
             },
         ),
         migrations.CreateModel(
@@ -229,5 +229,21 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'watches',
                 'constraints': [models.UniqueConstraint(condition=models.Q(('predictor', None)), fields=('run', 'other', 'measure'), name='one_watch_of_a_difference'), models.UniqueConstraint(fields=('run', 'other', 'measure', 'predictor'), name='one_watch_by_a_predictor')],
             },
+        ),
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.RenameModel('Yardstick', 'ScoringReference'),
+                migrations.AlterModelTable('ScoringReference', 'runs_yardstick'),
+                migrations.AlterField(
+                    model_name='scoringreference',
+                    name='release',
+                    field=models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='scoring_reference', to='releases.release'),
+                ),
+                migrations.AlterField(
+                    model_name='score',
+                    name='values',
+                    field=models.BinaryField(help_text='of each query of the reference: float32, packed; NaN if it does not count'),
+                ),
+            ]
         ),
     ]

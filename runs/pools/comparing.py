@@ -26,8 +26,8 @@ from releases.contents import FURTHER
 from releases.models import Release
 from runs.measures import NDCG, USUAL
 from runs.models import Enlargement, PoolScore, Run, Scoring, Source
+from runs.references import reference_of
 from runs.tables import read_table
-from runs.yardsticks import yardstick_of
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -56,7 +56,7 @@ def compare_pools(release: Release, report: Report) -> None:
     Raise MeasureError if the runs cannot be scored with the first pool alone.
     """
     report(0, 4, "reading the release")
-    qrels = read_table(Qrels, yardstick_of(release).table)
+    qrels = read_table(Qrels, reference_of(release).table)
     further, reused = _further(release, qrels), _with_reused(release, qrels)
     runs = _runs(release)
     if not runs or not (further.any() or reused):
@@ -192,7 +192,7 @@ def place(value: float | None, values: Sequence[float | None]) -> int | None:
 
 
 @dataclass
-class Row:
+class ComparedRow:
     """A run with its scores by pools, and its places among the runs that the reader may see."""
 
     run: Run
@@ -222,7 +222,7 @@ class Row:
 class Comparison:
     """All rows, the best run with the enlarged pool first."""
 
-    rows: list[Row]
+    rows: list[ComparedRow]
 
     @property
     def tau(self) -> float | None:
@@ -230,7 +230,7 @@ class Comparison:
         return agreement([row.first for row in self.rows], [row.whole for row in self.rows])
 
     @property
-    def leaders(self) -> tuple[Row, Row]:
+    def leaders(self) -> tuple[ComparedRow, ComparedRow]:
         """The best run with the first pool, and the best with the enlarged one."""
         return min(self.rows, key=lambda row: row.place_first), self.rows[0]
 
@@ -260,7 +260,7 @@ def comparison(member: Membership, release: Release, measure: str) -> Comparison
         release=release, measure=measure, run__in=Run.objects.seen_by(member), first__isnull=False
     )
     rows = [
-        Row(each.run, each.first, each.whole, each.without, each.reused)
+        ComparedRow(each.run, each.first, each.whole, each.without, each.reused)
         for each in scores.select_related("run")
         if each.first is not None and each.whole is not None
     ]

@@ -28,15 +28,15 @@ from metrics.analysis.pooling import SAME, Found, influence, undecided
 from metrics.measures.ground import Ground
 from metrics.measures.matching import temporal_iou
 from runs.models import Enlargement, Run, Source, Visibility
+from runs.references import reference_of
 from runs.tables import read_table
-from runs.yardsticks import yardstick_of
 
 MOST_RUNS, DEEPEST, MOST_MOMENTS = 30, 100, 5000
 THRESHOLDS = (0.3, 0.5, 0.7)
 Moment = dict[str, Any]  # as an enlargement keeps it
 
 
-class Plan(NamedTuple):
+class PoolPlan(NamedTuple):
     """What is looked at: the first ranks of each run, and the IoU from which a prediction matches a judged moment."""
 
     runs: Sequence[int]  # their numbers
@@ -50,7 +50,7 @@ def open_runs(campaign: Campaign) -> list[Run]:
 
 
 @all_or_nothing
-def ask_to_propose(lead: Membership, plan: Plan) -> Enlargement:
+def ask_to_propose(lead: Membership, plan: PoolPlan) -> Enlargement:
     """Make an enlargement that is to come, and ask for the job that finds its moments.
 
     Raise BadValue if a number is out of range, or a run cannot take part, and WrongState if there is no release, or the
@@ -90,7 +90,7 @@ def propose_moments(enlargement: Enlargement, report: Report) -> None:
     report(0, 3, "reading runs")
     runs = list(enlargement.campaign.runs.filter(number__in=enlargement.runs).order_by("number"))
     read = [read_table(Predictions, run.table, name=run.name) for run in runs]
-    ground = Ground(read_table(Qrels, yardstick_of(enlargement.release).table))
+    ground = Ground(read_table(Qrels, reference_of(enlargement.release).table))
     report(1, 3, "looking for moments that nobody has judged")
     found = undecided(ground, read, enlargement.depth, enlargement.iou)
     kept, not_closed = _closed_only(found, enlargement.campaign)

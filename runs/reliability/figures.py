@@ -24,7 +24,7 @@ THETAS = np.round(np.arange(0.04, 0.98, 0.02), 2)
 
 
 @dataclass(frozen=True)
-class Figure:
+class ReliabilityFigure:
     """One figure: `rows` and `tells` take the findings and the measure that the page is about."""
 
     key: str
@@ -228,7 +228,7 @@ WAYS = {
 
 
 FIGURES = [
-    Figure(
+    ReliabilityFigure(
         "scores",
         "Scores",
         "Scores by system",
@@ -240,7 +240,7 @@ FIGURES = [
         tell_scores,
         sorted_scores,
     ),
-    Figure(
+    ReliabilityFigure(
         "agreement",
         "Agreement",
         "Agreement of measures",
@@ -252,7 +252,7 @@ FIGURES = [
         tell_agreement,
         stored("agreement"),
     ),
-    Figure(
+    ReliabilityFigure(
         "stability-two",
         "Stability",
         "Stability: two subsets of the queries",
@@ -261,7 +261,7 @@ FIGURES = [
         tell_stability("stability-two"),
         stored("stability-two"),
     ),
-    Figure(
+    ReliabilityFigure(
         "stability-full",
         "Stability by the code",
         "Stability: a subset against all queries",
@@ -270,8 +270,10 @@ FIGURES = [
         tell_stability("stability-full"),
         stored("stability-full"),
     ),
-    Figure("noise", "Boundaries", "Inexact boundaries", "AxIoU, Figure 7", caption_noise, tell_noise, stored("noise")),
-    Figure(
+    ReliabilityFigure(
+        "noise", "Boundaries", "Inexact boundaries", "AxIoU, Figure 7", caption_noise, tell_noise, stored("noise")
+    ),
+    ReliabilityFigure(
         "bias",
         "Bias",
         "Bias and variance on these runs",
@@ -283,7 +285,7 @@ FIGURES = [
         tell_bias,
         stored("noise"),
     ),
-    Figure(
+    ReliabilityFigure(
         "theory",
         "Theory",
         "Bias and variance in theory",
@@ -295,7 +297,7 @@ FIGURES = [
         tell_theory,
         theory,
     ),
-    Figure(
+    ReliabilityFigure(
         "ties",
         "Ties",
         "Queries that tell nothing",
@@ -304,7 +306,7 @@ FIGURES = [
         tell_ties,
         stored("ties"),
     ),
-    Figure(
+    ReliabilityFigure(
         "select",
         "Selection",
         "Selecting a system",
@@ -317,7 +319,7 @@ FIGURES = [
         tell_select,
         stored("select"),
     ),
-    Figure(
+    ReliabilityFigure(
         "judging",
         "Judging",
         "Other ways of judging",

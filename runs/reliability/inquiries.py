@@ -23,8 +23,8 @@ from releases.archive import ReleaseArchive
 from releases.models import Release
 from runs.measures import AXIOU, NDCG, measures_of
 from runs.models import Inquiry, Run, Scoring
+from runs.references import judged_in, pool_of, reference_of
 from runs.tables import read_table
-from runs.yardsticks import judged_in, pool_of, yardstick_of
 
 MOST_RUNS = 30
 CONVENTIONS = ("paper", "released", "spr")  # of graded qrels with several systems
@@ -94,16 +94,16 @@ def examine_measures(inquiry: Inquiry, report: Report) -> None:
 def _subject(inquiry: Inquiry) -> Subject:
     runs = inquiry.compared.order_by("number")
     known = {str(measure) for measure in measures_of(inquiry.convention)}
-    yardstick = yardstick_of(inquiry.release)
+    reference = reference_of(inquiry.release)
     with inquiry.release.file.open("rb") as file:
-        judged = judged_in(ReleaseArchive(file), yardstick.held_queries)
+        judged = judged_in(ReleaseArchive(file), reference.held_queries)
     return Subject(
         measures=[measure for measure in measures_of("paper") if str(measure) in known & {*EXAMINED}],
         convention=convention_named(inquiry.convention),
         runs=[read_table(Predictions, run.table, name=run.name) for run in runs],
-        qrels=read_table(Qrels, yardstick.table),
+        qrels=read_table(Qrels, reference.table),
         judged=judged,
-        pool=pool_of(yardstick),
+        pool=pool_of(reference),
     )
 
 

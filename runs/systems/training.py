@@ -32,9 +32,9 @@ from releases.training import file_name, write
 from retrieval.encoders import model_name, same_model
 from runs.models import Arrival, Submission, Visibility
 from runs.receiving import announce, describe, submit
+from runs.references import reference_of
 from runs.systems.models import TrainedSystem
 from runs.tables import read_table
-from runs.yardsticks import yardstick_of
 from systems.data import Data, Example, Examples, Query, Rows, Validation, Videos
 from systems.encoders import Encode, by_encoder, data_with_tokens, text_tower, videos_with_names, with_tokens
 from systems.errors import SystemsError
@@ -279,11 +279,11 @@ def _judged(campaign: Campaign, version: int | None, videos: Videos) -> Validati
     release = campaign.releases.filter(version=version).first()
     if release is None:
         raise SystemsError(f"release {version} of {campaign}: is not there; expected it, for its validation queries")
-    yardstick = yardstick_of(release)
-    named = {query for query, split, _, relevant in yardstick.queries if split.startswith(SPLIT) and relevant}
+    reference = reference_of(release)
+    named = {query for query, split, _, relevant in reference.queries if split.startswith(SPLIT) and relevant}
     if not named:
         return None
-    table = read_table(Qrels, yardstick.table)
+    table = read_table(Qrels, reference.table)
     chosen = [n for n, query in enumerate(table.queries) if query in named]
     queries = [Query(table.queries[n], table.texts.get(table.queries[n], "")) for n in chosen]
     return Validation(queries, qrels_from_dict({table.queries[n]: _graded(table, n) for n in chosen}), videos)

@@ -92,10 +92,10 @@ def run_cell(value: float | None, end: str) -> SafeString:
 def why_link(number: int, board: Board) -> str:
     """Return the address of a run's queries: beside the baseline if there is one, by the column of the table."""
     params: dict[str, str | int] = {"release": board.release.version}
-    if board.choices.convention.name in EXPLAINED:
-        params["convention"] = board.choices.convention.name
+    if board.options.convention.name in EXPLAINED:
+        params["convention"] = board.options.convention.name
         if measure := next(
-            (each for each in (board.choices.sort, *board.choices.measures) if each and can_explain(each)), None
+            (each for each in (board.options.sort, *board.options.measures) if each and can_explain(each)), None
         ):
             params["measure"] = str(measure)
     if board.baseline and board.baseline.number != number:

@@ -1,5 +1,5 @@
-"""The leaderboard as a page, as files and for everybody, asking for one more measure, the split held back, the order of
-systems once a leaderboard is judged again, and differences of runs that leads watch.
+"""The leaderboard as a page, as files and for everybody; a further measure, the held-back split, and the order of the
+systems of a benchmark that is judged again.
 """
 
 from __future__ import annotations
@@ -14,62 +14,64 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from base.forms import refusal_at_field, valid_data
 from base.problem_documents import refusal_as_message
-from base.request_fields import one_of, text_in, whole_in
 from base.templatetags.page_parts import Heading
 from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page
-from judging.review.frontier import frontier
 from metrics import CONVENTIONS, parse_measure
-from releases.models import Release
 from reports.figures.numbers import rows_as_csv
 from runs import access
-from runs.board.choices import Choices, Queries, choices_of, known_measures, measure_named, yardstick_of
 from runs.board.files import FILES, caption
 from runs.board.held_back import (
     FEW_QUERIES,
     MEASURES,
-    change_held_back,
     entered_runs,
     entries_closed,
     held_by,
     held_rows,
+    hold_back,
+    open_scores,
     score_held_back,
     splits_of,
 )
-from runs.board.table import Board, Cell, Row, board
-from runs.estimates.watches import Cost, Look, begin, cost_of, estimate_difference, last_look, watches_of
-from runs.measures import NAMES, NDCG, USUAL
-from runs.models import Run, RunQuerySet, Watch, Yardstick
-from runs.pools.enlarging import open_runs
+from runs.board.options import BoardOptions, Queries, board_options, board_reference, known_measures, measure_named
+from runs.board.table import Board, BoardRow, Cell, board
+from runs.forms import BoardForm, MeasureForm, OpenScoresForm, RejudgedForm, SplitForm
+from runs.measures import NAMES, USUAL
+from runs.models import Run, RunQuerySet, ScoringReference
 from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, new_order
 from runs.scoring import ask_for_measure, jobs_on, remove_measure
-
-WIDE = 0.02  # the least half of the width of a watched difference's picture
 
 
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The runs of a campaign in one table. Any measure can be a column, and a click sorts by it."""
-    member = access.participant(request, name)
-    yardstick = yardstick_of(member, request.GET)
-    if yardstick is None:
+    return _board_page(request, access.participant(request, name), valid_data(BoardForm(request.GET)))
+
+
+def _board_page(
+    request: HttpRequest, member: Membership, params: dict[str, Any], form: MeasureForm | None = None, status: int = 200
+) -> HttpResponse:
+    reference = board_reference(member, params.pop("release", None))
+    if reference is None:
         return campaign_page(request, member, "runs/no_board.html", release=member.campaign.releases.newest())
-    choices, queries = choices_of(request.GET, yardstick), Queries(yardstick)
-    found = board(Run.objects.seen_by(member), yardstick, choices, queries.chosen(request.GET))
+    options = board_options(reference, **params)
+    found = board(Run.objects.seen_by(member), reference, options)
     context: dict[str, Any] = {
         "board": found,
-        "headings": _headings(request, choices),
-        "queries": queries,
+        "headings": _headings(request, options, member.campaign),
+        "queries": Queries(reference),
         "conventions": [CONVENTIONS[each] for each in NAMES],
-        "columns": [(m, m in choices.measures) for m in known_measures(choices.convention.name, yardstick)],
-        "releases": _releases(member),
+        "columns": [(m, m in options.measures) for m in known_measures(options.convention.name, reference)],
+        "releases": member.campaign.releases.filter(scoring_reference__isnull=False).only("version"),
         "caption": caption(found),
         "formats": list(FILES),
         "rows": [(row, _with_tops(found, row)) for row in found.rows],
         "jobs": jobs_on(found.release),
+        "form": form or MeasureForm(initial={"convention": options.convention.name}),
     }
-    return campaign_page(request, member, "runs/leaderboard.html", **context)
+    return campaign_page(request, member, "runs/leaderboard.html", status, **context)
 
 
 @login_not_required
@@ -77,13 +79,13 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 def public(request: HttpRequest, name: str) -> HttpResponse:
     """The leaderboard of the runs that everybody may see, without a word of queries or videos."""
     campaign, runs = access.public_board(request, name), Run.objects.listed().filter(campaign__name=name)
-    yardstick = Yardstick.objects.filter(release__campaign=campaign).order_by("release__version").last()
-    found = board(runs, yardstick, choices_of(QueryDict(), yardstick), None) if yardstick else None
+    reference = ScoringReference.objects.filter(release__campaign=campaign).order_by("release__version").last()
+    found = board(runs, reference, board_options(reference)) if reference else None
     held = held_by(campaign)
     context: dict[str, Any] = {
         "about": campaign,
         "board": found,
-        "headings": [Heading(m.spelling, is_number=True) for m in found.choices.measures] if found else [],
+        "headings": [Heading(m.spelling, is_number=True) for m in found.options.measures] if found else [],
         "rows": [(row, _with_tops(found, row)) for row in found.rows] if found else [],
         "caption": caption(found) if found else "",
         "citations": runs.exclude(citation="").order_by("name"),
@@ -99,7 +101,7 @@ def held_back(request: HttpRequest, name: str) -> HttpResponse:
     if request.method == "POST":
         lead = access.lead(request, name)
         with refusal_as_message(request):
-            change_held_back(lead, request.POST)
+            _change_held_back(lead, request.POST)
         return redirect("held-back", name)
     member = access.participant(request, name)
     held, entered = held_by(member.campaign), entered_runs(member.campaign)
@@ -116,7 +118,14 @@ def held_back(request: HttpRequest, name: str) -> HttpResponse:
     return campaign_page(request, member, "runs/held_back.html", **context)
 
 
-def _held(held: Yardstick | None, runs: RunQuerySet) -> dict[str, Any]:
+def _change_held_back(lead: Membership, data: QueryDict) -> None:
+    if "split" in data:
+        hold_back(lead, valid_data(SplitForm(data))["split"])
+    if "open" in data:
+        open_scores(lead, valid_data(OpenScoresForm(data))["open"])
+
+
+def _held(held: ScoringReference | None, runs: RunQuerySet) -> dict[str, Any]:
     """Return what pages show of the scores on the split that is held back."""
     return {
         "held_rows": held_rows(held, runs) if held else [],
@@ -128,7 +137,7 @@ def _held(held: Yardstick | None, runs: RunQuerySet) -> dict[str, Any]:
 def rejudged(request: HttpRequest, name: str) -> HttpResponse:
     """How the order of systems changes, by the benchmark's own measure and in grades; or how far judging is."""
     member = access.participant(request, name)
-    benchmark, own = access.benchmark(member), request.GET.get("own", HEADLINE)
+    benchmark, own = access.benchmark(member), _own_measure(request)
     context: dict[str, Any] = {
         "benchmark": benchmark,
         "order": new_order(member, own),
@@ -142,6 +151,10 @@ def rejudged(request: HttpRequest, name: str) -> HttpResponse:
         "newest": member.campaign.releases.newest(),
     }
     return campaign_page(request, member, "runs/rejudged.html", **context)
+
+
+def _own_measure(request: HttpRequest) -> str:
+    return valid_data(RejudgedForm(request.GET))["own"] or HEADLINE
 
 
 def _of_new_order(own: str) -> list[Heading]:
@@ -158,7 +171,7 @@ def rejudged_csv(request: HttpRequest, name: str) -> HttpResponse:
     member = access.participant(request, name)
     access.benchmark(member)
     access.count_file(request)
-    found = new_order(member, request.GET.get("own", HEADLINE))
+    found = new_order(member, _own_measure(request))
     if found is None:
         raise Http404
     answer = HttpResponse("".join(rows_as_csv(found.lines())), content_type="text/csv; charset=utf-8")
@@ -170,12 +183,12 @@ def rejudged_csv(request: HttpRequest, name: str) -> HttpResponse:
 def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     """The leaderboard of the same address as a file."""
     member = access.participant(request, name)
-    yardstick = yardstick_of(member, request.GET)
-    if yardstick is None or format not in FILES:
+    params = valid_data(BoardForm(request.GET))
+    reference = board_reference(member, params.pop("release"))
+    if reference is None or format not in FILES:
         raise Http404
     access.count_file(request)
-    mask = Queries(yardstick).chosen(request.GET)
-    found = board(Run.objects.seen_by(member), yardstick, choices_of(request.GET, yardstick), mask)
+    found = board(Run.objects.seen_by(member), reference, board_options(reference, **params))
     answer = HttpResponse(FILES[format].write(found), content_type=FILES[format].content_type)
     answer["Content-Disposition"] = f'attachment; filename="{name}-v{found.release.version}.{format}"'
     return answer
@@ -184,45 +197,62 @@ def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
 @require_POST
 def ask_for(request: HttpRequest, name: str) -> HttpResponse:
     """Have all runs scored by one more measure, and lead to the leaderboard that shows it; a lead removes one."""
-    member = access.participant(request, name)
-    yardstick = yardstick_of(member, request.POST)
-    if yardstick is None:
-        raise Http404
-    convention = one_of("convention", request.POST.get("convention"), list(NAMES))
-    measure = measure_named(text_in(request.POST, "measure", 80))
+    member, form = access.participant(request, name), MeasureForm(request.POST)
     if "remove" in request.POST:
-        remove_measure(yardstick.release, measure, access.lead(request, name))
-        messages.success(request, f"{measure} is removed.")
-        return redirect(f"{reverse('leaderboard', args=[name])}?convention={convention}")
-    ask_for_measure(yardstick.release, measure, member)
-    yardstick.refresh_from_db(fields=["measures"])
+        return _remove_measure(request, access.lead(request, name), valid_data(form))
+    if form.is_valid():
+        with refusal_at_field(form):
+            return _ask_for_measure(request, member, form.cleaned_data)
+    return _board_page(request, member, {"convention": form.cleaned_data.get("convention", "")}, form, 400)
+
+
+def _remove_measure(request: HttpRequest, lead: Membership, data: dict[str, Any]) -> HttpResponse:
+    measure = measure_named(data["measure"])
+    remove_measure(_reference(lead, data["release"]).release, measure, lead)
+    messages.success(request, f"{measure} is removed.")
+    return redirect(_address(lead.campaign, convention=data["convention"]))
+
+
+def _ask_for_measure(request: HttpRequest, member: Membership, data: dict[str, Any]) -> HttpResponse:
+    """Ask for the measure, and redirect to the leaderboard with the usual columns and the new one."""
+    reference, measure, convention = (
+        _reference(member, data["release"]),
+        measure_named(data["measure"]),
+        data["convention"],
+    )
+    ask_for_measure(reference.release, measure, member)
+    reference.refresh_from_db(fields=["measures"])
     messages.success(request, f"The runs are being scored by {measure}. Its column fills as soon as that is done.")
-    measures = choices_of(QueryDict(f"convention={convention}"), yardstick).measures
-    known = known_measures(convention, yardstick)
+    measures = board_options(reference, convention).measures
+    known = known_measures(convention, reference)
     columns = [str(each) for each in dict.fromkeys([*measures, measure]) if each in known]
-    address = urlencode({"convention": convention, "m": columns}, doseq=True)
-    return redirect(f"{reverse('leaderboard', args=[name])}?{address}")
+    return redirect(_address(member.campaign, convention=convention, m=columns))
 
 
-def _releases(member: Membership) -> list[Release]:
-    return list(member.campaign.releases.filter(yardstick__isnull=False).only("version"))
+def _reference(member: Membership, version: int | None) -> ScoringReference:
+    found = board_reference(member, version)
+    if found is None:
+        raise Http404
+    return found
 
 
-def _headings(request: HttpRequest, choices: Choices) -> list[Heading]:
+def _address(campaign: Campaign, **params: Any) -> str:
+    return f"{reverse('leaderboard', args=[campaign.name])}?{urlencode(params, doseq=True)}"
+
+
+def _headings(request: HttpRequest, options: BoardOptions, campaign: Campaign) -> list[Heading]:
     """Return the headings of the table, each a link that sorts by its column and keeps the rest of the address."""
 
     def sorting(words: str, key: str, is_current: bool, is_number: bool) -> Heading:
-        address = request.GET.copy()
-        address["sort"] = key
-        link = f"?{address.urlencode()}"
+        link = _address(campaign, **dict(request.GET.lists()) | {"sort": key})
         return Heading(words, is_number=is_number, address=link, is_current=is_current)
 
-    measures = [sorting(m.spelling, str(m), m == choices.sort, True) for m in choices.measures]
-    judged = Heading(choices.judged, is_number=True)
-    return [sorting("Run", "run", choices.sort is None, False), *measures, judged]
+    measures = [sorting(m.spelling, str(m), m == options.sort, True) for m in options.measures]
+    judged = Heading(options.judged, is_number=True)
+    return [sorting("Run", "run", options.sort is None, False), *measures, judged]
 
 
-def _with_tops(found: Board, row: Row) -> list[tuple[Cell, float]]:
+def _with_tops(found: Board, row: BoardRow) -> list[tuple[Cell, float]]:
     """Return the cells of a row, each with the number at which its bar is full."""
     return [(cell, _top(found, n)) for n, cell in enumerate(row.cells)]
 
@@ -231,58 +261,3 @@ def _top(found: Board, column: int) -> float:
     """Return the largest number of a column, to which its bars are drawn."""
     cells = [row.cells[column] for row in found.rows]
     return max((max(cell.value or 0, cell.high or 0) for cell in cells), default=0) or 1
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def watches(request: HttpRequest, name: str) -> HttpResponse:
-    """The differences that leads watch, each with its last look; a POST begins another one."""
-    lead = access.lead(request, name)
-    if request.method == "POST":
-        run, other, predictor = (whole_in(request.POST, field, "0") for field in ("run", "other", "predictor"))
-        watch = begin(lead, run, other, text_in(request.POST, "measure", 80), predictor)
-        messages.success(request, f"You watch {watch}.")
-        return redirect("watches", name)
-    jobs = list(estimate_difference.jobs(watches_of(lead.campaign)).not_done())
-    context: dict[str, Any] = {
-        "rows": _watched(lead.campaign),
-        "frontier": frontier(lead.campaign),
-        "jobs": jobs,
-        "runs": open_runs(lead.campaign),
-        "predictors": lead.campaign.predictors.exclude(ended=None),
-        "measures": [parse_measure(each) for each in NDCG],
-    }
-    return campaign_page(request, lead, "runs/watches.html", **context)
-
-
-@require_POST
-def look_at(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Look at a difference now."""
-    estimate_difference.ask(access.watch(access.lead(request, name), pk))
-    return redirect("watches", name)
-
-
-@require_POST
-def end_watch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Watch a difference no longer; its looks are forgotten."""
-    watch = access.watch(access.lead(request, name), pk)
-    watch.delete()
-    messages.success(request, f"You no longer watch {watch}.")
-    return redirect("watches", name)
-
-
-def _watched(campaign: Campaign) -> list[tuple[Watch, Look | None, dict[str, str] | None, Cost | None]]:
-    """Return the watched differences, with their last look, its picture, and what deciding them costs."""
-    found = [(watch, last_look(watch)) for watch in watches_of(campaign)]
-    widest = max([WIDE, *(max(abs(look.low), abs(look.high)) for _, look in found if look)])
-    of_one = cost_of(campaign, 1) if any(look and look.more for _, look in found) else None
-    return [
-        (watch, look, _picture(look, widest), of_one.times(look.more) if of_one and look.more else None)
-        if look
-        else (watch, None, None, None)
-        for watch, look in found
-    ]
-
-
-def _picture(look: Look, widest: float) -> dict[str, str]:
-    """Return where the ends of the interval and the difference stand, between 0 and 100; no difference is at 50."""
-    return {end: f"{50 + 50 * getattr(look, end) / widest:.1f}" for end in ("low", "value", "high")}

@@ -10,14 +10,24 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from base.errors import BadValue
+from base.forms import valid_data
 from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from metrics import CONVENTIONS
 from runs import access
 from runs.explain.cases import case_of, drawing_of
-from runs.explain.queries import MOST_RUNS, Choices, Line, address_of, choices_of, lines_of, scatter_file, texts_of
+from runs.explain.queries import (
+    MOST_RUNS,
+    ExplanationOptions,
+    ScoredQuery,
+    address_of,
+    explanation_options,
+    scatter_file,
+    scored_queries,
+    texts_of,
+)
+from runs.forms import ExplanationForm, QueryForm
 from runs.models import Run
 
 ON_A_PAGE = 50
@@ -28,10 +38,10 @@ GAINS = ("Gain", "Discount", "Counts")
 def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """The queries of a run, the worst first; beside other runs, those first on which they differ most."""
     member = access.participant(request, name)
-    choices = choices_of(member, number, request.GET)
-    if choices is None:
+    options = explanation_options(member, number, **valid_data(ExplanationForm(request.GET)))
+    if options is None:
         return _not_scored(request, member)
-    lines = lines_of(choices)
+    lines = scored_queries(options)
     page = Paginator(lines or [], ON_A_PAGE).get_page(request.GET.get("page"))
     texts = texts_of(member.campaign, page.object_list)
     return campaign_page(
@@ -39,11 +49,11 @@ def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
         member,
         "runs/queries.html",
         page=page,
-        rows=[(line, texts.get(line.query, ""), address_of(choices, line.query)) for line in page],
+        rows=[(line, texts.get(line.query, ""), address_of(options, line.query)) for line in page],
         is_refused=lines is None,
-        headings=_headings(choices),
-        plot=_plot(choices, lines) if len(choices.others) == 1 and lines else None,
-        **_offered(choices, member),
+        headings=_headings(options),
+        plot=_plot(options, lines) if len(options.others) == 1 and lines else None,
+        **_offered(options, member),
     )
 
 
@@ -51,13 +61,11 @@ def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
 def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """One query: judged moments and predictions on the time lines of their videos, and what each rank counts."""
     member = access.participant(request, name)
-    choices = choices_of(member, number, request.GET)
-    if choices is None:
+    options = explanation_options(member, number, **valid_data(ExplanationForm(request.GET)))
+    if options is None:
         return _not_scored(request, member)
-    query_id = request.GET.get("query", "")
-    if not query_id:
-        raise BadValue("query", "empty", "the id of a judged query")
-    case = case_of(choices, query_id)
+    query_id = valid_data(QueryForm(request.GET))["query"]
+    case = case_of(options, query_id)
     if case is None:
         raise Http404
     named = [(each.name, [side.values.get(each.name) for side in case.sides]) for each in CONVENTIONS.values()]
@@ -65,9 +73,9 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
         "case": case,
         "drawing": drawing_of(case),
         "gains": [Heading(words, is_number=True) for words in GAINS] if case.sides[0].ideal is not None else [],
-        "headings": _headings(choices),
+        "headings": _headings(options),
         "values": [(each, values) for each, values in named if any(value is not None for value in values)],
-        **_offered(choices, member, query=query_id),
+        **_offered(options, member, query=query_id),
     }
     return campaign_page(request, member, "runs/query.html", **context)
 
@@ -75,9 +83,10 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_safe
 def scatter(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
     """The figure of two runs as its specification, as SVG or PDF, or the CSV of its numbers."""
-    choices = choices_of(access.participant(request, name), number, request.GET)
+    member = access.participant(request, name)
+    options = explanation_options(member, number, **valid_data(ExplanationForm(request.GET)))
     access.count_file(request, format)
-    return scatter_file(choices, request.GET, format)
+    return scatter_file(options, format)
 
 
 def _not_scored(request: HttpRequest, member: Membership) -> HttpResponse:
@@ -85,39 +94,39 @@ def _not_scored(request: HttpRequest, member: Membership) -> HttpResponse:
     return campaign_page(request, member, "runs/no_board.html", release=release, title="Why this score")
 
 
-def _offered(choices: Choices, member: Membership, **kept: str) -> dict[str, Any]:
+def _offered(options: ExplanationOptions, member: Membership, **kept: str) -> dict[str, Any]:
     """What every page offers to choose from; `kept` is what its address says besides."""
-    runs = Run.objects.seen_by(member).filter(scorings__release=choices.yardstick.release).order_by("number")
+    runs = Run.objects.seen_by(member).filter(scorings__release=options.reference.release).order_by("number")
     kept_too = f"&{urlencode(kept)}" if kept else ""
     return {
-        "choices": choices,
+        "options": options,
         "kept": kept,
-        "others": [run for run in runs if run != choices.run],
-        "places": _places(choices),
-        "runs": [Heading(run.name) for run in choices.runs],
-        "conventions": [(each, address + kept_too) for each, address in choices.conventions],
+        "others": [run for run in runs if run != options.run],
+        "places": _places(options),
+        "runs": [Heading(run.name) for run in options.runs],
+        "conventions": [(each, address + kept_too) for each, address in options.conventions],
     }
 
 
-def _headings(choices: Choices) -> list[Heading]:
-    return [Heading(run.name, is_number=True) for run in choices.runs]
+def _headings(options: ExplanationOptions) -> list[Heading]:
+    return [Heading(run.name, is_number=True) for run in options.runs]
 
 
-def _places(choices: Choices) -> list[tuple[str, Run | None]]:
+def _places(options: ExplanationOptions) -> list[tuple[str, Run | None]]:
     """What the page offers beside the run: each run that it has there now, and room for one more."""
     labels = ["Beside", *["And"] * (MOST_RUNS - 2)]
-    return list(zip(labels, [*choices.others, None], strict=False))
+    return list(zip(labels, [*options.others, None], strict=False))
 
 
-def _plot(choices: Choices, lines: list[Line]) -> dict[str, Any]:
+def _plot(options: ExplanationOptions, lines: list[ScoredQuery]) -> dict[str, Any]:
     """The scatter of two runs: what it says in words, and where its files are."""
-    [other], where = choices.others, [choices.run.campaign.name, choices.run.number]
+    [other], where = options.others, [options.run.campaign.name, options.run.number]
     files = {
-        kind: f"{reverse('run-scatter', args=[*where, kind])}?{choices.address()}"
+        kind: f"{reverse('run-scatter', args=[*where, kind])}?{options.address()}"
         for kind in ("json", "svg", "pdf", "csv")
     }
     better = sum((line.difference or 0) > 0 for line in lines)
     worse = sum((line.difference or 0) < 0 for line in lines)
     ties = len(lines) - better - worse
-    words = f"{choices.run} scores higher on {better:,} queries and {other} on {worse:,}; they tie on {ties:,}."
+    words = f"{options.run} scores higher on {better:,} queries and {other} on {worse:,}; they tie on {ties:,}."
     return {"files": files, "words": words, "points": len(lines)}

@@ -10,8 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from base.errors import BadValue
-from base.request_fields import one_of, whole, whole_in
+from base.forms import refusal_at_field, valid_data
 from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
 from campaigns.pages import campaign_page, while_working
@@ -19,20 +18,11 @@ from metrics import parse_measure
 from releases.models import Release
 from reports.figures.numbers import rows_as_csv
 from runs import access
+from runs.forms import OpeningForm, PoolsForm, ProposalForm
 from runs.measures import NDCG, USUAL
 from runs.models import Enlargement, Near
 from runs.pools.comparing import HEADLINE, Comparison, batches_of, compare_pools, comparison, found_moments
-from runs.pools.enlarging import (
-    DEEPEST,
-    MOST_RUNS,
-    THRESHOLDS,
-    Plan,
-    ask_to_open,
-    ask_to_propose,
-    open_further_batches,
-    open_runs,
-    propose_moments,
-)
+from runs.pools.enlarging import PoolPlan, ask_to_open, ask_to_propose, open_further_batches, propose_moments
 
 MOST_SHOWN = 100  # moments
 
@@ -40,7 +30,12 @@ MOST_SHOWN = 100  # moments
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The scores by pools on the newest release that has several, and the enlargements."""
-    member = access.participant(request, name)
+    return _index(request, access.participant(request, name))
+
+
+def _index(
+    request: HttpRequest, member: Membership, form: ProposalForm | None = None, status: int = 200
+) -> HttpResponse:
     release, measure, compared = _compared(request, member)
     enlargements = member.campaign.enlargements.select_related("lead__user", "release")
     context: dict[str, Any] = {
@@ -52,14 +47,10 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         "measures": [parse_measure(each) for each in NDCG],
         "convention": USUAL,
         "enlargements": [(each, batches_of(each)) for each in enlargements],
-        "runs": open_runs(member.campaign) if member.may_review else [],
-        "most_runs": MOST_RUNS,
-        "deepest": DEEPEST,
-        "thresholds": THRESHOLDS,
-        "plan": Plan([]),
+        "form": (form or ProposalForm(member.campaign)) if member.may_review else None,
         "jobs": list(compare_pools.jobs(newest).not_done()) if newest else [],
     }
-    return campaign_page(request, member, "runs/pools.html", **context)
+    return campaign_page(request, member, "runs/pools.html", status, **context)
 
 
 @require_safe
@@ -77,7 +68,7 @@ def as_csv(request: HttpRequest, name: str) -> HttpResponse:
 
 def _compared(request: HttpRequest, member: Membership) -> tuple[Release | None, str, Comparison | None]:
     """Return the newest release that has several pools, the measure of the address, and the scores by it."""
-    measure = one_of("measure", request.GET.get("measure", HEADLINE), NDCG)
+    measure = valid_data(PoolsForm(request.GET))["measure"] or HEADLINE
     with_pools = Release.objects.filter(campaign=member.campaign, pool_scores__isnull=False)
     release = with_pools.order_by("version").last()
     return release, measure, comparison(member, release, measure) if release else None
@@ -94,20 +85,32 @@ def _headings(has_reused: bool) -> list[Heading]:
 def propose(request: HttpRequest, name: str) -> HttpResponse:
     """Ask which moments would decide between the chosen runs."""
     lead = access.lead(request, name)
-    runs = [whole("run", number, "the number of a run") for number in request.POST.getlist("run")]
-    iou = one_of("iou", request.POST.get("iou"), [str(each) for each in THRESHOLDS])
-    made = ask_to_propose(lead, Plan(runs, whole_in(request.POST, "depth"), float(iou)))
-    return redirect("pool", name, made.number)
+    form = ProposalForm(lead.campaign, request.POST)
+    if form.is_valid():
+        data = form.cleaned_data
+        with refusal_at_field(form):
+            made = ask_to_propose(lead, PoolPlan(data["run"], data["depth"], data["iou"]))
+            return redirect("pool", name, made.number)
+    return _index(request, lead, form, 400)
 
 
 @require_safe
 def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """An enlargement: its moments, the most decisive first, and what became of them."""
     member = access.participant(request, name)
-    enlargement = access.enlargement(member, number)
+    return _detail(request, member, access.enlargement(member, number))
+
+
+def _detail(
+    request: HttpRequest,
+    member: Membership,
+    enlargement: Enlargement,
+    form: OpeningForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
     both = propose_moments.jobs(enlargement) | open_further_batches.jobs(enlargement)
     jobs = list(both.not_done())
-    progress = reverse("pool", args=[name, number])
+    progress = reverse("pool", args=[member.campaign.name, enlargement.number])
     if request.headers.get("hx-request"):
         bar = render(request, "parts/progress.html", {"progress": progress, "jobs": jobs})
         return while_working(bar, any(job.is_unfinished for job in jobs))
@@ -115,15 +118,16 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
         request,
         member,
         "runs/pool.html",
+        status,
         enlargement=enlargement,
         jobs=jobs,
         unfinished=any(job.is_unfinished for job in jobs),
         progress=progress,
-        **_findings(enlargement, member),
+        **_findings(enlargement, member, form),
     )
 
 
-def _findings(enlargement: Enlargement, member: Membership) -> dict[str, Any]:
+def _findings(enlargement: Enlargement, member: Membership, form: OpeningForm | None) -> dict[str, Any]:
     """What the page says of the moments, once they are found."""
     if enlargement.found is None:
         return {}
@@ -134,7 +138,7 @@ def _findings(enlargement: Enlargement, member: Membership) -> dict[str, Any]:
         "near": len(enlargement.moments) - there,
         "more": len(enlargement.moments) - MOST_SHOWN,
         "queries": len({each["query"] for each in enlargement.moments}),
-        "choices": Near.choices,
+        "form": form or OpeningForm(initial={"taken": there}),
         "batches": batches_of(enlargement),
     }
 
@@ -144,10 +148,10 @@ def open_first(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """Have the first moments judged, on the lead's word."""
     lead = access.lead(request, name)
     enlargement = access.enlargement(lead, number)
-    near = one_of("near", request.POST.get("near", Near.LEAVE), Near.values)
-    taken = whole_in(request.POST, "taken")
-    if taken > 10**6:
-        raise BadValue("taken", str(taken), "a number of moments")
-    ask_to_open(enlargement, lead, taken, near)
-    messages.success(request, "The batches are being opened; annotators get them like any other.")
-    return redirect("pool", name, number)
+    form = OpeningForm(request.POST)
+    if form.is_valid():
+        with refusal_at_field(form):
+            ask_to_open(enlargement, lead, **form.cleaned_data)
+            messages.success(request, "The batches are being opened; annotators get them like any other.")
+            return redirect("pool", name, number)
+    return _detail(request, lead, enlargement, form, 400)

@@ -12,32 +12,23 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from base.forms import refusal_at_field, valid_data
 from base.problem_documents import refusal_as_message
-from base.request_fields import one_of, text_in, whole_in
 from campaigns.models import Campaign
-from campaigns.pages import campaign_page, while_working
-from campaigns.uploads import announced, progress_answer, take_piece
+from campaigns.pages import announced, campaign_page, progress_answer, take_piece, while_working
 from jobs.models import Job
 from metrics.formats.predicted import predicted_csv
 from runs import access
 from runs.estimates.endpoint import ask_for_grades, estimate
-from runs.estimates.predictors import (
-    FEWEST_FRAMES,
-    FRAMES,
-    MOST_FRAMES,
-    add_predictor,
-    announce,
-    begin,
-    receive_predictions,
-    remove_predictor,
-)
+from runs.estimates.predictors import add_predictor, announce, begin, receive_predictions, remove_predictor
 from runs.estimates.worth import Saving, Worth, ask_to_weigh, weigh_predictors, worth_of
+from runs.forms import WeighForm, predictor_forms
 from runs.models import PredictionsFile, Predictor
 from runs.pools.enlarging import open_runs
 from runs.receiving import MOST_MIB
 
 
-class Line(NamedTuple):
+class PredictorRow(NamedTuple):
     """A predictor in the list: what it saves, how it compares with consensus, and the job that is not done with it."""
 
     predictor: Predictor | None
@@ -50,41 +41,40 @@ class Line(NamedTuple):
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The predictors of the campaign, and what each saves; a POST adds one."""
     lead = access.lead(request, name)
-    if request.method == "POST":
-        source = one_of("source", request.POST.get("source"), Predictor.Source.values)
-        words = {field: text_in(request.POST, field, 200) for field in ("name", "model")}
-        with refusal_as_message(request):
-            added = add_predictor(lead, source=source, frames=whole_in(request.POST, "frames", str(FRAMES)), **words)
-            return redirect("predictor", name, added.pk)
-        return redirect("predictors", name)
+    forms = predictor_forms(request.POST)
+    for form in forms.values():
+        if form.is_valid():
+            with refusal_as_message(request), refusal_at_field(form):
+                return redirect("predictor", name, add_predictor(lead, **form.cleaned_data).pk)
     worth = worth_of(lead.campaign)
     context: dict[str, Any] = {
         "worth": worth,
-        "lines": _lines(lead.campaign, worth),
+        "rows": _rows(lead.campaign, worth),
         "jobs": list(weigh_predictors.jobs(lead.campaign).not_done()),
         "runs": open_runs(lead.campaign),
         "model": settings.CHAT_MODEL if settings.CHAT_URL else "",
-        "frames": (FEWEST_FRAMES, FRAMES, MOST_FRAMES),
+        "forms": forms,
     }
-    return campaign_page(request, lead, "runs/predictors.html", **context)
+    return campaign_page(request, lead, "runs/predictors.html", 400 if request.method == "POST" else 200, **context)
 
 
-def _lines(campaign: Campaign, worth: Worth) -> list[Line]:
+def _rows(campaign: Campaign, worth: Worth) -> list[PredictorRow]:
     """Return caption rank, which needs no predictor, and then the predictors."""
     predictors = list(campaign.predictors.all())
     savings = {each.predictor.pk if each.predictor else 0: each for each in worth.savings}
     jobs = {job.row: job for kind in (ask_for_grades, receive_predictions) for job in kind.jobs(predictors).not_done()}
-    lines = [
-        Line(each, savings.get(each.pk), worth.calibrations.get(each.pk), jobs.get(each.pk)) for each in predictors
+    rows = [
+        PredictorRow(each, savings.get(each.pk), worth.calibrations.get(each.pk), jobs.get(each.pk))
+        for each in predictors
     ]
-    return [Line(None, savings.get(0), None, None), *lines] if lines else []
+    return [PredictorRow(None, savings.get(0), None, None), *rows] if rows else []
 
 
 @require_POST
 def weigh(request: HttpRequest, name: str) -> HttpResponse:
     """Compute anew what the predictors are worth, for the score of a run."""
     lead = access.lead(request, name)
-    ask_to_weigh(lead.campaign, whole_in(request.POST, "run", "0"))
+    ask_to_weigh(lead.campaign, valid_data(WeighForm(request.POST))["run"] or 0)
     return redirect("predictors", name)
 
 

@@ -9,35 +9,37 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from base.forms import valid_data
 from campaigns.models import Membership
 from campaigns.pages import campaign_page, while_working
 from metrics import parse_measure
 from runs import access
-from runs.reliability.choices import Choices, choices_of, examination_file
+from runs.forms import ReliabilityForm
 from runs.reliability.figures import FIGURES
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
+from runs.reliability.options import ReliabilityOptions, examination_file, reliability_options
 
 
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """A figure and what it tells, or how far its examination is, or a button that asks for it."""
     member = access.participant(request, name)
-    choices = choices_of(request.GET, member)
-    if choices is None:
+    options = reliability_options(member, **valid_data(ReliabilityForm(request.GET)))
+    if options is None:
         return campaign_page(request, member, "runs/no_board.html", title="Can a measure be believed?")
-    job = job_of(choices.inquiry)
+    job = job_of(options.inquiry)
     if request.headers.get("hx-request"):
         return _progress(request, job)
-    found = choices.findings
+    found = options.findings
     context: dict[str, Any] = {
-        "choices": choices,
-        **_offered(choices, member),
+        "options": options,
+        **_offered(options, member),
         "most": MOST_RUNS,
         "found": found,
         "jobs": [job] if job else [],
         "job": job,
-        "progress": f"{request.path}?{choices.address()}",
-        **(_findings(found, choices, member) if found else {}),
+        "progress": f"{request.path}?{options.address()}",
+        **(_findings(found, options, member) if found else {}),
     }
     return campaign_page(request, member, "runs/reliability.html", **context)
 
@@ -45,37 +47,37 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     """The figure of the same address as its specification, SVG, PDF, or the CSV of its numbers."""
-    choices = choices_of(request.GET, access.participant(request, name))
+    options = reliability_options(access.participant(request, name), **valid_data(ReliabilityForm(request.GET)))
     access.count_file(request, format)
-    return examination_file(choices, format)
+    return examination_file(options, format)
 
 
 @require_POST
 def ask(request: HttpRequest, name: str) -> HttpResponse:
     """Ask for the examination, and lead to the page that shows how far it is."""
     member = access.participant(request, name)
-    choices = choices_of(request.POST, member)
-    if choices is None:
+    options = reliability_options(member, **valid_data(ReliabilityForm(request.POST)))
+    if options is None:
         raise Http404
-    ask_to_examine(choices.runs, choices.release, choices.convention, member)
-    return redirect(f"{reverse('believe', args=[name])}?{choices.address()}")
+    ask_to_examine(options.runs, options.release, options.convention, member)
+    return redirect(f"{reverse('believe', args=[name])}?{options.address()}")
 
 
-def _offered(choices: Choices, member: Membership) -> dict[str, Any]:
+def _offered(options: ReliabilityOptions, member: Membership) -> dict[str, Any]:
     """Return what else can be chosen."""
     return {
-        "conventions": [(each, choices.address(convention=each)) for each in CONVENTIONS],
-        "tabs": [(each, choices.address(figure=each.key)) for each in FIGURES],
-        "known": [(run, run in choices.runs) for run in choices.known],
-        "releases": member.campaign.releases.filter(yardstick__isnull=False).only("version"),
+        "conventions": [(each, options.address(convention=each)) for each in CONVENTIONS],
+        "tabs": [(each, options.address(figure=each.key)) for each in FIGURES],
+        "known": [(run, run in options.runs) for run in options.known],
+        "releases": member.campaign.releases.filter(scoring_reference__isnull=False).only("version"),
     }
 
 
-def _findings(found: Any, choices: Choices, member: Membership) -> dict[str, Any]:
+def _findings(found: Any, options: ReliabilityOptions, member: Membership) -> dict[str, Any]:
     """What the page says of its figure, and its numbers."""
-    figure, rows = choices.figure, choices.rows
+    figure, rows = options.figure, options.rows
     files = {
-        kind: f"{reverse('believe-file', args=[member.campaign.name, kind])}?{choices.address()}"
+        kind: f"{reverse('believe-file', args=[member.campaign.name, kind])}?{options.address()}"
         for kind in ("json", "svg", "pdf", "csv")
     }
     return {
@@ -83,13 +85,13 @@ def _findings(found: Any, choices: Choices, member: Membership) -> dict[str, Any
             "figure": figure,
             "is_drawn": bool(rows),
             "caption": f"{figure.caption(found)} ({figure.paper})",
-            "tells": choices.tells,
+            "tells": options.tells,
             "columns": [name.replace("_", " ") for name in rows[0]] if rows else [],
             "rows": [list(row.values()) for row in rows],
             "files": files,
         },
         "measures": [(each, parse_measure(each).spelling) for each in found["measures"]],
-        "orders": [row for row in found["rows"]["orders"] if row["measure"] == choices.measure],
+        "orders": [row for row in found["rows"]["orders"] if row["measure"] == options.measure],
     }
 
 

@@ -14,23 +14,23 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from base.forms import refusal_at_field, valid_data
 from base.problem_documents import refusal_as_message
-from base.request_fields import one_of, whole
 from base.sites import site_address
 from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
-from campaigns.pages import campaign_page, while_working
-from campaigns.uploads import announced, progress_answer, take_piece
+from campaigns.pages import announced, campaign_page, progress_answer, take_piece, while_working
 from jobs.models import Job
 from metrics import CONVENTIONS, Estimate
 from reports.lists import list_page
 from runs import access
-from runs.board.choices import RUNS_LIST, runs_of
 from runs.board.held_back import enter, entered_runs, entries_closed
+from runs.board.options import RUNS_LIST, runs_of
 from runs.estimates.scores import sample_of, scores_of
+from runs.forms import EntryForm, ReleaseForm, RunForm, VisibilityForm
 from runs.measures import NAMES
 from runs.models import Arrival, Run, Score, Submission, Visibility
-from runs.receiving import MOST_MIB, TAKEN, RunForm, announce, describe, is_taken, must_be_open, receive_run, submit
+from runs.receiving import MOST_MIB, announce, describe, must_be_open, receive_run, submit
 from runs.scoring import jobs_on
 
 SUFFIXES = (".json", ".jsonl", ".txt", ".trec", ".gz")
@@ -54,7 +54,7 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """A run: who made it of what, and its scores on a release."""
     member = access.participant(request, name)
     run = access.run(member, number)
-    context = _scores(run, request.GET.get("release", ""))
+    context = _scores(run, valid_data(ReleaseForm(request.GET))["release"])
     link = site_address(request) + reverse("public-run", args=[name, run.token]) if run.is_public else ""
     knows = run.by == member or member.may_review
     context |= {"link": link, "choices": Visibility.choices if run.by == member else [], "veiled": knows and run.veiled}
@@ -91,7 +91,7 @@ def _file(name: str, run: Run) -> FileResponse:
 @require_POST
 def show_to(request: HttpRequest, name: str, number: int) -> HttpResponse:
     run = access.own_run(access.participant(request, name), number)
-    run.show_to(one_of("visibility", request.POST.get("visibility"), Visibility.values))
+    run.show_to(valid_data(VisibilityForm(request.POST))["visibility"])
     messages.success(request, f"Seen by: {Visibility(run.visibility).label.lower()}.")
     return redirect("run", name, number)
 
@@ -100,7 +100,7 @@ def show_to(request: HttpRequest, name: str, number: int) -> HttpResponse:
 def enter_run(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """Enter a run of one's own for the held-back split, or withdraw it."""
     run = access.own_run(access.participant(request, name), number)
-    is_entered = one_of("entered", request.POST.get("entered"), ["yes", "no"]) == "yes"
+    is_entered = valid_data(EntryForm(request.POST))["entered"]
     with refusal_as_message(request):
         enter(run, is_entered)
         messages.success(request, "The run is entered." if is_entered else "The run is no longer entered.")
@@ -122,13 +122,12 @@ def public_file(request: HttpRequest, name: str, token: str) -> FileResponse:
     return _file(name, access.listed_run(request, name, token))
 
 
-def _scores(run: Run, version: str = "") -> dict[str, Any]:
+def _scores(run: Run, version: int | None = None) -> dict[str, Any]:
     """Return the scores of a run on a release, the newest that it was scored on if none is named."""
     scorings = list(run.scorings.select_related("release").order_by("-release__version"))
     scoring = scorings[0] if scorings else None
-    if version:
-        number = whole("release", version, "the number of a release")
-        scoring = get_object_or_404(run.scorings.select_related("release"), release__version=number)
+    if version is not None:
+        scoring = get_object_or_404(run.scorings.select_related("release"), release__version=version)
     found: dict[str, list[tuple[Score, Estimate | None]]] = defaultdict(list)
     sample = sample_of(scoring) if scoring else None
     for score, estimate in scores_of(scoring, sample) if scoring and sample else ():
@@ -148,9 +147,8 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
     member = access.participant(request, name)
     form = RunForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        if not is_taken(member.campaign, form.cleaned_data["name"]):
+        with refusal_at_field(form):
             return redirect("run-check", name, describe(member, form.cleaned_data).token)
-        form.add_error("name", f"Choose {TAKEN}.")
     waiting = Submission.objects.filter(by=member, run=None).order_by("-touched")[:10]
     status = 400 if form.is_bound else 200
     return campaign_page(request, member, "runs/new.html", status, form=form, waiting=waiting)

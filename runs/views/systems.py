@@ -10,13 +10,14 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from base.request_fields import one_of, text_in
+from base.forms import valid_data
 from campaigns.pages import campaign_page
 from jobs.models import Job
 from judging.pool.clips import clips_found
 from retrieval.search.searching import Answer, search
 from runs import access
-from runs.systems.models import LONGEST_QUERY
+from runs.forms import SearchForm, SystemForm
+from runs.systems.forms import OptionsForm, WantedForm, order_of
 from runs.systems.orders import (
     HITS,
     ask_to_search,
@@ -29,13 +30,10 @@ from runs.systems.orders import (
 )
 from runs.systems.pages import (
     PAPER,
-    OptionsForm,
     State,
-    WantedForm,
     curves_file,
     estimate_of,
     jobs_of,
-    order_of,
     plot_of,
     presets_of,
     state_of,
@@ -67,7 +65,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 def new(request: HttpRequest, name: str) -> HttpResponse:
     """Ask for a system of the kind that the address names."""
     member = access.participant(request, name)
-    system = one_of("system", request.GET.get("system", "stal"), SYSTEMS)
+    system = valid_data(SystemForm(request.GET))["system"] or "stal"
     entry, posted = SYSTEMS[system], request.POST if request.method == "POST" else None
     preset = presets_of(member.campaign).get(system, {}) if request.GET.get("preset") == PAPER else {}
     form = WantedForm(posted, member.campaign.corpus, entry)
@@ -139,7 +137,7 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """With `?q=words`, the moments of a trained system beside those by caption similarity; asks again until found."""
     member = access.participant(request, name)
     row = access.trained_system(member, number)
-    words = text_in(request.GET, "q", LONGEST_QUERY)
+    words = valid_data(SearchForm(request.GET))["q"]
     system_search = ask_to_search(row, words, member) if words and row.trained else None
     job = search_with_system.jobs(system_search).first() if system_search else None
     hits = hits_of(system_search, member.campaign) if system_search else []

@@ -31,7 +31,7 @@ from stat import S_ISREG
 from tempfile import TemporaryDirectory
 from typing import IO, Any, ClassVar, Self, cast
 
-SECONDS_BETWEEN_SIGNS = 5.0
+SECONDS_BETWEEN_HEARTBEATS = 5.0
 PAUSE = 1.0  # seconds before a process that waits for a file imports what it needs
 PACKAGE = __package__ or ""
 # The folder that Python finds this library in: the checkout, or that of installed packages.
@@ -195,7 +195,7 @@ class Confined:
         deadline = time.monotonic() + self.seconds
         line = bytearray()
         while (left := deadline - time.monotonic()) > 0:
-            if not select([pipe], [], [], min(left, SECONDS_BETWEEN_SIGNS))[0]:
+            if not select([pipe], [], [], min(left, SECONDS_BETWEEN_HEARTBEATS))[0]:
                 sign()
                 continue
             part = os.read(pipe, 2**16)

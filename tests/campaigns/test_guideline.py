@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from base.errors import Outdated
 from base.text import Line, changes
+from campaigns.forms import LONGEST_GUIDELINE
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign, Guideline, Membership
-from campaigns.pages import LONGEST_GUIDELINE
 from judging.models import Batch
 from tests.cast import browser, claim
 from tests.together import at_once

@@ -60,7 +60,7 @@ def test_a_film_that_never_answers_is_given_up_and_the_next_is_cut(film: Path, t
 
 
 def test_who_waits_is_called_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("systems.features.confinement.SECONDS_BETWEEN_SIGNS", 0.1)
+    monkeypatch.setattr("systems.features.confinement.SECONDS_BETWEEN_HEARTBEATS", 0.1)
     signs: list[float] = []
     with Cutter(1, MEMORY) as cutter, pytest.raises(CorpusError):
         cutter.cut(endless(tmp_path), 0, 1, tmp_path / "clip.mp4", sign=lambda: signs.append(0))

@@ -15,7 +15,7 @@ from corpus import reading
 from corpus.errors import CorpusError, Problem
 from corpus.importers.formats import rows_of_file
 from corpus.importers.interface import Source
-from corpus.importers.rows import Row, durations_of_file
+from corpus.importers.rows import MomentRow, durations_of_file
 from corpus.reading import TableReader, moments_in, rows_in
 from metrics import MeasureError
 from metrics.formats.checks import Known
@@ -166,7 +166,7 @@ def test_moments_come_back_row_by_row_with_what_is_wrong(tmp_path: Path) -> None
     file.write_text('{"video": "a", "start": 1, "end": 2, "description": "sits"}\n{"video": 7}\n')
     row, problem = moments_in(file, Source(file, "jsonl"))
     assert isinstance(problem, Problem)
-    assert (row, problem.file) == (Row("line 1", "a", 1.0, 2.0, None, "sits"), file)
+    assert (row, problem.file) == (MomentRow("line 1", "a", 1.0, 2.0, None, "sits"), file)
     assert str(problem) == "line 2: field video: 7; expected a text that is not empty"
 
 

@@ -25,7 +25,7 @@ from django.utils import timezone
 from base.errors import Busy
 from config import celeryconfig
 from jobs.errors import JobError, JobLost
-from jobs.models import Job, Sign
+from jobs.models import Job, WorkerHeartbeat
 from jobs.queue import Lane
 from jobs.registry import Report, do_upkeep
 from jobs.running import run, run_job, sweep, upkeep, work_off
@@ -410,9 +410,9 @@ def test_the_embedded_worker_works_jobs_off_and_ends_when_it_is_told(batch: Batc
     try:
         wait_for(job, Job.State.DONE)
         wait_for(cut_clips.ask(batch), Job.State.DONE)
-        assert set(Sign.objects.values_list("lane", flat=True)) == {*Lane.values}
+        assert set(WorkerHeartbeat.objects.values_list("lane", flat=True)) == {*Lane.values}
         assert ends(worker) == (0, "")
-        assert not Sign.objects.exists()
+        assert not WorkerHeartbeat.objects.exists()
     finally:
         worker.kill()
 
@@ -468,7 +468,7 @@ def test_the_embedded_worker_clears_sessions(
 
     monkeypatch.setattr("time.sleep", stop)
     monkeypatch.setattr("jobs.management.commands.worker.close_old_connections", lambda: None)
-    monkeypatch.setattr("jobs.management.commands.worker.signs_of_life", lambda lanes: nullcontext())  # a thread's
+    monkeypatch.setattr("jobs.management.commands.worker.heartbeats", lambda lanes: nullcontext())  # a thread's
     with pytest.raises(SystemExit):
         call_command("worker", lane=[Lane.LONG])
 

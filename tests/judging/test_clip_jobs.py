@@ -194,7 +194,7 @@ def test_a_film_that_never_answers_fails_its_clip_and_no_other(
     (media / "bad.mp4").unlink()
     os.mkfifo(media / "bad.mp4")
     settings.CUTTING_SECONDS, settings.JOB_LEASE = 5, 3
-    monkeypatch.setattr("systems.features.confinement.SECONDS_BETWEEN_SIGNS", 0.5)
+    monkeypatch.setattr("systems.features.confinement.SECONDS_BETWEEN_HEARTBEATS", 0.5)
     open_batch(tmp_path, "--media", media)
     job = take("wanda")
     others: list[Job | None] = []

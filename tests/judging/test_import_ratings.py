@@ -18,7 +18,7 @@ from jobs.running import work_off
 from judging.models import Assignment, Candidate, Judgement, Query
 from judging.review.decisions import adjudicate, withdraw_adjudication
 from releases.data_card import counted
-from releases.exports import Scope
+from releases.exports import ExportScope
 from releases.freezing import freeze
 from reports.summaries import store_summaries
 from tests.cast import browser, text_between_tags
@@ -272,7 +272,7 @@ def test_the_ratings_of_tvr_ranking(shared: Path, tmp_path: Path) -> None:
     assert "96,483 pairs, 94,442 settled, 2,041 discarded" in answer
     assert "one worker twice: 11,682" in answer
     campaign = Campaign.objects.get()
-    held = counted(Scope(campaign))
+    held = counted(ExportScope(campaign))
     assert (held["judgements"], held["annotators"], held["one_worker_twice"]) == (227_808, 21, 11_682)
     store_summaries(campaign)
     client = browser(campaign.add_member(User.objects.create(username="leo"), Membership.Role.LEAD))

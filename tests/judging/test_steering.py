@@ -25,7 +25,7 @@ from judging.work import claiming, places
 from judging.work.claiming import without_annotators
 from judging.work.places import limit_reached
 from releases.contents import estimates
-from releases.exports import Scope
+from releases.exports import ExportScope
 from reports.frontier import outlook, steered
 from tests.api.asking import Program
 from tests.cast import browser, claim, judge_all, small_batches
@@ -127,7 +127,7 @@ def test_the_frontier_and_a_release_wait_for_every_stratum(
     found = frontier(strata)
     assert (found.sample, found.sample + found.beyond, found.is_random) == (least, 4, True)
     assert reach(strata) is None  # all that is left has one priority
-    scope = Scope(strata, with_finished=True, with_unfinished=False)
+    scope = ExportScope(strata, with_finished=True, with_unfinished=False)
     of_release = estimates(scope)
     assert (of_release["sample"], of_release["beyond"], of_release["random"]) == (least, 4 - least, True)
     assert sum(each.sample for each in scope.order) == least

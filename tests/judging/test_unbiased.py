@@ -21,7 +21,7 @@ from judging.review.frontier import frontier
 from judging.review.reviewing import review
 from judging.summaries import summarize
 from judging.work import claiming
-from releases.exports import Scope
+from releases.exports import ExportScope
 from tests.cast import judge_all
 from tests.remembered import remembered
 
@@ -126,7 +126,7 @@ def work(campaign: Campaign, seed: int, truth: Truth, finished: int) -> None:
             held[person.pk] = claiming.claim(person)
 
 
-def error(scope: Scope) -> float:
+def error(scope: ExportScope) -> float:
     """How far the score of what a release holds is from that of all queries, judged in full."""
     grades: dict[str, list[int]] = defaultdict(list)
     settled = scope.candidates.settled().order_by("query", "rank")
@@ -143,7 +143,7 @@ def errors(campaign: Campaign, seeds: range, *, with_finished: bool) -> Iterator
         before = transaction.savepoint()
         draw(campaign, seed)
         work(campaign, seed, TRUTH, FINISHED)
-        yield error(Scope(campaign, with_finished=with_finished, with_unfinished=False))
+        yield error(ExportScope(campaign, with_finished=with_finished, with_unfinished=False))
         if seed == seeds[0]:
             assert not any(audit(campaign).values())
         transaction.savepoint_rollback(before)
@@ -193,9 +193,9 @@ def test_with_easy_queries_first_the_frontier_is_like_all_queries_and_what_is_fi
     easy = many.queries.filter(stratum="easy").count()
     work(many, 0, TRUTH, easy)
     assert frontier(many).sample < 5
-    assert error(Scope(many, with_finished=True, with_unfinished=False)) > FAR
+    assert error(ExportScope(many, with_finished=True, with_unfinished=False)) > FAR
     work(many, 0, TRUTH, easy + FINISHED)
-    sample = Scope(many, with_finished=False, with_unfinished=False)
+    sample = ExportScope(many, with_finished=False, with_unfinished=False)
     assert sample.queries.count() > FINISHED
     assert abs(error(sample)) < FAR
     assert not any(audit(many).values())

@@ -35,7 +35,7 @@ from judging.review.reopening import reopen, scope_of_candidate, undo_reopening
 from judging.review.reviewing import review, undo
 from judging.settings import set_up
 from judging.work import grading, submitting
-from releases.exports import export_file
+from releases.downloads import export_file
 from releases.freezing import freeze
 from reports.pay import Period, approve
 from tests.api.asking import Program

@@ -15,7 +15,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from config.operations import backups
-from jobs.models import Job, Sign
+from jobs.models import Job, WorkerHeartbeat
 from jobs.queue import Lane
 from tests.installation import ROOT
 
@@ -38,7 +38,7 @@ def expressions() -> list[str]:
 @pytest.mark.django_db
 def test_every_figure_that_is_watched_exists(settings: Any) -> None:
     settings.MONITORING_TOKEN = "let-me-see"
-    Sign.leave("here:1", Lane.values)
+    WorkerHeartbeat.record("here:1", Lane.values)
     Job.objects.ask("rank")
     cache.set(backups.NEWEST, "2026-11-25T12:00:00+00:00", None)
     Client().get("/sign-in/")

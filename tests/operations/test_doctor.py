@@ -21,7 +21,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from config.operations import backups, doctor, readiness
-from jobs.models import Sign
+from jobs.models import WorkerHeartbeat
 from jobs.queue import Lane
 from tests import made_once
 from tests.terminal import ROOT
@@ -46,7 +46,7 @@ def healthy(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SITE_URL = "http://testserver"
     settings.STATIC_ROOT = made_once.collected_static()
     monkeypatch.setattr(readiness, "_compared", Event())
-    Sign.leave("here:1", Lane.values)
+    WorkerHeartbeat.record("here:1", Lane.values)
     cache.set(backups.NEWEST, timezone.now().isoformat(), None)
 
 
@@ -84,12 +84,12 @@ def no_static_files(settings: Any, tmp_path: Path) -> None:
 
 
 def no_workers(settings: Any, tmp_path: Path) -> None:
-    Sign.objects.all().delete()
+    WorkerHeartbeat.objects.all().delete()
 
 
 def other_versions(settings: Any, tmp_path: Path) -> None:
-    Sign.leave("there:1", ["long"])
-    Sign.objects.filter(worker="there:1").update(version="0.1.9")
+    WorkerHeartbeat.record("there:1", ["long"])
+    WorkerHeartbeat.objects.filter(worker="there:1").update(version="0.1.9")
 
 
 def old_backup(settings: Any, tmp_path: Path) -> None:

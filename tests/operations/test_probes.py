@@ -23,7 +23,7 @@ from django.utils.timezone import now
 from campaigns.models import Membership
 from config.operations import metrics, readiness
 from corpus.models import Clip, Corpus, Video
-from jobs.models import Job, Sign
+from jobs.models import Job, WorkerHeartbeat
 from jobs.queue import Lane
 from judging.models import Batch
 from metrics import __version__
@@ -94,7 +94,7 @@ def test_ready_names_each_check_to_watchers_only(settings: Any) -> None:
 
 @pytest.mark.django_db
 def test_the_status_has_every_check_and_is_for_watchers() -> None:
-    Sign.leave("here:1", Lane.values)
+    WorkerHeartbeat.record("here:1", Lane.values)
     checks = dict.fromkeys(["database", "migrations", "release", "media", "workers"], "ok")
     assert probe("/statusz", **WATCHER) == (200, {"ready": True, "checks": checks})
     assert Client().get("/statusz").status_code == 404
@@ -127,7 +127,7 @@ def failing(name: str, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path:
     if name == "media":
         settings.MEDIA_ROOT = tmp_path / "not mounted" / "media"
     if name == "workers":
-        Sign.objects.update(at=Now() - timedelta(minutes=3))
+        WorkerHeartbeat.objects.update(at=Now() - timedelta(minutes=3))
 
 
 @pytest.mark.django_db
@@ -135,7 +135,7 @@ def failing(name: str, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path:
 def test_what_fails_is_named_and_makes_a_503(
     name: str, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    Sign.leave("here:1", Lane.values)
+    WorkerHeartbeat.record("here:1", Lane.values)
     failing(name, monkeypatch, settings, tmp_path)
     status, report = probe("/statusz", **WATCHER)
     assert (status, report["ready"]) == (503, False)
@@ -150,7 +150,7 @@ def test_what_fails_is_named_and_makes_a_503(
 
 @pytest.mark.django_db
 def test_each_lane_needs_a_worker() -> None:
-    Sign.leave("here:1", ["quick", "judging", "training"])
+    WorkerHeartbeat.record("here:1", ["quick", "judging", "training"])
     checks = probe("/statusz", **WATCHER)[1]["checks"]
     assert checks["workers"] == "nobody takes jobs of the lane long"
 
@@ -158,13 +158,13 @@ def test_each_lane_needs_a_worker() -> None:
 @pytest.mark.django_db
 @pytest.mark.both_databases
 def test_no_sign_stays_of_a_process_that_ended() -> None:
-    Sign.leave("there:1", ["long"])  # killed, and never seen again
-    Sign.objects.update(at=Now() - timedelta(seconds=91))
+    WorkerHeartbeat.record("there:1", ["long"])  # killed, and never seen again
+    WorkerHeartbeat.objects.update(at=Now() - timedelta(seconds=91))
     for _ in range(2):
-        Sign.leave("here:1", ["quick", "long"])
-    assert set(Sign.objects.values_list("worker", "lane")) == {("here:1", "quick"), ("here:1", "long")}
-    Sign.forget("here:1")
-    assert not Sign.objects.exists()
+        WorkerHeartbeat.record("here:1", ["quick", "long"])
+    assert set(WorkerHeartbeat.objects.values_list("worker", "lane")) == {("here:1", "quick"), ("here:1", "long")}
+    WorkerHeartbeat.forget("here:1")
+    assert not WorkerHeartbeat.objects.exists()
 
 
 def test_a_check_that_hangs_is_told_in_time(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
@@ -200,7 +200,7 @@ def counted(settings: Any) -> Iterator[None]:
 def test_figures_count_saves_claims_jobs_and_clips(counted: None, batch: Batch, ada: Membership) -> None:
     client, held = browser(ada), claim(ada)
     Job.objects.create(kind="rank", key="1", due=Now() - timedelta(seconds=90))
-    Sign.leave("here:1", Lane.values)
+    WorkerHeartbeat.record("here:1", Lane.values)
     body = {"grade": 3, "fence": held.fence, "key": "7d9f0bd2-9a1b-4d0c-8a6c-0d3ad9f7a4d8", "seconds": 1.5}
     for _ in range(2):
         address = reverse("judge", args=[held.token, 1])

@@ -38,7 +38,7 @@ from releases.archive import ReleaseArchive
 from releases.checks import CHECKS, verify
 from releases.data_card import EARLY
 from releases.difference import compare, difference
-from releases.exports import FILES, Scope
+from releases.exports import FILES, ExportScope
 from releases.freezing import freeze, freeze_release
 from releases.models import Release
 from runs.models import PredictedGrades, Predictor
@@ -296,7 +296,7 @@ def test_what_is_judged_while_it_is_written_is_not_in_it(
 
     whole = contents.nested_qrels
 
-    def meanwhile(scope: Scope) -> Any:
+    def meanwhile(scope: ExportScope) -> Any:
         monkeypatch.setattr(contents, "nested_qrels", whole)
         from threading import Thread
 

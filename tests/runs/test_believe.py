@@ -23,11 +23,11 @@ from releases.archive import ReleaseArchive
 from releases.freezing import freeze
 from releases.models import Release
 from runs.models import Inquiry, Score
+from runs.references import judged_in, reference_of
 from runs.reliability import inquiries
 from runs.reliability.figures import FIGURES
 from runs.reliability.inquiries import examine_measures
 from runs.tables import read_table
-from runs.yardsticks import judged_in, yardstick_of
 from tests.cast import browser
 from tests.runs.systems import person, system
 from tests.runs.uploading import uploaded
@@ -67,7 +67,7 @@ def test_the_grades_of_a_release_lead_back_to_its_qrels(trial: Campaign) -> None
     assert np.array_equal(
         final_grades(judged.raw, every, np.full(judged.final.size, 9), judged.tolerance), judged.final
     )
-    known, qrels = with_grades(judged.pairs, judged.final), read_table(Qrels, yardstick_of(release).table)
+    known, qrels = with_grades(judged.pairs, judged.final), read_table(Qrels, reference_of(release).table)
     assert sorted(zip(known.moments, known.grades.tolist(), strict=True)) == sorted(
         zip(qrels.moments, qrels.grades.tolist(), strict=True)
     )
@@ -130,7 +130,7 @@ def test_nobody_learns_of_runs_that_are_not_theirs_to_see(runs: list[Any], trial
 def test_what_cannot_be_examined_says_why(trial: Campaign) -> None:
     rio = person(trial, "rio", "researcher")
     found = system(trial, 1)
-    one, other = [query for query, *_ in yardstick_of(Release.objects.get()).queries][:2]
+    one, other = [query for query, *_ in reference_of(Release.objects.get()).queries][:2]
     uploaded(rio, {one: found[one]}, name="one")
     uploaded(rio, {other: found[other]}, name="other")
     client = browser(rio)

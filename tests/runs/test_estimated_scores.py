@@ -18,7 +18,7 @@ from metrics import Estimator
 from releases.freezing import freeze
 from releases.models import Release
 from runs.estimates.scores import Sample
-from runs.models import Score, Yardstick
+from runs.models import Score, ScoringReference
 from runs.tables import packed_values
 from tests.cast import browser, content_of
 from tests.remembered import remembered
@@ -125,7 +125,7 @@ def test_a_judged_query_without_a_grade_counts_as_in_the_library(convention: str
     """All pairs of the third query were discarded, so that the qrels do not have it."""
     ranked = [[0, True, ""], [1, True, ""], [None, True, ""], [None, False, ""]]
     stored = {"values": packed_values(np.array([1.0, 0.5])), "predicted": packed_values(np.full(4, 0.5))}
-    values = Sample(Yardstick(ranked=ranked)).values(Score(convention=convention, measure=MEASURE, **stored))
+    values = Sample(ScoringReference(ranked=ranked)).values(Score(convention=convention, measure=MEASURE, **stored))
     assert values
     assert values.mean == pytest.approx(mean)
 

@@ -27,8 +27,8 @@ from releases.models import Release
 from runs.board.held_back import MEASURES, enter, hold_back, open_scores
 from runs.models import HeldScore, Run, Score
 from runs.receiving import describe, is_taken, submit, unveil_runs
+from runs.references import pool_of, reference_of
 from runs.scoring import drawn_for
-from runs.yardsticks import pool_of, yardstick_of
 from tests.cast import browser, text_between_tags
 from tests.remembered import remembered
 from tests.runs.conftest import best
@@ -70,9 +70,9 @@ def held_scores() -> dict[str, float | None]:
 
 @pytest.mark.any_database
 def test_no_other_number_counts_its_queries(held: Release, rio: Membership) -> None:
-    yardstick = held.yardstick
-    assert [row[0] for row in yardstick.queries] == ["q2", "q3", "q4", "q5"]
-    assert len(yardstick.ranked) == 4
+    reference = held.scoring_reference
+    assert [row[0] for row in reference.queries] == ["q2", "q3", "q4", "q5"]
+    assert len(reference.ranked) == 4
     client = browser(rio)
     assert client.get(reverse("run-query", args=["films", 1]), {"query": "q0"}).status_code == 404
     listed = client.get(reverse("run-queries", args=["films", 1])).content.decode()
@@ -159,7 +159,7 @@ def test_opening_closes_the_list_of_runs(held: Release, rio: Membership, leo: Me
         entered("later")
     opened(leo)
     assert set(held_scores()) == {"perfect"}
-    assert HeldScore.objects.values("yardstick").distinct().count() == 2
+    assert HeldScore.objects.values("reference").distinct().count() == 2
 
 
 def test_a_person_enters_a_limited_number_of_runs(held: Release, rio: Membership, leo: Membership) -> None:
@@ -276,14 +276,14 @@ def test_a_query_that_is_withdrawn_stays_held_back(held: Release, rio: Membershi
     queries = held.campaign.queries
     withdraw(queries.get(query_id="q0"), "It is unclear.", by=leo)
     queries.filter(query_id="q1").update(split="train")
-    held.yardstick.delete()
-    yardstick = yardstick_of(Release.objects.get(pk=held.pk))
-    assert [row[0] for row in yardstick.queries] == ["q2", "q3", "q4", "q5"]
-    assert yardstick.held_queries == [*OF_VAL]
-    pool = pool_of(yardstick)
+    held.scoring_reference.delete()
+    reference = reference_of(Release.objects.get(pk=held.pk))
+    assert [row[0] for row in reference.queries] == ["q2", "q3", "q4", "q5"]
+    assert reference.held_queries == [*OF_VAL]
+    pool = pool_of(reference)
     assert pool
     assert not {*OF_VAL} & {*pool.queries}
-    ground, _ = drawn_for(yardstick.release)
+    ground, _ = drawn_for(reference.release)
     assert not {*OF_VAL} & {*ground.queries}
 
 

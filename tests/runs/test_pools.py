@@ -25,7 +25,7 @@ from releases.models import Release
 from runs.measures import NDCG
 from runs.models import Enlargement, Near, PoolScore, Run, Score, Source
 from runs.pools.comparing import ask_to_compare, batches_of, comparison
-from runs.pools.enlarging import Plan, ask_to_open, ask_to_propose
+from runs.pools.enlarging import PoolPlan, ask_to_open, ask_to_propose
 from tests.cast import browser, claim, content_of, judge_all, text_between_tags
 from tests.remembered import remembered
 from tests.runs.conftest import best
@@ -65,7 +65,7 @@ def two(closed: Campaign, rio: Membership) -> list[Run]:
 
 
 def proposed(leo: Membership, runs: list[Run], **more: Any) -> Enlargement:
-    made = ask_to_propose(leo, Plan([run.number for run in runs], **more))
+    made = ask_to_propose(leo, PoolPlan([run.number for run in runs], **more))
     assert work_off(StringIO()) == []
     made.refresh_from_db()
     return made
@@ -223,10 +223,10 @@ def test_what_is_refused_and_what_is_left_out(two: list[Run], leo: Membership) -
     ]
     for more, what in strange:
         with pytest.raises(BadValue, match=what):
-            ask_to_propose(leo, Plan(**({"runs": numbers} | more)))
+            ask_to_propose(leo, PoolPlan(**({"runs": numbers} | more)))
     two[1].show_to("private")
     with pytest.raises(BadValue, match="shared or public"):
-        ask_to_propose(leo, Plan(numbers))
+        ask_to_propose(leo, PoolPlan(numbers))
     two[1].show_to("shared")
 
     queries.filter(query_id="q0").update(closed=False)

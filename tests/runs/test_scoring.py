@@ -34,9 +34,9 @@ from releases.models import Release
 from runs.board.table import falls
 from runs.measures import NAMES
 from runs.models import Run, Score, Scoring
+from runs.references import judged_in
 from runs.scoring import GradesByPair, by_pair, redrawn, resample_annotators, score_runs
 from runs.tables import unpacked_values
-from runs.yardsticks import judged_in
 from tests.cast import browser, text_between_tags
 from tests.runs.conftest import ODD, best
 from tests.runs.uploading import uploaded

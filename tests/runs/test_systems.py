@@ -35,8 +35,8 @@ from releases.models import Release
 from retrieval.encoders import model_name
 from runs.models import Arrival, Run, Scoring, Submission, SystemSearch, TrainedSystem
 from runs.receiving import forget_submissions
+from runs.systems.forms import OptionsForm
 from runs.systems.orders import Wanted, ask_to_search, ask_to_train, remove
-from runs.systems.pages import OptionsForm
 from runs.systems.training import train, train_system
 from systems.interface import SYSTEMS as REGISTERED
 from systems.interface import entry

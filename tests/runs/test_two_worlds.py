@@ -37,7 +37,7 @@ from runs.estimates.watches import begin as watch
 from runs.estimates.watches import estimate_difference
 from runs.estimates.worth import ask_to_weigh
 from runs.models import Run
-from runs.pools.enlarging import Plan, ask_to_propose
+from runs.pools.enlarging import PoolPlan, ask_to_propose
 from tests.cast import browser, claim, content_of, judge_all, make_query, small_batches
 from tests.runs.conftest import best
 from tests.runs.test_predictors import near, predicted, sent
@@ -133,7 +133,7 @@ class World:
         enter(Run.objects.get(name="perfect"), True)
         sent(add_predictor(leo, "guess", "file", "model-9"), predicted(self.campaign, near))
         ask_to_weigh(self.campaign)
-        ask_to_propose(leo, Plan((1, 2, 3), 10, 0.5))
+        ask_to_propose(leo, PoolPlan((1, 2, 3), 10, 0.5))
         estimate_difference.ask(watch(leo, 1, 2, "nDCG_IoU(iou=0.5)@20"))
         client = browser(rio)
         for name, sent_form in (

@@ -20,7 +20,7 @@ from campaigns.models import Membership
 from judging.models import Candidate
 from releases.models import Release
 from runs.explain.cases import case_of, drawing_of
-from runs.explain.queries import EXPLAINED, Choices, explained_measures
+from runs.explain.queries import EXPLAINED, ExplanationOptions, explained_measures
 from runs.models import Run, Score
 from runs.tables import unpacked_values
 from tests.cast import browser
@@ -46,17 +46,17 @@ def test_why(runs: list[Run], release: Release, rio: Membership, member: Callabl
 
 def every_case_adds_up(runs: list[Run], release: Release) -> None:
     """Under each convention and by each measure, on one query or another: what is shown is what was stored."""
-    yardstick = release.yardstick
+    reference = release.scoring_reference
     stored = {
         (score.convention, score.measure): unpacked_values(score.values)
         for score in Score.objects.filter(scoring__run=runs[1], scoring__release=release)
     }
     checked = 0
     for name in EXPLAINED:
-        for measure in explained_measures(name, yardstick):
+        for measure in explained_measures(name, reference):
             question = asked_of(runs[1], release, name, str(measure))
-            place = len(measure.spelling) % len(yardstick.queries)
-            case = case_of(question, yardstick.queries[place][0])
+            place = len(measure.spelling) % len(reference.queries)
+            case = case_of(question, reference.queries[place][0])
             assert case
             [side] = case.sides
             value = stored[name, str(measure)][place]
@@ -69,10 +69,14 @@ def every_case_adds_up(runs: list[Run], release: Release) -> None:
     assert checked == 3 * 9
 
 
-def asked_of(run: Run, release: Release, convention: str, measure: str, others: Sequence[Run] = ()) -> Choices:
+def asked_of(
+    run: Run, release: Release, convention: str, measure: str, others: Sequence[Run] = ()
+) -> ExplanationOptions:
     from metrics import CONVENTIONS, parse_measure
 
-    return Choices(run, tuple(others), release.yardstick, CONVENTIONS[convention], parse_measure(measure))
+    return ExplanationOptions(
+        run, tuple(others), release.scoring_reference, CONVENTIONS[convention], parse_measure(measure)
+    )
 
 
 def a_query_is_drawn_with_its_matches(client: Client, release: Release) -> None:

@@ -18,7 +18,7 @@ from jobs.errors import Stopped
 from jobs.models import Job
 from jobs.queue import SECONDS_BETWEEN_UPKEEP, Lane
 from jobs.registry import do_upkeep
-from jobs.running import is_stopping, run_in_log, signs_of_life, stop, work_off, worker_name
+from jobs.running import heartbeats, is_stopping, run_in_log, stop, work_off, worker_name
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -44,7 +44,7 @@ class Command(BaseCommand):
                     last = printable(f"{failed[-1]}: {failed[-1].error}")
                     raise CommandError(f"{len(failed)} job(s) are not done; the last: {last}")
             else:
-                with signs_of_life(options["lane"] or Lane.values):
+                with heartbeats(options["lane"] or Lane.values):
                     _work_side_by_side([options["lane"]] if options["lane"] else SLOTS)
         except (KeyboardInterrupt, Stopped):
             sys.exit(0)

@@ -1,27 +1,26 @@
-"""What an address asks of a leaderboard, the queries that it can be limited to (by split, length or relevance), and the
-list of a campaign's runs.
+"""What a leaderboard shows: its measures, and the queries that it can be limited to (by split, length or relevance);
+and the list of a campaign's runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from django import forms
 from django.db.models import Max, Q, QuerySet
-from django.http import QueryDict
 from django.shortcuts import get_object_or_404
 from numpy.typing import NDArray
 
 from base.errors import BadValue
 from base.listing import Column, Listing
-from base.request_fields import one_of, whole
+from base.text import abbreviated
 from campaigns.models import Membership
 from metrics import CONVENTIONS, Convention, Measure, MeasureError, parse_measures
 from runs.measures import JUDGED, NAMES, NDCG, USUAL, further_of, measures_of
-from runs.models import Run, Visibility, Yardstick
+from runs.models import Run, ScoringReference, Visibility
 
 MOST = 12  # columns
 FIRST = dict.fromkeys(("paper", "released", "spr"), NDCG[3:6])  # NDCG@20 at three thresholds
@@ -29,15 +28,18 @@ THIRDS = (1 / 3, 2 / 3)
 
 
 @dataclass(frozen=True)
-class Choices:
+class BoardOptions:
     """Which measures, under which convention, sorted by which of them, beside which run, of which queries."""
 
     convention: Convention
     measures: list[Measure]
     sort: Measure | None  # None: by the name of the run
-    baseline: int | None  # the number of a run
-    seeds: bool  # whether the runs of one system are shown as one row
-    plain: bool  # whether scores are means of the judged queries, although they could be estimated
+    baseline: int | None = None  # the number of a run
+    seeds: bool = False  # whether the runs of one system are shown as one row
+    plain: bool = False  # whether scores are means of the judged queries, although they could be estimated
+    split: str = ""  # of the queries; these three are empty for all
+    length: str = ""
+    relevant: str = ""
 
     @property
     def judged(self) -> str:
@@ -52,37 +54,43 @@ class Choices:
         return self.convention.name if JUDGED[0] in NAMES[self.convention.name] else USUAL
 
 
-def yardstick_of(member: Membership, params: Mapping[str, str]) -> Yardstick | None:
-    """Return the yardstick of the release that an address names, or of the newest on which a run was scored."""
-    known = Yardstick.objects.filter(release__campaign=member.campaign).select_related("release__campaign")
-    if version := params.get("release", ""):
-        return get_object_or_404(known, release__version=whole("release", version, "the number of a release"))
+def board_reference(member: Membership, version: int | None = None) -> ScoringReference | None:
+    """Return the reference of a release, or of the newest on which a run was scored."""
+    known = ScoringReference.objects.filter(release__campaign=member.campaign).select_related("release__campaign")
+    if version is not None:
+        return get_object_or_404(known, release__version=version)
     return known.order_by("release__version").last()
 
 
-def choices_of(params: QueryDict, yardstick: Yardstick) -> Choices:
-    """Read an address.
+def board_options(
+    reference: ScoringReference,
+    convention: str = "",
+    m: Sequence[str] = (),
+    sort: str = "",
+    seeds: str = "",
+    means: str = "",
+    **options: Any,
+) -> BoardOptions:
+    """Return the options of a leaderboard; what is left out is as usual.
 
-    Raise BadValue if it names a convention, a measure or a run in a way that nobody can understand.
+    Raise BadValue for a measure by which runs are not scored under the convention, or too many measures.
     """
-    convention = CONVENTIONS[one_of("convention", params.get("convention", USUAL), list(NAMES))]
-    known = known_measures(convention.name, yardstick)
-    names = params.getlist("m") or FIRST.get(convention.name) or NAMES[convention.name][:4]
+    convention = convention or USUAL
+    known = known_measures(convention, reference)
+    names = m or FIRST.get(convention) or NAMES[convention][:4]
     measures = [_known(measure, known) for measure in _parsed("m", names)]
     if len(measures) > MOST:
         raise BadValue("m", f"{len(measures)} measures", f"at most {MOST}")
-    sort = params.get("sort", "")
     by = None if sort == "run" else _known(_parsed("sort", [sort])[0], known) if sort else measures[0]
-    number = params.get("baseline", "")
-    baseline = whole("baseline", number, "the number of a run") if number else None
     sort_by = by if by in measures else None
-    together, plain = params.get("seeds") == "together", params.get("means") == "plain"
-    return Choices(convention, measures, sort_by, baseline, together, plain)
+    return BoardOptions(
+        CONVENTIONS[convention], measures, sort_by, seeds=seeds == "together", plain=means == "plain", **options
+    )
 
 
-def known_measures(convention: str, yardstick: Yardstick) -> list[Measure]:
+def known_measures(convention: str, reference: ScoringReference) -> list[Measure]:
     """Return the measures by which runs are scored under a convention on a release."""
-    return [*measures_of(convention), *further_of(convention, yardstick.measures)]
+    return [*measures_of(convention), *further_of(convention, reference.measures)]
 
 
 def measure_named(name: str) -> Measure:
@@ -90,7 +98,7 @@ def measure_named(name: str) -> Measure:
     return _parsed("measure", [name])[0]
 
 
-def _parsed(field: str, names: list[str]) -> list[Measure]:
+def _parsed(field: str, names: Sequence[str]) -> list[Measure]:
     try:
         return parse_measures(names)
     except MeasureError as fault:
@@ -114,8 +122,8 @@ class Band(NamedTuple):
 class Queries:
     """The judged queries of a release, and which of them a leaderboard is about."""
 
-    def __init__(self, yardstick: Yardstick) -> None:
-        rows = yardstick.queries
+    def __init__(self, reference: ScoringReference) -> None:
+        rows = reference.queries
         self.ids = [row[0] for row in rows]
         self._split = np.array([row[1] for row in rows], dtype=np.str_)
         self._words, self._relevant = (np.array([row[n] for row in rows], dtype=np.int64) for n in (2, 3))
@@ -123,22 +131,28 @@ class Queries:
         self.lengths = _bands(self._words, ("short", "middle", "long"), " words")
         self.amounts = _bands(self._relevant, ("few", "some", "many"))
 
-    def chosen(self, params: Mapping[str, Any]) -> NDArray[np.bool_] | None:
-        """Return which queries an address asks for; None for all.
+    def chosen(self, options: BoardOptions) -> NDArray[np.bool_] | None:
+        """Return which queries the options limit a leaderboard to; None for all.
 
-        Raise BadValue if it names no split, length or amount that there is.
+        Raise BadValue for a split, length or amount that there is not.
         """
         mask = np.ones(len(self.ids), dtype=np.bool_)
-        if split := params.get("split"):
-            mask &= self._split == one_of("split", split, self.splits)
-        for field, bands, numbers in (
-            ("length", self.lengths, self._words),
-            ("relevant", self.amounts, self._relevant),
+        if options.split:
+            _must_be_one("split", options.split, self.splits)
+            mask &= self._split == options.split
+        for field, name, bands, numbers in (
+            ("length", options.length, self.lengths, self._words),
+            ("relevant", options.relevant, self.amounts, self._relevant),
         ):
-            if name := params.get(field):
-                band = bands[one_of(field, name, bands)]
-                mask &= (numbers >= band.low) & (numbers <= band.high)
+            if name:
+                _must_be_one(field, name, bands)
+                mask &= (numbers >= bands[name].low) & (numbers <= bands[name].high)
         return None if mask.all() else mask
+
+
+def _must_be_one(field: str, name: str, known: Collection[str]) -> None:
+    if name not in known:
+        raise BadValue(field, abbreviated(name), f"one of {', '.join(known)}")
 
 
 def _bands(numbers: NDArray[np.int64], names: tuple[str, str, str], unit: str = "") -> dict[str, Band]:

@@ -18,7 +18,7 @@ from metrics.analysis.other_judging import NO_GRADE, Judged, RawGrades
 from releases.archive import ReleaseArchive
 from releases.checks import OLD_RATINGS, RATINGS
 from releases.models import Release
-from runs.models import Yardstick
+from runs.models import ScoringReference
 from runs.tables import store_table
 
 QRELS, POOL = "qrels.jsonl", "pool.jsonl"
@@ -26,9 +26,9 @@ SPLITS, QUERIES = "splits/", ".queries.txt"
 Span = tuple[str, str, float, float]  # query, video, start and end in seconds
 
 
-def yardstick_of(release: Release) -> Yardstick:
+def reference_of(release: Release) -> ScoringReference:
     """Return what scoring knows of a release. The first call reads it from the release's file."""
-    if found := Yardstick.objects.filter(release=release).first():
+    if found := ScoringReference.objects.filter(release=release).first():
         return found
     with release.file.open("rb") as file:
         archive = ReleaseArchive(file)
@@ -49,14 +49,14 @@ def yardstick_of(release: Release) -> Yardstick:
     ]
     table = store_table(f"runs/{campaign.name}/release-{release.version}.npz", qrels)
     fields |= {"table": table, "queries": queries} | (_sample(pool, qrels) if pool else {})
-    return Yardstick.objects.get_or_create(release=release, defaults=fields)[0]
+    return ScoringReference.objects.get_or_create(release=release, defaults=fields)[0]
 
 
-def pool_of(yardstick: Yardstick) -> Pool | None:
+def pool_of(reference: ScoringReference) -> Pool | None:
     """Return the candidates of all ranked queries that it knows; None if the release does not hold them."""
-    with yardstick.release.file.open("rb") as file:
+    with reference.release.file.open("rb") as file:
         pool = pool_in(ReleaseArchive(file))
-    return _without(pool, set(yardstick.held_queries))
+    return _without(pool, set(reference.held_queries))
 
 
 def names_of(campaign: Campaign) -> dict[str, str]:
@@ -120,7 +120,7 @@ def _unpacked(archive: ReleaseArchive, name: str, folder: str) -> Path:
 
 
 def _sample(pool: Pool, qrels: Qrels) -> dict[str, Any]:
-    """Return what a yardstick says of the ranked queries."""
+    """Return what a reference says of the ranked queries."""
     place = {query: number for number, query in enumerate(qrels.queries)}
     in_sample = [query in place for query in pool.queries] if pool.sample is None else pool.sample.tolist()
     rows = zip(pool.queries, in_sample, pool.strata, strict=True)

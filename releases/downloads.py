@@ -1,0 +1,55 @@
+"""View helpers that answer with a file: an export, a release, its signature or a training set."""
+
+from __future__ import annotations
+
+from django.http import FileResponse, Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+
+from campaigns.models import Campaign, LogEntry, Membership, log
+from judging.consensus import RULE
+from releases.exports import BY_NAME
+from releases.models import Release
+from releases.publishing.signing import SUFFIX
+from releases.training import file_name
+
+
+def export_file(member: Membership, file: str) -> StreamingHttpResponse:
+    """Answer with one of `releases.exports.FILES`, of the present state of the member's campaign."""
+    export, campaign = BY_NAME.get(file), member.campaign
+    if export is None:
+        raise Http404
+    log(member, LogEntry.Kind.EXPORT, file)
+    answer = StreamingHttpResponse(export.lines(campaign), content_type=f"{export.content_type}; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{campaign.name}-{file}"'
+    answer["X-Consensus-Rule"] = RULE
+    return answer
+
+
+def ready_release(campaign: Campaign, version: int) -> Release:
+    return get_object_or_404(campaign.releases, version=version, state=Release.State.READY)
+
+
+def release_file(member: Membership, version: int) -> FileResponse:
+    campaign = member.campaign
+    file = ready_release(campaign, version).file.open("rb")
+    log(member, LogEntry.Kind.EXPORT, f"release {version}")
+    return FileResponse(file, as_attachment=True, filename=f"{campaign.name}-v{version}.zip")
+
+
+def signature_file(member: Membership, version: int) -> HttpResponse:
+    """Answer with the signature of a release's file; 404 if it was frozen without a key."""
+    release = ready_release(member.campaign, version)
+    if not release.signature:
+        raise Http404
+    answer = HttpResponse(release.signature, content_type="text/plain; charset=utf-8")
+    filename = f"{member.campaign.name}-v{version}.zip{SUFFIX}"
+    answer["Content-Disposition"] = f'attachment; filename="{filename}"'
+    return answer
+
+
+def training_set_file(member: Membership, depth: int) -> FileResponse:
+    campaign = member.campaign
+    found = get_object_or_404(campaign.training_sets.exclude(file=""), depth=depth)
+    filename = f"{campaign.name}-{file_name(depth)}"
+    log(member, LogEntry.Kind.EXPORT, file_name(depth))
+    return FileResponse(found.file.open("rb"), as_attachment=True, filename=filename)
