@@ -13,6 +13,7 @@ from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, Who
 from api.operations import UNFIT, Rows, With, changes, fresh, makes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, LARGEST, Resource
+from base.sites import site_address
 from campaigns import access, invitations
 from campaigns.access import let_create, let_create_no_longer, may_let_create
 from campaigns.accounts import mails
@@ -297,8 +298,8 @@ class HoursShape(Shape):
 
 
 class PeriodBody(Body):
-    locals()["from"] = Text(max_length=10, help_text="the first day")
-    to = Text(max_length=10, help_text="the last day, which must be over")
+    locals()["from"] = serializers.DateField(help_text="the first day")
+    to = serializers.DateField(help_text="the last day, which must be over")
 
 
 class ApprovalShape(Shape):
@@ -311,13 +312,13 @@ class Hours(Resource, at=f"{CAMPAIGN}/hours", name="hours"):
     def get(self) -> Any:
         """Hours and pay in a period."""
         campaign = self.lead.campaign
-        lines = pay_of(campaign, Period.from_params(self.params), Rates.of(campaign))
+        lines = pay_of(campaign, Period.between(self.params.get("from"), self.params.get("to")), Rates.of(campaign))
         return {"currency": campaign.currency, "lines": lines}
 
     @changes(ApprovalShape, UNFIT, body=PeriodBody)
     def post(self) -> Any:
         """Approve the hours and the pay of a period, which then never change."""
-        return approve(self.lead, Period.from_params(self.data))
+        return approve(self.lead, Period.between(self.data["from"], self.data["to"]))
 
 
 class NeedShape(Shape):
@@ -344,4 +345,4 @@ class DigestByMail(Resource, at=f"{CAMPAIGN}/digest/mail", name="digest-mail"):
     @changes(body=shape("DigestWanted", Body, wanted=Truth()))
     def put(self) -> Any:
         """Get the digest by mail each morning, or no longer."""
-        have_mailed(self.lead, self.data["wanted"], self.request._request)
+        have_mailed(self.lead, site_address(self.request._request) if self.data["wanted"] else "")
