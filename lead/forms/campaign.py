@@ -14,7 +14,7 @@ from corpus.importers.rows import LONGEST_TEXT
 from judging.pool.rewording import By
 from judging.quality.exam import LONGEST_REASON
 from judging.review import decisions
-from lead.forms.fields import HIDDEN, PatternsField, PlaceForm, plain_choices, require
+from lead.forms import HIDDEN, PatternsField, PlaceForm, plain_choices, require
 from releases.data_card import LICENCES
 from releases.freezing import LANGUAGE, LONGEST, LONGEST_NOTES
 from releases.training import DEEPEST
@@ -69,7 +69,7 @@ class WebhookActionForm(forms.Form):
 class PeriodForm(forms.Form):
     """Days, both included, and whether a file of them has names."""
 
-    names = forms.BooleanField(required=False)
+    names = forms.BooleanField(required=False, widget=HIDDEN)
 
     def __init__(self, data: Any) -> None:
         super().__init__(data)

@@ -25,7 +25,7 @@ from judging.quality.examples import LONGEST_WHY, find_moment
 from judging.review import actions, decisions
 from judging.review.reviewing import MOST_AT_ONCE
 from judging.review.verbs import VERBS
-from lead.forms.fields import HIDDEN, KEY, PatternsField, PlaceForm, ReasonForm, plain_choices, require
+from lead.forms import HIDDEN, KEY, PatternsField, PlaceForm, ReasonForm, plain_choices, require
 from reports.lists import LISTS
 from reports.models import SavedView
 

@@ -28,7 +28,7 @@ from judging.review.decisions import adjudicate, bring_back, withdraw, withdraw_
 from judging.review.reopening import OFF, Scope, reopen, undo_reopening
 from judging.review.reviewing import accept_all, last_reviews, place_in_line, recommendations, to_undo, undo
 from lead.charts import grades_by_rank
-from lead.forms.fields import ReasonForm
+from lead.forms import ReasonForm
 from lead.forms.judging import AcceptForm, DoneForm, GradeForm, ReviewForm, ScopeForm, UndoForm, WithdrawForm
 from lead.views.messages import back_to_queue
 from reports.lists import list_page
