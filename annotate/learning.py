@@ -15,11 +15,10 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import script_texts
-from annotate.fields import seconds_in_form
+from annotate.forms import PracticeForm, TutorialForm
 from annotate.script_texts import card
-from base.request_fields import is_whole, one_of
+from base.forms import valid_data
 from campaigns import access
-from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access as judging_access
@@ -45,7 +44,7 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
     member = access.anybody(request, name)
     known = card(member.campaign, access.signed_in(request))
     taught: list[Level] = known["levels"]
-    number = _number(request, "step", len(STEPS))
+    number = _number(_given(request).get("step"), len(STEPS))
     part = list(STEPS)[number - 1]
     context: dict[str, Any] = known | _step(number) | _next(member)
     context["reasons"] = Flag.Reason.choices
@@ -82,9 +81,9 @@ def _shuffled(example: Example) -> bytes:
 
 def _tried(request: HttpRequest, member: Membership, chosen: list[Example]) -> dict[str, Any]:
     """The example to try, the annotator's answer, and only after it the lead's grade."""
-    number = _number(request, "example", len(chosen))
-    example, answer = chosen[number - 1], request.GET.get("answer", "")
-    grade = int(answer) if answer in map(str, LEVELS) else None
+    given = _given(request)
+    number, answer = _number(given.get("example"), len(chosen)), given.get("answer", "")
+    example, grade = chosen[number - 1], int(answer) if answer.isdecimal() else None
     return {
         **_transport(),
         "example": example,
@@ -104,10 +103,16 @@ def _transport() -> dict[str, Any]:
     return {"player": script_texts.PLAYER, "words": script_texts.player()}
 
 
-def _number(request: HttpRequest, field: str, most: int) -> int:
-    """A number of the address, from 1; one that is missing or out of range gives the nearest."""
-    value = request.GET.get(field, "")
-    return min(most, max(1, int(value))) if is_whole(value) else 1
+def _given(request: HttpRequest) -> dict[str, Any]:
+    """Return what the address says, without what cannot be read."""
+    form = TutorialForm(request.GET)
+    form.is_valid()
+    return form.cleaned_data
+
+
+def _number(number: int | None, most: int) -> int:
+    """Return a number from 1; one that is missing or out of range gives the nearest."""
+    return min(most, max(1, number or 1))
 
 
 @require_safe
@@ -156,6 +161,5 @@ def _feedback(given: Practice, known: practising.Known) -> dict[str, Any]:
 def practise(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Store the answer, and show the right one."""
     given = judging_access.practice(request, name, pk)
-    grade = one_of("grade", request.POST.get("grade"), [str(grade) for grade in LEVELS])
-    practising.answer(given, int(grade), seconds_in_form(request.POST))
+    practising.answer(given, **valid_data(PracticeForm(request.POST)))
     return redirect("practice-clip", name=name, pk=pk)

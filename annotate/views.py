@@ -15,11 +15,13 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import script_texts
-from annotate.fields import PreferencesForm, fence_in, grade_in, input_in, json_body, key_in, press_in, seconds_in
+from annotate.fields import fields_of
+from annotate.forms import AskForm, PreferencesForm
 from annotate.script_texts import FIXED, KEY_NAMES, card, key_name
 from base.dates import start_of_day
+from base.forms import valid_data
 from base.problem_documents import refusal_as_message, speaks_json
-from base.request_fields import one_of, text_in
+from base.sites import site_address
 from campaigns import access
 from campaigns.accounts import mails
 from campaigns.models import Applicant, Membership, Preferences
@@ -30,7 +32,7 @@ from judging.models import Assignment, Flag, Kind, Revision
 from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state, has_just_passed
 from judging.work import claiming, grading, practising, submitting
-from judging.work.places import assignment_data, clip_at, limit_reached, nothing_for
+from judging.work.places import assignment_data, limit_reached, nothing_for
 from reports import own_work
 
 
@@ -122,10 +124,10 @@ def suggest_no_breaks(request: HttpRequest) -> HttpResponse:
 def ask(request: HttpRequest, name: str) -> HttpResponse:
     """Ask the leads about nothing in particular, or answer a message of theirs, which is read then."""
     member = access.own(request, name)
-    letter, key = judging_access.letter(member, request.POST.get("letter", "")), key_in(request.POST)
-    text = text_in({"text": request.POST.get("text", "").replace("\r\n", "\n")}, "text", LONGEST_QUESTION)
+    data = valid_data(AskForm(request.POST))
+    letter = judging_access.letter(member, data["letter"])
     with refusal_as_message(request):
-        grading.ask(member, text, key, letter=letter)
+        grading.ask(member, data["text"], data["key"], letter=letter)
         messages.success(request, gettext("Sent. The answer comes to your work page and to this one."))
         if letter:
             letter.mark_read()
@@ -141,10 +143,8 @@ def questions(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 def ask_at(request: HttpRequest, token: str, position: int) -> HttpResponse:
     """Ask the leads about a clip of the assignment, or about its query."""
-    assignment, body = judging_access.assignment(request, token), json_body(request)
-    about = one_of("about", body.get("about"), grading.AT_A_PLACE)
-    text = text_in(body, "text", LONGEST_QUESTION)
-    question = grading.ask_at(assignment, position, about, text, key_in(body))
+    assignment = judging_access.assignment(request, token)
+    question = grading.ask_at(assignment, position, **fields_of(request, "about", "text", "key"))
     return JsonResponse({"position": position, "question": question.pk})
 
 
@@ -168,7 +168,7 @@ def wait(request: HttpRequest, name: str) -> HttpResponse:
     if "stop" in request.POST:
         annotator.stop_waiting()
     else:
-        claiming.wait_for_work(annotator, request)
+        claiming.wait_for_work(annotator, site_address(request))
     return redirect("work")
 
 
@@ -216,17 +216,8 @@ def _ended(assignment: Assignment) -> str:
 
 @require_http_methods(["PUT"])
 def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
-    body = json_body(request)
-    revision = grading.judge(
-        judging_access.writer(request, token),
-        position,
-        grade_in(body),
-        fence=fence_in(body),
-        key=key_in(body),
-        press=press_in(body),
-        seconds=seconds_in(body),
-        input=input_in(body),
-    )
+    data = fields_of(request, "grade", "fence", "key", "press", "seconds", "input")
+    revision = grading.judge(judging_access.writer(request, token), position, **data)
     stored = {"position": position, "grade": revision.grade, "revision": revision.number}
     return JsonResponse(stored | grading.overtaken_by(revision))
 
@@ -234,15 +225,13 @@ def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
 @require_http_methods(["PUT", "DELETE"])
 def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
     """Flag a clip, or take the flag back."""
-    assignment, body = judging_access.assignment(request, token), json_body(request)
+    assignment = judging_access.assignment(request, token)
     if request.method == "DELETE":
-        grading.unflag(assignment, position, fence=fence_in(body), key=key_in(body), press=press_in(body))
+        grading.unflag(assignment, position, **fields_of(request, "fence", "key", "press"))
         return JsonResponse({"position": position, "reason": None})
-    reason = one_of("reason", body.get("reason"), Flag.Reason.values)
-    comment, seconds = text_in(body, "comment", grading.LONGEST_COMMENT), seconds_in(body)
-    fence, key, press = fence_in(body), key_in(body), press_in(body)
-    flag = grading.flag(assignment, position, reason, comment, fence=fence, key=key, press=press, seconds=seconds)
-    return JsonResponse({"position": position, "reason": reason} | grading.overtaken_by(flag))
+    data = fields_of(request, "reason", "comment", "seconds", "fence", "key", "press")
+    flag = grading.flag(assignment, position, **data)
+    return JsonResponse({"position": position, "reason": data["reason"]} | grading.overtaken_by(flag))
 
 
 @require_safe
@@ -253,7 +242,7 @@ def clip(request: HttpRequest, token: str) -> HttpResponseBase:
 @require_safe
 def place(request: HttpRequest, token: str, key: str) -> HttpResponseBase:
     """The clip of one place of the batch in hand."""
-    clip, full = clip_at(judging_access.held(request, token), key)
+    clip, full = judging_access.clip_of_place(request, token, key)
     return padded_clip_file(request, clip, key, full)
 
 
@@ -267,7 +256,7 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
 def submit(request: HttpRequest, token: str) -> HttpResponse:
     """Submit the batch. The answer says what was done, and has the next batch; an exam leads on to its result."""
     assignment = judging_access.assignment(request, token)
-    submitting.submit(assignment, fence_in(json_body(request)))
+    submitting.submit(assignment, fields_of(request, "fence")["fence"])
     if assignment.batch.kind == Kind.EXAM:
         return JsonResponse({"submitted": True, "onward": _after_exam(request, assignment)})
     moment = own_work.done_in(assignment) | {"today": judged_today(assignment.annotator)}

@@ -4,6 +4,7 @@ Pages translate the titles when they show them.
 """
 
 from math import ceil
+from typing import Any
 
 from django.utils.translation import gettext
 
@@ -32,12 +33,12 @@ class BadValue(ReeljudgeError):
 
 
 class BadFields(ReeljudgeError):
-    """Several fields of a request have wrong values."""
+    """Several fields of a request have wrong values. `form` is the form of a page, which is shown again."""
 
     title = _("Values are wrong")
 
-    def __init__(self, fields: dict[str, list[str]]) -> None:
-        self.fields = fields
+    def __init__(self, fields: dict[str, list[str]], form: Any = None) -> None:
+        self.fields, self.form = fields, form
         super().__init__("; ".join(f"{name}: {' '.join(faults)}" for name, faults in fields.items()))
 
 

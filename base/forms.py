@@ -9,6 +9,7 @@ from django.core.exceptions import NON_FIELD_ERRORS
 
 from base.errors import BadFields, BadValue
 
+LARGEST, LARGEST_KEY = 10**9 - 1, 10**18 - 1  # of the numbers that people see, and of primary keys
 WHOLE = "body"  # the name of a fault that belongs to no single field
 
 
@@ -19,17 +20,15 @@ def faults_of(form: forms.BaseForm) -> dict[str, list[str]]:
 
 
 def valid_data(form: forms.BaseForm) -> dict[str, Any]:
-    """Return the cleaned data of a form that buttons and hidden fields fill, so that nothing typed can be lost.
-
-    A view whose form has text fields shows its page again instead.
+    """Return the cleaned data of a form.
 
     Raises
     ------
     BadFields
-        With the faults of each field.
+        With the faults of each field. The page of the error shows a form with visible fields again, as it was typed.
     """
     if not form.is_valid():
-        raise BadFields(faults_of(form))
+        raise BadFields(faults_of(form), form)
     return form.cleaned_data
 
 
@@ -40,3 +39,12 @@ def refusal_at_field(form: forms.BaseForm) -> Iterator[None]:
         yield
     except BadValue as refusal:
         form.add_error(refusal.field if refusal.field in form.fields else None, refusal.fault)
+
+
+class Text(forms.CharField):
+    """A text of several lines. Browsers send CR LF, which counts as one character."""
+
+    widget = forms.Textarea
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value)).replace("\r\n", "\n")

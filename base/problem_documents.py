@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -98,11 +99,18 @@ def problem(request: HttpRequest, fault: ReeljudgeError) -> HttpResponse:
             document["field"] = fault.field
         if isinstance(fault, BadFields):
             document["fields"] = fault.fields
+            if fault.form:
+                document["field"] = next(iter(fault.fields))
         answer: HttpResponse = JsonResponse(document, status=fault.status, content_type="application/problem+json")
     else:
         # The page of a 503 asks the database for nothing, not even who is signed in.
         template = "503.html" if fault.status == 503 else "problem.html"
-        context = {"fault": fault, "back": _back(request), "fields": _typed(request, fault)}
+        context = {
+            "fault": fault,
+            "back": _back(request),
+            "fields": _typed(request, fault),
+            "form": _form(request, fault),
+        }
         answer = render(request, template, context, status=fault.status)
     if fault.wait is not None:
         answer["Retry-After"] = str(fault.wait)
@@ -115,6 +123,12 @@ def _typed(request: HttpRequest, fault: ReeljudgeError) -> list[tuple[str, str]]
         return []
     fields = [(name, value) for name, values in request.POST.lists() for value in values]
     return [field for field in fields if field[0] != "csrfmiddlewaretoken"]
+
+
+def _form(request: HttpRequest, fault: ReeljudgeError) -> Any:
+    """Return the form with fields to correct that a page has sent; None if there is none."""
+    form = fault.form if isinstance(fault, BadFields) and request.method == "POST" else None
+    return form if form and form.visible_fields() else None
 
 
 def _back(request: HttpRequest) -> str:

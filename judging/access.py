@@ -13,7 +13,6 @@ from django.shortcuts import get_object_or_404
 
 from base.dates import week_bounds
 from base.errors import BadValue
-from base.request_fields import KEY, is_whole
 from campaigns.access import annotator_of, corpora, draft, learner, learners
 from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.clips import FOR_CORPUS_PAGE
@@ -40,6 +39,7 @@ from judging.pool.clips import SEARCH
 from judging.quality.exam import pairs_that_came_back
 from judging.quality.examples import visible_examples
 from judging.review.reopening import Only, Scope, scope_of_annotator, scope_of_batch, scope_of_candidate
+from judging.work.places import clip_at
 from judging.work.practising import passed_pairs
 from judging.work.saving import Writer
 
@@ -101,18 +101,17 @@ def kept_answer(member: Membership, pk: int) -> KeptAnswer:
     return get_object_or_404(KeptAnswer.objects.filter(campaign=member.campaign), pk=pk)
 
 
-def letter(member: Membership, key: str) -> Message | None:
+def letter(member: Membership, pk: int | None) -> Message | None:
     """Return the message to the member that a form names; None if it names none."""
-    return get_object_or_404(member.messages, pk=int(key) if is_whole(key, KEY) else 0) if key else None
+    return None if pk is None else get_object_or_404(member.messages, pk=pk)
 
 
-def named_reviews(member: Membership, keys: list[str]) -> ReviewQuerySet:
-    """Return the campaign's reviews with these keys that are not undone. A text that is no key is ignored."""
-    numbers = [int(key) for key in keys if is_whole(key, KEY)]
-    return Review.objects.in_force().filter(pk__in=numbers, batch__campaign=member.campaign)
+def named_reviews(member: Membership, keys: list[int]) -> ReviewQuerySet:
+    """Return the campaign's reviews with these keys that are not undone."""
+    return Review.objects.in_force().filter(pk__in=keys, batch__campaign=member.campaign)
 
 
-def reviews(member: Membership, keys: list[str]) -> list[Review]:
+def reviews(member: Membership, keys: list[int]) -> list[Review]:
     found = named_reviews(member, keys).with_begun()
     return list(found.select_related("batch__query__campaign").order_by("pk"))
 
@@ -146,9 +145,12 @@ def assignment(request: HttpRequest, token: str) -> Assignment:
     return get_object_or_404(own, token=token)
 
 
-def held(request: HttpRequest, token: str) -> Assignment:
-    """Return the annotator's own assignment while its lease runs."""
-    return get_object_or_404(Assignment.objects.of(request.user.pk).held(), token=token)
+def clip_of_place(request: HttpRequest, token: str, key: str) -> tuple[Clip, int]:
+    """Return the clip of a place of the person's own assignment while its lease runs; see `clip_at`."""
+    held = get_object_or_404(Assignment.objects.of(request.user.pk).held(), token=token)
+    if found := clip_at(held, key):
+        return found
+    raise Http404
 
 
 def writer(request: HttpRequest, token: str) -> Writer:

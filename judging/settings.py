@@ -11,7 +11,6 @@ from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.formats import date_format
 
-from base.request_fields import is_whole
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, LogEntry, Membership, log
 from campaigns.models.membership import LONGEST_GROUP
@@ -240,7 +239,7 @@ class Steering(forms.Form):
         if who.startswith(OF_GROUP):
             members = members.filter(group=who.removeprefix(OF_GROUP))
         elif who != ALL:
-            members = members.filter(worker=int(who)) if is_whole(who) else members.none()
+            members = members.filter(worker=int(who)) if re.fullmatch("[0-9]{1,9}", who) else members.none()
         if not members.exists():
             raise forms.ValidationError(f"There is no such annotator. Expected: {WHO_HELP}")
         return members

@@ -9,7 +9,6 @@ from typing import Any
 from django.conf import settings
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Now
-from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.formats import date_format
@@ -17,7 +16,6 @@ from django.utils.formats import date_format
 from base.database import counts_for
 from base.dates import start_of_day
 from base.errors import WrongState
-from base.sites import site_address
 from campaigns import access
 from campaigns.accounts import mails
 from campaigns.invitations import must_send_mails
@@ -174,16 +172,16 @@ def _happened(campaign: Campaign, since: datetime) -> list[Need]:
     return [each for each in listed if each.number]
 
 
-def have_mailed(lead: Membership, wanted: bool, request: HttpRequest) -> None:
+def have_mailed(lead: Membership, site: str) -> None:
     """Send the lead the digest each morning from now on, or no longer. Doing it twice is harmless.
 
-    Raises WrongState if this site sends no mails, or if the lead has confirmed no address.
+    `site` is the address of this site, to which the mails lead; empty for no mails. Raises WrongState if this site
+    sends no mails, or if the lead has confirmed no address.
     """
-    if wanted:
+    if site:
         must_send_mails()
         if not mails.address_of(lead.user):
             raise WrongState("Confirm a mail address first; it stands under your name, at the top of the page.")
-    site = site_address(request) if wanted else ""
     Membership.objects.filter(pk=lead.pk).update(digest_site=site)
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404
 
-from base.errors import BadValue
 from base.listing import Listing, Rows
-from base.request_fields import one_of, text_in
 from base.transactions import all_or_nothing
 from campaigns.access import wants_csv
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from reports.models import LONGEST_NAME, LONGEST_VIEW, SavedView
+from reports.models import SavedView
 
 # The kinds of lists of which views are saved, with the names of their pages' addresses.
 LISTS = {
@@ -49,24 +46,10 @@ def list_page(
 
 
 @all_or_nothing
-def keep_view(member: Membership, fields: Mapping[str, Any]) -> SavedView:
-    """Keep a view under its name, in place of the member's own of that name. Only leads share views.
-
-    Raise BadValue if a field is wrong.
-    """
-    name, choices = text_in(fields, "name", LONGEST_NAME), text_in(fields, "choices", LONGEST_VIEW)
-    if not name:
-        raise BadValue("name", "empty", f"1 to {LONGEST_NAME} characters")
-    view, _ = SavedView.objects.update_or_create(
-        by=member,
-        listing=one_of("listing", fields.get("listing"), LISTS),
-        name=name,
-        defaults={
-            "campaign": member.campaign,
-            "choices": choices,
-            "is_shared": bool(fields.get("shared")) and member.may_review,
-        },
-    )
+def keep_view(member: Membership, listing: str, name: str, choices: str, shared: bool = False) -> SavedView:
+    """Keep a view under its name, in place of the member's own of that name. Only leads share views."""
+    rest = {"campaign": member.campaign, "choices": choices, "is_shared": shared and member.may_review}
+    view, _ = SavedView.objects.update_or_create(by=member, listing=listing, name=name, defaults=rest)
     return view
 
 
@@ -77,8 +60,7 @@ def views_of(member: Membership) -> QuerySet[SavedView]:
 
 def forget_view(member: Membership, key: int) -> SavedView:
     """Delete a view of the member's own, or as a lead one that is shared. Any other raises a 404."""
-    view = get_object_or_404(views_of(member), pk=key)
-    if view.by_id != member.pk and not member.may_review:
-        raise Http404
+    views = views_of(member) if member.may_review else member.saved_views.all()
+    view = get_object_or_404(views, pk=key)
     view.delete()
     return view

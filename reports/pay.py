@@ -38,13 +38,16 @@ class Period:
         return cls(first, (first + timedelta(days=31)).replace(day=1) - timedelta(days=1))
 
     @classmethod
-    def from_params(cls, values: Any) -> Period:
-        """Return the period of a request's `from` and `to`. The present month's first and last day are the defaults.
+    def between(cls, first: date | None = None, last: date | None = None) -> Period:
+        """Return a period. The present month's first and last day are the defaults.
 
-        Raise BadValue if a day is no date, or the period ends before it begins.
+        Raise BadValue if a day is not of the years 2000 to 2200, or the period ends before it begins.
         """
         month = cls.of_month()
-        period = cls(_day(values, "from", month.first), _day(values, "to", month.last))
+        period = cls(first or month.first, last or month.last)
+        for field, day in (("from", period.first), ("to", period.last)):
+            if not 2000 <= day.year <= 2200:
+                raise BadValue(field, str(day), "a day between the years 2000 and 2200")
         if period.first > period.last:
             raise BadValue("to", str(period.last), f"a day not before {period.first}")
         return period
@@ -69,17 +72,6 @@ class Period:
     @property
     def query(self) -> str:
         return f"from={self.first}&to={self.last}"
-
-
-def _day(values: Any, field: str, usual: date) -> date:
-    text = str(values.get(field) or usual)
-    try:
-        day = date.fromisoformat(text)
-    except ValueError as fault:
-        raise BadValue(field, repr(text[:40]), "a day such as 2024-05-31") from fault
-    if not 2000 <= day.year <= 2200:
-        raise BadValue(field, str(day), "a day between the years 2000 and 2200")
-    return day
 
 
 def days_in(campaign: Campaign, period: Period) -> dict[tuple[int, date], Worked]:

@@ -13,7 +13,7 @@ from api.operations import TAGGED, VERSIONED, Answer, Rows, annotated, changes, 
 from api.problems import checked
 from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource, must_match, tag_of
 from api.serializers import Body, ModelAnswer, Page, PageParameters
-from base.errors import Changed, Outdated
+from base.errors import Changed, Outdated, Unfit
 from campaigns import access
 from campaigns.forms import LONGEST_GUIDELINE, GuidelineForm
 from campaigns.models import Campaign, Guideline
@@ -165,8 +165,10 @@ class Examples(Resource, at=f"{CAMPAIGN}/examples", name="examples"):
         if "candidate" in data:
             candidate = get_object_or_404(examples.teachable(campaign), pk=data["candidate"])
             return _known(examples.add_example(self.lead, candidate, data["grade"], data["why"]), set())
-        own = checked(examples.OwnExampleForm(campaign, data))
-        return _known(examples.add_own_example(self.lead, own["query"], own["moment"], own["grade"], own["why"]), set())
+        if missing := [name for name in ("query", "video", "start", "end") if name not in data]:
+            raise Unfit({name: ["This field is required."] for name in missing})
+        moment = examples.find_moment(campaign, data["video"], data["start"], data["end"])
+        return _known(examples.add_own_example(self.lead, data["query"], moment, data["grade"], data["why"]), set())
 
 
 def _taught(example: Example) -> dict[str, Any]:

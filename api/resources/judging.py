@@ -12,6 +12,7 @@ from api.operations import JUDGE, OR_NOTHING, annotated, changes, fresh, reads
 from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
 from api.serializers import Body, ModelAnswer, QueryParameters, inline
 from base.errors import NotFound
+from base.sites import site_address
 from campaigns import access
 from campaigns.models import Membership, Message
 from corpus.clip_files import padded_clip_file
@@ -23,7 +24,7 @@ from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state
 from judging.work import claiming, grading, practising, submitting
 from judging.work.grading import LARGEST, LONGEST, LONGEST_COMMENT
-from judging.work.places import assignment_data, clip_at, limit_reached
+from judging.work.places import assignment_data, limit_reached
 from reports import own_work
 
 
@@ -235,7 +236,7 @@ class Waiting(Resource, at=f"{CAMPAIGN}/waiting", name="waiting"):
     @changes(scope=JUDGE)
     def put(self) -> None:
         """Be told once, by a mail or by the open page, as soon as there is work."""
-        claiming.wait_for_work(self.through(access.annotator), self.request._request)
+        claiming.wait_for_work(self.through(access.annotator), site_address(self.request._request))
 
     @changes(News, scope=JUDGE)
     def post(self) -> Any:
@@ -262,7 +263,7 @@ class ClipOfPlace(Resource, at="assignments/<slug:token>/clips/<slug:key>", name
     @reads(("video/mp4",), scope=JUDGE)
     def get(self, token: str, key: str) -> Any:
         """The clip of one place of the batch in hand; ranges are answered."""
-        clip, full = clip_at(judging_access.held(self.request, token), key)
+        clip, full = judging_access.clip_of_place(self.request, token, key)
         return padded_clip_file(self.request._request, clip, key, full)
 
 
@@ -336,7 +337,7 @@ class OwnQuestions(Resource, at=f"{CAMPAIGN}/mine/questions", name="mine-questio
     def post(self) -> Any:
         """Ask the leads about nothing in particular, or answer a message of theirs."""
         member = self.through(access.own)
-        letter = judging_access.letter(member, str(self.data.get("letter", "")))
+        letter = judging_access.letter(member, self.data.get("letter"))
         return fresh(grading.ask(member, self.data["text"], self.data["key"], letter=letter))
 
 

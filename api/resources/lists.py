@@ -96,8 +96,8 @@ class Actions(Resource, at=f"{CAMPAIGN}/actions", name="actions"):
     @makes(OneActionSerializer, UNFIT, body=NewAction)
     def post(self) -> Any:
         """Prepare an action on many queries, and learn what it would cost. Nothing happens yet."""
-        filters = {name: "on" if value is True else value for name, value in self.data.get("filters", {}).items()}
-        queries, words = chosen_queries(self.lead.campaign, filters, self.data.get("queries"))
+        filters, keys = self.data.get("filters", {}), self.data.get("queries")
+        queries, words = chosen_queries(self.lead.campaign, filters, keys)
         verb, argument = self.data["verb"], self.data.get("argument", "")
         if VERBS[verb].arguments and not argument:
             raise BadValue("argument", "missing", "what the action is to set")
@@ -163,7 +163,7 @@ class Views(Resource, at=f"{CAMPAIGN}/views", name="views"):
     @changes(ViewSerializer, UNFIT, body=NewView, status=201, door=lambda resource: resource.member)
     def post(self) -> Any:
         """Keep a view under a name, in place of your own of that name."""
-        return keep_view(self.member, self.data)
+        return keep_view(self.member, **self.data)
 
 
 class OneView(Resource, at=f"{CAMPAIGN}/views/<int:pk>", name="view"):

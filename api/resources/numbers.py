@@ -18,7 +18,7 @@ from judging.consensus import GRADES
 from judging.models import Kind
 from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, Plan, ask_for_study
 from reports.figures.catalogue import DRAWN, TABLES, Figure
-from reports.figures.files import campaign_figure_file, query_of
+from reports.figures.files import campaign_figure_file, subject_of
 from reports.figures.numbers import Subject, annotator_of, disputed, matrix, opposed, severities, week_name
 from reports.summaries import AGREEMENT, FIGURES, PROGRESS, QUERIES, SEVERITY, count_agreement, current_summary
 from reports.tables.judgements import ONLY, judgements_page
@@ -226,7 +226,7 @@ class Judgements(Resource, at=f"{CAMPAIGN}/judgements", name="judgements"):
     @reads(JudgementsPage, UNFIT, query=JudgementsParameters)
     def get(self) -> Any:
         """The judgements that count, the newest first."""
-        page = judgements_page(self.member.campaign, self.request.query_params)
+        page = judgements_page(self.member.campaign, self.params)
         here, older = site_address(self.request) + self.request.get_full_path(), page.older
         following = None if older is None else str(replace_query_param(here, "before", older))
         return {"next": following, "results": page.lines}
@@ -272,7 +272,7 @@ class Figures(Resource, at=f"{CAMPAIGN}/figures", name="figures"):
     def get(self) -> Any:
         """The numbers of the paper's tables and figures."""
         campaign = self.member.campaign
-        subject = Subject(campaign, query=query_of(campaign, self.request.query_params))
+        subject = subject_of(campaign, **self.params)
         summary = current_summary(campaign, FIGURES)
         has_any = bool(summary.counts and summary.counts["splits"]["all"]["queries"])
         figures = [_figure(each, summary.counts, subject) for each in (*TABLES, *DRAWN) if has_any]
@@ -294,7 +294,7 @@ class FigureFile(Resource, at=f"{CAMPAIGN}/figures/<str:file>", name="figure"):
     @reads(FILE_TYPES, UNFIT, query=OfFigure)
     def get(self, file: str) -> Any:
         """A table or a figure: its numbers as CSV, its drawing as JSON (Vega-Lite), SVG or PDF."""
-        return campaign_figure_file(self.member.campaign, file, self.request.query_params)
+        return campaign_figure_file(subject_of(self.member.campaign, **self.params), file)
 
 
 class Study(Resource, at=f"{CAMPAIGN}/study", name="study"):

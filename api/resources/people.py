@@ -337,8 +337,8 @@ class HoursSerializer(serializers.Serializer):
 
 
 class PeriodBody(Body):
-    from_ = Text(max_length=10, help_text="the first day")
-    to = Text(max_length=10, help_text="the last day, which must be over")
+    from_ = serializers.DateField(help_text="the first day")
+    to = serializers.DateField(help_text="the last day, which must be over")
 
 
 class ApprovalSerializer(ModelAnswer):
@@ -354,13 +354,13 @@ class Hours(Resource, at=f"{CAMPAIGN}/hours", name="hours"):
     def get(self) -> Any:
         """Hours and pay in a period."""
         campaign = self.lead.campaign
-        lines = pay_of(campaign, Period.from_params(self.params), Rates.of(campaign))
+        lines = pay_of(campaign, Period.between(self.params.get("from"), self.params.get("to")), Rates.of(campaign))
         return {"currency": campaign.currency, "lines": lines}
 
     @changes(ApprovalSerializer, UNFIT, body=PeriodBody)
     def post(self) -> Any:
         """Approve the hours and the pay of a period, which then never change."""
-        return approve(self.lead, Period.from_params(self.data))
+        return approve(self.lead, Period.between(self.data["from"], self.data["to"]))
 
 
 class NeedSerializer(serializers.Serializer):
@@ -387,4 +387,4 @@ class DigestByMail(Resource, at=f"{CAMPAIGN}/digest/mail", name="digest-mail"):
     @changes(body=inline("DigestWanted", Body, wanted=Truth()))
     def put(self) -> Any:
         """Get the digest by mail each morning, or no longer."""
-        have_mailed(self.lead, self.data["wanted"], self.request._request)
+        have_mailed(self.lead, site_address(self.request._request) if self.data["wanted"] else "")

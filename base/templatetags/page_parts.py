@@ -133,12 +133,6 @@ def post_button(
     }
 
 
-@register.inclusion_tag("parts/confirm.html")
-def confirm(words: str, address: str, fields: object = ()) -> dict[str, Any]:
-    """Write the form that confirms what its page describes: a reason, kept on record, and a button."""
-    return {"words": words, "address": address, "fields": fields}
-
-
 @register.inclusion_tag("parts/paging.html", takes_context=True)
 def paging(
     context: Mapping[str, Any],

@@ -1,15 +1,13 @@
-"""Worked examples: making them and their forms, hiding those that are still to be judged, listing them by grade."""
+"""Worked examples: making them, hiding those that are still to be judged, listing them by grade."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from django import forms
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Exists, OuterRef, QuerySet
 
-from base.errors import WrongState
+from base.errors import Unfit, WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign, LogEntry, Membership, log
@@ -94,6 +92,19 @@ def add_own_example(lead: Membership, query: str, moment: Moment, grade: int, wh
     return _add(lead, known.text if known else query, moment, grade, why)
 
 
+def find_moment(campaign: Campaign, video: str, start: float, end: float) -> Moment:
+    """Return the moment of the campaign's corpus at these times, in seconds. Raise Unfit if there is none."""
+    moments = Moment.objects.filter(video__corpus=campaign.corpus, video__name=video)
+    near = {f"{field}__range": (time - NEAR, time + NEAR) for field, time in (("start", start), ("end", end))}
+    if found := moments.filter(**near).order_by("pk").first():
+        return found
+    there = moments.order_by("start", "end").values_list("start", "end").distinct()[:MOST_MOMENTS_NAMED]
+    if not there:
+        raise Unfit({"video": ["No video of this corpus has that name."]})
+    named = ", ".join(f"{start:g}-{end:g}" for start, end in there)
+    raise Unfit({"start": [f"No moment has these times. This video has moments at {named} s, among others."]})
+
+
 def _add(lead: Membership, query: str, moment: Moment, grade: int, why: str) -> Example:
     values = (lead.campaign, query, moment.video, moment.start, moment.end)
     if _to_judge(dict(zip(PAIR, values, strict=True))).exists():
@@ -136,48 +147,3 @@ def _to_judge(pair: dict[str, Any]) -> QuerySet[Candidate]:
     """Return the candidates that are this pair and still to be judged, for any moment of the same times."""
     candidates = Candidate.objects.filter(**pair, query__withdrawn__isnull=True)
     return candidates.exclude(outcome__in=DONE)
-
-
-class ExampleForm(forms.Form):
-    """What an example teaches."""
-
-    grade = forms.TypedChoiceField(
-        coerce=int, choices=[(grade, f"{grade} {words[0]}") for grade, words in LEVELS.items()]
-    )
-    why = forms.CharField(
-        max_length=LONGEST_WHY,
-        label="Why this grade",
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Annotators read this beside the clip.",
-    )
-
-
-class OwnExampleForm(ExampleForm):
-    """A pair of the lead's own: any sentence beside any moment."""
-
-    query = forms.CharField(max_length=500, help_text="A sentence as in the campaign's queries.")
-    video = forms.CharField(max_length=300, help_text="The video's name in the corpus.")
-    start = forms.FloatField(help_text="Seconds.", validators=[MinValueValidator(0)])
-    end = forms.FloatField(help_text="Seconds.", validators=[MaxValueValidator(1e6)])
-    field_order = ("query", "video", "start", "end", "grade", "why")
-
-    def __init__(self, campaign: Campaign, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.campaign = campaign
-
-    def clean(self) -> dict[str, Any]:
-        """Find the moment at those times."""
-        data = self.cleaned_data
-        if not {"video", "start", "end"} <= data.keys():
-            return data
-        moments = Moment.objects.filter(video__corpus=self.campaign.corpus, video__name=data["video"])
-        if not moments.exists():
-            self.add_error("video", "No video of this corpus has that name.")
-            return data
-        near = {f"{field}__range": (data[field] - NEAR, data[field] + NEAR) for field in ("start", "end")}
-        data["moment"] = moments.filter(**near).order_by("pk").first()
-        if not data["moment"]:
-            there = moments.order_by("start", "end").values_list("start", "end").distinct()
-            named = ", ".join(f"{start:g}-{end:g}" for start, end in there[:MOST_MOMENTS_NAMED])
-            self.add_error("start", f"No moment has these times. This video has moments at {named} s, among others.")
-        return data

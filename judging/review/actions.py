@@ -15,7 +15,7 @@ from django.db.models import Count, Q
 from django.db.models.functions import Now
 
 from base.errors import BadValue, Changed, WrongState
-from base.request_fields import one_of
+from base.text import abbreviated
 from base.transactions import all_or_nothing, locked, store
 from campaigns.models import LogEntry, Membership, log
 from jobs.queue import Lane
@@ -61,7 +61,9 @@ def prepare(lead: Membership, verb: str, queries: QueryQuerySet, chosen: str = "
 @all_or_nothing
 def choose(action: Action, argument: str) -> None:
     """Choose the argument of a prepared action. Raise BadValue if its verb has no such argument."""
-    action.argument = one_of("argument", argument, arguments_of(action))
+    if argument not in (allowed := arguments_of(action)):
+        raise BadValue("argument", abbreviated(argument), f"one of {', '.join(allowed)}")
+    action.argument = argument
     Action.objects.filter(pk=action.pk, begun=None).update(argument=action.argument)
 
 

@@ -12,7 +12,6 @@ from datetime import timedelta
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Now
 from django.db.models.lookups import Exact
-from django.http import HttpRequest
 from django.utils import translation
 from django.utils.translation import gettext
 
@@ -64,11 +63,14 @@ def _new_for(annotator: Membership) -> Assignment | None:
     return None
 
 
-def wait_for_work(annotator: Membership, request: HttpRequest) -> None:
-    """Have the annotator told once, as soon as there is work: by mail, or else by their open page, which asks."""
+def wait_for_work(annotator: Membership, site: str) -> None:
+    """Have the annotator told once, as soon as there is work: by mail, or else by their open page, which asks.
+
+    `site` is the address of this site, to which the mail leads.
+    """
     annotator.wait_for_work()
     if mails.address_of(annotator.user):
-        mails.ask_for(tell_of_work, annotator, request)
+        tell_of_work.ask(annotator, site=site, language=translation.get_language())
 
 
 @kind(

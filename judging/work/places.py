@@ -13,7 +13,6 @@ from typing import Any
 
 from django.db.models import Count, F, OuterRef, Subquery, Sum
 from django.db.models.functions import Coalesce
-from django.http import Http404
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext, gettext_noop
@@ -73,17 +72,17 @@ def _key(assignment: Assignment, candidate: int) -> str:
     return salted_hmac("judging.place", f"{assignment.token}:{candidate}", algorithm="sha256").hexdigest()[:32]
 
 
-def clip_at(assignment: Assignment, key: str) -> tuple[Clip, int]:
+def clip_at(assignment: Assignment, key: str) -> tuple[Clip, int] | None:
     """Return the ready clip of the place that the key of an address stands for, and the size to which it is filled.
 
     The clips of an assignment are filled to a few sizes, that of the largest in each fifth, so that a size does not
-    tell that two places show the same clip. Raise Http404 if there is no such clip.
+    tell that two places show the same clip. Return None if there is no such clip.
     """
     ready = Candidate.objects.filter(pk__in=assignment.places, clip__state=Clip.State.READY).select_related("clip")
     clips = {each.pk: each.clip for each in ready if each.clip}
     here = next((pk for pk in clips if hmac.compare_digest(_key(assignment, pk), key)), None)
     if here is None:
-        raise Http404
+        return None
     sizes = sorted(clip.size or 0 for clip in clips.values())
     least = bisect_left(sizes, clips[here].size or 0)
     fifth = least * SIZES // len(sizes)

@@ -8,14 +8,14 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from base.errors import BadValue
+from base.forms import valid_data
 from base.problem_documents import refusal_as_message
-from base.request_fields import KEY, is_whole, one_of, text_in, whole
 from campaigns import access
 from campaigns.pages import campaign_page
 from judging import access as judging_access
 from judging.review import actions
 from judging.review.verbs import VERBS
+from lead.forms.judging import ActionForm, ForgetViewForm, PrepareForm, ViewForm
 from reports.lists import LISTS, forget_view, keep_view, list_page
 from reports.tables.costs import action_cost
 from reports.tables.history import entries_of, history_listing
@@ -28,15 +28,13 @@ ROWS_NAMED = 20  # of those that were left, on a page
 def prepare(request: HttpRequest, name: str) -> HttpResponse:
     """Prepare an action on the queries that were ticked, or on all that the list's filters choose."""
     lead = access.lead(request, name)
-    verb = one_of("verb", request.POST.get("verb", ""), VERBS)
-    keys = request.POST.getlist("row") if request.POST.get("which") != "all" else None
-    if keys is not None and not all(is_whole(key, KEY) for key in keys):
-        raise BadValue("row", "not what the list sends", "keys of queries")
-    queries, chosen = chosen_queries(lead.campaign, QueryDict(request.POST.get("view", "")), keys)
+    data = valid_data(PrepareForm(request.POST))
+    keys = None if data["which"] == "all" else data["row"]
+    queries, chosen = chosen_queries(lead.campaign, QueryDict(data["view"]), keys)
     with refusal_as_message(request):
-        action = actions.prepare(lead, verb, queries, chosen)
+        action = actions.prepare(lead, data["verb"], queries, chosen)
         return redirect("action", name=name, pk=action.pk)
-    return redirect(f"{reverse('campaign', args=[name])}?{request.POST.get('view', '')}")
+    return redirect(f"{reverse('campaign', args=[name])}?{data['view']}")
 
 
 @require_safe
@@ -67,13 +65,13 @@ def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Choose what an action sets, go on with it, undo what was done, or forget what was prepared."""
     lead = access.lead(request, name)
     action = judging_access.action(lead, pk)
-    change = one_of("change", request.POST.get("change", ""), ("choose", "begin", "undo", "forget"))
+    data = valid_data(ActionForm(action, request.POST))
     with refusal_as_message(request):
-        if change == "choose":
-            actions.choose(action, request.POST.get("argument", ""))
-        elif change == "begin":
-            actions.begin(action, lead, text_in(request.POST, "reason", 500))
-        elif change == "undo":
+        if data["change"] == "choose":
+            actions.choose(action, data["argument"])
+        elif data["change"] == "begin":
+            actions.begin(action, lead, data["reason"])
+        elif data["change"] == "undo":
             actions.undo_action(action, lead)
         else:
             actions.forget(action)
@@ -92,9 +90,9 @@ def history(request: HttpRequest, name: str) -> HttpResponseBase:
 def views(request: HttpRequest, name: str) -> HttpResponse:
     """Keep a view of a list under a name, or forget one."""
     member = access.membership(request, name)
-    if key := request.POST.get("remove"):
-        view = forget_view(member, whole("remove", key, digits=KEY))
+    if "remove" in request.POST:
+        view = forget_view(member, valid_data(ForgetViewForm(request.POST))["remove"])
         messages.success(request, f"The view “{view}” is forgotten.")
         return redirect(LISTS[view.listing], name=name)
-    view = keep_view(member, request.POST)
+    view = keep_view(member, **valid_data(ViewForm(request.POST)))
     return redirect(f"{reverse(LISTS[view.listing], args=[name])}?{view.choices}")

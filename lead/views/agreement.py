@@ -12,8 +12,8 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from base.forms import valid_data
 from base.problem_documents import refusal_as_message
-from base.request_fields import whole_in
 from base.templatetags.page_parts import Heading
 from campaigns import access
 from campaigns.models import Campaign, Membership
@@ -22,8 +22,9 @@ from judging.consensus import GRADES
 from judging.models import Kind, Query
 from judging.pool.ranking import Plan, ask_for_study
 from judging.review.reopening import OFF
+from lead.forms.judging import StudyForm, SubjectForm
 from reports.figures.catalogue import DRAWN, DRIFT, NOTHING, TABLES, WEEKS, Figure
-from reports.figures.files import campaign_figure_file, query_of
+from reports.figures.files import campaign_figure_file, subject_of
 from reports.figures.numbers import Subject, annotator_of, disputed, opposed, week_name
 from reports.lists import list_page
 from reports.statistics.severity import MUCH
@@ -184,7 +185,7 @@ def _sorted(people: list[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
 @require_safe
 def figures_page(request: HttpRequest, name: str) -> HttpResponse:
     member = access.membership(request, name)
-    subject = Subject(member.campaign, query=query_of(member.campaign, request.GET))
+    subject = subject_of(member.campaign, valid_data(SubjectForm(request.GET))["query"])
     numbers = current_summary(member.campaign, FIGURES)
     has_any = bool(numbers.counts and numbers.counts["splits"]["all"]["queries"])
     return campaign_page(
@@ -206,16 +207,17 @@ def figure_file(request: HttpRequest, name: str, file: str) -> HttpResponse:
     """A figure as its specification, SVG, PDF, or the CSV of its numbers."""
     member = access.membership(request, name)
     access.count_file(request, file.rpartition(".")[2])
-    return campaign_figure_file(member.campaign, file, request.GET)
+    return campaign_figure_file(subject_of(member.campaign, **valid_data(SubjectForm(request.GET))), file)
 
 
 @require_POST
 def start_study(request: HttpRequest, name: str) -> HttpResponse:
     """Ask for the study with the numbers of the form."""
     lead = access.lead(request, name)
-    plan = Plan(**{field: whole_in(request.POST, field, str(n)) for field, n in Plan()._asdict().items()})
+    form = StudyForm(request.POST)
+    valid_data(form)
     with refusal_as_message(request):
-        ask_for_study(lead.campaign, plan)
+        ask_for_study(lead.campaign, form.plan)
         messages.success(request, "The study’s candidates are being ranked. Its batches open by themselves.")
     return redirect("figures", name=name)
 

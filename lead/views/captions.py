@@ -12,12 +12,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from base.errors import ReeljudgeError, WrongState
+from base.forms import valid_data
 from base.problem_documents import refusal_as_message
-from base.request_fields import one_of, whole_in
 from campaigns import access
 from campaigns.pages import while_working
 from corpus.models import Corpus
-from judging.pool.rewording import PAIRS, WORDS, By, accept_caption, ask_for_rewording, count_waiting, jobs_of, state_of
+from judging.pool.rewording import PAIRS, WORDS, accept_caption, ask_for_rewording, count_waiting, jobs_of, state_of
+from lead.forms.campaign import CaptionForm, RewordingForm
 from retrieval.models import CastName, Rewording
 from retrieval.rewriting.cast_file import NAMES_ON_A_PAGE, draft_cast, names_of, save_names
 from retrieval.rewriting.counting import counted, rows
@@ -45,9 +46,9 @@ def work(request: HttpRequest, corpus: int) -> HttpResponse:
 def start(request: HttpRequest, corpus: int) -> HttpResponse:
     """Ask for a substitution by the cast list or by the chat endpoint."""
     found = access.corpus_to_reword(request, corpus)
-    by = one_of("by", request.POST.get("by", ""), By.values)
+    data = valid_data(RewordingForm(request.POST))
     with refusal_as_message(request):
-        ask_for_rewording(found, by, access.signed_in(request), again="again" in request.POST)
+        ask_for_rewording(found, data["by"], access.signed_in(request), data["again"])
     return redirect("captions", corpus=corpus)
 
 
@@ -65,11 +66,12 @@ def accept(request: HttpRequest, corpus: int, pk: int) -> HttpResponse:
     """Make the text the caption, and go back to where the next one stands now."""
     found = access.corpus_to_reword(request, corpus)
     row = get_object_or_404(Rewording, corpus=found, pk=pk)
-    page, place = whole_in(request.POST, "page", "1"), whole_in(request.POST, "place", "1")
+    data = valid_data(CaptionForm(request.POST))
     with refusal_as_message(request):
-        if accept_caption(row, access.signed_in(request), request.POST.get("caption", "")):
+        if accept_caption(row, access.signed_in(request), data["caption"]):
             messages.success(request, f"Accepted. {count_waiting(found):,} still wait.")
-    return redirect(f"{reverse('caption-queue', args=[corpus])}?page={page}#waiting-{place}")
+    place = f"?page={data['page'] or 1}#waiting-{data['place'] or 1}"
+    return redirect(f"{reverse('caption-queue', args=[corpus])}{place}")
 
 
 @require_safe

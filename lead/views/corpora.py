@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
-from base.request_fields import text_in, whole_in
+from base.forms import valid_data
 from campaigns import access
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
@@ -19,8 +19,9 @@ from corpus.counting import figures_of
 from corpus.models import Clip
 from jobs.models import Job
 from judging.pool.clips import clips_found, cut_clip, cut_for_search, prepare_clip
+from lead.forms.campaign import CutForm, SearchForm
 from reports.tables.moments import MOMENTS, moments_of
-from retrieval.search.searching import HITS, LONGEST_QUERY, Answer, Hit, search
+from retrieval.search.searching import HITS, Answer, Hit, search
 
 
 @require_safe
@@ -68,7 +69,7 @@ def cut(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def search_page(request: HttpRequest, name: str) -> HttpResponse:
     """The form; with `?q=words`, the nearest moments. It asks for itself again while a job is under way."""
     member = access.membership(request, name)
-    words = text_in(request.GET, "q", LONGEST_QUERY)
+    words = valid_data(SearchForm(request.GET))["q"]
     answer = search(member.campaign.corpus, words, HITS, member.user_id) if words else Answer()
     rows = _with_clips(answer.hits, member.campaign)
     waits = bool(answer.job and not answer.job.has_failed) or any(job for _, _, job in rows)
@@ -89,6 +90,6 @@ def _with_clips(hits: list[Hit], campaign: Campaign) -> list[tuple[Hit, Clip | N
 def cut_found(request: HttpRequest, name: str) -> HttpResponse:
     """Have the clip of a moment cut, and go back to what was found."""
     lead = access.lead(request, name)
-    cut_for_search(access.moment(lead.campaign.corpus, whole_in(request.POST, "moment")), lead.campaign)
-    words = text_in(request.POST, "q", LONGEST_QUERY)
-    return redirect(f"{reverse('search', args=[name])}?{urlencode({'q': words})}")
+    data = valid_data(CutForm(request.POST))
+    cut_for_search(access.moment(lead.campaign.corpus, data["moment"]), lead.campaign)
+    return redirect(f"{reverse('search', args=[name])}?{urlencode({'q': data['q']})}")

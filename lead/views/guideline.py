@@ -19,15 +19,9 @@ from campaigns.models import Campaign, Guideline, Membership
 from campaigns.pages import campaign_page
 from judging import access as judging_access
 from judging.models import Example
-from judging.quality.examples import (
-    ExampleForm,
-    OwnExampleForm,
-    add_example,
-    add_own_example,
-    hidden_examples,
-    teachable,
-)
+from judging.quality.examples import add_example, add_own_example, hidden_examples, teachable
 from judging.quality.examples import remove_example as forget_example
+from lead.forms.judging import ExampleForm, OwnExampleForm
 
 MOST_FOUND = 20
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -13,9 +13,9 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from base.errors import BadValue
+from base.forms import valid_data
 from base.problem_documents import refusal_as_message
-from base.request_fields import is_whole, one_of, text_in, whole
+from base.sites import site_address
 from campaigns import access
 from campaigns.accounts import mails
 from campaigns.guideline_text import LEVELS
@@ -25,6 +25,8 @@ from campaigns.pages import campaign_page
 from judging import access as judging_access
 from judging.models.judgement import LONGEST_QUESTION
 from judging.review.decisions import ACTIONS, answer, put_aside, tell_all
+from lead.forms.campaign import DigestForm, MessageForm
+from lead.forms.judging import FlagForm, QuestionForm
 from reports.digest import digest_of, have_mailed
 from reports.lists import list_page
 from reports.tables.queue import WAITING, flags_listing, flags_of, last_handled, threads, waiting_subjects
@@ -67,65 +69,45 @@ def questions(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("queue", name)
 
 
-def back_to_queue(request: HttpRequest, name: str) -> HttpResponse:
-    """Return to the place of the queue that a form was on, where the next thread stands now."""
-    fields = {field: request.POST.get(field, "") for field in ("page", "place")}
-    page, place = (value if is_whole(value) else "1" for value in fields.values())
-    return redirect(f"{reverse('queue', args=[name])}?page={page}#waiting-{place}")
+def back_to_queue(name: str, data: dict[str, Any]) -> HttpResponse:
+    """Return to the place of the queue that a form was on, where the next thread is now."""
+    return redirect(f"{reverse('queue', args=[name])}?page={data['page'] or 1}#waiting-{data['place'] or 1}")
 
 
 @require_POST
 def handle_flag(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Dismiss the flag, or have the clip cut again."""
     lead = access.lead(request, name)
-    flag = judging_access.flag(lead, pk)
-    act = ACTIONS[one_of("action", request.POST.get("action", ""), ACTIONS)]
+    flag, data = judging_access.flag(lead, pk), valid_data(FlagForm(request.POST))
     with refusal_as_message(request):
-        messages.success(request, act(flag, lead))
-    return back_to_queue(request, name)
+        messages.success(request, ACTIONS[data["action"]](flag, lead))
+    return back_to_queue(name, data)
 
 
 @require_POST
 def handle_question(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Answer a question by a message, tell the answer to all, or put the question aside."""
     lead = access.lead(request, name)
-    question = judging_access.question(lead, pk)
-    action = one_of("action", request.POST.get("action", ""), ("answer", "tell", "aside"))
-    if action == "aside":
-        put_aside(question, lead)
-        messages.success(request, "Put aside. The annotator is not told.")
-        return back_to_queue(request, name)
-    text = _written(request, "text", LONGEST_MESSAGE, "the answer")
+    question, data = judging_access.question(lead, pk), valid_data(QuestionForm(request.POST))
     with refusal_as_message(request):
-        if action == "tell":
-            tell_all(question, lead, text, _written(request, "wording", LONGEST_QUESTION, "the question, for all"))
+        if data["action"] == "aside":
+            put_aside(question, lead)
+            messages.success(request, "Put aside. The annotator is not told.")
+        elif data["action"] == "tell":
+            tell_all(question, lead, data["text"], data["wording"])
             messages.success(request, "Answered and told to all. It stands beside the guideline from now on.")
         else:
-            answer(question, lead, text)
+            answer(question, lead, data["text"])
             messages.success(request, f"Answered. Worker {question.annotator.worker} reads it while at work.")
-    return back_to_queue(request, name)
-
-
-def _written(request: HttpRequest, field: str, most: int, expected: str) -> str:
-    """Return a text of several lines, which must not be empty."""
-    lines = {field: request.POST.get(field, "").replace("\r\n", "\n")}
-    if text := text_in(lines, field, most):
-        return text
-    raise BadValue(field, "empty", expected)
+    return back_to_queue(name, data)
 
 
 @require_safe
 def messages_page(request: HttpRequest, name: str) -> HttpResponse:
     """What was written to annotators, the newest first, and a form to write more."""
     lead = access.lead(request, name)
-    return campaign_page(
-        request,
-        lead,
-        "lead/messages.html",
-        annotators=lead.campaign.memberships.reachable().select_related("user").order_by("worker"),
-        sent=list(islice(_letters(lead.campaign), MESSAGES_SHOWN)),
-        longest=LONGEST_MESSAGE,
-    )
+    sent = list(islice(_letters(lead.campaign), MESSAGES_SHOWN))
+    return campaign_page(request, lead, "lead/messages.html", form=MessageForm(lead.campaign), sent=sent)
 
 
 class Letter(NamedTuple):
@@ -146,12 +128,10 @@ def _letters(campaign: Campaign) -> Iterator[Letter]:
 @require_POST
 def send_message(request: HttpRequest, name: str) -> HttpResponse:
     lead = access.lead(request, name)
-    text = _written(request, "text", LONGEST_MESSAGE, "what the annotator is to read")
-    to = request.POST.get("to", "")
-    chosen = lead.campaign.memberships.reachable()
-    if to != "all":
-        chosen = chosen.filter(pk=access.annotator_of(lead, whole("to", to, "a worker's number, or all")).pk)
-    number = Message.objects.send(chosen, text, by=lead)
+    data, chosen = valid_data(MessageForm(lead.campaign, request.POST)), lead.campaign.memberships.reachable()
+    if data["to"] != "all":
+        chosen = chosen.filter(pk=access.annotator_of(lead, int(data["to"])).pk)
+    number = Message.objects.send(chosen, data["text"], by=lead)
     messages.success(request, f"Sent to {number} annotator{'' if number == 1 else 's'}.")
     return redirect("messages", name=name)
 
@@ -168,8 +148,8 @@ def digest(request: HttpRequest, name: str) -> HttpResponse:
 def mail_digest(request: HttpRequest, name: str) -> HttpResponse:
     """Send the lead who asks the digest each morning, or no longer."""
     lead = access.lead(request, name)
-    wanted = one_of("wanted", request.POST.get("wanted", ""), ("yes", "no")) == "yes"
+    wanted = valid_data(DigestForm(request.POST))["wanted"] == "yes"
     with refusal_as_message(request):
-        have_mailed(lead, wanted, request)
+        have_mailed(lead, site_address(request) if wanted else "")
         messages.success(request, "You get a mail each morning." if wanted else "You get no more such mails.")
     return redirect("digest", name)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from base.forms import valid_data
 from base.problem_documents import refusal_as_message
-from base.request_fields import one_of, text_in
 from base.sites import site_address
 from base.templatetags.page_parts import Heading
 from campaigns import access
@@ -21,6 +23,7 @@ from campaigns.models import Membership
 from campaigns.models.invitation import DECISIONS
 from campaigns.pages import campaign_page
 from judging.review import decisions
+from lead.forms.campaign import ApplicantForm, CreatesForm, MemberForm, PeriodForm
 from reports.hours import Rates
 from reports.lists import list_page
 from reports.pay import Period, approve, may_be_approved, pay_of, sum_of, write_csv
@@ -71,7 +74,7 @@ def creates(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     person = access.person(lead, worker)
     if not may_let_create(lead, person):
         raise Http404
-    may = one_of("may", request.POST.get("may", ""), ("yes", "no")) == "yes"
+    may = valid_data(CreatesForm(request.POST))["may"] == "yes"
     with refusal_as_message(request):
         (let_create if may else let_create_no_longer)(person.user, lead)
         who = f"{person.user.get_username()} may {'' if may else 'no longer '}create campaigns."
@@ -83,23 +86,20 @@ def creates(request: HttpRequest, name: str, worker: int) -> HttpResponse:
 def change(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     """One of the verbs of a membership; pausing may hand over the batch in hand too."""
     lead = access.lead(request, name)
-    person, reason = access.person(lead, worker), text_in(request.POST, "reason", 400)
+    person, data = access.person(lead, worker), valid_data(MemberForm(request.POST))
     with refusal_as_message(request):
-        done = _do(request, lead, person, reason)
+        done = _do(lead, person, data)
         messages.success(request, f"Worker {worker} {done}.")
-    if request.POST.get("back") == "checks":
+    if data["back"] == "checks":
         return redirect("checks", name)
     return redirect("home") if person == lead else redirect("person", name, worker)
 
 
-def _do(request: HttpRequest, lead: Membership, person: Membership, reason: str) -> str:
-    verb = request.POST.get("verb", "")
-    if verb == "role":
-        role = one_of("role", request.POST.get("role", ""), Membership.Role.values)
-        decisions.change_role(person, role, lead, reason)
-        return f"is now {role}"
-    hand_over = bool(request.POST.get("hand_over"))
-    return decisions.change_member(person, lead, one_of("verb", verb, decisions.VERBS), reason, hand_over)
+def _do(lead: Membership, person: Membership, data: dict[str, Any]) -> str:
+    if data["verb"] == "role":
+        decisions.change_role(person, data["role"], lead, data["reason"])
+        return f"is now {data['role']}"
+    return decisions.change_member(person, lead, data["verb"], data["reason"], data["hand_over"])
 
 
 @require_POST
@@ -152,7 +152,7 @@ def links_csv(request: HttpRequest, name: str) -> HttpResponse:
 def decide(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Let somebody join who asks to, or not."""
     lead = access.lead(request, name)
-    applicant, action = access.applicant(lead, pk), one_of("action", request.POST.get("action", ""), DECISIONS)
+    applicant, action = access.applicant(lead, pk), valid_data(ApplicantForm(request.POST))["action"]
     with refusal_as_message(request):
         DECISIONS[action](applicant, lead)
         messages.success(
@@ -182,7 +182,7 @@ def withdraw_invitation(request: HttpRequest, name: str, pk: int) -> HttpRespons
 
 @require_safe
 def hours(request: HttpRequest, name: str) -> HttpResponse:
-    lead, period = access.lead(request, name), Period.from_params(request.GET)
+    lead, period = access.lead(request, name), _period(valid_data(PeriodForm(request.GET)))
     rates = Rates.of(lead.campaign)
     lines = pay_of(lead.campaign, period, rates)
     worked, pay = sum_of(lines)
@@ -205,7 +205,7 @@ def hours(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def approve_hours(request: HttpRequest, name: str) -> HttpResponse:
-    lead, period = access.lead(request, name), Period.from_params(request.POST)
+    lead, period = access.lead(request, name), _period(valid_data(PeriodForm(request.POST)))
     with refusal_as_message(request):
         approved = approve(lead, period)
         messages.success(request, f"The hours and the pay from {approved} are approved.")
@@ -214,14 +214,18 @@ def approve_hours(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def hours_csv(request: HttpRequest, name: str) -> HttpResponse:
-    lead, period = access.lead(request, name), Period.from_params(request.GET)
+    lead, data = access.lead(request, name), valid_data(PeriodForm(request.GET))
+    period, names = _period(data), data["names"]
     access.count_file(request)
-    names = request.GET.get("names") == "on"
     file = f"{name}-hours-{period.first}-{period.last}{'-names' if names else ''}.csv"
     answer = HttpResponse(content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{file}"'
     write_csv(answer, lead.campaign, period, names)
     return answer
+
+
+def _period(data: dict[str, Any]) -> Period:
+    return Period.between(data["from"], data["to"])
 
 
 def _headings(currency: str, several_rates: bool) -> list[Heading]:

@@ -8,9 +8,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from base.errors import BadValue
+from base.forms import valid_data
 from base.problem_documents import refusal_as_message
-from base.request_fields import one_of, reason_in, text_in, whole_in
 from campaigns import access
 from campaigns.pages import campaign_page
 from judging import access as judging_access
@@ -19,10 +18,10 @@ from judging.models.sitting import exam_batches
 from judging.quality import check_results
 from judging.quality.exam import DEPTH, LONGEST_REASON, QUERIES, QUORUM, READY_REASONS, VERDICTS, set_exam, set_truth
 from judging.quality.examples import LONGEST_WHY
+from lead.forms.judging import ExamForm, TruthsForm, VerdictForm
 from reports.summaries import PEOPLE, current_summary
 from reports.tables.examinees import CheckRow, check_rows, examinee, overview, pairs_in, pairs_of_one
 
-TRUTHS = {"": None} | {str(grade): grade for grade in GRADES}
 PAIRS_ON_A_PAGE = 50
 
 
@@ -46,10 +45,11 @@ def exam_page(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def make_exam(request: HttpRequest, name: str) -> HttpResponse:
     lead = access.lead(request, name)
-    queries, depth = (whole_in(request.POST, field) for field in ("queries", "depth"))
-    seed = whole_in(request.POST, "seed") if request.POST.get("seed") else lead.campaign.order_seed
+    data = valid_data(ExamForm(lead.campaign, request.POST))
+    if data["seed"] is None:
+        data["seed"] = lead.campaign.order_seed
     with refusal_as_message(request):
-        set_exam(lead.campaign, seed, queries, depth, keep_in_pool="keep_in_pool" in request.POST, by=lead)
+        set_exam(lead.campaign, **data, by=lead)
         messages.success(request, "The exam is made. It opens when its clips are cut.")
     return redirect("exam", name=name)
 
@@ -76,19 +76,11 @@ def exam_batch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def set_truths(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     lead = access.lead(request, name)
     chosen = judging_access.exam_batch(lead, pk)
-    ranks = chosen.candidates.values_list("rank", flat=True)
-    set_truth(chosen, {rank: _truth(request, rank) for rank in ranks}, lead)
+    form = TruthsForm(chosen.candidates.values_list("rank", flat=True), request.POST)
+    valid_data(form)
+    set_truth(chosen, form.truths, lead)
     messages.success(request, "Saved. Results that were already given stay as they are.")
     return redirect("exam-batch", name=name, pk=pk)
-
-
-def _truth(request: HttpRequest, rank: int) -> tuple[int | None, str]:
-    field = f"truth-{rank}"
-    value = request.POST.get(field)
-    if value not in TRUTHS:
-        raise BadValue(field, repr(value)[:40], "a grade from 0 to 4, or nothing")
-    ready = one_of(f"ready-{rank}", request.POST.get(f"ready-{rank}", ""), ("", *READY_REASONS))
-    return TRUTHS[value], text_in(request.POST, f"why-{rank}", LONGEST_WHY) or ready
 
 
 @require_safe
@@ -112,10 +104,9 @@ def give_verdict(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     """The lead's decision on an examinee: work in spite of the exam, or another round of it."""
     lead = access.lead(request, name)
     annotator = access.annotator_of(lead, worker)
-    reason = reason_in(request.POST, LONGEST_REASON)
-    decide = VERDICTS[one_of("verdict", request.POST.get("verdict", ""), VERDICTS)]
+    data = valid_data(VerdictForm(request.POST))
     with refusal_as_message(request):
-        decide(annotator, lead, reason)
+        VERDICTS[data["verdict"]](annotator, lead, data["reason"])
         messages.success(request, "Done. The reason is kept on record.")
     return redirect("exam-person", name=name, worker=worker)
 

@@ -9,7 +9,7 @@ from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpRe
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from base.request_fields import whole
+from base.forms import valid_data
 from base.text import csv_lines
 from campaigns import access
 from campaigns.models import Campaign
@@ -18,6 +18,7 @@ from jobs.models import Job
 from judging.consensus import RULE
 from judging.models import Candidate
 from judging.review.frontier import frontier
+from lead.forms.campaign import DifferenceForm, ReleaseForm, TrainingSetForm
 from releases.data_card import EARLY, LICENCES
 from releases.difference import HEADER, changes, compare
 from releases.downloads import export_file, ready_release, release_file, signature_file, training_set_file
@@ -56,19 +57,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def make(request: HttpRequest, name: str) -> HttpResponse:
     lead = access.lead(request, name)
-    data = request.POST
-    freeze(
-        lead.campaign,
-        lead,
-        data.get("licence", ""),
-        data.get("notes", ""),
-        with_finished=data.get("with_finished") == "on",
-        with_unfinished=data.get("with_unfinished") == "on",
-        contact=data.get("contact", ""),
-        language=data.get("language", ""),
-        films=data.get("films", ""),
-        baselines=[whole("baselines", number) for number in data.getlist("baselines")],
-    )
+    freeze(lead.campaign, lead, **valid_data(ReleaseForm(request.POST)))
     return redirect("releases", name=name)  # its row says how far it is
 
 
@@ -86,8 +75,8 @@ def signature(request: HttpRequest, name: str, version: int) -> HttpResponse:
 def compare_page(request: HttpRequest, name: str) -> HttpResponse:
     """Two releases beside each other: as a page with the first changes, or all of them as CSV."""
     member = access.membership(request, name)
-    versions = (whole(field, request.GET.get(field, ""), "the number of a release") for field in ("from", "to"))
-    old, new = (ready_release(member.campaign, version) for version in versions)
+    data = valid_data(DifferenceForm(request.GET))
+    old, new = (ready_release(member.campaign, data[name]) for name in ("from", "to"))
     if request.GET.get("as") == "csv":
         access.count_file(request)
         rows = ((each.what, each.query, each.moment, each.before, each.after) for each in changes(old, new))
@@ -134,8 +123,7 @@ def download_export(request: HttpRequest, name: str, file: str) -> StreamingHttp
 @require_POST
 def start_training_set(request: HttpRequest, name: str) -> HttpResponse:
     lead = access.lead(request, name)
-    depth = whole("N", request.POST.get("depth", ""), "a number of moments for each query")
-    ask_for_training_set(lead.campaign, depth)
+    ask_for_training_set(lead.campaign, **valid_data(TrainingSetForm(request.POST)))
     return redirect("exports", name=name)  # its row says how far it is
 
 

@@ -7,45 +7,29 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from base.errors import BadValue, WrongState
+from base.errors import WrongState
+from base.forms import valid_data
 from base.problem_documents import refusal_as_message, speaks_json
-from base.request_fields import KEY, is_whole, one_of, reason_in, text_in, whole_in
-from base.text import abbreviated
 from campaigns import access
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access as judging_access
-from judging.consensus import GRADES
 from judging.models import Assignment, Judgement, Query, Review
-from judging.models.states import WithdrawnFor
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.quality.examples import is_teachable
 from judging.review import reviewing
-from judging.review.decisions import (
-    WITHDRAWN_FOR_HELP,
-    adjudicate,
-    bring_back,
-    likely_reason,
-    withdraw,
-    withdraw_adjudication,
-)
+from judging.review.decisions import adjudicate, bring_back, withdraw, withdraw_adjudication
 from judging.review.reopening import OFF, Scope, reopen, undo_reopening
-from judging.review.reviewing import (
-    MOST_AT_ONCE,
-    accept_all,
-    last_reviews,
-    place_in_line,
-    recommendations,
-    to_undo,
-    undo,
-)
+from judging.review.reviewing import accept_all, last_reviews, place_in_line, recommendations, to_undo, undo
 from lead.charts import grades_by_rank
+from lead.forms import ReasonForm
+from lead.forms.judging import AcceptForm, DoneForm, GradeForm, ReviewForm, ScopeForm, UndoForm, WithdrawForm
 from lead.views.messages import back_to_queue
 from reports.lists import list_page
 from reports.tables.batch import ClipsToCome, Editions, candidate_rows, verdict_buttons
@@ -77,19 +61,25 @@ def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         "others": editions.others,
         "grades": LEVELS,
         "teachable": {row.candidate.pk for row in rows if is_teachable(row.candidate)},
-        **_reviews(member, editions, request.GET.getlist("done")),
+        **_reviews(member, editions, _just_done(request)),
     }
     return campaign_page(request, member, "lead/batch.html", **context)
 
 
-def _reviews(member: Membership, editions: Editions, just_done: list[str]) -> dict[str, Any]:
+def _just_done(request: HttpRequest) -> list[int]:
+    """Return the keys of the reviews that the address names; none if it cannot be read."""
+    form = DoneForm(request.GET)
+    return form.cleaned_data["done"] if form.is_valid() else []
+
+
+def _reviews(member: Membership, editions: Editions, just_done: list[int]) -> dict[str, Any]:
     """Return the review in force, those that were undone, and what the lead can undo."""
     found = list(editions.reviews_and(*last_reviews(member), judging_access.named_reviews(member, just_done)))
     reviews = [each for each in found if each.batch in editions.all]
     held = [each for each in found if not each.undone]
     own = next((each for each in held if each.batch_id == editions.batch.pk), None)
     mine = [each for each in held if each.lead_id == member.pk]
-    done, skipped = to_undo([each for each in held if str(each.pk) in just_done], mine)
+    done, skipped = to_undo([each for each in held if each.pk in just_done], mine)
     return {
         "review": own,
         "undone": [each for each in reviews if each.undone],
@@ -103,10 +93,9 @@ def _reviews(member: Membership, editions: Editions, just_done: list[str]) -> di
 def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Store the verdict, and go on to the next batch."""
     lead = access.lead(request, name)
-    verdict = one_of("verdict", request.POST.get("verdict", ""), Review.Verdict.values)
-    reason, batch = text_in(request.POST, "reason", 500), judging_access.batch(lead, pk).newest_edition
+    batch, data = judging_access.batch(lead, pk).newest_edition, valid_data(ReviewForm(request.POST))
     with refusal_as_message(request):
-        done = reviewing.review(batch, lead, verdict, reason)
+        done = reviewing.review(batch, lead, data["verdict"], data["reason"])
         return _go_on(request, address_after(lead, place_in_line(batch).after, [done]))
     return redirect("batch", name=name, pk=pk)
 
@@ -153,7 +142,7 @@ def index(request: HttpRequest, name: str) -> HttpResponseBase:
     state = choices.filters.get("show", REVIEW)
     last, undoable = last_reviews(member)
     held = last.or_in(undoable).with_begun().select_related("batch__query__campaign")
-    done, skipped = to_undo(judging_access.reviews(member, request.GET.getlist("done")), list(held))
+    done, skipped = to_undo(judging_access.reviews(member, _just_done(request)), list(held))
     rows, states = batches_of(member.campaign, state), states_of_batches(choices)
     context = {"state": STATES_OF_BATCHES[state][0], "is_review": state == REVIEW, "states": states}
     return list_page(request, member, "lead/reviews.html", BATCHES, rows, done=done, skipped=skipped, **context)
@@ -163,8 +152,8 @@ def index(request: HttpRequest, name: str) -> HttpResponseBase:
 def accept_listed(request: HttpRequest, name: str) -> HttpResponse:
     """Follow each recommendation as it was seen in the list; what changed meanwhile is left and named."""
     lead = access.lead(request, name)
-    listed = _seen(request.POST.getlist("seen"))
-    seen = [(judging_access.batch(lead, pk), verdict, mean) for pk, verdict, mean in listed]
+    listed = valid_data(AcceptForm(request.POST))["seen"]
+    seen = [(judging_access.batch(lead, int(pk)), verdict, mean) for pk, verdict, mean in listed]
     done, left = accept_all(lead, seen)
     if left:
         words = "; ".join(f"{batch}: {why}" for batch, why in left[:10])
@@ -172,20 +161,11 @@ def accept_listed(request: HttpRequest, name: str) -> HttpResponse:
     return redirect(address_after(lead, None, done))
 
 
-def _seen(fields: list[str]) -> list[tuple[int, str, str]]:
-    """Batch, verdict and mean of each row, as the list had them."""
-    rows = [field.split(":") for field in fields]
-    fits = (len(row) == 3 and is_whole(row[0], KEY) and row[1] in Review.Verdict.values for row in rows)
-    if len(rows) > MOST_AT_ONCE or not all(fits):
-        raise BadValue("seen", "not what the list sends", f"at most {MOST_AT_ONCE} of batch:verdict:mean")
-    return [(int(pk), verdict, mean) for pk, verdict, mean in rows]
-
-
 @require_POST
 def undo_reviews(request: HttpRequest, name: str) -> HttpResponse:
     """Take back one review, or all of one action."""
     lead = access.lead(request, name)
-    reviews = judging_access.reviews(lead, request.POST.getlist("review"))
+    reviews = judging_access.reviews(lead, valid_data(UndoForm(request.POST))["review"])
     if len(reviews) == 1:
         with refusal_as_message(request):
             undo(reviews[0], lead)
@@ -214,27 +194,22 @@ def _undo_all(request: HttpRequest, lead: Membership, reviews: list[Review]) -> 
 def reopen_page(request: HttpRequest, name: str) -> HttpResponse:
     """Show what reopening would come to; with a reason, reopen."""
     lead = access.lead(request, name)
-    params = request.POST if request.method == "POST" else request.GET
-    scope = _scope(lead, params)
-    if request.method == "POST":
+    scope_form = ScopeForm(request.POST or request.GET)
+    scope, form = _scope(lead, valid_data(scope_form)), ReasonForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
         with refusal_as_message(request):
-            record = reopen(lead, scope, reason_in(params))
+            record = reopen(lead, scope, form.cleaned_data["reason"])
             whole = f"This is being reopened, query by query: {record}."
             part = f"Reopened: {record}. Others judge it now."
             messages.success(request, whole if record.annotator_id else part)
         return redirect("reopenings", name=name)
-    cost = cost_of(lead.campaign, scope)
-    return campaign_page(request, lead, "lead/reopen.html", scope=scope, cost=cost, fields=params.items(), off=OFF)
+    known = {"scope": scope, "cost": cost_of(lead.campaign, scope), "form": form, "scope_form": scope_form, "off": OFF}
+    return campaign_page(request, lead, "lead/reopen.html", status=400 if form.errors else 200, **known)
 
 
-def _scope(lead: Membership, params: QueryDict) -> Scope:
-    """Exactly one of a candidate, a batch and a worker, by its number; of a worker's work perhaps a part only."""
-    named = [(what, str(params[what])) for what in judging_access.REOPENED if what in params]
-    if len(named) != 1 or not is_whole(named[0][1], KEY):
-        raise BadValue("what", "not one number", "one of candidate, batch or worker, as a number")
-    beside = whole_in(params, "with") if params.get("with") else None
-    off = one_of("off", params.get("off", "no"), ("on", "no")) == "on"
-    return judging_access.scope(lead, named[0][0], int(named[0][1]), text_in(params, "week", 20), beside, off)
+def _scope(lead: Membership, data: dict[str, Any]) -> Scope:
+    what = data["what"]
+    return judging_access.scope(lead, what, data[what], data["week"], data["with"], data["off"] == "on")
 
 
 @require_POST
@@ -272,19 +247,16 @@ def reopenings(request: HttpRequest, name: str) -> HttpResponse:
 def grade_candidate(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """A grade of the lead's own with its reason; or, without a grade, the last one taken back."""
     lead = access.lead(request, name)
-    candidate, grade = judging_access.candidate(lead, pk), request.POST.get("grade", "")
-    if grade == "none":
-        withdraw_adjudication(candidate, lead)
-        messages.success(request, f"Your grade of rank {candidate.rank} is taken back.")
-    elif grade in map(str, GRADES):
-        reason = reason_in(request.POST)
-        with refusal_as_message(request):
-            adjudicate(candidate, lead, int(grade), reason)
-            messages.success(request, f"Rank {candidate.rank} has grade {grade} from you.")
-    else:
-        raise BadValue("grade", abbreviated(grade), "0 to 4, or none")
-    if request.POST.get("back") == "queue":
-        return back_to_queue(request, name)
+    candidate, data = judging_access.candidate(lead, pk), valid_data(GradeForm(request.POST))
+    with refusal_as_message(request):
+        if data["grade"] == "none":
+            withdraw_adjudication(candidate, lead)
+            messages.success(request, f"Your grade of rank {candidate.rank} is taken back.")
+        else:
+            adjudicate(candidate, lead, int(data["grade"]), data["reason"])
+            messages.success(request, f"Rank {candidate.rank} has grade {data['grade']} from you.")
+    if data["back"] == "queue":
+        return back_to_queue(name, data)
     return redirect(f"{reverse('batch', args=[name, candidate.batch_id])}#rank-{candidate.rank}")
 
 
@@ -293,29 +265,28 @@ def withdraw_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Show what withdrawing a query would come to; with a reason, withdraw it, or bring it back."""
     lead = access.lead(request, name)
     query = judging_access.pool_query(lead, pk)
-    if request.method == "POST":
+    form = WithdrawForm(query, request.POST if request.method == "POST" else None)
+    if "back" in request.POST or form.is_valid():
         with refusal_as_message(request):
-            messages.success(request, _withdraw(query, request.POST, lead))
+            messages.success(request, _withdraw(query, form, lead))
         return redirect("withdraw", name=name, pk=pk)
     counted = Judgement.objects.filter(candidate__query=query, seat__isnull=False)
     return campaign_page(
         request,
         lead,
         "lead/withdraw.html",
+        status=400 if form.errors else 200,
+        form=form,
         query=query,
         judgements=counted.count(),
         settled=query.candidates.settled().count(),
         live=Assignment.objects.live().filter(batch__query=query).count(),
-        reasons=WithdrawnFor.choices,
-        likely=likely_reason(query),
-        for_help=WITHDRAWN_FOR_HELP,
     )
 
 
-def _withdraw(query: Query, params: QueryDict, lead: Membership) -> str:
-    if "back" in params:
+def _withdraw(query: Query, form: WithdrawForm, lead: Membership) -> str:
+    if "back" in form.data:
         bring_back(query, lead)
         return f"“{query}” is back in the campaign."
-    why = one_of("for", params.get("for", likely_reason(query)), WithdrawnFor.values)
-    withdraw(query, reason_in(params), why, lead)
+    withdraw(query, form.cleaned_data["reason"], form.cleaned_data["for"], lead)
     return f"“{query}” is withdrawn."

@@ -10,16 +10,16 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from base.errors import BadValue
+from base.forms import valid_data
 from base.problem_documents import refusal_as_message
-from base.request_fields import one_of
 from campaigns import access, webhooks
 from campaigns.events import Happened
 from campaigns.models import Membership, Webhook
 from campaigns.pages import campaign_page
 from campaigns.webhooks import LONGEST, destination
+from lead.forms.campaign import WebhookActionForm
 
 SHOWN = 50  # deliveries
-ACTIONS = ("disable", "enable", "test", "remove")
 
 
 class WebhookForm(forms.Form):
@@ -83,7 +83,7 @@ def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Disable a webhook, enable it, send it a test, or remove it. Doing it twice is harmless, apart from the test."""
     lead = access.lead(request, name)
     webhook = access.webhook(lead, pk)
-    action = one_of("action", request.POST.get("action", ""), ACTIONS)
+    action = valid_data(WebhookActionForm(request.POST))["action"]
     if action == "remove":
         webhooks.remove(webhook, lead)
         messages.success(request, "The webhook is removed, with what it was sent.")

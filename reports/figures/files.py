@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkstemp
@@ -11,11 +11,10 @@ from typing import Any
 from django.conf import settings
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage, Storage
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 
-from base.errors import BadValue
-from base.request_fields import whole
+from base.errors import BadValue, NotFound
 from campaigns.models import Campaign
 from judging.models import Query
 from reports.figures.catalogue import BY_KEY
@@ -40,7 +39,7 @@ def figure_file(kind: str, rows: Rows, specify: Callable[[], dict[str, Any]], fi
         Without its ending.
     """
     if kind not in KINDS:
-        raise Http404
+        raise NotFound(f"There is no such file; expected {', '.join(KINDS)}.")
     if kind == "csv":
         answer = HttpResponse("".join(rows_as_csv(rows)), content_type=TYPES[kind])
     elif kind == "json":
@@ -53,42 +52,41 @@ def figure_file(kind: str, rows: Rows, specify: Callable[[], dict[str, Any]], fi
     return answer
 
 
-def campaign_figure_file(campaign: Campaign, file: str, params: Mapping[str, str]) -> HttpResponse:
+def campaign_figure_file(subject: Subject, file: str) -> HttpResponse:
     """Answer with a table or a figure of a campaign, named by its key and kind, such as `figure-5b.svg`."""
     key, _, kind = file.rpartition(".")
     figure = BY_KEY.get(key)
     if figure is None or (kind != "csv" and not figure.drawn):
-        raise Http404
-    summary = current_summary(campaign, figure.summary)
+        raise NotFound("There is no such figure.")
+    summary = current_summary(subject.campaign, figure.summary)
     if summary.counts is None:
-        raise Http404
-    rows = figure.rows(summary.counts, _subject(campaign, params))
+        raise NotFound("Its numbers are not counted yet.")
+    rows = figure.rows(summary.counts, subject)
 
     def specify() -> dict[str, Any]:
         from reports.figures.drawing import specification
 
         return specification(key, rows)
 
-    return figure_file(kind, rows, specify, f"{campaign.name}-{key}")
+    return figure_file(kind, rows, specify, f"{subject.campaign.name}-{key}")
 
 
-def _subject(campaign: Campaign, params: Mapping[str, str]) -> Subject:
-    if "worker" not in params:
-        return Subject(campaign, query=query_of(campaign, params))
-    worker = whole("worker", params["worker"], "a worker's number")
+def subject_of(campaign: Campaign, query: str = "", worker: int | None = None) -> Subject:
+    """Return what a figure is about: an annotator, or else a query; see `query_of`. An unknown worker raises a 404."""
+    if worker is None:
+        return Subject(campaign, query=query_of(campaign, query))
     return Subject(campaign, member=get_object_or_404(campaign.memberships, worker=worker))
 
 
-def query_of(campaign: Campaign, params: Mapping[str, str]) -> Query | None:
-    """Return the query whose id `query` names; else the first that has a batch.
+def query_of(campaign: Campaign, name: str = "") -> Query | None:
+    """Return the query with this id, or without one the first that has a batch.
 
     Raise BadValue if the campaign has no such query.
     """
-    name = params.get("query", "").strip()
     pool = campaign.queries.pool().order_by("pk")
     if not name:
         return pool.filter(batches__isnull=False).first()
-    found = None if "\0" in name else pool.filter(query_id=name[:100]).first()
+    found = pool.filter(query_id=name).first()
     if found is None:
         raise BadValue("query", repr(name[:40]), "the id of one of this campaign’s queries")
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,14 +10,13 @@ from django import forms
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Abs
 from django.db.models.lookups import GreaterThan
-from django.http import QueryDict
 
 from base.dates import week_bounds
 from base.errors import BadValue
+from base.forms import LARGEST_KEY
 from base.listing import Choose, Column, Listing
-from base.request_fields import KEY, one_of, whole
+from base.text import abbreviated
 from campaigns.models import Campaign, Membership
-from judging.consensus import GRADES
 from judging.models import Adjudication, Candidate, Judgement, Query, Revision
 from judging.models.judgement import PARTNERS
 from judging.models.pool import ANNOTATORS
@@ -25,7 +24,6 @@ from judging.quality.check_results import FAST
 
 ON_A_PAGE = 50
 MOST_COUNTED = 1000
-LARGEST = 10**KEY - 1
 Judgements = QuerySet[Judgement]
 
 
@@ -49,15 +47,17 @@ class Line:
 class JudgementFilters(forms.Form):
     """The filters of the list of judgements, as a page takes them."""
 
-    worker = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, label="Worker")
-    locals()["with"] = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, label="With worker")
+    worker = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY, label="Worker")
+    locals()["with"] = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY, label="With worker")
     week = forms.CharField(required=False, max_length=8, label="Week", help_text="as 2026-W05")
     only = forms.ChoiceField(required=False, label="Only")  # by what is known of the campaign
     own = forms.IntegerField(required=False, min_value=0, max_value=4, label="Grade")
     other = forms.IntegerField(required=False, min_value=0, max_value=4, label="Co-judge’s grade")
-    query = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, widget=forms.HiddenInput, label="Query")
+    query = forms.IntegerField(
+        required=False, min_value=0, max_value=LARGEST_KEY, widget=forms.HiddenInput, label="Query"
+    )
     candidate = forms.IntegerField(
-        required=False, min_value=0, max_value=LARGEST, widget=forms.HiddenInput, label="Candidate"
+        required=False, min_value=0, max_value=LARGEST_KEY, widget=forms.HiddenInput, label="Candidate"
     )
 
     def clean_week(self) -> str:
@@ -76,15 +76,15 @@ class JudgementsPage:
     older: int | None  # the key to go on before, when there are more
 
 
-def judgements_page(campaign: Campaign, params: QueryDict) -> JudgementsPage:
-    """A page of the judgements that the filters of an address choose.
+def judgements_page(campaign: Campaign, filters: Mapping[str, Any]) -> JudgementsPage:
+    """Return a page of the judgements that the filters choose. What is unknown of the campaign filters nothing.
 
-    Raise BadValue naming the filter that cannot be read.
+    Raise BadValue if the week is none, or `only` is not one of `only_of(campaign)`.
     """
     rows = counted_judgements(campaign)
     for name, choose in filters_of(campaign).items():
-        if value := params.get(name):
-            rows = choose(rows, value, campaign)
+        if filters.get(name) not in (None, ""):
+            rows = choose(rows, filters[name], campaign)
     # Keys first: what a line shows is joined to those of a page only.
     keys = list(rows.order_by("-pk").values_list("pk", flat=True)[: ON_A_PAGE + 1])
     page = keys[:ON_A_PAGE]
@@ -102,7 +102,7 @@ def judgements_listing(reader: Membership) -> Listing:
     campaign = reader.campaign
 
     def chosen_by(name: str) -> Choose:
-        return lambda rows, value: FILTERS[name](rows, str(value), campaign)
+        return lambda rows, value: FILTERS[name](rows, value, campaign)
 
     pairs, times = campaign.rounds_known, not campaign.imported
     known = [name for name in filters_of(campaign) if name != "before"]
@@ -151,9 +151,8 @@ def _lines(keys: Sequence[int], campaign: Campaign) -> list[Line]:
     return [Line(each, seconds.get(each.pk), seats.get((each.candidate_id, PARTNERS[each.seat or 1]))) for each in page]
 
 
-def _memberships(field: str, value: str, campaign: Campaign) -> list[int]:
+def _memberships(worker: int, campaign: Campaign) -> list[int]:
     """The worker's, and those that imported ratings gave her besides; as keys, which an index can be asked for."""
-    worker = _number(field, value)
     own = Q(worker=worker) | Q(same_as__worker=worker)
     return list(campaign.memberships.filter(own).values_list("pk", flat=True))
 
@@ -190,14 +189,10 @@ def _beside(**fields: Any) -> Exists:
     return Exists(others.filter(**fields))
 
 
-def _number(field: str, value: str) -> int:
-    return whole(field, value, digits=KEY)
-
-
-def _grade(field: str, value: str) -> int:
-    if (grade := _number(field, value)) not in GRADES:
-        raise BadValue(field, value[:20], "a grade from 0 to 4")
-    return grade
+def _only(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
+    if value not in (known := only_of(campaign)):
+        raise BadValue("only", abbreviated(value), f"one of {', '.join(known)}")
+    return ONLY[value](rows, campaign)
 
 
 ONLY: dict[str, Callable[[Judgements, Campaign], Judgements]] = {
@@ -209,22 +204,22 @@ ONLY: dict[str, Callable[[Judgements, Campaign], Judgements]] = {
     "discarded": _discarded,
     "fast": lambda rows, campaign: rows.filter(revisions__number=1, revisions__seconds__lt=FAST),
 }
-FILTERS: dict[str, Callable[[Judgements, str, Campaign], Judgements]] = {
-    "worker": lambda rows, value, campaign: rows.filter(annotator__in=_memberships("worker", value, campaign)),
-    "with": lambda rows, value, campaign: _with(rows, _memberships("with", value, campaign), campaign),
+FILTERS: dict[str, Callable[[Judgements, Any, Campaign], Judgements]] = {
+    "worker": lambda rows, worker, campaign: rows.filter(annotator__in=_memberships(worker, campaign)),
+    "with": lambda rows, worker, campaign: _with(rows, _memberships(worker, campaign), campaign),
     "week": _week,
-    "query": lambda rows, value, campaign: rows.filter(candidate__query=_number("query", value)),
-    "candidate": lambda rows, value, campaign: rows.filter(candidate=_number("candidate", value)),
-    "only": lambda rows, value, campaign: ONLY[one_of("only", value, only_of(campaign))](rows, campaign),
-    "own": lambda rows, value, campaign: rows.filter(grade=_grade("own", value)),
-    "other": lambda rows, value, campaign: rows.filter(_beside(grade=_grade("other", value))),
-    "before": lambda rows, value, campaign: rows.filter(pk__lt=_number("before", value)),
+    "query": lambda rows, query, campaign: rows.filter(candidate__query=query),
+    "candidate": lambda rows, candidate, campaign: rows.filter(candidate=candidate),
+    "only": _only,
+    "own": lambda rows, grade, campaign: rows.filter(grade=grade),
+    "other": lambda rows, grade, campaign: rows.filter(_beside(grade=grade)),
+    "before": lambda rows, key, campaign: rows.filter(pk__lt=key),
 }
 # What the rounds, and what the times tell. Of imported ratings times are never known, and rounds seldom.
 OF_ROUNDS, OF_TIMES = {"own", "other", "round-one", "never-escalated", "contested"}, {"week", "fast"}
 
 
-def filters_of(campaign: Campaign) -> dict[str, Callable[[Judgements, str, Campaign], Judgements]]:
+def filters_of(campaign: Campaign) -> dict[str, Callable[[Judgements, Any, Campaign], Judgements]]:
     """Return the filters by what is known of the campaign's judgements."""
     return {name: choose for name, choose in FILTERS.items() if name not in _unknown(campaign)}
 

@@ -1,0 +1,262 @@
+"""The forms by which leads decide: actions on queries, reviews, reopening, flags, questions, and the exam."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+
+from base.errors import Unfit
+from base.forms import LARGEST, LARGEST_KEY, Text
+from campaigns.guideline_text import LEVELS
+from campaigns.models import Campaign
+from campaigns.models.membership import LONGEST_MESSAGE
+from judging.access import REOPENED
+from judging.consensus import GRADES
+from judging.models import Action, Query, Review
+from judging.models.judgement import LONGEST_QUESTION
+from judging.models.states import WithdrawnFor
+from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, Plan
+from judging.quality import exam
+from judging.quality.examples import LONGEST_WHY, find_moment
+from judging.review import actions, decisions
+from judging.review.reviewing import MOST_AT_ONCE
+from judging.review.verbs import VERBS
+from lead.forms import HIDDEN, KEY, PatternsField, PlaceForm, ReasonForm, plain_choices, require
+from reports.lists import LISTS
+from reports.models import SavedView
+
+
+class PrepareForm(forms.Form):
+    """An action on the queries that are ticked, or on all that the list's filters choose."""
+
+    verb = forms.ChoiceField(choices=plain_choices(VERBS), widget=HIDDEN)
+    row = PatternsField()
+    which = forms.CharField(required=False, widget=HIDDEN)
+    view = forms.CharField(required=False, widget=HIDDEN)
+
+
+class ActionForm(forms.Form):
+    """A step of a prepared action: choose what it sets, begin it, undo it, or forget it."""
+
+    change = forms.ChoiceField(choices=plain_choices(("choose", "begin", "undo", "forget")), widget=HIDDEN)
+    argument = forms.CharField(required=False, widget=HIDDEN)
+    reason = Action._meta.get_field("reason").formfield()
+
+    def __init__(self, action: Action, data: Any) -> None:
+        super().__init__(data)
+        self.action = action
+
+    def clean(self) -> dict[str, Any]:
+        change = self.cleaned_data.get("change")
+        if change == "choose" and self.cleaned_data.get("argument") not in actions.arguments_of(self.action):
+            self.add_error("argument", "Choose what the action sets.")
+        needs_reason = change == "begin" and VERBS[self.action.verb].needs_reason
+        return require(self, "reason") if needs_reason else self.cleaned_data
+
+
+class ViewForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A view of a list, and the name under which it is kept."""
+
+    listing = forms.ChoiceField(choices=plain_choices(LISTS), widget=HIDDEN)
+    shared = forms.BooleanField(required=False, label="For all who see the campaign")
+
+    class Meta:
+        model = SavedView
+        fields = ["listing", "choices", "name"]
+        widgets = {"choices": HIDDEN}
+
+
+class ForgetViewForm(forms.Form):
+    remove = forms.IntegerField(min_value=0, max_value=LARGEST_KEY, widget=HIDDEN)
+
+
+class ReviewForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = Review
+        fields = ["verdict", "reason"]
+        widgets = {"verdict": HIDDEN}
+
+
+class AcceptForm(forms.Form):
+    """Recommendations as the list showed them: batch, verdict and mean."""
+
+    seen = PatternsField(rf"{KEY}:({'|'.join(Review.Verdict.values)}):[^:]*", lambda text: text.split(":"))
+
+    def clean_seen(self) -> list[list[str]]:
+        seen: list[list[str]] = self.cleaned_data["seen"]
+        if len(seen) > MOST_AT_ONCE:
+            raise ValidationError(f"{len(seen):,} batches; expected at most {MOST_AT_ONCE}.")
+        return seen
+
+
+class UndoForm(forms.Form):
+    review = PatternsField()
+
+
+class DoneForm(forms.Form):
+    """What the address of a page says that the lead has just done."""
+
+    done = PatternsField()
+
+
+class ScopeForm(forms.Form):
+    """What is judged again: a candidate, a batch or a worker's work; of a worker's work perhaps a part only."""
+
+    candidate = batch = worker = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY, widget=HIDDEN)
+    week = forms.CharField(required=False, max_length=20, widget=HIDDEN)
+    off = forms.ChoiceField(required=False, choices=plain_choices(("no", "on")), widget=HIDDEN)
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(data)
+        self.fields["with"] = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, widget=HIDDEN)
+
+    def clean(self) -> dict[str, Any]:
+        chosen = [what for what in REOPENED if self.cleaned_data.get(what) is not None]
+        if len(chosen) != 1 and not self.errors:
+            raise ValidationError("Name one of candidate, batch or worker, by its number.")
+        return self.cleaned_data | {"what": chosen[0] if chosen else ""}
+
+
+class GradeForm(PlaceForm, ReasonForm):
+    """A lead's own grade with its reason; or `none`, which takes the last one back."""
+
+    grade = forms.ChoiceField(choices=plain_choices((*GRADES, "none")))
+    back = forms.CharField(required=False, widget=HIDDEN)
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(data)
+        self.fields["reason"].required = self.data.get("grade") != "none"
+
+
+class WithdrawForm(ReasonForm):
+    def __init__(self, query: Query, data: Any = None) -> None:
+        super().__init__(data)
+        why = forms.ChoiceField(
+            required=False,
+            choices=WithdrawnFor.choices,
+            initial=decisions.likely_reason(query),
+            label="It is withdrawn for",
+            help_text=decisions.WITHDRAWN_FOR_HELP,
+        )
+        self.fields = {"for": why, **self.fields}
+
+
+class FlagForm(PlaceForm):
+    action = forms.ChoiceField(choices=plain_choices(decisions.ACTIONS), widget=HIDDEN)
+
+
+class QuestionForm(PlaceForm):
+    """Answer a question by a message, tell the answer to all, or put the question aside."""
+
+    action = forms.ChoiceField(choices=plain_choices(("answer", "tell", "aside")), widget=HIDDEN)
+    text = Text(max_length=LONGEST_MESSAGE, required=False, label="Answer")
+    wording = Text(max_length=LONGEST_QUESTION, required=False, label="The question, as everybody reads it")
+
+    def clean(self) -> dict[str, Any]:
+        needed = {"answer": ["text"], "tell": ["text", "wording"]}
+        return require(self, *needed.get(self.cleaned_data.get("action", ""), []))
+
+
+class ExampleForm(forms.Form):
+    """What an example teaches."""
+
+    grade = forms.TypedChoiceField(
+        coerce=int, choices=[(grade, f"{grade} {words[0]}") for grade, words in LEVELS.items()]
+    )
+    why = forms.CharField(
+        max_length=LONGEST_WHY,
+        label="Why this grade",
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Annotators read this beside the clip.",
+    )
+
+
+class OwnExampleForm(ExampleForm):
+    """A pair of the lead's own: any sentence beside any moment."""
+
+    query = forms.CharField(max_length=500, help_text="A sentence as in the campaign's queries.")
+    video = forms.CharField(max_length=300, help_text="The video's name in the corpus.")
+    start = forms.FloatField(help_text="Seconds.", validators=[MinValueValidator(0)])
+    end = forms.FloatField(help_text="Seconds.", validators=[MaxValueValidator(1e6)])
+    field_order = ("query", "video", "start", "end", "grade", "why")
+
+    def __init__(self, campaign: Campaign, data: Any) -> None:
+        super().__init__(data)
+        self.campaign = campaign
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if {"video", "start", "end"} <= data.keys():
+            try:
+                data["moment"] = find_moment(self.campaign, data["video"], data["start"], data["end"])
+            except Unfit as fault:
+                self.add_error(None, ValidationError(fault.fields))
+        return data
+
+
+class ExamForm(forms.Form):
+    queries = forms.IntegerField(min_value=1, max_value=exam.MOST_QUERIES)
+    seed = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, label="Seed of the draw")
+    keep_in_pool = forms.BooleanField(required=False, label="Keep the drawn queries in the pool")
+
+    def __init__(self, campaign: Campaign, data: Any) -> None:
+        super().__init__(data)
+        depth = forms.IntegerField(min_value=1, max_value=campaign.depth, label="Best candidates of each")
+        self.fields["depth"] = depth
+
+
+class TruthsForm(forms.Form):
+    """The truths and the reasons of an exam's pairs, by rank."""
+
+    def __init__(self, ranks: Iterable[int], data: Any) -> None:
+        super().__init__(data)
+        self.ranks = list(ranks)
+        truths = [("", "the median of all grades"), *plain_choices(GRADES)]
+        ready = [("", "none chosen"), *plain_choices(exam.READY_REASONS)]
+        for rank in self.ranks:
+            truth = forms.TypedChoiceField(required=False, choices=truths, coerce=int, empty_value=None)
+            self.fields[f"truth-{rank}"] = truth
+            self.fields[f"why-{rank}"] = Text(required=False, max_length=LONGEST_WHY)
+            self.fields[f"ready-{rank}"] = forms.ChoiceField(required=False, choices=ready)
+
+    def clean(self) -> dict[str, Any]:
+        for name in (f"truth-{rank}" for rank in self.ranks):
+            if name not in self.data:
+                self.add_error(name, "Choose a grade from 0 to 4, or the median.")
+        return self.cleaned_data
+
+    @property
+    def truths(self) -> dict[int, tuple[int | None, str]]:
+        data = self.cleaned_data
+        return {rank: (data[f"truth-{rank}"], data[f"why-{rank}"] or data[f"ready-{rank}"]) for rank in self.ranks}
+
+
+class VerdictForm(forms.Form):
+    """A decision on an examinee."""
+
+    verdict = forms.ChoiceField(choices=plain_choices(exam.VERDICTS), widget=HIDDEN)
+    reason = forms.CharField(max_length=exam.LONGEST_REASON)
+
+
+class SubjectForm(forms.Form):
+    """Whose figures are shown: a worker's, or a query's by its id in runs."""
+
+    worker = forms.IntegerField(required=False, min_value=0, max_value=LARGEST)
+    query = forms.CharField(required=False, max_length=100)
+
+
+class StudyForm(forms.Form):
+    """How large a study is; a number that is left out is the usual one."""
+
+    queries = forms.IntegerField(required=False, min_value=1, max_value=MOST_QUERIES)
+    top = forms.IntegerField(required=False, min_value=1, max_value=MOST_CANDIDATES, label="Most similar")
+    random = forms.IntegerField(required=False, min_value=0, max_value=MOST_CANDIDATES, label="At random")
+    seed = forms.IntegerField(required=False, min_value=0, max_value=LARGEST)
+
+    @property
+    def plan(self) -> Plan:
+        return Plan(**{name: number for name, number in self.cleaned_data.items() if number is not None})
