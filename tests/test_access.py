@@ -193,7 +193,6 @@ MATRIX = {
     "job-cancel": ("POST", 302, 404, 404, 404, 404, 302),
     "batch": ("GET", 302, 404, 404, 404, 200, 200),
     "review": ("POST", 302, 404, 404, 404, 404, 302),
-    "batch-open": ("POST", 302, 404, 404, 404, 404, 302),
     "batches-open": ("POST", 302, 404, 404, 404, 404, 302),
     "exam": ("GET", 302, 404, 404, 404, 200, 200),
     "exam-make": ("POST", 302, 404, 404, 404, 404, 302),
@@ -300,7 +299,6 @@ MATRIX = {
     "system-curves": ("GET", 302, 404, 404, 404, 200, 200),
     "system-search": ("GET", 302, 404, 404, 404, 200, 200),
     "reviews": ("GET", 302, 404, 404, 404, 200, 200),
-    "accept": ("POST", 302, 404, 404, 404, 404, 302),
     "undo": ("POST", 302, 404, 404, 404, 404, 302),
     "flags": ("GET", 302, 404, 404, 404, 200, 200),
     "handle-flag": ("POST", 302, 404, 404, 404, 404, 302),
@@ -913,7 +911,6 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "api-view": lambda held: [saved_view(held).pk],
     "batch": lambda held: [held.batch_id],
     "review": lambda held: [held.batch_id],
-    "batch-open": lambda held: [held.batch_id],
     "handle-flag": lambda held: [flagged(held).pk],
     "practice-clip": lambda held: [practice(held).pk],
     "practise": lambda held: [practice(held).pk],
@@ -1424,7 +1421,6 @@ FORMS_THAT_NAME = [
     ("reopen", {"batch": "batch"}, 404),
     ("reopen", {"worker": "worker"}, 404),
     ("send-message", {"to": "worker"}, 404),
-    ("accept", {"seen": "accepted"}, 404),
     ("undo", {"review": "review"}, 302),
 ]
 
@@ -1440,7 +1436,6 @@ def test_no_form_reaches_into_another_campaign(
         "batch": settled.pk,
         "worker": ada.worker,
         "query": settled.query_id,
-        "accepted": f"{settled.pk}:close:1.00",
         "review": done.pk,
     }
     lead, before = browser(plays[-1]), everything()

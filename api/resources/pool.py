@@ -15,7 +15,7 @@ from campaigns.models import Membership
 from judging import access as judging_access
 from judging.models import Batch, Candidate, Kind, Query, ReusedGrade, Review
 from judging.models.states import WithdrawnFor
-from judging.pool.opening import open_all_without_clips, open_without_clips
+from judging.pool.opening import open_without_clips
 from judging.review.decisions import bring_back, withdraw
 from judging.review.frontier import REACH, frontier, reach
 from judging.review.reviewing import place_in_line, recommendations, waiting_in_order
@@ -300,9 +300,8 @@ class OpenBatches(Resource, at=f"{CAMPAIGN}/batches/open", name="batches-open"):
     )
     def post(self) -> Any:
         """Open a batch, or all batches, that wait because clips of them cannot be cut."""
-        if "batch" in self.data:
-            return {"number": int(open_without_clips(self.lead, judging_access.batch(self.lead, self.data["batch"])))}
-        return {"number": open_all_without_clips(self.lead)}
+        batch = judging_access.batch(self.lead, self.data["batch"]) if "batch" in self.data else None
+        return {"number": open_without_clips(self.lead, batch)}
 
 
 class EnlargementSerializer(ModelAnswer):

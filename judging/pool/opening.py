@@ -117,13 +117,20 @@ def _from_nearest(pair: Candidate, known: Iterable[ReusedGrade]) -> ReusedGrade 
     return ReusedGrade(candidate=pair, overlap=most, **rest)
 
 
-@all_or_nothing
-def open_without_clips(lead: Membership, batch: Batch) -> bool:
-    """Open a batch although clips of it are not there, on the lead's word, which is noted in the lead's history.
+def open_without_clips(lead: Membership, batch: Batch | None = None) -> int:
+    """Open a batch, or all that wait for clips that cannot be cut, and return how many this has opened.
 
-    Clips that come later are shown to whoever judges then. Doing it twice is harmless. Return whether this call has
-    opened the batch.
+    It is noted in the lead's history. Clips that are cut later are shown from then on. Doing it twice is harmless.
     """
+    if batch:
+        return int(_open_without_clips(lead, batch))
+    preparing = Batch.objects.in_campaign(lead.campaign).filter(state=Batch.State.PREPARING)
+    waiting = preparing.filter(pk__in=cut_clips.jobs(preparing).failed().values("row")).order_by("pk")
+    return sum(_open_without_clips(lead, one) for one in waiting.select_related("query__campaign"))
+
+
+@all_or_nothing
+def _open_without_clips(lead: Membership, batch: Batch) -> bool:
     to_come = len(open_when_cut(batch))
     if not batch.open():
         return False
@@ -132,13 +139,6 @@ def open_without_clips(lead: Membership, batch: Batch) -> bool:
     lead.events.create(kind=Event.Kind.OPENED, by=lead, reason=reason[:500])
     log(lead, LogEntry.Kind.OPENED, batch, "waits for clips", f"open without {to_come} clips")
     return True
-
-
-def open_all_without_clips(lead: Membership) -> int:
-    """Open all batches that wait for clips that cannot be cut, and return how many this has opened."""
-    preparing = Batch.objects.in_campaign(lead.campaign).filter(state=Batch.State.PREPARING)
-    waiting = preparing.filter(pk__in=cut_clips.jobs(preparing).failed().values("row")).order_by("pk")
-    return sum(open_without_clips(lead, batch) for batch in waiting.select_related("query__campaign"))
 
 
 class Pooled(NamedTuple):

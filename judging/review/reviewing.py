@@ -24,7 +24,6 @@ from judging.pool import opening
 from judging.pool.opening import REUSED
 from judging.summaries import Part, summarize
 
-MOST_AT_ONCE = 100  # batches that are accepted: each is a transaction of its own
 SECOND, CLOSE = Review.Verdict.SECOND, Review.Verdict.CLOSE
 WORDS = {SECOND: "open the second batch", CLOSE: "close the query"}
 
@@ -161,38 +160,6 @@ def undo(review: Review, lead: Membership) -> None:
     lead.campaign.touch()
 
 
-@all_or_nothing
-def accept(batch: Batch, lead: Membership, verdict: str, seen: str) -> Review:
-    """Give the recommended verdict that a lead saw in a list.
-
-    Raise WrongState if the recommendation has changed since the lead saw it.
-    """
-    batch = locked(Batch.objects.filter(pk=batch.pk)).select_related("query__campaign").get()
-    now = recommendation(batch)
-    if (now.verdict, now.seen) != (verdict, seen):
-        raise WrongState(f"meanwhile: {now.reason}")
-    return review(batch, lead, verdict, now.reason)
-
-
-def accept_all(
-    lead: Membership, seen: Iterable[tuple[Batch, str, str]]
-) -> tuple[list[Review], list[tuple[Batch, str]]]:
-    """Accept one recommendation after the other, each in a transaction of its own.
-
-    Returns
-    -------
-    done, left
-        The reviews, and the batches that are left as they are, with the reason.
-    """
-    done, left = [], []
-    for batch, verdict, mean in seen:
-        try:
-            done.append(accept(batch, lead, verdict, mean))
-        except WrongState as fault:
-            left.append((batch, str(fault)))
-    return done, left
-
-
 def follow_policy(batch: Batch) -> None:
     """Review a batch that has just settled, if the campaign's policy says so. The caller holds the batch's lock."""
     if batch.state != Batch.State.SETTLED:
@@ -256,15 +223,6 @@ class Recommendation:
     def other(self) -> str | None:
         """The possible verdict that is not recommended, if there is one."""
         return next((each for each in self.possible if self.verdict and each != self.verdict), None)
-
-    @property
-    def seen(self) -> str:
-        """The mean as a form carries it, so that a later change of the mean is noticed."""
-        return as_seen(self.mean)
-
-
-def as_seen(mean: float | None) -> str:
-    return "none" if mean is None else f"{mean:.4f}"
 
 
 def recommendation(batch: Batch) -> Recommendation:

@@ -23,9 +23,8 @@ from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, Plan
 from judging.quality import exam
 from judging.quality.examples import LONGEST_WHY, find_moment
 from judging.review import actions, decisions
-from judging.review.reviewing import MOST_AT_ONCE
 from judging.review.verbs import VERBS
-from lead.forms import HIDDEN, KEY, PatternsField, PlaceForm, ReasonForm, plain_choices, require
+from lead.forms import HIDDEN, PatternsField, PlaceForm, ReasonForm, plain_choices, require
 from reports.lists import LISTS
 from reports.models import SavedView
 
@@ -81,20 +80,12 @@ class ReviewForm(forms.ModelForm):  # type: ignore[type-arg]
         widgets = {"verdict": HIDDEN}
 
 
-class AcceptForm(forms.Form):
-    """Recommendations as the list showed them: batch, verdict and mean."""
-
-    seen = PatternsField(rf"{KEY}:({'|'.join(Review.Verdict.values)}):[^:]*", lambda text: text.split(":"))
-
-    def clean_seen(self) -> list[list[str]]:
-        seen: list[list[str]] = self.cleaned_data["seen"]
-        if len(seen) > MOST_AT_ONCE:
-            raise ValidationError(f"{len(seen):,} batches; expected at most {MOST_AT_ONCE}.")
-        return seen
+class OpenBatchesForm(forms.Form):
+    batch = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY, widget=HIDDEN)
 
 
 class UndoForm(forms.Form):
-    review = PatternsField()
+    review = forms.IntegerField(min_value=0, max_value=LARGEST_KEY, widget=HIDDEN)
 
 
 class DoneForm(forms.Form):

@@ -12,7 +12,6 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from base.errors import WrongState
 from base.forms import valid_data
 from base.problem_documents import refusal_as_message, speaks_json
 from campaigns import access
@@ -21,15 +20,15 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access as judging_access
 from judging.models import Assignment, Judgement, Query, Review
-from judging.pool.opening import open_all_without_clips, open_without_clips
+from judging.pool.opening import open_without_clips
 from judging.quality.examples import is_teachable
 from judging.review import reviewing
 from judging.review.decisions import adjudicate, bring_back, withdraw, withdraw_adjudication
 from judging.review.reopening import OFF, Scope, reopen, undo_reopening
-from judging.review.reviewing import accept_all, last_reviews, place_in_line, recommendations, to_undo, undo
+from judging.review.reviewing import last_reviews, place_in_line, recommendations, to_undo, undo
 from lead.charts import grades_by_rank
 from lead.forms import ReasonForm
-from lead.forms.judging import AcceptForm, DoneForm, GradeForm, ReviewForm, ScopeForm, UndoForm, WithdrawForm
+from lead.forms.judging import DoneForm, GradeForm, OpenBatchesForm, ReviewForm, ScopeForm, UndoForm, WithdrawForm
 from lead.views.messages import back_to_queue
 from reports.lists import list_page
 from reports.tables.batch import ClipsToCome, Editions, candidate_rows, verdict_buttons
@@ -110,21 +109,12 @@ def _go_on(request: HttpRequest, address: str, words: str = "") -> HttpResponse:
 
 
 @require_POST
-def open_one(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Open a batch without the clips that are not there. Doing it twice is harmless."""
-    lead = access.lead(request, name)
-    if open_without_clips(lead, judging_access.batch(lead, pk)):
-        messages.success(request, "The batch is open. Annotators can claim it.")
-    return redirect("batch", name=name, pk=pk)
-
-
-@require_POST
-def open_all(request: HttpRequest, name: str) -> HttpResponse:
-    """Open all batches that wait because clips of them cannot be cut."""
-    lead = access.lead(request, name)
-    opened = open_all_without_clips(lead)
+def open_batches(request: HttpRequest, name: str) -> HttpResponse:
+    """Open a batch, or all batches, that wait because clips of them cannot be cut. Doing it twice is harmless."""
+    lead, key = access.lead(request, name), valid_data(OpenBatchesForm(request.POST))["batch"]
+    opened = open_without_clips(lead, judging_access.batch(lead, key) if key else None)
     messages.success(request, f"Batches that are open now without some of their clips: {opened}.")
-    return redirect("campaign", name=name)
+    return redirect("batch", name=name, pk=key) if key else redirect("campaign", name=name)
 
 
 def address_after(lead: Membership, following: int | None, done: list[Review]) -> str:
@@ -149,45 +139,17 @@ def index(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 @require_POST
-def accept_listed(request: HttpRequest, name: str) -> HttpResponse:
-    """Follow each recommendation as it was seen in the list; what changed meanwhile is left and named."""
+def undo_review(request: HttpRequest, name: str) -> HttpResponse:
+    """Undo a review."""
     lead = access.lead(request, name)
-    listed = valid_data(AcceptForm(request.POST))["seen"]
-    seen = [(judging_access.batch(lead, int(pk)), verdict, mean) for pk, verdict, mean in listed]
-    done, left = accept_all(lead, seen)
-    if left:
-        words = "; ".join(f"{batch}: {why}" for batch, why in left[:10])
-        messages.error(request, f"{len(left)} left as they are: {words}")
-    return redirect(address_after(lead, None, done))
-
-
-@require_POST
-def undo_reviews(request: HttpRequest, name: str) -> HttpResponse:
-    """Take back one review, or all of one action."""
-    lead = access.lead(request, name)
-    reviews = judging_access.reviews(lead, valid_data(UndoForm(request.POST))["review"])
-    if len(reviews) == 1:
-        with refusal_as_message(request):
-            undo(reviews[0], lead)
-            batch = reverse("batch", args=[name, reviews[0].batch_id])
-            return _go_on(request, batch, "Undone: this batch is to be reviewed again.")
-        return redirect("reviews", name=name)  # which offers the newest that can be undone
+    reviews = judging_access.reviews(lead, [valid_data(UndoForm(request.POST))["review"]])
     if not reviews:  # a script asks again where an answer was lost
         return _go_on(request, reverse("reviews", args=[name]), "There was nothing left to undo.")
-    _undo_all(request, lead, reviews)
-    return redirect("reviews", name=name)
-
-
-def _undo_all(request: HttpRequest, lead: Membership, reviews: list[Review]) -> None:
-    left = []
-    for review in reviews:
-        try:
-            undo(review, lead)
-        except WrongState as fault:
-            left.append(f"{review.batch}: {fault}")
-    messages.success(request, f"Undone: {len(reviews) - len(left)} reviews.")
-    if left:
-        messages.error(request, f"{len(left)} not undone: {'; '.join(left[:10])}")
+    with refusal_as_message(request):
+        undo(reviews[0], lead)
+        batch = reverse("batch", args=[name, reviews[0].batch_id])
+        return _go_on(request, batch, "Undone: this batch is to be reviewed again.")
+    return redirect("reviews", name=name)  # which offers the newest that can be undone
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

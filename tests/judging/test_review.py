@@ -14,7 +14,7 @@ from base.errors import WrongState
 from campaigns.models import Campaign, Membership
 from jobs.running import work_off
 from judging.audit import audit
-from judging.models import Assignment, Batch, Candidate, Judgement, Query, Review, Revision
+from judging.models import Action, Assignment, Batch, Candidate, Judgement, Query, Review, Revision
 from judging.pool.clips import cut_clips
 from judging.review.reviewing import InLine, place_in_line, recommendation, review, review_in_force, undo
 from judging.work import grading, submitting
@@ -236,16 +236,15 @@ def three(settled: Batch, campaign: Campaign, ada: Membership, bob: Membership) 
     return batches
 
 
-def seen(batches: list[Batch]) -> list[str]:
-    pairs = [(batch, recommendation(batch)) for batch in batches]
-    return [f"{batch.pk}:{each.verdict}:{each.seen}" for batch, each in pairs]
-
-
-def test_the_list_shows_what_will_be_accepted(three: list[Batch], leo: Membership) -> None:
-    page = browser(leo).get(reverse("reviews", args=["films"])).content.decode()
-    assert "Accept these 3 recommendations" in page
-    assert all(field in page for field in seen(three))
+def test_the_list_offers_to_follow_its_recommendations_as_one_action(three: list[Batch], leo: Membership) -> None:
+    client = browser(leo)
+    page = client.get(reverse("reviews", args=["films"])).content.decode()
+    assert "Follow these 3 recommendations" in page
     assert page.count("Last five mean 1.0 &lt; 2.0: close the query") == 2
+    fields = {"verb": "accept", "row": [batch.query_id for batch in three]}
+    answer = client.post(reverse("action-prepare", args=["films"]), fields)
+    assert Action.objects.get().rows.count() == 3
+    assert "Follow the recommendations" in client.get(answer["Location"]).content.decode()
 
 
 def test_batches_are_chosen_alike_on_the_page_and_in_the_api(three: list[Batch], leo: Membership) -> None:
@@ -310,53 +309,6 @@ def test_a_script_learns_what_the_page_would_say(settled: Batch, leo: Membership
     again = review(settled, leo, "second")
     claim(ada)
     assert client.post(reverse("undo", args=["films"]), {"review": again.pk}).status_code == 409
-
-
-def test_all_that_is_listed_is_accepted_and_undone(three: list[Batch], leo: Membership) -> None:
-    client = browser(leo)
-    answer = client.post(reverse("accept", args=["films"]), {"seen": seen(three)})
-    assert [each.verdict for each in Review.objects.order_by("pk")] == ["close", "second", "close"]
-    page = client.get(answer["Location"]).content.decode()
-    assert "3 batches reviewed" in page
-    keys = list(Review.objects.values_list("pk", flat=True))
-    answer = client.post(reverse("undo", args=["films"]), {"review": keys}, follow=True)
-    assert "Undone: 3 reviews" in answer.content.decode()
-    assert Batch.objects.to_review().count() == 3
-    assert sound(three[0].query.campaign)
-
-
-@pytest.mark.both_databases
-def test_what_changed_meanwhile_is_left_and_named(three: list[Batch], leo: Membership) -> None:
-    fields = seen(three)
-    regrade(Candidate.objects.filter(batch=three[0], rank__gt=15), grade=2)
-    review(three[2], leo, "second")
-    answer = browser(leo).post(reverse("accept", args=["films"]), {"seen": fields}, follow=True)
-    page = answer.content.decode()
-    assert "2 left as they are: " in page
-    assert "meanwhile: last five mean 2.0 ≥ 2.0: open the second batch" in page
-    assert list(Review.objects.order_by("pk").values_list("batch", flat=True)) == [three[2].pk, three[1].pk]
-
-
-def test_accepting_the_same_list_twice_adds_nothing(three: list[Batch], leo: Membership) -> None:
-    fields, client = seen(three[:1]), browser(leo)
-    for _ in range(2):
-        client.post(reverse("accept", args=["films"]), {"seen": fields})
-    assert Review.objects.count() == 1
-
-
-def test_some_of_many_that_cannot_be_undone_are_named(three: list[Batch], leo: Membership, ada: Membership) -> None:
-    client = browser(leo)
-    client.post(reverse("accept", args=["films"]), {"seen": seen(three)})
-    claim(ada)
-    keys = list(Review.objects.values_list("pk", flat=True))
-    page = client.post(reverse("undo", args=["films"]), {"review": keys}, follow=True).content.decode()
-    assert "Undone: 2 reviews" in page
-    assert "1 not undone: batch 1 of “Query 2.”" in page
-
-
-@pytest.mark.parametrize("field", ["1", "x:close:1.0", "1:third:1.0", "1:close:1.0:2", "٣:close:1"])
-def test_a_list_that_is_none_is_refused(settled: Batch, leo: Membership, field: str) -> None:
-    assert browser(leo).post(reverse("accept", args=["films"]), {"seen": field}).status_code == 400
 
 
 def test_a_researcher_reads_and_sees_no_buttons(settled: Batch, member: Any) -> None:

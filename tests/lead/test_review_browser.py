@@ -1,4 +1,4 @@
-"""The lead reviews by keys, undoes, accepts a list, reopens a candidate and grades a discarded one, in a browser."""
+"""The lead reviews by keys, undoes, follows recommendations, reopens a candidate and grades one, in a browser."""
 
 from __future__ import annotations
 
@@ -124,10 +124,9 @@ def as_far_as_it_goes(page: Page, campaign: str) -> None:
 def by_the_list(page: Page, campaign: str) -> None:
     page.goto(f"{campaign}/reviews/")
     expect(page.locator("tbody tr")).to_have_count(2)
-    page.click("text=Accept these 2 recommendations")
-    expect(page.locator(".done")).to_contain_text("2 batches reviewed")
-    key(page, "u")
-    expect(page.locator(".message:not(.done)")).to_contain_text("Undone: 2 reviews")
+    page.click("text=Follow these 2 recommendations")
+    expect(page.locator("h1")).to_contain_text("Follow the recommendations")
+    page.go_back()
     expect(page.locator("tbody tr")).to_have_count(2)
 
 
