@@ -293,4 +293,4 @@ LAPSED = gettext_lazy(
 def judged_today(member: Membership) -> int:
     """Return the number of clips that the annotator judged since start_of_day, the server's."""
     first = Revision.objects.filter(number=1, at__gte=start_of_day())
-    return first.filter(judgement__assignment__in=member.assignments.said_since(start_of_day())).count()
+    return first.filter(judgement__assignment__in=member.assignments.saved_since(start_of_day())).count()

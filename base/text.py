@@ -90,7 +90,7 @@ def with_minus(number: str) -> str:
 
 
 @dataclass(frozen=True)
-class Line:
+class DiffLine:
     """A line that was removed, added or kept, with its numbers in both texts; or a gap of unchanged lines."""
 
     what: str  # "went", "came", "stayed" or "gap"
@@ -99,7 +99,7 @@ class Line:
     text: str = ""
 
 
-def changes(before: str, after: str) -> Iterator[Line]:
+def changes(before: str, after: str) -> Iterator[DiffLine]:
     """Yield the lines that differ, with a few unchanged lines around them; nothing if the texts are equal.
 
     >>> [(line.what, line.text) for line in changes("a\\nb", "a\\nc")]
@@ -108,14 +108,14 @@ def changes(before: str, after: str) -> Iterator[Line]:
     old, new = before.splitlines(), after.splitlines()
     for number, group in enumerate(SequenceMatcher(None, old, new).get_grouped_opcodes(AROUND)):
         if number:
-            yield Line("gap")
+            yield DiffLine("gap")
         for tag, i1, i2, j1, j2 in group:
             if tag == "equal":
                 both = zip(range(i1, i2), range(j1, j2), strict=True)
-                yield from (Line("stayed", i + 1, j + 1, old[i]) for i, j in both)
+                yield from (DiffLine("stayed", i + 1, j + 1, old[i]) for i, j in both)
             else:
-                yield from (Line("went", i + 1, None, old[i]) for i in range(i1, i2))
-                yield from (Line("came", None, j + 1, new[j]) for j in range(j1, j2))
+                yield from (DiffLine("went", i + 1, None, old[i]) for i in range(i1, i2))
+                yield from (DiffLine("came", None, j + 1, new[j]) for j in range(j1, j2))
 
 
 class _Parser(MarkdownIt):

@@ -38,7 +38,7 @@ from judging.models.sitting import exam_batches
 from judging.pool.clips import SEARCH
 from judging.quality.exam import pairs_that_came_back
 from judging.quality.examples import visible_examples
-from judging.review.reopening import Only, Scope, scope_of_annotator, scope_of_batch, scope_of_candidate
+from judging.review.reopening import ReopeningScope, WorkFilter, scope_of_annotator, scope_of_batch, scope_of_candidate
 from judging.work.places import clip_at
 from judging.work.practising import passed_pairs
 from judging.work.saving import Writer
@@ -123,7 +123,7 @@ def reopening(member: Membership, pk: int) -> Reopening:
 
 def scope(
     lead: Membership, what: str, number: int, week: str = "", beside: int | None = None, off: bool = False
-) -> Scope:
+) -> ReopeningScope:
     """Return what would be reopened: a candidate or a batch by its key, or work of a worker by number.
 
     Of a worker it is all work, or what was submitted in a week, stands beside that of another worker, or is off. Raise
@@ -133,7 +133,7 @@ def scope(
         co_judge = None if beside is None else annotator_of(lead, beside)
         if week:
             week_bounds(week)
-        return scope_of_annotator(annotator_of(lead, number), only=Only(week, co_judge, off))
+        return scope_of_annotator(annotator_of(lead, number), only=WorkFilter(week, co_judge, off))
     if week or beside is not None or off:
         raise BadValue("what", what, "worker, of whose work this is a part")
     return scope_of_batch(batch(lead, number)) if what == "batch" else scope_of_candidate(candidate(lead, number))

@@ -166,7 +166,7 @@ def _number(row: dict[str, Any], name: str, default: float | None = None) -> flo
 
 
 @dataclass(frozen=True)
-class Line:
+class RatingLine:
     """A line or an entry of the file: where it is, and its content as bytes, or parsed."""
 
     where: str
@@ -197,17 +197,18 @@ def pairs_of_file(file: Path) -> Iterator[tuple[Any, ...]]:
     yield from map(astuple, read_pairs(file).values())
 
 
-def _lines_of_queries(file: Path) -> Iterator[Line]:
+def _lines_of_queries(file: Path) -> Iterator[RatingLine]:
     try:
         if _first_byte(file) == b"[":
             yield from _listed(file)
         elif file.suffix.lower() == ".csv":
             yield from (
-                Line(place.spot, row) for place, row in csv_rows(_text_of_list(file), str(file), NEEDED_OF_QUERIES)
+                RatingLine(place.spot, row)
+                for place, row in csv_rows(_text_of_list(file), str(file), NEEDED_OF_QUERIES)
             )
         else:
             for number, line in lines(file):
-                yield Line(f"line {number}", line)
+                yield RatingLine(f"line {number}", line)
     except OSError as fault:
         raise ReeljudgeError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault
     except (CorpusError, MeasureError) as fault:
@@ -229,14 +230,14 @@ def _must_fit(file: Path) -> None:
         raise ReeljudgeError(f"{file}: over {LARGEST_LIST:,} bytes; write one JSON object a line instead")
 
 
-def _listed(file: Path) -> Iterator[Line]:
+def _listed(file: Path) -> Iterator[RatingLine]:
     _must_fit(file)
     try:
         records = read_json(file.read_bytes(), strict=False)
     except MeasureError as fault:
         raise ReeljudgeError(f"{file}: not JSON ({fault})") from fault
     for place, record in enumerate(records, 1):
-        yield Line(f"entry {place}", record)
+        yield RatingLine(f"entry {place}", record)
 
 
 def _object(content: object) -> dict[str, Any]:

@@ -207,7 +207,7 @@ def holds_a_batch(most: int | None, campaign: Campaign) -> int | None:
     return most
 
 
-class Steering(forms.Form):
+class SteeringForm(forms.Form):
     """A way in which a lead steers work. What it leads to can be looked at before it is done (reports/frontier.py)."""
 
     title = ""
@@ -269,7 +269,7 @@ def _limit(name: str) -> dict[str, Any]:
     return {"label": limit.label, "help_text": limit.help, "required": False} | of_range
 
 
-class LimitsForm(Steering):
+class LimitsForm(SteeringForm):
     title = "How much annotators judge"
     who = forms.CharField(label="Who", help_text=WHO_HELP)
     most_in_all = forms.IntegerField(**_limit("most_in_all"))
@@ -293,7 +293,7 @@ class LimitsForm(Steering):
         return f"{words.capitalize()}. Annotators for whom this is new: {number:,}."
 
 
-class GroupForm(Steering):
+class GroupForm(SteeringForm):
     title = "Who is in a group"
     who = forms.CharField(label="Who", help_text=WHO_HELP)
     group = forms.CharField(label="Group", required=False, max_length=LONGEST_GROUP, help_text="Empty for none.")
@@ -311,7 +311,7 @@ class GroupForm(Steering):
         return f"{words.capitalize()}. Annotators for whom this is new: {number:,}."
 
 
-class PriorityForm(Steering):
+class PriorityForm(SteeringForm):
     title = "When a stratum comes"
     split = forms.CharField(label="Split", required=False, help_text=SPLIT_HELP)
     stratum = forms.CharField(label="Stratum", required=False, help_text=SPLIT_HELP)
@@ -325,7 +325,7 @@ class PriorityForm(Steering):
         return f"These strata come {priority.label}. Batches for which this is new: {number:,}."
 
 
-class ShareForm(Steering):
+class ShareForm(SteeringForm):
     title = "What is for a group"
     split = forms.CharField(label="Split", required=False, help_text=SPLIT_HELP)
     stratum = forms.CharField(label="Stratum", required=False, help_text=SPLIT_HELP)
@@ -340,7 +340,7 @@ class ShareForm(Steering):
         return f"Round one of {percent} % of these queries is for group {group}. Batches that changed: {number:,}."
 
 
-STEERING: dict[str, type[Steering]] = {
+STEERING: dict[str, type[SteeringForm]] = {
     "limits": LimitsForm,
     "group": GroupForm,
     "priority": PriorityForm,

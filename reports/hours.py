@@ -97,7 +97,7 @@ def worked_on_days(campaign: Campaign, start: datetime, end: datetime) -> dict[t
 
 def worked_by_day(member: Membership, start: datetime, end: datetime) -> dict[date, Worked]:
     """Return what one member did on each day from `start` until before `end`."""
-    revisions = Revision.objects.filter(judgement__assignment__in=member.assignments.said_since(start))
+    revisions = Revision.objects.filter(judgement__assignment__in=member.assignments.saved_since(start))
     return {day: part for (_, day), part in _grouped(revisions, start, end, who=member.pk).items()}
 
 

@@ -29,7 +29,7 @@ CAPTIONS_OF_A_BLOCK = 32_768
 PAIR = np.dtype([("moment", "<i8"), ("similarity", "<f8")])
 
 
-class Row(NamedTuple):
+class CaptionRow(NamedTuple):
     """A moment as far as ranking needs it. Rows compare as ranks do where similarities are equal."""
 
     id: str
@@ -41,11 +41,13 @@ class Row(NamedTuple):
 class Found(NamedTuple):
     """The moments nearest to each query, no moment id twice for one query: `nearest.indices` points into `rows`."""
 
-    rows: list[Row]
+    rows: list[CaptionRow]
     nearest: Nearest
 
 
-def encode_captions(corpus: Corpus, report: Report, look: Callable[[list[Row]], None] = lambda rows: None) -> None:
+def encode_captions(
+    corpus: Corpus, report: Report, look: Callable[[list[CaptionRow]], None] = lambda rows: None
+) -> None:
     """Encode all captions that have no vector yet, together with whatever workers are free.
 
     look: a function that is called with all moments of the corpus, some at a time.
@@ -78,14 +80,14 @@ def ranges(corpus: Corpus, size: int) -> list[tuple[int, int]]:
     return found
 
 
-def rows_in(corpus: Corpus, first: int, last: int) -> list[Row]:
+def rows_in(corpus: Corpus, first: int, last: int) -> list[CaptionRow]:
     """Return the moments of a corpus whose primary keys are in a range, sorted."""
     return _rows(Moment.objects.filter(video__corpus=corpus, pk__range=(first, last)))
 
 
-def _rows(moments: QuerySet[Moment]) -> list[Row]:
+def _rows(moments: QuerySet[Moment]) -> list[CaptionRow]:
     listed = moments.order_by().values_list("video__name", "start", "end", "description", "pk", "caption")
-    return sorted(Row(moment_id(*each[:3]), *each[3:]) for each in listed)
+    return sorted(CaptionRow(moment_id(*each[:3]), *each[3:]) for each in listed)
 
 
 def nearest_moments(corpus: Corpus, queries: Vectors, depth: int, report: Report) -> Found:

@@ -18,7 +18,7 @@ from campaigns.models import Campaign, Membership, Token
 from campaigns.settings import COLUMNS, SETTINGS
 from judging.models import Batch, Candidate
 from judging.review.frontier import REACH
-from judging.settings import GroupForm, LimitsForm, PriorityForm, ShareForm, Steering, fixed, set_up, values_of
+from judging.settings import GroupForm, LimitsForm, PriorityForm, ShareForm, SteeringForm, fixed, set_up, values_of
 from reports.frontier import Outlook, outlook, steered
 from reports.tables.queries import at_a_glance
 
@@ -238,7 +238,7 @@ class SteeringNow(Resource, at=f"{CAMPAIGN}/steering", name="steering"):
         return steered(self.lead.campaign)
 
 
-def _steer(lead: Membership, made: type[Steering], data: dict[str, Any]) -> Outlook:
+def _steer(lead: Membership, made: type[SteeringForm], data: dict[str, Any]) -> Outlook:
     """Apply a form, unless it is a dry run, and say what it leads to."""
     form = made(lead, data)
     checked(form)

@@ -16,7 +16,7 @@ from judging import access as judging_access
 from judging.models import Action, ActionRow
 from judging.review import actions
 from judging.review.frontier import REACH
-from judging.review.verbs import EVERYBODY, OF_GROUP, VERBS
+from judging.review.verbs import ACTION_VERBS, EVERYBODY, OF_GROUP
 from reports.lists import LISTS, forget_view, keep_view, views_of
 from reports.models import LONGEST_NAME, LONGEST_VIEW, SavedView
 from reports.tables.costs import action_cost
@@ -68,7 +68,7 @@ class FilterBody(Body):
 
 
 class NewAction(Body):
-    verb = Choice(choices=[(verb.code, verb.label) for verb in VERBS.values()])
+    verb = Choice(choices=[(verb.code, verb.label) for verb in ACTION_VERBS.values()])
     queries = serializers.ListField(
         child=Whole(min_value=1, max_value=LARGEST_KEY),
         required=False,
@@ -99,7 +99,7 @@ class Actions(Resource, at=f"{CAMPAIGN}/actions", name="actions"):
         filters, keys = self.data.get("filters", {}), self.data.get("queries")
         queries, words = chosen_queries(self.lead.campaign, filters, keys)
         verb, argument = self.data["verb"], self.data.get("argument", "")
-        if VERBS[verb].arguments and not argument:
+        if ACTION_VERBS[verb].arguments and not argument:
             raise BadValue("argument", "missing", "what the action is to set")
         return _whole(actions.prepare(self.lead, verb, queries, words, argument))
 

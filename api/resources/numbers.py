@@ -16,7 +16,7 @@ from base.sites import site_address
 from campaigns.models import Campaign
 from judging.consensus import GRADES
 from judging.models import Kind
-from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, Plan, ask_for_study
+from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, RankingPlan, ask_for_study
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.files import campaign_figure_file, subject_of
 from reports.figures.numbers import Subject, annotator_of, disputed, matrix, opposed, severities, week_name
@@ -302,5 +302,5 @@ class Study(Resource, at=f"{CAMPAIGN}/study", name="study"):
     def post(self) -> Any:
         """Have the study of grade against similarity made; a campaign has one."""
         campaign = self.lead.campaign
-        job = ask_for_study(campaign, Plan(**self.data))
+        job = ask_for_study(campaign, RankingPlan(**self.data))
         return self.under_way(job, {"queries": _studied(campaign)})

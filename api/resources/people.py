@@ -44,7 +44,7 @@ class MemberSerializer(ModelAnswer):
 
 
 class MemberChange(Body):
-    verb = Choice(choices=list(decisions.VERBS))
+    verb = Choice(choices=list(decisions.MEMBER_VERBS))
     reason = Text(required=False, max_length=400, allow_blank=True, help_text="kept on record")
     hand_over = Truth(required=False, help_text="with the verb pause: take the batch in hand away, too")
 

@@ -21,7 +21,7 @@ from judging.models import Flag, Question, ReopenedQuery, Reopening, Review
 from judging.models.judgement import LONGEST_QUESTION
 from judging.review import reviewing
 from judging.review.decisions import ACTIONS, adjudicate, answer, put_aside, tell_all, withdraw_adjudication
-from judging.review.reopening import OFF, Scope, reopen, reopen_work, undo_reopening, undo_work
+from judging.review.reopening import OFF, ReopeningScope, reopen, reopen_work, undo_reopening, undo_work
 from reports.tables.costs import cost_of
 from reports.tables.queue import FLAGS, WAITING, Thread, flags_of, questions_with_pairs, threads, waiting_subjects
 
@@ -267,7 +267,7 @@ class Reopenings(Resource, at=f"{CAMPAIGN}/reopenings", name="reopenings"):
         return self.under_way(reopen_work.jobs(record).first(), _reopening(record, self.lead))
 
 
-def _scope(lead: Membership, data: Mapping[str, Any]) -> Scope:
+def _scope(lead: Membership, data: Mapping[str, Any]) -> ReopeningScope:
     part = data.get("week", ""), data.get("with"), data.get("off", False)
     return judging_access.scope(lead, data["what"], data["id"], *part)
 

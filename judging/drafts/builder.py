@@ -243,9 +243,9 @@ def _build(
     return built.campaign
 
 
-def _plan(draft: Draft, owner: User, selection: Selection | None, board: Leaderboard | None) -> Plan:
+def _plan(draft: Draft, owner: User, selection: Selection | None, board: Leaderboard | None) -> CampaignPlan:
     upload = draft.upload_for(Upload.Purpose.QUERIES)
-    return Plan(
+    return CampaignPlan(
         draft.name,
         draft.settings,
         selection=selection,
@@ -300,7 +300,7 @@ def is_being_stored(draft: Draft) -> bool:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CampaignPlan:
     """A campaign that is to be made, or one that gets more queries."""
 
     name: str
@@ -340,7 +340,7 @@ def keeps(keeper: Keeper) -> Keeper:
     return keeper
 
 
-def build(plan: Plan, corpus: Corpus, step: Step = nullcontext) -> Built:
+def build(plan: CampaignPlan, corpus: Corpus, step: Step = nullcontext) -> Built:
     """Store a campaign with its queries and its members, in the caller's transaction.
 
     Each part is made inside `step`, which is called with the part's name and may collect what is wrong with it. If
@@ -365,7 +365,7 @@ def build(plan: Plan, corpus: Corpus, step: Step = nullcontext) -> Built:
     return built
 
 
-def _campaign(plan: Plan, corpus: Corpus, step: Step) -> Campaign:
+def _campaign(plan: CampaignPlan, corpus: Corpus, step: Step) -> Campaign:
     """Store the campaign, or a stand-in if its settings are wrong, so that the rest can be checked too."""
     campaign, is_right = Campaign(name=plan.name, corpus=corpus, reuses=plan.reuses, **plan.settings), False
     with step("The settings"):

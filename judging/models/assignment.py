@@ -45,7 +45,7 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         """Return the live assignments whose lease has run out."""
         return self.live().alone().filter(lease__lte=Now())
 
-    def said_since(self, instant: datetime) -> AssignmentQuerySet:
+    def saved_since(self, instant: datetime) -> AssignmentQuerySet:
         """Return those in which something may have been said since then, found by an index for each annotator.
 
         Each save extends the lease, so the lease did not run out before the last save.

@@ -30,8 +30,8 @@ from judging.pool import opening
 from judging.pool.clips import prepare
 from retrieval.captions import (
     CAPTIONS_OF_A_BLOCK,
+    CaptionRow,
     Found,
-    Row,
     encode_captions,
     nearest_in,
     nearest_moments,
@@ -87,7 +87,7 @@ class Compared(NamedTuple):
     """What was found for queries, and the moments with the wording of each: those that a query was made from."""
 
     found: Found
-    own: dict[str, list[Row]]
+    own: dict[str, list[CaptionRow]]
 
 
 def compare(campaign: Campaign, queries: list[Query], depth: int, report: Report, in_parts: bool = False) -> Compared:
@@ -96,9 +96,9 @@ def compare(campaign: Campaign, queries: list[Query], depth: int, report: Report
     in_parts: whether all free workers look for them, if there are many captions.
     """
     report(0, len(queries), "loading the model")
-    own: dict[str, list[Row]] = {wording(query.text): [] for query in queries}
+    own: dict[str, list[CaptionRow]] = {wording(query.text): [] for query in queries}
 
-    def look(rows: list[Row]) -> None:
+    def look(rows: list[CaptionRow]) -> None:
         for row in rows:
             own.get(wording(row.caption), []).append(row)
 
@@ -152,7 +152,7 @@ def _state(campaign: Campaign, queries: list[Query]) -> str:
     return hashlib.sha256(known.encode()).hexdigest()[:16]
 
 
-def _store(query: Query, ranked: list[tuple[Row, float]]) -> None:
+def _store(query: Query, ranked: list[tuple[CaptionRow, float]]) -> None:
     Candidate.objects.bulk_create(
         Candidate(query=query, moment_id=row.pk, rank=rank, similarity=similarity)
         for rank, (row, similarity) in enumerate(ranked, 1)
@@ -160,13 +160,13 @@ def _store(query: Query, ranked: list[tuple[Row, float]]) -> None:
     opening.open_batch(query, 1)
 
 
-def in_order(compared: Compared, number: int, query: Query) -> Iterable[tuple[Row, float]]:
+def in_order(compared: Compared, number: int, query: Query) -> Iterable[tuple[CaptionRow, float]]:
     """What was found for a query, no moment id twice: two descriptions of one stretch of film show the same clip.
 
     A query's own moments come first, with similarity 1: rounding would put captions beside them that differ in case.
     """
     rows, nearest = compared.found
-    seen: dict[str, tuple[Row, float]] = {}
+    seen: dict[str, tuple[CaptionRow, float]] = {}
     for row in sorted(compared.own[wording(query.text)]):
         seen.setdefault(row.id, (row, 1.0))
     for index, similarity in zip(nearest.indices[number], nearest.similarities[number], strict=True):
@@ -174,7 +174,7 @@ def in_order(compared: Compared, number: int, query: Query) -> Iterable[tuple[Ro
     return seen.values()
 
 
-class Plan(NamedTuple):
+class RankingPlan(NamedTuple):
     """How many queries a study has, and how many candidates each of them gets."""
 
     queries: int = 10
@@ -184,7 +184,7 @@ class Plan(NamedTuple):
 
 
 @transaction.atomic
-def ask_for_study(campaign: Campaign, plan: Plan) -> Job:
+def ask_for_study(campaign: Campaign, plan: RankingPlan) -> Job:
     """Ask for the job that makes the study. A campaign has one study at most.
 
     Raise BadValue if a number of the plan is out of range, and WrongState if the campaign has a study already, or no
@@ -203,7 +203,7 @@ def ask_for_study(campaign: Campaign, plan: Plan) -> Job:
 @kind("start-study", "Start the study", of=Campaign, owner=SELF, page=("figures", "name"), refusals=(CorpusError,))
 def start_study(campaign: Campaign, report: Report, plan: Sequence[int]) -> None:
     """Draw the queries, rank every moment for them, and open their batches. Running it again adds nothing."""
-    wants, pool = Plan(*plan), list(campaign.queries.pool().order_by("pk"))
+    wants, pool = RankingPlan(*plan), list(campaign.queries.pool().order_by("pk"))
     drawn = Random(wants.seed).sample(pool, min(wants.queries, len(pool)))
     stored = set(campaign.queries.filter(kind=Kind.STUDY).values_list("query_id", flat=True))
     wanted = [query for query in drawn if _name(query) not in stored]
@@ -218,7 +218,7 @@ def start_study(campaign: Campaign, report: Report, plan: Sequence[int]) -> None
 
 
 @transaction.atomic
-def _store_copy(query: Query, ranked: list[tuple[Row, float]], plan: Plan) -> None:
+def _store_copy(query: Query, ranked: list[tuple[CaptionRow, float]], plan: RankingPlan) -> None:
     """Store a copy of the query with its candidates. They keep the ranks that they have among all moments."""
     copy = Query.objects.create(
         campaign=query.campaign, kind=Kind.STUDY, query_id=_name(query), text=query.text, split=query.split

@@ -22,7 +22,7 @@ from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
 from judging.models import Action, ActionRow, Query
 from judging.models.pool import QueryQuerySet
-from judging.review.verbs import OF_GROUP, VERBS
+from judging.review.verbs import ACTION_VERBS, OF_GROUP
 
 MOST_ROWS = 20_000
 KEPT_PREPARED = timedelta(days=1)  # an action that nobody has begun
@@ -50,7 +50,7 @@ def prepare(lead: Membership, verb: str, queries: QueryQuerySet, chosen: str = "
     keys = list(queries.order_by("pk").values_list("pk", flat=True)[: MOST_ROWS + 1])
     if not 1 <= len(keys) <= MOST_ROWS:
         raise WrongState(f"Choose one query at least, and {MOST_ROWS:,} at most.")
-    action = Action.objects.create(campaign=lead.campaign, lead=lead, verb=VERBS[verb].code, chosen=chosen[:500])
+    action = Action.objects.create(campaign=lead.campaign, lead=lead, verb=ACTION_VERBS[verb].code, chosen=chosen[:500])
     store(ActionRow(action=action, row=key) for key in keys)
     if argument:
         choose(action, argument)
@@ -69,12 +69,12 @@ def choose(action: Action, argument: str) -> None:
 
 def is_ready(action: Action) -> bool:
     """Whether an action that nobody has begun has the argument that it needs."""
-    return not action.begun and bool(action.argument or not VERBS[action.verb].arguments)
+    return not action.begun and bool(action.argument or not ACTION_VERBS[action.verb].arguments)
 
 
 def arguments_of(action: Action) -> Mapping[str, str]:
     """Return what an action can set, in words by its key; nothing if its verb sets nothing."""
-    find = VERBS[action.verb].arguments
+    find = ACTION_VERBS[action.verb].arguments
     return find(action.campaign) if find else {}
 
 
@@ -94,7 +94,7 @@ def begin(action: Action, lead: Membership, reason: str = "") -> Action:
         return action
     if action.lead_id != lead.pk:
         raise Changed("Another lead has prepared this. Choose the queries yourself.")
-    if VERBS[action.verb].needs_reason and not reason:
+    if ACTION_VERBS[action.verb].needs_reason and not reason:
         raise BadValue("reason", "empty", "a few words; they are kept on record")
     if not is_ready(action):
         raise BadValue("argument", "empty", "what the action is to set")
@@ -128,7 +128,7 @@ def undo_action(action: Action, lead: Membership) -> Action:
 def _what(action: Action) -> str:
     chosen = f" ({action.chosen})" if action.chosen else ""
     to = f", {words}" if (words := argument_of(action)) else ""
-    return f"{VERBS[action.verb].label}{to}: {action.rows.count():,} queries{chosen}"
+    return f"{ACTION_VERBS[action.verb].label}{to}: {action.rows.count():,} queries{chosen}"
 
 
 ABOUT = {"lane": Lane.JUDGING, "of": Action, "owner": "campaign", "for_leads": True}
@@ -176,7 +176,7 @@ def _one(action: Action, key: int, state: str, work: Callable[[Action, ActionRow
 
 def _do(action: Action, row: ActionRow, query: Query) -> None:
     try:
-        made = VERBS[action.verb].do(query, action)
+        made = ACTION_VERBS[action.verb].do(query, action)
         row.made, row.before = (None, made) if isinstance(made, str) else (made, "")
         row.state = State.DONE
     except WrongState as fault:
@@ -185,7 +185,7 @@ def _do(action: Action, row: ActionRow, query: Query) -> None:
 
 def _undo(action: Action, row: ActionRow, query: Query) -> None:
     try:
-        VERBS[action.verb].undo(query, action, row)
+        ACTION_VERBS[action.verb].undo(query, action, row)
         row.state = State.UNDONE
     except WrongState as fault:
         row.state, row.why = State.KEPT, str(fault)[:500]

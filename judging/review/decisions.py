@@ -208,7 +208,7 @@ def change_role(member: Membership, role: str, by: Membership | None, reason: st
         member.change_role(role, by, reason)
 
 
-VERBS: dict[str, tuple[Callable[[Membership, Membership, str], None], str]] = {
+MEMBER_VERBS: dict[str, tuple[Callable[[Membership, Membership, str], None], str]] = {
     "pause": (Membership.pause, "is paused"),
     "resume": (Membership.resume, "is active again"),
     "deactivate": (deactivate, "has left"),
@@ -222,7 +222,7 @@ def change_member(member: Membership, by: Membership, verb: str, reason: str, ha
 
     With `hand_over_too`, a member who is paused loses the batch in hand as well.
     """
-    apply, outcome = VERBS[verb]
+    apply, outcome = MEMBER_VERBS[verb]
     apply(member, by, reason)
     if verb == "pause" and hand_over_too:
         hand_over(member, by, reason)

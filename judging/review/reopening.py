@@ -42,7 +42,7 @@ UNDER_WAY = "A round was under way there, and it stays ended."
 
 
 @dataclass(frozen=True)
-class Only:
+class WorkFilter:
     """Which part of an annotator's work is meant; all of it unless something else is named."""
 
     week: str = ""  # as 2026-W05, in which it was submitted
@@ -59,18 +59,18 @@ class Only:
         return f"{week}{beside}{', only what is off' if self.off else ''}"
 
 
-ALL = Only()
+ALL = WorkFilter()
 
 
 @dataclass(frozen=True)
-class Scope:
+class ReopeningScope:
     """What is to be judged again."""
 
     what: str  # a description for people
     candidates: CandidateQuerySet
     assignments: AssignmentQuerySet  # those to end, in rounds that are under way
     annotator: Membership | None = None  # whose work it is, if it is that of one
-    only: Only = ALL  # the part of it
+    only: WorkFilter = ALL  # the part of it
 
     @property
     def queries(self) -> list[int]:
@@ -83,21 +83,21 @@ class Scope:
         return sorted({*of_assignments, *of_candidates})
 
 
-def scope_of_candidate(candidate: Candidate) -> Scope:
+def scope_of_candidate(candidate: Candidate) -> ReopeningScope:
     what = f"rank {candidate.rank} of “{candidate.query.text}”"
     return _finished(what, Candidate.objects.filter(pk=candidate.pk))
 
 
-def scope_of_batch(batch: Batch) -> Scope:
+def scope_of_batch(batch: Batch) -> ReopeningScope:
     return _finished(str(batch), batch.candidates_of_editions)
 
 
-def scope_of_query(query: Query) -> Scope:
+def scope_of_query(query: Query) -> ReopeningScope:
     return _finished(f"“{query.text}”", Candidate.objects.filter(query=query))
 
 
-def _finished(what: str, candidates: CandidateQuerySet) -> Scope:
-    return Scope(what, finished(candidates), Assignment.objects.none())
+def _finished(what: str, candidates: CandidateQuerySet) -> ReopeningScope:
+    return ReopeningScope(what, finished(candidates), Assignment.objects.none())
 
 
 def finished(candidates: CandidateQuerySet) -> CandidateQuerySet:
@@ -105,7 +105,9 @@ def finished(candidates: CandidateQuerySet) -> CandidateQuerySet:
     return candidates.filter(batch__state__in=DONE, batch__kind__in=CLAIMED, query__withdrawn=None)
 
 
-def scope_of_annotator(annotator: Membership, queries: Collection[int] | None = None, only: Only = ALL) -> Scope:
+def scope_of_annotator(
+    annotator: Membership, queries: Collection[int] | None = None, only: WorkFilter = ALL
+) -> ReopeningScope:
     """Return the work of the annotator that counts, or will count when its batches are settled; or a part of it.
 
     With `queries`, primary keys, it is the work on those queries only. In a round that is under way the annotator's
@@ -117,7 +119,7 @@ def scope_of_annotator(annotator: Membership, queries: Collection[int] | None = 
         judged = _judged_in_part(annotator, only)
         judged = judged if queries is None else judged.filter(candidate__query__in=queries)
         scope = _finished(what, Candidate.objects.filter(pk__in=judged.values("candidate")))
-        return Scope(what, scope.candidates, scope.assignments, annotator, only)
+        return ReopeningScope(what, scope.candidates, scope.assignments, annotator, only)
     judged = annotator.judgements.filter(seat__isnull=False).order_by()
     assignments = annotator.assignments.all()
     if only.week:
@@ -139,7 +141,7 @@ def scope_of_annotator(annotator: Membership, queries: Collection[int] | None = 
     keys = judged.values("candidate").union(flagged.values("candidate"), in_round_two.values("pk"))
     candidates = Candidate.objects.filter(pk__in=keys, batch__kind__in=CLAIMED, query__withdrawn=None)
     candidates = candidates.filter(Q(batch__state__in=DONE) | Q(batch__in=begun))
-    return Scope(what, candidates, to_end, annotator, only)
+    return ReopeningScope(what, candidates, to_end, annotator, only)
 
 
 def _of_week(week: str, prefix: str = "") -> dict[str, Any]:
@@ -147,7 +149,7 @@ def _of_week(week: str, prefix: str = "") -> dict[str, Any]:
     return {f"{prefix}submitted__gte": first, f"{prefix}submitted__lt": end}
 
 
-def _judged_in_part(annotator: Membership, only: Only) -> QuerySet[Judgement]:
+def _judged_in_part(annotator: Membership, only: WorkFilter) -> QuerySet[Judgement]:
     """Return the annotator's judgements that count and stand beside the co-judge's, or are off."""
     judged = annotator.judgements.filter(seat__isnull=False).order_by()
     if only.week:
@@ -163,15 +165,15 @@ def _judged_in_part(annotator: Membership, only: Only) -> QuerySet[Judgement]:
     return judged
 
 
-def scope_of_record(record: Reopening, query: int | None = None) -> Scope:
+def scope_of_record(record: Reopening, query: int | None = None) -> ReopeningScope:
     """Return what is left to reopen of somebody's work."""
     assert record.annotator
     queries = None if query is None else [query]
-    return scope_of_annotator(record.annotator, queries, Only(record.week, record.beside, record.off))
+    return scope_of_annotator(record.annotator, queries, WorkFilter(record.week, record.beside, record.off))
 
 
 @all_or_nothing
-def reopen(lead: Membership, scope: Scope, reason: str) -> Reopening:
+def reopen(lead: Membership, scope: ReopeningScope, reason: str) -> Reopening:
     """Have something judged again by others: at once, or by a job if it is work of an annotator.
 
     Raise WrongState if nothing of it can be reopened, because it was reopened before or is being judged now.
@@ -188,7 +190,7 @@ def reopen(lead: Membership, scope: Scope, reason: str) -> Reopening:
 
 
 @all_or_nothing
-def reopen_all_of(lead: Membership, annotator: Membership, reason: str, only: Only = ALL) -> Reopening:
+def reopen_all_of(lead: Membership, annotator: Membership, reason: str, only: WorkFilter = ALL) -> Reopening:
     """Ask for a job that has the work of the annotator judged again by others, or a part of it.
 
     Raise WrongState if such a job is unfinished, or nothing can be reopened.
@@ -231,12 +233,12 @@ def _capitalized(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def _nothing_left(scope: Scope) -> WrongState:
+def _nothing_left(scope: ReopeningScope) -> WrongState:
     return WrongState(f"Nothing of {scope.what} can be reopened: it was reopened before, or is being judged now.")
 
 
 @all_or_nothing
-def _reopen_query(record: Reopening, scope: Scope, query: int) -> bool:
+def _reopen_query(record: Reopening, scope: ReopeningScope, query: int) -> bool:
     """Reopen the part of the scope that belongs to the query. Return False if there is none."""
     Query.objects.filter(pk=query).lock_with_batches()
     # Read after locking, so that nobody changes them meanwhile.

@@ -149,7 +149,7 @@ def steering(action: Action) -> tuple[QueryQuerySet, Callable[[], object]] | Non
     return None
 
 
-VERBS = {
+ACTION_VERBS = {
     each.code: each
     for each in (
         Verb(

@@ -237,16 +237,16 @@ def claimable_by(annotator: Membership) -> Iterator[BatchQuerySet]:
     """
     shut_out = _began_earlier(annotator, OuterRef("pk"), OuterRef("round"))
     if annotator.campaign.may_return:
-        shut_out &= Q(Exists(_left().exclude(pk=annotator.pk)))
+        shut_out &= Q(Exists(_able_annotators().exclude(pk=annotator.pk)))
     free = with_free_slot().in_campaign(annotator.campaign).order_by("priority", "-begun", "place", "pk")
     if annotator.campaign.has_groups:  # else the statement is a shorter one
-        of_others = Q(round=2) & ~Q(Exists(_left().filter(group=OuterRef("group"))))
+        of_others = Q(round=2) & ~Q(Exists(_able_annotators().filter(group=OuterRef("group"))))
         free = free.filter(Q(group__in=sorted({"", annotator.group})) | of_others)
     # One condition after the other: of a disjunction PostgreSQL would read all that the annotator ever did.
-    free = free.exclude(_has(annotator, OuterRef("pk")))
+    free = free.exclude(_worked_on(annotator, OuterRef("pk")))
     # The edition stands outside the subquery, so that PostgreSQL does not look for all later editions first.
-    spoken_of = _spoke_of(annotator, Candidate.objects.filter(batch=OuterRef("pk")))
-    free = free.exclude(Q(edition__gt=1) & Q(spoken_of))
+    known_candidates = _judged_in_earlier_edition(annotator, Candidate.objects.filter(batch=OuterRef("pk")))
+    free = free.exclude(Q(edition__gt=1) & Q(known_candidates))
     of_query = Batch.objects.filter(query=OuterRef("query"), assignments__annotator=annotator)
     known = Exists(of_query.exclude(pk=OuterRef("pk")))
     yield free.exclude(shut_out).exclude(known)
@@ -258,7 +258,7 @@ def without_annotators() -> BatchQuerySet:
     # Round one of a first edition is new to everybody, so that only a group or limits leave nobody.
     known, done = Q(round__gt=1) | Q(edition__gt=1), spent().filter(campaign=OuterRef("campaign"))
     looked_at = with_free_slot().filter(known | ~Q(group="") | Exists(done))
-    return looked_at.exclude(Exists(_left(may_return=Q(campaign__may_return=True))))
+    return looked_at.exclude(Exists(_able_annotators(may_return=Q(campaign__may_return=True))))
 
 
 def stuck_batches() -> BatchQuerySet:
@@ -274,7 +274,7 @@ def with_free_slot() -> BatchQuerySet:
     return Batch.objects.filter(free__in=[True], query__withdrawn__isnull=True)
 
 
-def _left(may_return: Q = NOBODY) -> QuerySet[Membership]:
+def _able_annotators(may_return: Q = NOBODY) -> QuerySet[Membership]:
     """Return, for a subquery of batches, the annotators who may get work at present and the batch with it.
 
     They are new to it, or may return to it although they began it in round one.
@@ -283,23 +283,23 @@ def _left(may_return: Q = NOBODY) -> QuerySet[Membership]:
     free_to_all = Q(Exact(OuterRef("round"), 2)) | Q(Exact(OuterRef("group"), Value("")))
     able = Membership.objects.able().filter(campaign=OuterRef("campaign")).exclude(pk__in=spent().values("pk"))
     able = able.filter(Q(group=OuterRef("group")) | free_to_all)
-    return able.filter(~_met(OuterRef("pk"), batch), ~_began_earlier(OuterRef("pk"), batch, round) | may_return)
+    return able.filter(~_knows(OuterRef("pk"), batch), ~_began_earlier(OuterRef("pk"), batch, round) | may_return)
 
 
-def _met(annotator: Membership | OuterRef, batch: OuterRef) -> Q:
+def _knows(annotator: Membership | OuterRef, batch: OuterRef) -> Q:
     """Whether the annotator holds or has submitted the batch, or spoke of its candidates in an earlier edition."""
     of_later_edition = Candidate.objects.filter(batch=batch, batch__edition__gt=1)
-    return Q(_has(annotator, batch)) | Q(_spoke_of(annotator, of_later_edition))
+    return Q(_worked_on(annotator, batch)) | Q(_judged_in_earlier_edition(annotator, of_later_edition))
 
 
-def _has(annotator: Membership | OuterRef, batch: OuterRef) -> Exists:
+def _worked_on(annotator: Membership | OuterRef, batch: OuterRef) -> Exists:
     """Whether the annotator holds or has submitted the batch."""
     reopened = Judgement.objects.filter(assignment=OuterRef("pk"), reopening__isnull=False)
     done = ~Q(state=AssignmentState.LAPSED) | Q(submitted__isnull=False) | Exists(reopened)
     return Exists(Assignment.objects.filter(done, annotator=annotator, batch=batch))
 
 
-def _spoke_of(annotator: Membership | OuterRef, candidates: CandidateQuerySet) -> Exists:
+def _judged_in_earlier_edition(annotator: Membership | OuterRef, candidates: CandidateQuerySet) -> Exists:
     """Whether the annotator spoke of one of the candidates in an earlier edition of their batch."""
     # From each candidate to the annotator's judgement of it: the other way round the database would read all that the
     # annotator ever judged, for each batch.

@@ -122,7 +122,7 @@ def _judged(assignments: AssignmentQuerySet, since: datetime) -> int:
     """Return the number of places that were graded since then, and of all that are in hands."""
     work = assignments.exclude(batch__kind=Kind.EXAM)
     held = work.live().alone().aggregate(places=Sum(JSONLength("places")))["places"] or 0
-    ended = work.said_since(since).exclude(state=Assignment.State.LIVE)
+    ended = work.saved_since(since).exclude(state=Assignment.State.LIVE)
     graded = Revision.objects.filter(number=1, at__gte=since, judgement__assignment__in=ended)
     return int(held) + graded.count()
 

@@ -48,7 +48,7 @@ class CreatesForm(forms.Form):
 class MemberForm(forms.Form):
     """A change of a member: one of the verbs, or another role."""
 
-    verb = forms.ChoiceField(choices=plain_choices((*decisions.VERBS, "role")), widget=HIDDEN)
+    verb = forms.ChoiceField(choices=plain_choices((*decisions.MEMBER_VERBS, "role")), widget=HIDDEN)
     role = forms.ChoiceField(choices=Membership.Role.choices, required=False, widget=HIDDEN)
     reason = forms.CharField(max_length=LONGEST_REASON, required=False)
     hand_over = forms.BooleanField(required=False, widget=HIDDEN)

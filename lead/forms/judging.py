@@ -19,11 +19,11 @@ from judging.consensus import GRADES
 from judging.models import Action, Query, Review
 from judging.models.judgement import LONGEST_QUESTION
 from judging.models.states import WithdrawnFor
-from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, Plan
+from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, RankingPlan
 from judging.quality import exam
 from judging.quality.examples import LONGEST_WHY, find_moment
 from judging.review import actions, decisions
-from judging.review.verbs import VERBS
+from judging.review.verbs import ACTION_VERBS
 from lead.forms import HIDDEN, PatternsField, PlaceForm, ReasonForm, plain_choices, require
 from reports.lists import LISTS
 from reports.models import SavedView
@@ -32,7 +32,7 @@ from reports.models import SavedView
 class PrepareForm(forms.Form):
     """An action on the queries that are ticked, or on all that the list's filters choose."""
 
-    verb = forms.ChoiceField(choices=plain_choices(VERBS), widget=HIDDEN)
+    verb = forms.ChoiceField(choices=plain_choices(ACTION_VERBS), widget=HIDDEN)
     row = PatternsField()
     which = forms.CharField(required=False, widget=HIDDEN)
     view = forms.CharField(required=False, widget=HIDDEN)
@@ -53,7 +53,7 @@ class ActionForm(forms.Form):
         change = self.cleaned_data.get("change")
         if change == "choose" and self.cleaned_data.get("argument") not in actions.arguments_of(self.action):
             self.add_error("argument", "Choose what the action sets.")
-        needs_reason = change == "begin" and VERBS[self.action.verb].needs_reason
+        needs_reason = change == "begin" and ACTION_VERBS[self.action.verb].needs_reason
         return require(self, "reason") if needs_reason else self.cleaned_data
 
 
@@ -249,5 +249,5 @@ class StudyForm(forms.Form):
     seed = forms.IntegerField(required=False, min_value=0, max_value=LARGEST)
 
     @property
-    def plan(self) -> Plan:
-        return Plan(**{name: number for name, number in self.cleaned_data.items() if number is not None})
+    def plan(self) -> RankingPlan:
+        return RankingPlan(**{name: number for name, number in self.cleaned_data.items() if number is not None})

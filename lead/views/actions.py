@@ -14,7 +14,7 @@ from campaigns import access
 from campaigns.pages import campaign_page
 from judging import access as judging_access
 from judging.review import actions
-from judging.review.verbs import VERBS
+from judging.review.verbs import ACTION_VERBS
 from lead.forms.judging import ActionForm, ForgetViewForm, PrepareForm, ViewForm
 from reports.lists import LISTS, forget_view, keep_view, list_page
 from reports.tables.costs import action_cost
@@ -49,7 +49,7 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         member,
         template,
         action=action,
-        verb=VERBS[action.verb],
+        verb=ACTION_VERBS[action.verb],
         argument=actions.argument_of(action),
         arguments={} if action.begun else actions.arguments_of(action),
         cost=action_cost(action) if actions.is_ready(action) else None,

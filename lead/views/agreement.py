@@ -20,7 +20,7 @@ from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page, while_working
 from judging.consensus import GRADES
 from judging.models import Kind, Query
-from judging.pool.ranking import Plan, ask_for_study
+from judging.pool.ranking import RankingPlan, ask_for_study
 from judging.review.reopening import OFF
 from lead.forms.judging import StudyForm, SubjectForm
 from reports.figures.catalogue import DRAWN, DRIFT, NOTHING, TABLES, WEEKS, Figure
@@ -198,7 +198,7 @@ def figures_page(request: HttpRequest, name: str) -> HttpResponse:
         figures=[plot_of(each, numbers.counts, subject) for each in DRAWN] if has_any else [],
         query=subject.query,
         study=member.campaign.queries.filter(kind=Kind.STUDY).count(),
-        plan=Plan(),
+        plan=RankingPlan(),
     )
 
 

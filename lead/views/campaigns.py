@@ -17,8 +17,8 @@ from campaigns.access import may_create_campaigns
 from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page, while_working
 from judging.review.frontier import frontier, reach
-from judging.review.verbs import VERBS
-from judging.settings import STEERING, SettingsForm, Steering, set_up
+from judging.review.verbs import ACTION_VERBS
+from judging.settings import STEERING, SettingsForm, SteeringForm, set_up
 from lead.charts import charts
 from lead.desk import Progress, checklist, jobs_of, reused
 from reports.digest import counts_on_the_desk, needs
@@ -89,7 +89,7 @@ def _listed(member: Membership, choices: Choices, rows: Any, numbers: dict[str, 
         "states": states_of_queries(numbers, choices),
         "listed": choices.part(rows, numbers[choices.filters.get("show", "")] if only_state else None),
         "list_views": views_of(member).filter(listing=QUERIES.key),
-        "verbs": VERBS.values() if member.may_review else [],
+        "verbs": ACTION_VERBS.values() if member.may_review else [],
     }
 
 
@@ -140,7 +140,11 @@ def steering(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _steering(
-    request: HttpRequest, lead: Membership, what: str = "", form: Steering | None = None, found: Outlook | None = None
+    request: HttpRequest,
+    lead: Membership,
+    what: str = "",
+    form: SteeringForm | None = None,
+    found: Outlook | None = None,
 ) -> HttpResponse:
     forms = {kind: made(lead) for kind, made in STEERING.items()} | ({what: form} if form else {})
     status = 200 if found or not form else 400

@@ -24,7 +24,7 @@ from judging.pool.opening import open_without_clips
 from judging.quality.examples import is_teachable
 from judging.review import reviewing
 from judging.review.decisions import adjudicate, bring_back, withdraw, withdraw_adjudication
-from judging.review.reopening import OFF, Scope, reopen, undo_reopening
+from judging.review.reopening import OFF, ReopeningScope, reopen, undo_reopening
 from judging.review.reviewing import last_reviews, place_in_line, recommendations, to_undo, undo
 from lead.charts import grades_by_rank
 from lead.forms import ReasonForm
@@ -169,7 +169,7 @@ def reopen_page(request: HttpRequest, name: str) -> HttpResponse:
     return campaign_page(request, lead, "lead/reopen.html", status=400 if form.errors else 200, **known)
 
 
-def _scope(lead: Membership, data: dict[str, Any]) -> Scope:
+def _scope(lead: Membership, data: dict[str, Any]) -> ReopeningScope:
     what = data["what"]
     return judging_access.scope(lead, what, data[what], data["week"], data["with"], data["off"] == "on")
 

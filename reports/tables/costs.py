@@ -12,7 +12,7 @@ from campaigns.models import Campaign, Membership
 from judging.models import Action, Assignment, Batch, Candidate, Flag, Judgement, Query, Review
 from judging.models.pool import ANNOTATORS
 from judging.models.states import CLAIMED
-from judging.review.reopening import DONE, Scope, finished, scope_of_annotator
+from judging.review.reopening import DONE, ReopeningScope, finished, scope_of_annotator
 from judging.review.reviewing import recommendations
 from judging.review.verbs import steering
 from judging.summaries import Part
@@ -44,7 +44,7 @@ class Work:
     left: list[int] = field(default_factory=list)
 
 
-def cost_of(campaign: Campaign, scope: Scope) -> Cost:
+def cost_of(campaign: Campaign, scope: ReopeningScope) -> Cost:
     work, places = _work(campaign, scope), list(scope.assignments.values_list("pk", flat=True))
     again = Candidate.objects.filter(Q(batch__round=1) | Q(escalated=True), batch__assignments__in=places)
     return Cost(
@@ -65,7 +65,7 @@ def _hours(campaign: Campaign, judgements: float) -> float | None:
     return judgements * progress["mean"] / 3600 if progress and progress["mean"] else None
 
 
-def _work(campaign: Campaign, scope: Scope) -> Work:
+def _work(campaign: Campaign, scope: ReopeningScope) -> Work:
     """Return what would begin again. All work of a person can be ten thousands of pairs, of which most are not read."""
     work, flags = Work(), list(_flags(campaign))
     able = set(campaign.memberships.able().values_list("pk", flat=True))

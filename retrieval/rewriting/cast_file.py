@@ -37,7 +37,7 @@ CLEARLY = 2  # times as frequent as the other kind, a kind of pronoun decides
 
 
 @dataclass(frozen=True)
-class Line:
+class CastLine:
     """One entry of a file, and where it stands."""
 
     where: str
@@ -55,7 +55,7 @@ def read_cast(file: Path) -> list[CastName]:
     return checked(_lines(file), str(file))
 
 
-def checked(lines: Iterable[Line], source: str) -> list[CastName]:
+def checked(lines: Iterable[CastLine], source: str) -> list[CastName]:
     """Return the entries that the lines hold; as `read_cast`."""
     entries: dict[str, CastName] = {}
     problems = []
@@ -131,7 +131,7 @@ def _loose(entries: dict[str, CastName]) -> Iterator[str]:
             entry.phrase = entry.phrase or person.phrase
 
 
-def _lines(file: Path) -> Iterator[Line]:
+def _lines(file: Path) -> Iterator[CastLine]:
     try:
         if file.stat().st_size > LARGEST:
             raise ReeljudgeError(f"{file}: over {LARGEST:,} bytes; expected a cast list")
@@ -143,17 +143,17 @@ def _lines(file: Path) -> Iterator[Line]:
     return _of_json(content, file) if content.lstrip()[:1] in ("[", "{") else _of_csv(content, file)
 
 
-def _of_json(content: str, file: Path) -> Iterator[Line]:
+def _of_json(content: str, file: Path) -> Iterator[CastLine]:
     try:
         value = read_json(content)
     except MeasureError as fault:
         raise ReeljudgeError(f"{file}: not JSON ({fault})") from fault
     rows = [{"name": name, "phrase": phrase} for name, phrase in value.items()] if isinstance(value, dict) else value
     for number, row in enumerate(rows, 1):
-        yield Line(f"entry {number}", row if isinstance(row, dict) else {"name": row})
+        yield CastLine(f"entry {number}", row if isinstance(row, dict) else {"name": row})
 
 
-def _of_csv(content: str, file: Path) -> Iterator[Line]:
+def _of_csv(content: str, file: Path) -> Iterator[CastLine]:
     rows = csv.reader(io.StringIO(content, newline=""), strict=True)
     try:
         headings = [heading.strip().lower() for heading in next(rows, [])]
@@ -164,7 +164,7 @@ def _of_csv(content: str, file: Path) -> Iterator[Line]:
             )
         for row in rows:
             if any(cell.strip() for cell in row):
-                yield Line(f"line {rows.line_num}", dict(zip(headings, row, strict=False)))
+                yield CastLine(f"line {rows.line_num}", dict(zip(headings, row, strict=False)))
     except csv.Error as fault:
         raise ReeljudgeError(f"{file}: line {rows.line_num}: not CSV ({fault})") from fault
 
@@ -212,7 +212,7 @@ def save_names(corpus: Corpus, names: list[CastName]) -> None:
     store_cast(corpus, [entry for entry in entries if entry.name in mine])
 
 
-def _lines_of(names: list[CastName]) -> Iterator[Line]:
+def _lines_of(names: list[CastName]) -> Iterator[CastLine]:
     for name in names:
         fields = {
             "name": name.name,
@@ -221,7 +221,7 @@ def _lines_of(names: list[CastName]) -> Iterator[Line]:
             "stays": "yes" if name.stays else "",
             "confirmed": "yes" if name.confirmed else "",
         }
-        yield Line(name.name, fields)
+        yield CastLine(name.name, fields)
 
 
 def descriptions_of(corpus: Corpus) -> list[str]:

@@ -31,7 +31,7 @@ from corpus.errors import CorpusError, Unavailable
 from corpus.models import Corpus, Moment
 from corpus.stored_files import STORE_FAULTS, store
 from jobs.registry import SELF, Report, kind
-from retrieval.captions import CAPTIONS_OF_A_BLOCK, Row, encode_captions, ranges, rows_in
+from retrieval.captions import CAPTIONS_OF_A_BLOCK, CaptionRow, encode_captions, ranges, rows_in
 from retrieval.embedding import Vectors, embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex
@@ -115,7 +115,7 @@ def _write_head(out: BinaryIO, *shape: int) -> None:
     write_array_header_1_0(out, {"descr": "<f4", "fortran_order": False, "shape": shape})
 
 
-def _vectors(rows: list[Row], tell: Callable[[], None]) -> Vectors:
+def _vectors(rows: list[CaptionRow], tell: Callable[[], None]) -> Vectors:
     tell()
     return embed([row.caption for row in rows], lambda *_: tell())
 

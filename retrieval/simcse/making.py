@@ -33,7 +33,7 @@ ABANDONED_AFTER = 7 * 24 * 3600.0  # seconds since anything was written
 
 
 @dataclass(frozen=True)
-class Plan:
+class EncoderPlan:
     """What `train_simcse` is asked for."""
 
     name: str
@@ -48,7 +48,7 @@ def captions_of(corpus: Corpus, recipe: Recipe) -> Captions:
     return split(list(rows), recipe)
 
 
-def ask_for_training(plan: Plan) -> Job:
+def ask_for_training(plan: EncoderPlan) -> Job:
     """Return the job that trains a model. A name has one job at a time. Raises ReeljudgeError if the plan cannot be
     carried out, or another plan of this name is not done yet.
     """
@@ -69,11 +69,11 @@ def ask_for_training(plan: Plan) -> Job:
 
 @kind("train-simcse", "Train a SimCSE model", refusals=(CorpusError, SystemsError))
 def train_simcse(report: Report, **plan: Any) -> None:
-    made = make(Plan(**plan | {"recipe": Recipe(**plan["recipe"])}), report)
+    made = make(EncoderPlan(**plan | {"recipe": Recipe(**plan["recipe"])}), report)
     report(1, 1, f"{made} is stored")
 
 
-def make(plan: Plan, report: Report) -> TrainedEncoder:
+def make(plan: EncoderPlan, report: Report) -> TrainedEncoder:
     """Train a version of a model and store it, or return the one that was made of the same before. Raises
     ReeljudgeError if the captions are too few, or the base model cannot be used.
     """
@@ -97,14 +97,14 @@ def make(plan: Plan, report: Report) -> TrainedEncoder:
     return made
 
 
-def made_of(plan: Plan) -> TrainedEncoder | None:
+def made_of(plan: EncoderPlan) -> TrainedEncoder | None:
     """Return the version of the plan's name that was made of what the plan says, if there is one."""
     captions = captions_of(Corpus.objects.get(pk=plan.corpus), plan.recipe)
     made_from = origin(fingerprint(plan.base), captions, plan.recipe)
     return TrainedEncoder.objects.filter(name=plan.name, origin=made_from).first()
 
 
-def _facts(plan: Plan, corpus: Corpus, captions: Captions, losses: list[float]) -> dict[str, Any]:
+def _facts(plan: EncoderPlan, corpus: Corpus, captions: Captions, losses: list[float]) -> dict[str, Any]:
     import torch
 
     return {
@@ -119,7 +119,7 @@ def _facts(plan: Plan, corpus: Corpus, captions: Captions, losses: list[float]) 
 
 
 def _store(
-    plan: Plan, corpus: Corpus, made_from: str, model: SentenceTransformer, facts: dict[str, Any]
+    plan: EncoderPlan, corpus: Corpus, made_from: str, model: SentenceTransformer, facts: dict[str, Any]
 ) -> TrainedEncoder:
     """Store the model's folder and its row, both or neither."""
     root = Path(settings.MODELS_ROOT)

@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from base.errors import Outdated
-from base.text import Line, changes
+from base.text import DiffLine, changes
 from campaigns.forms import LONGEST_GUIDELINE
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign, Guideline, Membership
@@ -133,8 +133,8 @@ def test_far_changes_have_a_gap_between_them() -> None:
     before = "\n".join(map(str, range(30)))
     lines = list(changes(before, before.replace("2\n", "two\n", 1).replace("28", "x")))
     assert [line.what for line in lines].count("gap") == 1
-    assert Line("went", 29, None, "28") in lines
-    assert Line("came", None, 29, "x") in lines
+    assert DiffLine("went", 29, None, "28") in lines
+    assert DiffLine("came", None, 29, "x") in lines
     assert list(changes(before, before)) == []
 
 

@@ -23,7 +23,7 @@ from judging.review.decisions import adjudicate
 from judging.review.reopening import (
     BEGUN,
     UNDER_WAY,
-    Only,
+    WorkFilter,
     reopen,
     reopen_all_of,
     scope_of_annotator,
@@ -166,17 +166,17 @@ def test_a_part_of_somebodys_work(
     for annotator in (bob, dan):
         judge_all(claim(annotator), lambda candidate: 4)
 
-    def ranks(only: Only, of: Membership = ada) -> list[tuple[str, int]]:
+    def ranks(only: WorkFilter, of: Membership = ada) -> list[tuple[str, int]]:
         found = scope_of_annotator(of, only=only).candidates.values_list("query__query_id", "rank")
         return sorted(found)
 
     here = timezone.localdate().strftime("%G-W%V")
-    assert len(ranks(Only(week=here))) == 40
-    assert ranks(Only(week="2001-W01")) == []
-    assert ranks(Only(beside=cleo)) == [("2", rank) for rank in range(1, 21)]
-    assert ranks(Only(beside=dan)) == []  # who judged beside Bob, in round two
-    assert ranks(Only(off=True)) == []
-    assert ranks(Only(week=here, beside=ada, off=True), cleo) == [("2", 1), ("2", 2)]
+    assert len(ranks(WorkFilter(week=here))) == 40
+    assert ranks(WorkFilter(week="2001-W01")) == []
+    assert ranks(WorkFilter(beside=cleo)) == [("2", rank) for rank in range(1, 21)]
+    assert ranks(WorkFilter(beside=dan)) == []  # who judged beside Bob, in round two
+    assert ranks(WorkFilter(off=True)) == []
+    assert ranks(WorkFilter(week=here, beside=ada, off=True), cleo) == [("2", 1), ("2", 2)]
     scope = judging_access.scope(leo, "worker", cleo.worker, here, ada.worker, True)
     assert cost_of(campaign, scope).candidates == 2
     record = reopen(leo, scope, "a misunderstanding")

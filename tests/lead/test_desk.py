@@ -23,7 +23,7 @@ from campaigns.models import Campaign, Membership
 from demo.generating import generate
 from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate, Flag, Query, Sitting
-from judging.pool.ranking import Plan, ask_for_study, rank_candidates
+from judging.pool.ranking import RankingPlan, ask_for_study, rank_candidates
 from releases.freezing import freeze
 from reports.digest import needs
 from reports.models import Summary
@@ -94,7 +94,7 @@ def test_an_exam_that_waits_for_others_comes_to_the_desk_after_a_day(
 def test_whatever_failed_is_tried_again_from_the_desk(batch: Batch, leo: Membership) -> None:
     campaign = batch.query.campaign
     release = freeze(campaign, leo, "MIT")
-    ask_for_study(campaign, Plan())
+    ask_for_study(campaign, RankingPlan())
     Job.objects.update(state=Job.State.FAILED, error="the disk is full")
     assert listed(desk(leo))[0] == "2 jobs failed"
     assert 'hx-trigger="every 2s"' not in browser(leo).get(reverse("releases", args=["films"])).content.decode()

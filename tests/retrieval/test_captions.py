@@ -13,7 +13,7 @@ from jobs.models import Job
 from jobs.running import run, work_off
 from retrieval import captions, embedding
 from retrieval.captions import (
-    Row,
+    CaptionRow,
     encode_captions,
     nearest_in,
     nearest_moments,
@@ -84,7 +84,7 @@ def test_captions_are_encoded_in_parts_once(corpus: Corpus, small_parts: None, m
         return encode(model, texts)
 
     monkeypatch.setattr(embedding, "encode", noted)
-    seen: list[Row] = []
+    seen: list[CaptionRow] = []
     encode_captions(corpus, silent, seen.extend)
     assert sorted(seen) == rows_in(corpus, 1, 2**60)
     assert sorted(encoded) == sorted({*Moment.objects.values_list("caption", flat=True)})

@@ -23,7 +23,7 @@ def test_measures_are_examined_and_the_figures_follow_the_page(server: Installat
     with signed_in(server, chromium, "lea", password) as lea:
         page = lea.page
         page.goto(f"{server.address}/campaigns/believed/leaderboard/")
-        page.get_by_role("link", name="Can it be believed?").click()
+        page.get_by_role("link", name="Reliability").click()
         page.get_by_role("button", name="Examine the measures").click()
         expect(page.get_by_role("heading", name="Scores by system")).to_be_visible(timeout=120_000)
         page.get_by_role("link", name="Judging").click()

@@ -13,7 +13,7 @@ from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.models import Corpus
-from judging.drafts.builder import Built, Plan, build
+from judging.drafts.builder import Built, CampaignPlan, build
 from judging.drafts.leaderboard import Given, Leaderboard
 from judging.pool.opening import with_reusable
 from judging.pool.ranking import rank_candidates
@@ -90,7 +90,7 @@ def _create(options: dict[str, Any]) -> list[str]:
     file = nullcontext(options["queries"]) if options["queries"] else None
     settings = {name: options[name] for name in ("title", "order_seed") if options[name] is not None}
     reuses = _to_reuse(options["reuse"], corpus, existing)
-    plan = Plan(options["name"], settings, existing, selection, file, split=options["split"], reuses=reuses)
+    plan = CampaignPlan(options["name"], settings, existing, selection, file, split=options["split"], reuses=reuses)
     built = build(plan, corpus, _part)
     rank_candidates.ask(built.campaign)
     lines = _words_of(selection, built) if selection else []
@@ -130,7 +130,7 @@ def _rejudge(options: dict[str, Any]) -> str:
     settings = {name: options[name] for name in ("title", "order_seed") if options[name] is not None}
     corpus = _corpus(options["corpus"])
     reuses = _to_reuse(options["reuse"], corpus, None)
-    built = build(Plan(options["name"], settings, board=board, reuses=reuses), corpus, _part)
+    built = build(CampaignPlan(options["name"], settings, board=board, reuses=reuses), corpus, _part)
     campaign, made = built.campaign, built.pooled
     assert made is not None
     return (

@@ -5,7 +5,7 @@ from typing import Any
 
 from base.commands import ReeljudgeCommand
 from campaigns.models import Campaign
-from judging.pool.ranking import Plan, ask_for_study
+from judging.pool.ranking import RankingPlan, ask_for_study
 
 
 class Command(ReeljudgeCommand):
@@ -19,11 +19,11 @@ class Command(ReeljudgeCommand):
             "random": "moments of each drawn from the rest",
             "seed": "seed of both draws",
         }.items():
-            default = getattr(Plan(), field)
+            default = getattr(RankingPlan(), field)
             parser.add_argument(f"--{field}", type=int, default=default, help=f"{meaning}; default {default}")
 
     def handle(self, **options: Any) -> None:
         campaign = Campaign.objects.named(options["campaign"])
-        plan = Plan(**{field: options[field] for field in Plan._fields})
+        plan = RankingPlan(**{field: options[field] for field in RankingPlan._fields})
         job = ask_for_study(campaign, plan)
         self.stdout.write(f"{job}: {job.state}; a worker does the rest (the command worker)")

@@ -15,7 +15,7 @@ from corpus.models import Corpus
 from jobs.models import Job
 from jobs.running import work_off_one
 from retrieval.simcse.comparing import as_text
-from retrieval.simcse.making import Plan, ask_for_training, made_of
+from retrieval.simcse.making import EncoderPlan, ask_for_training, made_of
 from retrieval.simcse.training import Recipe
 from systems.errors import SystemsError
 
@@ -45,7 +45,7 @@ class Command(ReeljudgeCommand):
         else:
             self.stdout.write(f"{job}: a worker has it already (the command jobs {job.pk})")
 
-    def _tell(self, job: Job, plan: Plan) -> None:
+    def _tell(self, job: Job, plan: EncoderPlan) -> None:
         """Print the report, or end with the job's error."""
         job.refresh_from_db()
         made = made_of(plan) if job.state == Job.State.DONE else None
@@ -55,12 +55,12 @@ class Command(ReeljudgeCommand):
         self.stdout.write(f"It is in {made.folder}. To rank with it: ENCODER={made.folder}")
 
 
-def _plan(options: dict[str, Any]) -> Plan:
+def _plan(options: dict[str, Any]) -> EncoderPlan:
     corpus = Corpus.objects.filter(name=options["corpus"]).first()
     if corpus is None:
         known = ", ".join(Corpus.objects.order_by("name").values_list("name", flat=True)[:20])
         raise ReeljudgeError(f"there is no corpus {options['corpus']!r}; there are: {known or 'none'}")
-    return Plan(
+    return EncoderPlan(
         name=_name(options["name"] or f"{slugify(corpus.name)[:50] or 'corpus'}-simcse"),
         corpus=corpus.pk,
         base=options["base"] or settings.ENCODER,
