@@ -33,7 +33,7 @@ class ActionCostSerializer(serializers.Serializer):
         allow_null=True, help_text="in the campaign's currency; null, as the hours, while nobody's time is known"
     )
     nobody = serializers.IntegerField(
-        help_text="batches that somebody may judge now, and nobody could any more, of a priority or a group"
+        help_text="batches that somebody may judge now, and nobody could any more, of a group"
     )
     reach = serializers.IntegerField(allow_null=True, help_text=REACH)
 
@@ -76,11 +76,7 @@ class NewAction(Body):
         help_text="their ids; without them, all that the filters choose",
     )
     filters = FilterBody(required=False)
-    argument = Text(
-        max_length=100,
-        required=False,
-        help_text=f"of `priority`: first, usual or last; of `group`: {OF_GROUP}NAME, or {EVERYBODY}",
-    )
+    argument = Text(max_length=100, required=False, help_text=f"of `group`: {OF_GROUP}NAME, or {EVERYBODY}")
 
 
 class Beginning(Body):

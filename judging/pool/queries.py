@@ -177,13 +177,6 @@ def _strata_of(campaign: Campaign, queries: QueryQuerySet) -> tuple[Counter[Stra
     return Counter(chosen.values_list(*names)), Counter(pool.values_list(*names))
 
 
-def in_whole_strata(campaign: Campaign, queries: QueryQuerySet) -> QueryQuerySet:
-    """Return those of the queries beside which all others of their stratum are among them."""
-    found, sizes = _strata_of(campaign, queries)
-    whole = [Q(split=split, stratum=stratum) for (split, stratum), n in found.items() if n == sizes[split, stratum]]
-    return campaign.queries.pool().filter(reduce(or_, whole)) if whole else campaign.queries.none()
-
-
 def stratum_name(split: str, stratum: str) -> str:
     """Return what a stratum is called.
 

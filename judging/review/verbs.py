@@ -9,8 +9,7 @@ from base.errors import WrongState
 from campaigns.models import Campaign
 from judging.models import Action, ActionRow, Batch, Query, ReopenedQuery, Reopening, Review
 from judging.models.pool import QueryQuerySet
-from judging.models.states import Priority
-from judging.pool.queries import in_whole_strata, set_group, set_priority
+from judging.pool.queries import set_group
 from judging.review.decisions import bring_back, likely_reason, withdraw
 from judging.review.reopening import reopen, scope_of_query, undo_reopening
 from judging.review.reviewing import recommendation, review, undo
@@ -84,37 +83,9 @@ def _undo_reopening(query: Query, action: Action, row: ActionRow) -> None:
 EVERYBODY, OF_GROUP = "everybody", "group:"  # the argument of who judges round one
 
 
-def _priorities(campaign: Campaign) -> dict[str, str]:
-    return {each.name.lower(): each.label for each in Priority}
-
-
 def _groups(campaign: Campaign) -> dict[str, str]:
     found = campaign.memberships.reachable().exclude(group="").order_by("group").values_list("group", flat=True)
     return {EVERYBODY: "everybody"} | {f"{OF_GROUP}{group}": f"group {group}" for group in found.distinct()}
-
-
-def _prioritize(query: Query, action: Action) -> str:
-    """Set the priority of the query's whole stratum. The others of it, which come later, then have it already."""
-    wanted, before = Priority[action.argument.upper()], Priority(query.priority)
-    if query.withdrawn:
-        raise WrongState("It is withdrawn.")
-    if before == wanted:
-        return ""
-    set_priority(action.lead, _of_stratum(query).filter(pk__in=action.rows.values("row")), wanted)
-    return before.name.lower()
-
-
-def _of_stratum(query: Query) -> QueryQuerySet:
-    found: QueryQuerySet = query.campaign.queries.pool().filter(split=query.split, stratum=query.stratum)
-    return found
-
-
-def _undo_priority(query: Query, action: Action, row: ActionRow) -> None:
-    if query.priority != Priority[action.argument.upper()]:
-        raise WrongState("Its stratum has got another priority since.")
-    assert action.undone_by
-    if row.before:
-        set_priority(action.undone_by, _of_stratum(query), Priority[row.before.upper()])
 
 
 def _give_to_group(query: Query, action: Action) -> str:
@@ -137,16 +108,11 @@ def _group_named(argument: str) -> str:
 
 def steering(action: Action) -> tuple[QueryQuerySet, Callable[[], object]] | None:
     """Return the queries that an action would steer, and what steers all of them at once; None if it steers none."""
-    chosen = action.campaign.queries.pool().filter(pk__in=action.rows.values("row"))
-    if action.verb == "priority":
-        wanted = Priority[action.argument.upper()]
-        whole = in_whole_strata(action.campaign, chosen).exclude(priority=wanted)
-        return whole, lambda: whole.exists() and set_priority(action.lead, whole, wanted)
-    if action.verb == "group":
-        group = _group_named(action.argument)
-        others = chosen.exclude(group=group)
-        return others, lambda: set_group(action.campaign, others, group)
-    return None
+    if action.verb != "group":
+        return None
+    group = _group_named(action.argument)
+    others = action.campaign.queries.pool().filter(pk__in=action.rows.values("row")).exclude(group=group)
+    return others, lambda: set_group(action.campaign, others, group)
 
 
 ACTION_VERBS = {
@@ -196,15 +162,6 @@ ACTION_VERBS = {
             _reopen,
             _undo_reopening,
             needs_reason=True,
-        ),
-        Verb(
-            "priority",
-            "Set the priority",
-            "priority set",
-            "queries of strata with another priority, whose queries are all chosen",
-            _prioritize,
-            _undo_priority,
-            arguments=_priorities,
         ),
         Verb(
             "group",

@@ -13,8 +13,6 @@ from jobs.models import Job
 from jobs.running import work_off
 from judging.audit import audit
 from judging.models import Action, ActionRow, Batch, Query, Review
-from judging.models.states import Priority
-from judging.pool.queries import set_priority
 from judging.review import actions
 from judging.review.actions import begin, prepare, undo_action
 from reports.tables.costs import action_cost
@@ -87,50 +85,13 @@ def test_queries_are_withdrawn_for_a_reason_and_brought_back(
     assert not Query.objects.filter(withdrawn__isnull=False).exists()
 
 
-def test_the_priority_of_whole_strata_is_set_and_undone_as_one(
-    three: list[Query], campaign: Campaign, leo: Membership
-) -> None:
-    """Part of a stratum is left: within it the order is random."""
-    Query.objects.filter(query_id__in=["2", "3"]).update(split="far")
-    chosen = Query.objects.filter(split="far") | Query.objects.filter(query_id="4")
-    action = prepare(leo, "priority", chosen)
-    assert not actions.is_ready(action)
-    with pytest.raises(BadValue, match="argument"):
-        begin(action, leo)
-    with pytest.raises(BadValue, match="argument"):
-        actions.choose(action, "soon")
-    actions.choose(action, "last")
-    cost = action_cost(action)
-    assert (cost.queries, cost.left, cost.judgements) == (2, 1, 0)
-    assert set(Query.objects.values_list("priority", flat=True)) == {Priority.USUAL}  # looking changes nothing
-    begin(action, leo)
-    assert done(action) == {"done": 2, "left": 1}
-    last = Query.objects.filter(priority=Priority.LAST)
-    assert set(last.values_list("split", flat=True)) == {"far"}
-    assert set(Batch.objects.filter(query__in=last).values_list("priority", flat=True)) == {Priority.LAST}
-    [(_, why)] = actions.named_rows(action, 10)
-    assert "choose all of its queries or none" in why
-    assert not any(audit(campaign).values())
-    undo_action(action, leo)
-    assert done(action) == {"undone": 2, "left": 1}
-    assert not last.exists()
-    assert not any(audit(campaign).values())
-
-
-def test_what_another_lead_has_set_since_is_not_undone(three: list[Query], campaign: Campaign, leo: Membership) -> None:
-    action = begin(prepare(leo, "priority", campaign.queries.all(), argument="first"), leo)
-    assert done(action) == {"done": 4}
-    set_priority(leo, campaign.queries.pool(), Priority.LAST)
-    undo_action(action, leo)
-    assert done(action) == {"kept": 4}
-    assert set(Query.objects.values_list("priority", flat=True)) == {Priority.LAST}
-
-
 def test_queries_are_given_to_a_group_and_back(
     three: list[Query], campaign: Campaign, leo: Membership, ada: Membership
 ) -> None:
     with pytest.raises(BadValue, match="argument"):
         prepare(leo, "group", Query.objects.all(), argument="group:night")  # nobody is in it
+    with pytest.raises(BadValue, match="argument"):
+        begin(prepare(leo, "group", Query.objects.all()), leo)
     Membership.objects.filter(pk=ada.pk).update(group="night")
     new = Query.objects.filter(query_id__in=["3", "4"])
     action = prepare(leo, "group", new, argument="group:night")
@@ -144,8 +105,10 @@ def test_queries_are_given_to_a_group_and_back(
     assert set(Batch.objects.filter(group="night").values_list("query__query_id", flat=True)) == {"3", "4"}
     assert not any(audit(campaign).values())
     assert action_cost(prepare(leo, "group", new, argument="everybody")).queries == 2
-    undo_action(action, leo)
-    assert done(action) == {"undone": 2}
+    another = begin(prepare(leo, "group", new.filter(query_id="4"), argument="everybody"), leo)
+    assert done(another) == {"done": 1}
+    undo_action(action, leo)  # what was set since stays
+    assert done(action) == {"undone": 1, "kept": 1}
     campaign.refresh_from_db()
     assert not campaign.has_groups
     assert not Batch.objects.exclude(group="").exists()
@@ -165,28 +128,29 @@ def test_a_group_that_leaves_nobody_is_told_before(
 
 
 def test_the_page_chooses_what_is_set_and_so_does_the_api(
-    three: list[Query], campaign: Campaign, leo: Membership
+    three: list[Query], campaign: Campaign, leo: Membership, ada: Membership
 ) -> None:
+    Membership.objects.filter(pk=ada.pk).update(group="night")
     client = browser(leo)
-    form = {"verb": "priority", "which": "all", "view": "show="}
+    form = {"verb": "group", "which": "all", "view": "show="}
     answer = client.post(reverse("action-prepare", args=["films"]), form)
     assert "Nothing has happened yet" not in client.get(answer["Location"]).content.decode()
     change = reverse("action-change", args=["films", Action.objects.get().pk])
-    client.post(change, {"change": "choose", "argument": "first"})
-    assert "Set the priority, first: 4" in client.get(answer["Location"]).content.decode()
+    client.post(change, {"change": "choose", "argument": "group:night"})
+    assert "Give to a group, group night: 4" in client.get(answer["Location"]).content.decode()
     client.post(change, {"change": "begin"})
     work_off()
-    assert "Set the priority: first" in client.get(answer["Location"]).content.decode()
-    assert set(Query.objects.values_list("priority", flat=True)) == {Priority.FIRST}
+    assert "Give to a group: group night" in client.get(answer["Location"]).content.decode()
+    assert set(Query.objects.values_list("group", flat=True)) == {"night"}
 
     def ask(**body: str) -> tuple[int, dict[str, object]]:
         answer = client.post("/api/v1/campaigns/films/actions", body, content_type="application/json")
         return answer.status_code, answer.json()
 
-    assert ask(verb="priority")[0] == 422
-    assert ask(verb="priority", argument="soon")[0] == 422
-    status, body = ask(verb="priority", argument="last")
-    assert (status, body["argument"]) == (201, "last")
+    assert ask(verb="group")[0] == 422
+    assert ask(verb="group", argument="group:day")[0] == 422
+    status, body = ask(verb="group", argument="everybody")
+    assert (status, body["argument"]) == (201, "everybody")
     assert isinstance(cost := body["cost"], dict)
     assert (cost["queries"], cost["nobody"]) == (4, 0)
 
