@@ -37,7 +37,8 @@ MOST_FILES_OF_A_PRESS = 8
 MOST_ROOMS_OF_A_SUBMISSION = 6
 MOST_FILES_OF_A_TRAINING = 12
 APART = {"tests", "benchmarks", "tools"}
-MEANT_TOO_MUCH = {"said", "asked", "told", "shown"}  # each stood for many different things
+MEANT_TOO_MUCH = {"said", "asked", "told", "shown"}  # each had many meanings
+MEANT_TOO_MUCH |= {"Yardstick", "yardstick", "said_since", "_spoke_of", "_met", "_left"}
 # What clients of the API read stays as it is.
 READ_BY_CLIENTS = {("api/resources/runs.py", "told"), ("api/resources/corpora.py", "asked")}
 PLACES_OF_NAMES = ("id", "arg", "attr", "name", "asname", "rest")  # in the nodes of a syntax tree
