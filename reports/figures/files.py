@@ -17,9 +17,9 @@ from django.shortcuts import get_object_or_404
 from base.errors import BadValue, NotFound
 from campaigns.models import Campaign
 from judging.models import Query
+from reports.campaign_summaries import current_summary
 from reports.figures.catalogue import BY_KEY
-from reports.figures.numbers import Rows, Subject, rows_as_csv
-from reports.summaries import current_summary
+from reports.figures.numbers import FigureSubject, Rows, rows_as_csv
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
 KINDS = ("json", *TYPES)
@@ -52,7 +52,7 @@ def figure_file(kind: str, rows: Rows, specify: Callable[[], dict[str, Any]], fi
     return answer
 
 
-def campaign_figure_file(subject: Subject, file: str) -> HttpResponse:
+def campaign_figure_file(subject: FigureSubject, file: str) -> HttpResponse:
     """Answer with a table or a figure of a campaign, named by its key and kind, such as `figure-5b.svg`."""
     key, _, kind = file.rpartition(".")
     figure = BY_KEY.get(key)
@@ -71,11 +71,11 @@ def campaign_figure_file(subject: Subject, file: str) -> HttpResponse:
     return figure_file(kind, rows, specify, f"{subject.campaign.name}-{key}")
 
 
-def subject_of(campaign: Campaign, query: str = "", worker: int | None = None) -> Subject:
+def subject_of(campaign: Campaign, query: str = "", worker: int | None = None) -> FigureSubject:
     """Return what a figure is about: an annotator, or else a query; see `query_of`. An unknown worker raises a 404."""
     if worker is None:
-        return Subject(campaign, query=query_of(campaign, query))
-    return Subject(campaign, member=get_object_or_404(campaign.memberships, worker=worker))
+        return FigureSubject(campaign, query=query_of(campaign, query))
+    return FigureSubject(campaign, member=get_object_or_404(campaign.memberships, worker=worker))
 
 
 def query_of(campaign: Campaign, name: str = "") -> Query | None:
