@@ -115,7 +115,7 @@ def scope_of(release: Release) -> ExportScope:
 
 def pool_of(scope: ExportScope) -> Read:
     """Read the pairs and judgements of the scope as arrays."""
-    return read(scope.campaign, queries=None if scope.is_whole else scope.queries.values("pk"))
+    return read(scope.campaign, queries=None if scope.with_unfinished else scope.queries.values("pk"))
 
 
 def pairs(scope: ExportScope) -> Lines:

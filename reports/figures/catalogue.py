@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from base.text import percent, with_minus
@@ -102,20 +103,12 @@ def tell_consensus(rows: Rows) -> str:
     return f"{percent(share, 2)} of the candidates that were judged to the end reached consensus."
 
 
-def tell_by_similarity(rows: Rows) -> str:
-    return _high(rows, "a similarity of")
-
-
 def tell_points(rows: Rows) -> str:
     if not rows:
         return NOTHING
     most = max(row["grade"] for row in rows)
     lowest = min(row["similarity"] for row in rows if row["grade"] == most)
     return f"Among these points, a grade of {most} goes down to a similarity of {lowest:.2f}."
-
-
-def tell_by_rank(rows: Rows) -> str:
-    return _high(rows, "ranks")
 
 
 def tell_spread(rows: Rows) -> str:
@@ -152,18 +145,15 @@ def tell_drift(rows: Rows) -> str:
     if len(known) < 2:
         return "A second week of judgements will show whether this annotator drifts."
     first, last = known[0], known[-1]
-    then, now = (
-        f"{_two(first['severity'], '+')} grades in {first['week']}",
-        f"{_two(last['severity'], '+')} in {last['week']}",
-    )
-    return f"Against co-judges: {then}, {now}."
+    then = f"{_two(first['severity'], '+')} grades in {first['week']}"
+    return f"Against co-judges: {then}, {_two(last['severity'], '+')} in {last['week']}."
 
 
 def _whole(rows: Rows, key: str) -> dict[str, Any]:
     return next(row for row in rows if row[key] == ALL)
 
 
-def _high(rows: Rows, words: str) -> str:
+def _tell_high(words: str, rows: Rows) -> str:
     if not rows:
         return NOTHING
     first, last = rows[0]["bin"], rows[-1]["bin"]
@@ -203,10 +193,17 @@ TABLES = [
 ]
 DRAWN = [
     CampaignFigure(
-        "figure-4a", "Figure 4a: grade against similarity", numbers.by_similarity, settled_of, tell_by_similarity, PANEL
+        "figure-4a",
+        "Figure 4a: grade against similarity",
+        numbers.by_similarity,
+        settled_of,
+        partial(_tell_high, "a similarity of"),
+        PANEL,
     ),
     CampaignFigure("figure-4-points", "Figure 4a, point by point", numbers.points, points_of, tell_points, PANEL),
-    CampaignFigure("figure-4b", "Figure 4b: grade against rank", numbers.by_rank, settled_of, tell_by_rank, PANEL),
+    CampaignFigure(
+        "figure-4b", "Figure 4b: grade against rank", numbers.by_rank, settled_of, partial(_tell_high, "ranks"), PANEL
+    ),
     CampaignFigure("figure-5a", "Figure 5a: lowest and highest raw grade", numbers.spread, raw_of, tell_spread, PANEL),
     CampaignFigure("figure-5b", "Figure 5b: final grades", numbers.final, final_of, tell_final, PANEL),
     CampaignFigure("figure-6", "Figure 6: one query", numbers.example, query_of, tell_example, PANEL),

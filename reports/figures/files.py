@@ -41,15 +41,19 @@ def figure_file(kind: str, rows: Rows, specify: Callable[[], dict[str, Any]], fi
     if kind not in KINDS:
         raise NotFound(f"There is no such file; expected {', '.join(KINDS)}.")
     if kind == "csv":
-        answer = HttpResponse("".join(rows_as_csv(rows)), content_type=TYPES[kind])
-    elif kind == "json":
+        return csv_file(rows, filename)
+    if kind == "json":
         return JsonResponse(specify())
-    else:
-        from reports.figures.drawing import pdf_of, svg_of
+    from reports.figures.drawing import pdf_of, svg_of
 
-        answer = HttpResponse({"svg": svg_of, "pdf": pdf_of}[kind](specify()), content_type=TYPES[kind])
-    answer["Content-Disposition"] = f'attachment; filename="{filename}.{kind}"'
-    return answer
+    name = {"Content-Disposition": f'attachment; filename="{filename}.{kind}"'}
+    return HttpResponse({"svg": svg_of, "pdf": pdf_of}[kind](specify()), content_type=TYPES[kind], headers=name)
+
+
+def csv_file(rows: Rows, filename: str) -> HttpResponse:
+    """Answer with rows as a CSV file; the name is without its ending."""
+    name = {"Content-Disposition": f'attachment; filename="{filename}.csv"'}
+    return HttpResponse("".join(rows_as_csv(rows)), content_type=TYPES["csv"], headers=name)
 
 
 def campaign_figure_file(subject: FigureSubject, file: str) -> HttpResponse:
@@ -79,10 +83,7 @@ def subject_of(campaign: Campaign, query: str = "", worker: int | None = None) -
 
 
 def query_of(campaign: Campaign, name: str = "") -> Query | None:
-    """Return the query with this id, or without one the first that has a batch.
-
-    Raise BadValue if the campaign has no such query.
-    """
+    """Return the query with this id, or the first that has a batch. Raise BadValue if there is no such query."""
     pool = campaign.queries.pool().order_by("pk")
     if not name:
         return pool.filter(batches__isnull=False).first()

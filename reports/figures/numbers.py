@@ -148,13 +148,10 @@ def drift(counts: Any, subject: FigureSubject) -> Rows:
 def annotators(counts: Any, subject: FigureSubject) -> Rows:
     """Return the numbers of each annotator against the others."""
     return [
-        {"worker": worker} | {name: value for name, value in row.items() if name != "member" and _is_plain(value)}
+        {"worker": worker}
+        | {name: value for name, value in row.items() if name != "member" and not isinstance(value, list | dict)}
         for worker, row in _by_worker(counts["annotators"], subject.campaign)
     ]
-
-
-def _is_plain(value: Any) -> bool:
-    return not isinstance(value, list | dict)
 
 
 def matrix(counts: Any, subject: FigureSubject) -> Rows:
