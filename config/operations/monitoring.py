@@ -138,9 +138,7 @@ class RequestMiddleware:
 
 
 def _is_known(request: HttpRequest) -> bool:
-    """Return whether the answer was made for a token or a signed-in person. Nothing is asked for that: pages for
-    everybody do not look at the session.
-    """
+    """Return whether the answer is for a token or a signed-in person. It does not read the session."""
     found = vars(request)
     user = found.get("_cached_user")  # as Django's middleware keeps it
     return bool(found.get("auth") or (user and user.is_authenticated))

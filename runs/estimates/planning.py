@@ -57,10 +57,7 @@ class Pilot:
 
 
 def pilots_of(user: User) -> dict[str, Pilot]:
-    """Return the newest release of each campaign that the person sees, if two runs or more are scored on it.
-
-    The person sees these runs, too.
-    """
+    """Return the newest release of each campaign that the person leads, if two visible runs or more have scores."""
     campaigns = Campaign.objects.led_by(user).values("pk")
     references = ScoringReference.objects.filter(release__campaign__in=campaigns).defer("queries", "ranked", "measures")
     newest = {
