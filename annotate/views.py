@@ -15,8 +15,7 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import script_texts
-from annotate.fields import fields_of
-from annotate.forms import AskForm, PreferencesForm
+from annotate.forms import AskForm, PreferencesForm, fields_of
 from annotate.script_texts import FIXED, KEY_NAMES, card, key_name
 from base.dates import start_of_day
 from base.forms import valid_data

@@ -18,7 +18,7 @@ SECONDS_OF_A_GRADE = 19  # of each of them, in the mean
 def count(name: str) -> None:
     """Compute the campaign's summaries, as a worker does."""
     from campaigns.models import Campaign
-    from reports.summaries import store_summaries
+    from reports.campaign_summaries import store_summaries
 
     store_summaries(Campaign.objects.get(name=name))
 
@@ -26,14 +26,16 @@ def count(name: str) -> None:
 def draw(name: str) -> dict[str, int]:
     """Draw the paper's Figure 5 as the files of its page, and return their sizes in bytes."""
     from campaigns.models import Campaign
+    from reports.campaign_summaries import current_summary
     from reports.figures import drawing
     from reports.figures.catalogue import BY_KEY
-    from reports.figures.numbers import Subject
-    from reports.summaries import current_summary
+    from reports.figures.numbers import FigureSubject
 
     campaign = Campaign.objects.get(name=name)
     figures = [BY_KEY["figure-5a"], BY_KEY["figure-5b"]]
-    rows = {each.key: each.rows(current_summary(campaign, each.summary).counts, Subject(campaign)) for each in figures}
+    rows = {
+        each.key: each.rows(current_summary(campaign, each.summary).counts, FigureSubject(campaign)) for each in figures
+    }
     return {key: len(drawing.svg_of(drawing.specification(key, drawn))) for key, drawn in rows.items()}
 
 

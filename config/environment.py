@@ -29,10 +29,7 @@ WEB = ("https", "http")
 
 
 class Environment(environ.Env):  # type: ignore[misc]
-    """The environment, where an error names the variable.
-
-    known: the names of all variables that were looked up.
-    """
+    """The environment; errors name the variable. `known` has the names of all variables that were looked up."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,9 +87,7 @@ class Environment(environ.Env):  # type: ignore[misc]
         raise wrong(var, f"{', '.join(options[:-1])} or {options[-1]}")
 
     def address(self, var: str, expected: str, schemes: Sequence[str] = WEB) -> str:
-        """Return an address with one of these schemes and a host, or nothing. Messages do not quote it: it may hold a
-        password.
-        """
+        """Return an address with one of these schemes, or nothing. No message quotes it: it may hold a password."""
         address: str = self.str(var, default="")
         try:
             parts = urlsplit(address)

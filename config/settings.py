@@ -91,10 +91,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.operations.requests.RequestMiddleware",
+    "config.operations.monitoring.RequestMiddleware",
     "base.middleware.ClientAddressMiddleware",
-    "config.operations.probes.ProbesMiddleware",
-    "config.operations.metrics.MetricsMiddleware",
+    "config.operations.monitoring.ProbesMiddleware",
+    "config.operations.monitoring.MetricsMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "base.middleware.CompressionMiddleware",
@@ -127,7 +127,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "base.middleware.languages",
                 "campaigns.accounts.views.ways_in",
-                "config.operations.requests.version",
+                "config.operations.monitoring.version",
             ],
             "builtins": ["django.templatetags.static", "django.templatetags.i18n", "base.templatetags.page_parts"],
         },

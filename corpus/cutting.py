@@ -86,9 +86,7 @@ def cut(
 
 
 def length(source: Path) -> float:
-    """Return the seconds that a video file lasts. Raises CorpusError if the file cannot be read, is not whole, or does
-    not tell how long it lasts; `FilmAway` if it is not there.
-    """
+    """Return the seconds that a video lasts. Raises FilmAway if it is not there, CorpusError if it is unreadable."""
     try:
         return film_length(source)
     except SystemsError as fault:

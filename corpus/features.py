@@ -68,9 +68,7 @@ def must_be_a_set(corpus: Corpus, name: str) -> None:
 
 
 def _sets(name: str, known: list[str]) -> list[FeatureSet]:
-    """Return the sets that one name means, with their own names for their files. Raises SystemsError if the clips of
-    one have no length.
-    """
+    """Return the sets that a name means. Raises SystemsError if the length of the clips of one is missing."""
     names = [name] if name in known else name.split(JOIN)
     return [FeatureSet(Path(each)) if each in known else FeatureSet.of(each) for each in names]
 

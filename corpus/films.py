@@ -47,9 +47,7 @@ def names_below(address: str) -> Iterator[str]:
 
 
 def film_at(folder: str, place: str, sign: Callable[[], None]) -> AbstractContextManager[Path]:
-    """Give a film or a folder of frames as a path on this machine, for as long as it is needed. Raises CorpusError if
-    it is in a store and cannot be fetched.
-    """
+    """Give a film or a folder of frames as a local path. Raises CorpusError if it cannot be fetched from a store."""
     return fetched(folder, place, sign) if is_remote(folder) else nullcontext(Path(folder) / place)
 
 
@@ -175,7 +173,5 @@ class MediaPrefix(MediaFolder):
 
 
 def media_at(folder: str, frame_rate: float | None = None) -> MediaFolder:
-    """Return the media in a folder of this machine, or below a prefix `s3://bucket/prefix`. Raises CorpusError if there
-    are none, or the place is not there.
-    """
+    """Return the media in a local folder or below `s3://bucket/prefix`. Raises CorpusError if there are none."""
     return MediaPrefix(folder, frame_rate) if is_remote(folder) else MediaFolder(folder, frame_rate)

@@ -51,10 +51,7 @@ class CheckedRun(NamedTuple):
 
 
 class FileReader(Confined):
-    """Reads files that somebody has sent, in a process that may read their folder only.
-
-    called: what messages call each file, by its path.
-    """
+    """Reads sent files in a process that may read their folder only; `called` names each path in messages."""
 
     module = __name__
     packages = ("base", "corpus", "jobs", "judging", MeasureError.__module__.partition(".")[0])

@@ -77,9 +77,7 @@ def _store_faults() -> Iterator[None]:
 
 
 def files_in(folder: str) -> Iterator[Stored]:
-    """Yield the files of a folder of the store, in any order and without reading them. Raises Unavailable if the store
-    does not answer.
-    """
+    """Yield the files of a folder of the store, unread. Raises Unavailable if the store does not answer."""
     with _store_faults():
         if not isinstance(default_storage, FileSystemStorage):
             yield from _objects_in(folder)
@@ -97,9 +95,7 @@ def _objects_in(folder: str) -> Iterator[Stored]:
 
 
 def read(name: str) -> Stored | None:
-    """Return the size and the checksum of a stored file, or None if there is none. Raises Unavailable if the store does
-    not answer.
-    """
+    """Return the size and checksum of a stored file, or None. Raises Unavailable if the store does not answer."""
     with _store_faults():
         try:
             content: File[bytes] = default_storage.open(name)

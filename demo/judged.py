@@ -210,10 +210,7 @@ def _predicted(
 
 
 def finish_jobs(out: TextIO = sys.stdout) -> None:
-    """Run all jobs that are due, and wait for those that the worker of a running server has.
-
-    Raise ReeljudgeError if a job fails.
-    """
+    """Run all due jobs, and wait for those of a running server's worker. Raise ReeljudgeError if one fails."""
     due = Q(state=Job.State.RUNNING) | Q(due__lte=Now())
     while True:
         if failed := work_off(out):

@@ -208,7 +208,7 @@ def holds_a_batch(most: int | None, campaign: Campaign) -> int | None:
 
 
 class SteeringForm(forms.Form):
-    """A way in which a lead steers work. What it leads to can be looked at before it is done (reports/frontier.py)."""
+    """A way in which a lead steers work. What it leads to can be looked at before it is done (reports/steering.py)."""
 
     title = ""
 

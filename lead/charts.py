@@ -18,9 +18,9 @@ from campaigns.models import Campaign
 from campaigns.models.campaign import LAST
 from judging.consensus import GRADES
 from judging.models import Candidate
+from reports.campaign_summaries import AGREEMENT, PROGRESS, CurrentSummary
 from reports.figures.numbers import week_name
 from reports.hours import Rates
-from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
 
 DAYS_SHOWN = 28
 HOW = {Candidate.Outcome.ADJUDICATED.value: " by the lead", Candidate.Outcome.REUSED.value: ", reused"}  # grades came

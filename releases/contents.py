@@ -41,8 +41,8 @@ from releases.models import Release
 from releases.publishing import hub
 from releases.publishing.hub import Files, judged
 from releases.publishing.methods import latex, markdown, responsible
-from reports.figures.catalogue import DRAWN, TABLES, Figure
-from reports.figures.numbers import Rows, Subject, rows_as_csv
+from reports.figures.catalogue import DRAWN, TABLES, CampaignFigure
+from reports.figures.numbers import FigureSubject, Rows, rows_as_csv
 from reports.statistics.arrays import Read, read
 from reports.statistics.collection import collection
 
@@ -115,7 +115,7 @@ def scope_of(release: Release) -> ExportScope:
 
 def pool_of(scope: ExportScope) -> Read:
     """Read the pairs and judgements of the scope as arrays."""
-    return read(scope.campaign, queries=None if scope.is_whole else scope.queries.values("pk"))
+    return read(scope.campaign, queries=None if scope.with_unfinished else scope.queries.values("pk"))
 
 
 def pairs(scope: ExportScope) -> Lines:
@@ -211,7 +211,7 @@ def _figures(scope: ExportScope, pool: Read) -> Iterator[ReleaseFile]:
     campaign = scope.campaign
     counts = collection(campaign, pool)
     for figure in (each for each in (*TABLES, *DRAWN) if each.key != "figure-6"):
-        if not (rows := _rounded(figure.rows(counts, Subject(campaign)))):
+        if not (rows := _rounded(figure.rows(counts, FigureSubject(campaign)))):
             continue
         yield ReleaseFile(f"figures/{figure.key}.csv", figure.title, partial(rows_as_csv, rows))
         if figure.drawn:
@@ -225,7 +225,7 @@ def _rounded(rows: Rows) -> Rows:
     ]
 
 
-def _drawing(figure: Figure, rows: Rows) -> Iterator[str]:
+def _drawing(figure: CampaignFigure, rows: Rows) -> Iterator[str]:
     from reports.figures.drawing import specification, svg_of
 
     yield svg_of(specification(figure.key, rows)).decode()

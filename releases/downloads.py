@@ -19,10 +19,9 @@ def export_file(member: Membership, file: str) -> StreamingHttpResponse:
     if export is None:
         raise Http404
     log(member, LogEntry.Kind.EXPORT, file)
-    answer = StreamingHttpResponse(export.lines(campaign), content_type=f"{export.content_type}; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{campaign.name}-{file}"'
-    answer["X-Consensus-Rule"] = RULE
-    return answer
+    headers = {"Content-Disposition": f'attachment; filename="{campaign.name}-{file}"', "X-Consensus-Rule": RULE}
+    content_type = f"{export.content_type}; charset=utf-8"
+    return StreamingHttpResponse(export.lines(campaign), content_type=content_type, headers=headers)
 
 
 def ready_release(campaign: Campaign, version: int) -> Release:
@@ -41,10 +40,8 @@ def signature_file(member: Membership, version: int) -> HttpResponse:
     release = ready_release(member.campaign, version)
     if not release.signature:
         raise Http404
-    answer = HttpResponse(release.signature, content_type="text/plain; charset=utf-8")
-    filename = f"{member.campaign.name}-v{version}.zip{SUFFIX}"
-    answer["Content-Disposition"] = f'attachment; filename="{filename}"'
-    return answer
+    name = {"Content-Disposition": f'attachment; filename="{member.campaign.name}-v{version}.zip{SUFFIX}"'}
+    return HttpResponse(release.signature, content_type="text/plain; charset=utf-8", headers=name)
 
 
 def training_set_file(member: Membership, depth: int) -> FileResponse:

@@ -103,10 +103,7 @@ def tvr_ranking(scope: ExportScope) -> Lines:
 
 
 def adjudicated(scope: ExportScope) -> Lines:
-    """Yield a JSON object for each pair that a lead graded.
-
-    It has TVR-Ranking's fields and the lead's `reason`; `consensus` is "adjudicated".
-    """
+    """Yield a JSON object for each pair that a lead graded: TVR-Ranking's fields and the lead's `reason`."""
     adjudications = Adjudication.objects.in_force().filter(candidate__query__campaign=scope.campaign)
     reasons = dict(adjudications.order_by().values_list(pair_id("candidate__"), "reason"))
     for row in _of(scope, [Outcome.ADJUDICATED], *RECORD):
@@ -261,10 +258,6 @@ class ExportScope:
     with_unfinished: bool = True
 
     @property
-    def is_whole(self) -> bool:
-        return self.with_unfinished
-
-    @property
     def queries(self) -> QueryQuerySet:
         pool = self.campaign.queries.pool()
         if self.with_unfinished:
@@ -274,7 +267,7 @@ class ExportScope:
     @property
     def candidates(self) -> CandidateQuerySet:
         pool = Candidate.objects.in_pool(self.campaign)
-        return pool if self.is_whole else pool.filter(query__in=self.queries.order_by().values("pk"))
+        return pool if self.with_unfinished else pool.filter(query__in=self.queries.order_by().values("pk"))
 
     @cached_property
     def frontier(self) -> Frontier:

@@ -80,12 +80,8 @@ class Release(models.Model):
     @property
     def is_early(self) -> bool:
         """Whether it holds queries beyond the frontier before all are finished: too many of them have one batch."""
-        return self.holds_more and bool(self.unfinished) and self.campaign.batches > 1
-
-    @property
-    def holds_more(self) -> bool:
-        """Whether it may hold more queries than those up to the frontier."""
-        return self.with_finished or self.with_unfinished
+        holds_more = self.with_finished or self.with_unfinished  # than those up to the frontier
+        return holds_more and bool(self.unfinished) and self.campaign.batches > 1
 
 
 class TrainingSet(models.Model):

@@ -85,10 +85,7 @@ def by_member(days: dict[tuple[int, date], Worked]) -> dict[int, Worked]:
 
 
 def worked_on_days(campaign: Campaign, start: datetime, end: datetime) -> dict[tuple[int, date], Worked]:
-    """Return what each member did on each day from `start` until before `end`, in the time zone of the pages.
-
-    Days without work are left out.
-    """
+    """Return what each member did on each day with work, in the time zone of the pages; `end` is excluded."""
     # The subquery of primary keys keeps SQLite from reading all revisions of the members.
     between = Revision.objects.filter(at__gte=start, at__lt=end)
     revisions = Revision.objects.filter(pk__in=between.values("pk"))
@@ -117,10 +114,7 @@ def total(parts: Iterable[Worked]) -> Worked:
 
 
 def _grouped(revisions: QuerySet[Any], start: datetime, end: datetime, **whose: Any) -> dict[tuple[int, date], Worked]:
-    """Group work by member and day, in one statement.
-
-    Seconds are rounded for each day, so that a month is the sum of its days.
-    """
+    """Group work by member and day, in one statement. Seconds are rounded by day, so that months are sums of days."""
     exams = Assignment.objects.annotate(who=F("annotator")).filter(batch__kind=Kind.EXAM, **whose)
     parts = []
     for rows, sums in (
@@ -203,10 +197,7 @@ class Rates:
         return pay(sum((part.seconds * (self.on(day) or 0) for day, part in days.items()), Decimal(0)))
 
     def stretches(self, first: date, last: date) -> list[tuple[date, date]]:
-        """Split the days from first to last where the rate changes or approval begins or ends.
-
-        Return the first and the last day of each part.
-        """
+        """Split the days where the rate changes, or approval begins or ends. Return the first and last day of each."""
         ends = {day for day, _ in self.past if approved_on(self.approved, day) is None}
         for period in self.approved:
             ends |= {period.first - ONE_DAY, *(last for _, last, _ in _stretches_of(period))}

@@ -1,3 +1,3 @@
 """The modules that register jobs, upkeep or listeners of this app; `jobs.apps` imports them when Django starts."""
 
-from reports import digest, summaries
+from reports import campaign_summaries, digest

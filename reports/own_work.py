@@ -211,7 +211,7 @@ def exam_result(member: Membership) -> ExamResult | None:
 
 
 @dataclass(frozen=True)
-class Part:
+class ConversationPart:
     """One text of a conversation: the annotator's question, or a message to the annotator."""
 
     written: Question | Message
@@ -230,7 +230,7 @@ class Part:
 class Conversation:
     """What an annotator and the leads wrote to each other about one thing, in its order."""
 
-    parts: list[Part]
+    parts: list[ConversationPart]
 
     @property
     def query(self) -> Query | None:
@@ -288,7 +288,7 @@ def conversations_of(members: Collection[Membership]) -> list[Conversation]:
             before = of_question.get(answered.get(each.pk, 0))
         if before is None:
             found.append(before := Conversation([]))
-        before.parts.append(Part(each))
+        before.parts.append(ConversationPart(each))
         (of_question if isinstance(each, Question) else of_message)[each.pk] = before
     newest = sorted(found, key=lambda each: each.parts[-1].written.at, reverse=True)
     return sorted(newest, key=lambda each: each.unread is None)

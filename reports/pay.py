@@ -18,9 +18,9 @@ from base.errors import BadValue, WrongState
 from base.text import harmless
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, LogEntry, Membership, log
+from reports.campaign_summaries import DAYS, last_summary
 from reports.hours import MILLISECOND, Rates, Worked, approved_on, by_member, total, worked_by_day, worked_on_days
 from reports.models import ApprovedDay, ApprovedPeriod
-from reports.summaries import DAYS, last_summary
 
 AFTER = timedelta(minutes=5)  # until every press of the last day is stored, even one that waited for a lock
 

@@ -26,6 +26,7 @@ def _each(pattern: str, cutoffs: Sequence[int], thresholds: Sequence[float] = ()
 
 
 NDCG = _each("nDCG_IoU(iou={iou})@{k}", CUTOFFS, THRESHOLDS)
+HEADLINE = NDCG[4]  # NDCG@20 at IoU 0.5
 RECALL = _each("Recall_IoU(iou={iou})@{k}", CUTOFFS, THRESHOLDS)
 AXIOU = _each("AxIoU@{k}", (1, 5, 10))
 JUDGED = _each("Judged@{k}", CUTOFFS)

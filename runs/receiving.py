@@ -112,10 +112,7 @@ def must_be_open(submission: Submission) -> None:
 
 @all_or_nothing
 def submit(submission: Submission) -> Job:
-    """Ask for the job that checks the submission's files and stores the run.
-
-    Raise BadValue if its file has not arrived as a whole.
-    """
+    """Ask for the job that checks and stores the run. Raise BadValue if its file has not arrived as a whole."""
     must_be_open(submission)
     _must_be_within_limit(submission)
     for purpose in Arrival.Purpose.values:

@@ -308,10 +308,7 @@ def by_pair(judged: Judged) -> GradesByPair:
 
 
 def redrawn(raw: GradesByPair, tolerance: int, resamples: int = RESAMPLES, seed: int = 0) -> Gradings:
-    """Return the consensus of each pair in each resample of the annotators: int8 of shape (resamples, pairs).
-
-    It is −1 for a pair without a consensus.
-    """
+    """Return the consensus in each resample of the annotators: int8 of shape (resamples, pairs), −1 for none."""
     people = int(raw.annotator.max(initial=-1)) + 1
     drawn = _drawn(people, resamples, seed)
     counts = np.append(drawn, np.zeros((resamples, 1), drawn.dtype), axis=1).astype(np.int16)  # −1 is nobody

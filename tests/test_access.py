@@ -63,6 +63,7 @@ from releases.freezing import freeze
 from releases.models import Release, TrainingSet
 from reports.models import SavedView
 from retrieval.models import Rewording, Substitution
+from runs.measures import HEADLINE
 from runs.models import (
     Arrival,
     Benchmark,
@@ -76,7 +77,6 @@ from runs.models import (
     TrainedSystem,
     Watch,
 )
-from runs.reliability.options import HEADLINE
 from tests.cast import browser, claim, clip_addresses, content_of, expire, judge_all
 from tests.conftest import Case
 from tests.remembered import remembered

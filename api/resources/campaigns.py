@@ -19,7 +19,7 @@ from campaigns.settings import COLUMNS, SETTINGS
 from judging.models import Batch, Candidate
 from judging.review.frontier import REACH
 from judging.settings import GroupForm, LimitsForm, PriorityForm, ShareForm, SteeringForm, fixed, set_up, values_of
-from reports.frontier import Outlook, outlook, steered
+from reports.steering import Outlook, outlook, steered
 from reports.tables.queries import at_a_glance
 
 

@@ -46,8 +46,7 @@ from judging.drafts import forms, reading
 from judging.drafts.builder import marks
 from judging.drafts.sources import draw_queries, store_corpus
 from retrieval.rewriting.counting import counted, ready_in
-from runs.estimates.forms import PlanForm
-from runs.estimates.planning import costs_of_pools
+from runs.estimates.planning import PlanForm, costs_of_pools
 
 LARGEST_FILE = 2**53 - 1  # bytes; the settings allow less
 

@@ -17,10 +17,10 @@ from campaigns.models import Campaign
 from judging.consensus import GRADES
 from judging.models import Kind
 from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, RankingPlan, ask_for_study
-from reports.figures.catalogue import DRAWN, TABLES, Figure
+from reports.campaign_summaries import AGREEMENT, FIGURES, PROGRESS, QUERIES, SEVERITY, count_agreement, current_summary
+from reports.figures.catalogue import DRAWN, TABLES, CampaignFigure
 from reports.figures.files import campaign_figure_file, subject_of
-from reports.figures.numbers import Subject, annotator_of, disputed, matrix, opposed, severities, week_name
-from reports.summaries import AGREEMENT, FIGURES, PROGRESS, QUERIES, SEVERITY, count_agreement, current_summary
+from reports.figures.numbers import FigureSubject, annotator_of, disputed, matrix, opposed, severities, week_name
 from reports.tables.judgements import ONLY, judgements_page
 from reports.tables.queries import numbers_in_states
 
@@ -147,7 +147,7 @@ class SeverityOfAnnotators(Resource, at=f"{CAMPAIGN}/agreement/severity", name="
     def get(self) -> Any:
         """How severe and how exact each annotator is, and the pairs and queries that this calls into question."""
         campaign = self.member.campaign
-        summary, subject = current_summary(campaign, SEVERITY), Subject(campaign)
+        summary, subject = current_summary(campaign, SEVERITY), FigureSubject(campaign)
         lists = {"annotators": severities, "opposed": opposed, "disputed": disputed}
         found = {name: rows(summary.counts, subject) if summary.counts else [] for name, rows in lists.items()}
         return annotated(summary, **found)
@@ -174,7 +174,7 @@ def _agreement(campaign: Campaign) -> Any:
         for row in _named(campaign, summary.counts["annotators"])
     ]
     numbers = {key: value for key, value in summary.counts.items() if not isinstance(value, list)}
-    each_two = matrix(summary.counts, Subject(campaign))
+    each_two = matrix(summary.counts, FigureSubject(campaign))
     return annotated(summary, numbers=numbers | {"annotators": people, "matrix": each_two})
 
 
@@ -279,7 +279,7 @@ class Figures(Resource, at=f"{CAMPAIGN}/figures", name="figures"):
         return annotated(summary, figures=figures, study=_studied(campaign))
 
 
-def _figure(figure: Figure, counts: Any, subject: Subject) -> Any:
+def _figure(figure: CampaignFigure, counts: Any, subject: FigureSubject) -> Any:
     rows, caption = figure.rows(counts, subject), figure.captioned(counts, subject)
     endings = ("csv", "json", "svg", "pdf") if figure.drawn else ("csv",)
     files = [f"{figure.key}.{ending}" for ending in endings]

@@ -23,11 +23,11 @@ from campaigns.models import Applicant, Invitation, Membership, Message
 from campaigns.models.invitation import DECISIONS, LONGEST_NAME, MOST_PLACES
 from campaigns.models.membership import LONGEST_GROUP
 from judging.review import decisions
+from reports.campaign_summaries import PEOPLE, current_summary
 from reports.digest import digest_of, have_mailed
 from reports.hours import Rates
 from reports.models import ApprovedPeriod
 from reports.pay import Period, approve, pay_of
-from reports.summaries import PEOPLE, current_summary
 from reports.tables.people import PEOPLE_LIST, Stage, people_rows
 
 

@@ -20,7 +20,7 @@ from judging.review.decisions import bring_back, withdraw
 from judging.review.frontier import REACH, frontier, reach
 from judging.review.reviewing import place_in_line, recommendations, waiting_in_order
 from releases.models import Release
-from reports.frontier import WHY, held_rows, holding
+from reports.steering import WHY, held_rows, holding
 from reports.tables.batch import CandidateRow, Editions, GradeRow, candidate_rows
 from reports.tables.batches import ALL, BATCHES, batches_of
 from reports.tables.queries import QUERIES, queries_of, query_rows

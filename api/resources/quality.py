@@ -33,7 +33,7 @@ from judging.quality.exam import (
     unexplained,
 )
 from judging.quality.examples import LONGEST_WHY
-from reports.summaries import PEOPLE, current_summary
+from reports.campaign_summaries import PEOPLE, current_summary
 from reports.tables.examinees import check_rows, examinee, overview, pairs_in, pairs_of_one
 
 LARGEST = 2**31 - 1

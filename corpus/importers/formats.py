@@ -284,9 +284,7 @@ def rows_of_file(file: Path, format: str, kind: str, columns: dict[str, str]) ->
 
 
 def importer_of(source: Source) -> Importer:
-    """Return the importer of the source's format. Raises CorpusError if there is none, or the source chooses what the
-    format does not have.
-    """
+    """Return the importer of the source's format. Raises CorpusError for an unknown format, or a choice it lacks."""
     found = FORMATS.get(source.format)
     if found is None:
         raise CorpusError(f"format: {source.format!r}; expected one of {', '.join(FORMATS)}")

@@ -192,9 +192,7 @@ def staged(key: str, source: Source, sign: Heartbeat) -> Iterator[Corpus]:
 
 
 def reveal(corpus: Corpus, name: str) -> None:
-    """Give a staged corpus its name, with which everybody sees it. Raises CorpusError if there is a corpus of this
-    name.
-    """
+    """Give a staged corpus its name, which makes it visible. Raises CorpusError if the name is taken."""
     if Corpus.objects.filter(name=name).exists():
         raise CorpusError(f"The corpus {name} exists already; choose it, or another name")
     corpus.name, corpus.is_whole = name, True

@@ -136,9 +136,7 @@ def seconds_or_none(value: object, field: str) -> float | None:
 
 
 def number(value: object, field: str, kind: str = "number") -> float:
-    """Return a finite number. Raises BadField for anything else, such as a text, a truth value, NaN or an infinity; it
-    says which kind is expected.
-    """
+    """Return a finite number. Raises BadField for anything else, such as a text, a truth value or NaN."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadField(field, value, f"a {kind}")
     try:

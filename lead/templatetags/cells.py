@@ -28,7 +28,7 @@ from judging.models import Judgement, ReusedGrade
 from reports.tables.batch import CandidateRow, GradeRow, name_for, time_of
 from reports.tables.batches import BatchLine
 from reports.tables.examinees import Pair
-from reports.tables.judgements import Line
+from reports.tables.judgements import JudgementRow
 from reports.tables.people import PersonRow
 from reports.tables.queries import QueryRow
 from reports.tables.queue import FlagLine
@@ -102,12 +102,12 @@ def _run(run: Run) -> SafeString:
     return markup('<a href="{}">{}</a>', address_of("run", run.by.campaign.name, run.number), run.name)
 
 
-def _query_of(line: Line) -> SafeString:
+def _query_of(line: JudgementRow) -> SafeString:
     candidate = line.judgement.candidate
     return markup('<a class="plain" href="?query={}">{}</a>', candidate.query_id, candidate.query)
 
 
-def _rank(line: Line) -> SafeString:
+def _rank(line: JudgementRow) -> SafeString:
     candidate = line.judgement.candidate
     batch = address_of("batch", candidate.query.campaign.name, candidate.batch_id)
     rank = markup('<a href="{}">rank {}</a>', batch, candidate.rank)
@@ -257,7 +257,7 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
         "before": lambda entry: entry.before or UNKNOWN,
         "after": lambda entry: entry.after or UNKNOWN,
     },
-    Line: {
+    JudgementRow: {
         "query": _query_of,
         "rank": _rank,
         "worker": lambda line: _worker(line.judgement, line.reader),

@@ -23,12 +23,12 @@ from judging.models import Kind, Query
 from judging.pool.ranking import RankingPlan, ask_for_study
 from judging.review.reopening import OFF
 from lead.forms.judging import StudyForm, SubjectForm
-from reports.figures.catalogue import DRAWN, DRIFT, NOTHING, TABLES, WEEKS, Figure
+from reports.campaign_summaries import AGREEMENT, FIGURES, QUERIES, SEVERITY, count_agreement, current_summary
+from reports.figures.catalogue import DRAWN, DRIFT, NOTHING, TABLES, WEEKS, CampaignFigure
 from reports.figures.files import campaign_figure_file, subject_of
-from reports.figures.numbers import Subject, annotator_of, disputed, opposed, week_name
+from reports.figures.numbers import FigureSubject, annotator_of, disputed, opposed, week_name
 from reports.lists import list_page
 from reports.statistics.severity import MUCH
-from reports.summaries import AGREEMENT, FIGURES, QUERIES, SEVERITY, count_agreement, current_summary
 from reports.tables.judgements import ON_A_PAGE, counted_judgements, judgements_listing
 
 NUMBERS = {
@@ -61,7 +61,7 @@ def overall(request: HttpRequest, name: str) -> HttpResponse:
         page=Paginator(_sorted(people, sort), ON_A_PAGE).get_page(request.GET.get("page")),
         headings=_headings(member.campaign),
         sort=sort or "worker",
-        weeks=plot_of(WEEKS, numbers.counts, Subject(member.campaign)) if numbers.counts else None,
+        weeks=plot_of(WEEKS, numbers.counts, FigureSubject(member.campaign)) if numbers.counts else None,
         matrix=_matrix(people, numbers.counts["matrix"]) if numbers.counts else [],
         most=MOST_IN_MATRIX,
         few=FEW_PAIRS,
@@ -73,7 +73,7 @@ def severity(request: HttpRequest, name: str) -> HttpResponse:
     """How severe and how exact each annotator is, and the pairs and queries that this calls into question."""
     member = access.membership(request, name)
     numbers = current_summary(member.campaign, SEVERITY)
-    subject = Subject(member.campaign)
+    subject = FigureSubject(member.campaign)
     return campaign_page(
         request,
         member,
@@ -102,7 +102,7 @@ def annotator(request: HttpRequest, name: str, worker: int) -> HttpResponse:
         who=who,
         own=own,
         others=_people(member, own["others"]) if own else [],
-        drift=plot_of(DRIFT, numbers.counts, Subject(member.campaign, member=who)) if own else None,
+        drift=plot_of(DRIFT, numbers.counts, FigureSubject(member.campaign, member=who)) if own else None,
         grades=GRADES,
         off=OFF,
         weeks=[each | {"name": week_name(each["week"])} for each in own["weeks"] if each["week"]] if own else [],
@@ -222,7 +222,7 @@ def start_study(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("figures", name=name)
 
 
-def plot_of(figure: Figure, counts: Any, subject: Subject) -> dict[str, Any]:
+def plot_of(figure: CampaignFigure, counts: Any, subject: FigureSubject) -> dict[str, Any]:
     """A figure as the page shows it: its words, its numbers, and the addresses of its files."""
     rows = figure.rows(counts, subject)
     tells = figure.tells(rows)

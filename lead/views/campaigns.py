@@ -21,10 +21,10 @@ from judging.review.verbs import ACTION_VERBS
 from judging.settings import STEERING, SettingsForm, SteeringForm, set_up
 from lead.charts import charts
 from lead.desk import Progress, checklist, jobs_of, reused
+from reports.campaign_summaries import AGREEMENT, PROGRESS, current_summaries
 from reports.digest import counts_on_the_desk, needs
-from reports.frontier import Outlook, held_rows, holding, outlook, steered
 from reports.lists import views_of
-from reports.summaries import AGREEMENT, PROGRESS, current_summaries
+from reports.steering import Outlook, held_rows, holding, outlook, steered
 from reports.tables.queries import QUERIES, at_a_glance, numbers_in_states, queries_of, states_of_queries
 
 QUERIES_ON_A_PAGE = 50

@@ -56,8 +56,7 @@ from judging.drafts.reading import (
 )
 from judging.drafts.sources import captions_of, draw_queries, drawn, store_corpus
 from retrieval.rewriting.counting import counted, ready_in
-from runs.estimates.forms import PlanForm
-from runs.estimates.planning import costs_of_pools
+from runs.estimates.planning import PlanForm, costs_of_pools
 
 MOMENTS, QUERIES, BENCHMARK = Upload.Purpose.MOMENTS, Upload.Purpose.QUERIES, Upload.Purpose.BENCHMARK
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])

@@ -24,10 +24,10 @@ from campaigns.models.invitation import DECISIONS
 from campaigns.pages import campaign_page
 from judging.review import decisions
 from lead.forms.campaign import ApplicantForm, CreatesForm, MemberForm, PeriodForm
+from reports.campaign_summaries import PEOPLE, current_summary
 from reports.hours import Rates
 from reports.lists import list_page
 from reports.pay import Period, approve, may_be_approved, pay_of, sum_of, write_csv
-from reports.summaries import PEOPLE, current_summary
 from reports.tables.people import DAYS_SHOWN, PEOPLE_LIST, days_worked, people_rows, practised
 
 

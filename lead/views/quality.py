@@ -19,7 +19,7 @@ from judging.quality import check_results
 from judging.quality.exam import DEPTH, LONGEST_REASON, QUERIES, QUORUM, READY_REASONS, VERDICTS, set_exam, set_truth
 from judging.quality.examples import LONGEST_WHY
 from lead.forms.judging import ExamForm, TruthsForm, VerdictForm
-from reports.summaries import PEOPLE, current_summary
+from reports.campaign_summaries import PEOPLE, current_summary
 from reports.tables.examinees import CheckRow, check_rows, examinee, overview, pairs_in, pairs_of_one
 
 PAIRS_ON_A_PAGE = 50

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,24 +147,16 @@ def files(scope: ExportScope, about: dict[str, Any]) -> Iterator[tuple[str, str,
     splits: dict[str, list[str]] = about["splits"]
     for table in TABLES:
         for file, (split, held) in table.files(splits).items():
-            yield file, f"{_described(table, split)}, as Parquet", _bound(table.lines, scope, held)
-    yield "beir/corpus.jsonl", "the moments as documents, as BEIR has them", _bound(_beir_corpus, scope, splits)
-    yield "beir/queries.jsonl", "the queries, as BEIR has them", _bound(_beir_queries, scope, splits)
+            yield file, f"{_described(table, split)}, as Parquet", partial(table.lines, scope, held)
+    yield "beir/corpus.jsonl", "the moments as documents, as BEIR has them", partial(_beir_corpus, scope, splits)
+    yield "beir/queries.jsonl", "the queries, as BEIR has them", partial(_beir_queries, scope, splits)
     for split, names in splits.items():
-        made = _bound(_beir_qrels, scope, {split: names})
-        yield f"beir/qrels/{split}.tsv", f"qrels of the split {split}, as BEIR has them", made
-    yield "topics.tsv", "the queries as topics: id, tab, text", _bound(_topics, scope)
-    definition = Path(__file__).with_name("ir_definition.py")
+        what = f"qrels of the split {split}, as BEIR has them"
+        yield f"beir/qrels/{split}.tsv", what, partial(_beir_qrels, scope, {split: names})
+    yield "topics.tsv", "the queries as topics: id, tab, text", partial(_topics, scope)
+    definition = Path(__file__).with_name("ir_definition.py").read_text(encoding="utf-8")
     what = "a definition for ir_datasets, which works in this folder"
-    yield "ir_datasets_definition.py", what, _bound(_content_of, definition)
-
-
-def _bound(make: Callable[..., Iterator[Any]], *arguments: Any) -> Made:
-    return lambda: make(*arguments)
-
-
-def _content_of(file: Path) -> Iterator[str]:
-    yield file.read_text(encoding="utf-8")
+    yield "ir_datasets_definition.py", what, partial(iter, [definition])
 
 
 def _topics(scope: ExportScope) -> Lines:

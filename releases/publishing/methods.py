@@ -242,10 +242,7 @@ def _filled(sentence: Sentence, about: About) -> tuple[str, list[str]] | None:
 
 
 def at(about: About, path: str) -> Any:
-    """Return what stands at a path in the manifest, such as `counts.pairs.settled`; None if nothing does.
-
-    Of the unfinished queries it is their number.
-    """
+    """Return the value at a path in the manifest, or None; of the unfinished queries, their number."""
     found: Any = about
     for name in path.split("."):
         found = found.get(name) if isinstance(found, Mapping) else None

@@ -17,9 +17,9 @@ from django.shortcuts import get_object_or_404
 from base.errors import BadValue, NotFound
 from campaigns.models import Campaign
 from judging.models import Query
+from reports.campaign_summaries import current_summary
 from reports.figures.catalogue import BY_KEY
-from reports.figures.numbers import Rows, Subject, rows_as_csv
-from reports.summaries import current_summary
+from reports.figures.numbers import FigureSubject, Rows, rows_as_csv
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
 KINDS = ("json", *TYPES)
@@ -41,18 +41,22 @@ def figure_file(kind: str, rows: Rows, specify: Callable[[], dict[str, Any]], fi
     if kind not in KINDS:
         raise NotFound(f"There is no such file; expected {', '.join(KINDS)}.")
     if kind == "csv":
-        answer = HttpResponse("".join(rows_as_csv(rows)), content_type=TYPES[kind])
-    elif kind == "json":
+        return csv_file(rows, filename)
+    if kind == "json":
         return JsonResponse(specify())
-    else:
-        from reports.figures.drawing import pdf_of, svg_of
+    from reports.figures.drawing import pdf_of, svg_of
 
-        answer = HttpResponse({"svg": svg_of, "pdf": pdf_of}[kind](specify()), content_type=TYPES[kind])
-    answer["Content-Disposition"] = f'attachment; filename="{filename}.{kind}"'
-    return answer
+    name = {"Content-Disposition": f'attachment; filename="{filename}.{kind}"'}
+    return HttpResponse({"svg": svg_of, "pdf": pdf_of}[kind](specify()), content_type=TYPES[kind], headers=name)
 
 
-def campaign_figure_file(subject: Subject, file: str) -> HttpResponse:
+def csv_file(rows: Rows, filename: str) -> HttpResponse:
+    """Answer with rows as a CSV file; the name is without its ending."""
+    name = {"Content-Disposition": f'attachment; filename="{filename}.csv"'}
+    return HttpResponse("".join(rows_as_csv(rows)), content_type=TYPES["csv"], headers=name)
+
+
+def campaign_figure_file(subject: FigureSubject, file: str) -> HttpResponse:
     """Answer with a table or a figure of a campaign, named by its key and kind, such as `figure-5b.svg`."""
     key, _, kind = file.rpartition(".")
     figure = BY_KEY.get(key)
@@ -71,18 +75,15 @@ def campaign_figure_file(subject: Subject, file: str) -> HttpResponse:
     return figure_file(kind, rows, specify, f"{subject.campaign.name}-{key}")
 
 
-def subject_of(campaign: Campaign, query: str = "", worker: int | None = None) -> Subject:
+def subject_of(campaign: Campaign, query: str = "", worker: int | None = None) -> FigureSubject:
     """Return what a figure is about: an annotator, or else a query; see `query_of`. An unknown worker raises a 404."""
     if worker is None:
-        return Subject(campaign, query=query_of(campaign, query))
-    return Subject(campaign, member=get_object_or_404(campaign.memberships, worker=worker))
+        return FigureSubject(campaign, query=query_of(campaign, query))
+    return FigureSubject(campaign, member=get_object_or_404(campaign.memberships, worker=worker))
 
 
 def query_of(campaign: Campaign, name: str = "") -> Query | None:
-    """Return the query with this id, or without one the first that has a batch.
-
-    Raise BadValue if the campaign has no such query.
-    """
+    """Return the query with this id, or the first that has a batch. Raise BadValue if there is no such query."""
     pool = campaign.queries.pool().order_by("pk")
     if not name:
         return pool.filter(batches__isnull=False).first()

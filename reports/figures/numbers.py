@@ -21,7 +21,7 @@ DRIFTS = {"kappa": "kappa", "severity": "severity", "contested": "share conteste
 
 
 @dataclass(frozen=True)
-class Subject:
+class FigureSubject:
     """What a figure is about: a campaign, one of its queries, or one of its annotators."""
 
     campaign: Campaign
@@ -29,17 +29,17 @@ class Subject:
     member: Membership | None = None
 
 
-def sizes(counts: Any, subject: Subject) -> Rows:
+def sizes(counts: Any, subject: FigureSubject) -> Rows:
     names = ("queries", "moments", "videos", "vocabulary", "verbs", "moment_hours", "video_hours")
     parts = counts["splits"] | {"corpus": counts["corpus"]}
     return [{"part": part} | {name: size.get(name) for name in names} for part, size in parts.items()]
 
 
-def replaced(counts: Any, subject: Subject) -> Rows:
+def replaced(counts: Any, subject: FigureSubject) -> Rows:
     return [{"word": word, "frequency": number, "gender": GENDER.get(word, "N")} for word, number in counts["replaced"]]
 
 
-def statistics(counts: Any, subject: Subject) -> Rows:
+def statistics(counts: Any, subject: FigureSubject) -> Rows:
     """Return Table 4, with a row for each statistic and a column for each split."""
     lines = []
     for name, words in {
@@ -58,11 +58,11 @@ def statistics(counts: Any, subject: Subject) -> Rows:
     return [*rows, {"statistic": "avg. relevant moments a query (1-4)"} | relevant]
 
 
-def consensus(counts: Any, subject: Subject) -> Rows:
+def consensus(counts: Any, subject: FigureSubject) -> Rows:
     return [{"split": split} | numbers["consensus"] for split, numbers in counts["splits"].items()]
 
 
-def by_similarity(counts: Any, subject: Subject) -> Rows:
+def by_similarity(counts: Any, subject: FigureSubject) -> Rows:
     return [
         row
         for each in counts["by_similarity"]
@@ -70,7 +70,7 @@ def by_similarity(counts: Any, subject: Subject) -> Rows:
     ]
 
 
-def points(counts: Any, subject: Subject) -> Rows:
+def points(counts: Any, subject: FigureSubject) -> Rows:
     """Return the settled candidates of a few queries, one by one. An older summary has none."""
     found = counts.get("points", [])
     texts = dict(Query.objects.filter(pk__in={row[0] for row in found}).values_list("pk", "text"))
@@ -82,7 +82,7 @@ def points(counts: Any, subject: Subject) -> Rows:
     ]
 
 
-def by_rank(counts: Any, subject: Subject) -> Rows:
+def by_rank(counts: Any, subject: FigureSubject) -> Rows:
     return [row for each in counts["by_rank"] for row in _shares(f"{each['from']}–{each['to'] or '…'}", each["grades"])]
 
 
@@ -94,7 +94,7 @@ def _shares(bin: str, grades: list[int]) -> Rows:
     ]
 
 
-def spread(counts: Any, subject: Subject) -> Rows:
+def spread(counts: Any, subject: FigureSubject) -> Rows:
     total = sum(map(sum, counts["spread"])) or 1
     return [
         {"lowest": low, "highest": high, "candidates": (number := counts["spread"][low][high])}
@@ -104,14 +104,14 @@ def spread(counts: Any, subject: Subject) -> Rows:
     ]
 
 
-def final(counts: Any, subject: Subject) -> Rows:
+def final(counts: Any, subject: FigureSubject) -> Rows:
     total = sum(counts["final"]) or 1
     return [
         {"grade": grade, "candidates": number, "share": number / total} for grade, number in enumerate(counts["final"])
     ]
 
 
-def example(counts: Any, subject: Subject) -> Rows:
+def example(counts: Any, subject: FigureSubject) -> Rows:
     """Return the candidates of one query that are in batches, with their outcomes."""
     candidates = Candidate.objects.in_pool(subject.campaign).ranked().filter(query=subject.query).order_by("rank")
     return [
@@ -127,7 +127,7 @@ def example(counts: Any, subject: Subject) -> Rows:
     ]
 
 
-def weeks(counts: Any, subject: Subject) -> Rows:
+def weeks(counts: Any, subject: FigureSubject) -> Rows:
     names = ("judged", "pairs", "alpha", "alpha_low", "alpha_high", "contested")
     return [
         {"week": week_name(each["week"])} | {name: each[name] for name in names}
@@ -136,7 +136,7 @@ def weeks(counts: Any, subject: Subject) -> Rows:
     ]
 
 
-def drift(counts: Any, subject: Subject) -> Rows:
+def drift(counts: Any, subject: FigureSubject) -> Rows:
     mine = annotator_of(counts, subject.member)
     return [
         {"week": week_name(each["week"]), "pairs": each["pairs"]} | {name: each[name] for name in DRIFTS}
@@ -145,19 +145,16 @@ def drift(counts: Any, subject: Subject) -> Rows:
     ]
 
 
-def annotators(counts: Any, subject: Subject) -> Rows:
+def annotators(counts: Any, subject: FigureSubject) -> Rows:
     """Return the numbers of each annotator against the others."""
     return [
-        {"worker": worker} | {name: value for name, value in row.items() if name != "member" and _is_plain(value)}
+        {"worker": worker}
+        | {name: value for name, value in row.items() if name != "member" and not isinstance(value, list | dict)}
         for worker, row in _by_worker(counts["annotators"], subject.campaign)
     ]
 
 
-def _is_plain(value: Any) -> bool:
-    return not isinstance(value, list | dict)
-
-
-def matrix(counts: Any, subject: Subject) -> Rows:
+def matrix(counts: Any, subject: FigureSubject) -> Rows:
     """Return a row for every two annotators with common pairs."""
     workers = _workers(subject.campaign)
     return [
@@ -167,14 +164,14 @@ def matrix(counts: Any, subject: Subject) -> Rows:
     ]
 
 
-def severities(counts: Any, subject: Subject) -> Rows:
+def severities(counts: Any, subject: FigureSubject) -> Rows:
     return [
         {"worker": worker} | {name: value for name, value in row.items() if name != "member"}
         for worker, row in _by_worker(counts["annotators"], subject.campaign)
     ]
 
 
-def opposed(counts: Any, subject: Subject) -> Rows:
+def opposed(counts: Any, subject: FigureSubject) -> Rows:
     """Return the pairs whose consensus careful annotators oppose."""
     found = Candidate.objects.select_related("query").in_bulk([row["candidate"] for row in counts["opposed"]])
     workers = _workers(subject.campaign)
@@ -188,7 +185,7 @@ def opposed(counts: Any, subject: Subject) -> Rows:
     ]
 
 
-def disputed(counts: Any, subject: Subject) -> Rows:
+def disputed(counts: Any, subject: FigureSubject) -> Rows:
     """Return the queries whose disagreement is everybody's."""
     found = Query.objects.in_bulk([row["query"] for row in counts["queries"]])
     return [

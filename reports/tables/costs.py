@@ -16,8 +16,8 @@ from judging.review.reopening import DONE, ReopeningScope, finished, scope_of_an
 from judging.review.reviewing import recommendations
 from judging.review.verbs import steering
 from judging.summaries import Part
-from reports.frontier import outlook
-from reports.summaries import PROGRESS, current_summary
+from reports.campaign_summaries import PROGRESS, current_summary
+from reports.steering import outlook
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from judging.models.sitting import exam_batches
 from judging.quality.check_results import Checked, RecentChecks, Speed, recent_checks
 from judging.quality.exam import ExamGrades, Truths, exam_grades, truths
 from metrics.analysis.agreement import kappa_of
+from reports.campaign_summaries import CurrentSummary
 from reports.statistics.agreement import LEVELS
-from reports.summaries import CurrentSummary
 
 OF_PAIRS = ("batch", "query", "rank", "truth", "why")  # what the table of all pairs reads of each
 

@@ -28,7 +28,7 @@ Judgements = QuerySet[Judgement]
 
 
 @dataclass(frozen=True)
-class Line:
+class JudgementRow:
     """A judgement, the seconds before its first grade, and the co-judge's of the same round if there is one."""
 
     judgement: Judgement
@@ -72,7 +72,7 @@ class JudgementFilters(forms.Form):
 
 @dataclass(frozen=True)
 class JudgementsPage:
-    lines: list[Line]
+    lines: list[JudgementRow]
     older: int | None  # the key to go on before, when there are more
 
 
@@ -133,7 +133,7 @@ def judgements_listing(reader: Membership) -> Listing:
     )
 
 
-def _lines(keys: Sequence[int], campaign: Campaign) -> list[Line]:
+def _lines(keys: Sequence[int], campaign: Campaign) -> list[JudgementRow]:
     rows = Judgement.objects.select_related("candidate__query", "candidate__clip", "assignment")
     found = rows.defer("assignment__places", "assignment__limits").in_bulk(keys)
     page = [found[key] for key in keys if key in found]
@@ -148,7 +148,10 @@ def _lines(keys: Sequence[int], campaign: Campaign) -> list[Line]:
         each.annotator = by_key[each.annotator_id]
     for each in page:
         each.candidate.query.campaign = campaign
-    return [Line(each, seconds.get(each.pk), seats.get((each.candidate_id, PARTNERS[each.seat or 1]))) for each in page]
+    return [
+        JudgementRow(each, seconds.get(each.pk), seats.get((each.candidate_id, PARTNERS[each.seat or 1])))
+        for each in page
+    ]
 
 
 def _memberships(worker: int, campaign: Campaign) -> list[int]:

@@ -19,9 +19,9 @@ from campaigns.models import Applicant, Campaign, Invitation, Membership
 from campaigns.models.membership import LONGEST_GROUP, MembershipQuerySet
 from jobs.models import Job
 from judging.models import Assignment, Batch, Kind, Sitting
+from reports.campaign_summaries import CurrentSummary
 from reports.hours import Worked
 from reports.pay import Period, days_of
-from reports.summaries import CurrentSummary
 
 DAYS_SHOWN = 28
 INVITATIONS_SHOWN = 300

@@ -15,7 +15,7 @@ from campaigns.models import Campaign, Membership
 from judging.models import Candidate, Flag, Kind, Query, Question
 from judging.models.judgement import FlagQuerySet, QuestionQuerySet
 from judging.models.states import AssignmentState
-from reports.own_work import Conversation, Part, conversations_of
+from reports.own_work import Conversation, ConversationPart, conversations_of
 from reports.tables.batch import FlagRow, named
 from reports.tables.queries import LONGEST_SEARCH
 
@@ -106,7 +106,7 @@ class QuestionRow:
     """A question that waits, with what was written before it in the same conversation."""
 
     question: Question
-    before: list[Part]
+    before: list[ConversationPart]
 
 
 def questions_with_pairs() -> QuestionQuerySet:
@@ -115,7 +115,7 @@ def questions_with_pairs() -> QuestionQuerySet:
     return Question.objects.select_related(*names, "handled_by__user")
 
 
-class Subject(NamedTuple):
+class ThreadSubject(NamedTuple):
     """What flags and questions are about: a pair, a query, or nothing in particular, and then one question."""
 
     kind: str
@@ -144,11 +144,11 @@ class Thread:
         return pair.batch.kind if pair and pair.batch else ""
 
 
-def waiting_subjects(reader: Membership) -> list[Subject]:
+def waiting_subjects(reader: Membership) -> list[ThreadSubject]:
     """Return what flags and questions wait about, by the oldest of each. Questions are for leads alone."""
-    first: dict[Subject, datetime] = {}
+    first: dict[ThreadSubject, datetime] = {}
     flags = Flag.objects.waiting(reader.campaign).values_list("candidate", "at")
-    found = [(Subject("pair", candidate), at) for candidate, at in flags]
+    found = [(ThreadSubject("pair", candidate), at) for candidate, at in flags]
     if reader.may_review:
         rows = Question.objects.waiting(reader.campaign).values_list("pk", "candidate_id", "query_id", "at")
         found += [(_subject(pk, candidate, query), at) for pk, candidate, query, at in rows]
@@ -157,24 +157,24 @@ def waiting_subjects(reader: Membership) -> list[Subject]:
     return sorted(first, key=lambda each: (first[each], each))
 
 
-def _subject(question: int, candidate: int | None, query: int | None) -> Subject:
+def _subject(question: int, candidate: int | None, query: int | None) -> ThreadSubject:
     if candidate:
-        return Subject("pair", candidate)
-    return Subject("query", query) if query else Subject("question", question)
+        return ThreadSubject("pair", candidate)
+    return ThreadSubject("query", query) if query else ThreadSubject("question", question)
 
 
-def threads(subjects: Iterable[Subject], reader: Membership) -> list[Thread]:
+def threads(subjects: Iterable[ThreadSubject], reader: Membership) -> list[Thread]:
     """Return the flags and questions that wait about each of these."""
     subjects = list(subjects)
     keys = {kind: [each.pk for each in subjects if each.kind == kind] for kind in ("pair", "query", "question")}
     # Read once, and not beside each flag and each question.
     pairs = Candidate.objects.select_related("query", "clip", "batch", "moment__video").in_bulk(keys["pair"])
-    of_subject: dict[Subject, Thread] = {each: Thread([], []) for each in subjects}
+    of_subject: dict[ThreadSubject, Thread] = {each: Thread([], []) for each in subjects}
     flags = Flag.objects.waiting(reader.campaign).filter(candidate__in=pairs).order_by("at", "pk")
     flags = flags.select_related("assignment__annotator__user").defer("assignment__places", "assignment__limits")
     for flag in flags:
         flag.candidate = pairs[flag.candidate_id]
-        of_subject[Subject("pair", flag.candidate_id)].flags.append(
+        of_subject[ThreadSubject("pair", flag.candidate_id)].flags.append(
             FlagRow(flag, named(flag.assignment.annotator, reader))
         )
     if reader.may_review:
@@ -200,6 +200,6 @@ def question_rows(questions: Iterable[Question]) -> list[QuestionRow]:
     return [QuestionRow(each, _before(each, written) if each.letter_id else []) for each in questions]
 
 
-def _before(question: Question, written: list[Conversation]) -> list[Part]:
+def _before(question: Question, written: list[Conversation]) -> list[ConversationPart]:
     own = next(each for each in written if question in each.questions)
     return own.parts[: [part.written for part in own.parts].index(question)]

@@ -182,14 +182,16 @@ def write_cast(entries: Iterable[CastName], out: TextIO) -> None:
 
 def store_cast(corpus: Corpus, entries: list[CastName]) -> None:
     """Add entries to a corpus's cast list. Those with a known name replace it, except its count and contexts."""
+    _store(corpus, entries, ["phrase", "same_as", "stays", "confirmed"])
+
+
+def _store(corpus: Corpus, entries: Iterable[CastName], replaced: list[str]) -> None:
+    """Store entries; of those with a known name, only these fields are replaced."""
+    entries = list(entries)
     for entry in entries:
         entry.corpus = corpus
     CastName.objects.bulk_create(
-        entries,
-        update_conflicts=True,
-        unique_fields=["corpus", "name"],
-        update_fields=["phrase", "same_as", "stays", "confirmed"],
-        batch_size=500,
+        entries, update_conflicts=True, unique_fields=["corpus", "name"], update_fields=replaced, batch_size=500
     )
 
 
@@ -200,9 +202,7 @@ def names_of(corpus: Corpus, state: str = "") -> QuerySet[CastName]:
 
 
 def save_names(corpus: Corpus, names: list[CastName]) -> None:
-    """Store the names, after a look at the whole list: names may refer to others. Raises ReeljudgeError if one of them
-    is wrong. None is stored then.
-    """
+    """Store all names, or none: raises ReeljudgeError if one is wrong. Names may refer to others of the list."""
     if not names:
         raise ReeljudgeError("name: none; expected the names of this page")
     changed = {name.pk for name in names}
@@ -247,16 +247,8 @@ def draft(corpus: Corpus) -> list[CastName]:
             if fresh := found.get(known.name):
                 fresh.phrase, fresh.same_as = known.phrase or fresh.phrase, known.same_as or fresh.same_as
                 fresh.stays, fresh.confirmed = known.stays, known.confirmed
-        for entry in found.values():
-            entry.corpus = corpus
-        CastName.objects.bulk_create(
-            found.values(),
-            update_conflicts=True,
-            unique_fields=["corpus", "name"],
-            update_fields=["phrase", "same_as", "count", "contexts"],
-            batch_size=500,
-        )
-    return list(CastName.objects.filter(corpus=corpus).order_by("-count", "name"))
+        _store(corpus, found.values(), ["phrase", "same_as", "count", "contexts"])
+    return list(names_of(corpus))
 
 
 def drafted(descriptions: Iterable[str]) -> list[CastName]:

@@ -53,9 +53,7 @@ class Substituter(Protocol):
     at_a_time: int
 
     def propose(self, descriptions: Sequence[str], attempt: int, beat: Beat) -> Iterator[list[Proposal]]:
-        """Yield one proposal for each description, in their order, as many at a time as come together. `attempt` counts
-        from 1.
-        """
+        """Yield one proposal for each description, in their order, in any portions. `attempt` counts from 1."""
         ...
 
 

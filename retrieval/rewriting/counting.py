@@ -194,7 +194,8 @@ def replacements(corpus: Corpus) -> Replacements:
             pairs[old, _plain(new)] += weight
             for word, count in (_words(new) - _words(old)).items():
                 words[word] += weight * count
-    ranked = [Word(word, count, _gender(word)) for word, count in words.most_common() if word not in ARTICLES]
+    genders = dict.fromkeys(FEMALE, "F") | dict.fromkeys(MALE, "M")
+    ranked = [Word(each, count, genders.get(each, "N")) for each, count in words.most_common() if each not in ARTICLES]
     return Replacements(
         words=ranked[:MOST],
         pairs=[(*pair, count) for pair, count in pairs.most_common(MOST)],
@@ -221,7 +222,3 @@ def _words(text: str) -> Counter[str]:
 def _plain(text: str) -> str:
     """Return the text with a small first letter, so that a phrase counts as one wherever it stands."""
     return text[:1].lower() + text[1:]
-
-
-def _gender(word: str) -> str:
-    return "M" if word in MALE else "F" if word in FEMALE else "N"

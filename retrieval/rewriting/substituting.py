@@ -43,9 +43,7 @@ def cast_of(corpus: Corpus) -> Cast:
 
 
 def substituter_of(order: Substitution, cast: Cast) -> Substituter:
-    """Return what the order asks for. Raises ReeljudgeError if the settings name no endpoint, or the cast list has no
-    confirmed names.
-    """
+    """Return what the order asks for. Raises ReeljudgeError without an endpoint, or without confirmed names."""
     if order.by == Substitution.By.CHAT:
         return ChatSubstituter(Endpoint.from_settings())
     if not cast.entries:

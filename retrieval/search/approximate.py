@@ -64,9 +64,7 @@ def write(vectors: Vectors, file: Path) -> float:
 
 
 def read(file: Path) -> Any:
-    """Open an index, whose groups stay on disk and are mapped into memory. Raises OSError if the file is not there or
-    is damaged.
-    """
+    """Open an index, mapped from disk into memory. Raises OSError if the file is missing or damaged."""
     import faiss
 
     try:

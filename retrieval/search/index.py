@@ -147,9 +147,7 @@ def _publish(corpus: Corpus, written: dict[str, Any]) -> None:
 
 
 def opened(index: SearchIndex) -> Rows:
-    """Return what the file of an index holds. Raises Unavailable if the file is not there or is damaged, or the store
-    does not answer.
-    """
+    """Return what the file of an index holds. Raises Unavailable if it is missing, damaged or out of reach."""
     return _or_unavailable(_mapped, index.file, index.sha256)
 
 

@@ -71,9 +71,7 @@ class Captions:
 
 
 def split(captions: list[str], recipe: Recipe) -> Captions:
-    """Split the distinct captions by the recipe's seed. The order in which they come changes nothing. Raises
-    ReeljudgeError if there are too few.
-    """
+    """Split the distinct captions by the recipe's seed, in any order. Raises ReeljudgeError if they are too few."""
     distinct = sorted({caption.strip() for caption in captions} - {""})
     if len(distinct) < FEWEST_CAPTIONS:
         raise ReeljudgeError(

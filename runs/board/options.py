@@ -132,10 +132,7 @@ class Queries:
         self.amounts = _bands(self._relevant, ("few", "some", "many"))
 
     def chosen(self, options: BoardOptions) -> NDArray[np.bool_] | None:
-        """Return which queries the options limit a leaderboard to; None for all.
-
-        Raise BadValue for a split, length or amount that there is not.
-        """
+        """Return the queries of the options; None for all. Raise BadValue for an unknown split, length or amount."""
         mask = np.ones(len(self.ids), dtype=np.bool_)
         if options.split:
             _must_be_one("split", options.split, self.splits)

@@ -98,10 +98,7 @@ class Board:
 
 
 def board(runs: RunQuerySet, reference: ScoringReference, options: BoardOptions) -> Board:
-    """Return the leaderboard of some runs, such as those that a member may see.
-
-    Raise BadValue for queries or a baseline that there are not.
-    """
+    """Return the leaderboard of some runs. Raise BadValue for queries or a baseline that do not exist."""
     release, convention = reference.release, options.convention.name
     mask = Queries(reference).chosen(options)
     scorings = Scoring.objects.filter(release=release, run__in=runs).select_related("run")

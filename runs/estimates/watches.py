@@ -34,7 +34,7 @@ from releases.contents import ranked_queries, scope_of
 from releases.data_card import BASELINES
 from releases.exports import MOMENT, ExportScope
 from releases.models import Release
-from reports.summaries import PROGRESS, current_summary
+from reports.campaign_summaries import PROGRESS, current_summary
 from runs.board.options import measure_named
 from runs.measures import USUAL
 from runs.models import Watch

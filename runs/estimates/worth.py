@@ -185,7 +185,8 @@ def _calibrations(scope: ExportScope, predictors: list[Predictor]) -> Iterator[t
             for pk, query, rank, at, grade in final
             if pk in grades
         ]
-        bands, weeks = _parts(pairs, lambda pair: _band(pair[1])), _parts(pairs, lambda pair: _monday(pair[2]))
+        bands = _parts(pairs, lambda pair: sum(pair[1] > last for last in RANKS))
+        weeks = _parts(pairs, lambda pair: pair[2] and pair[2] - timedelta(days=pair[2].weekday()))
         about = {"ranks": [{"ranks": _words(band)} | each for band, each in bands]}
         about["weeks"] = [{"week": day.isoformat()} | each for day, each in weeks]
         yield _key(predictor), _numbers(pairs) | {"lacking": len(final) - len(pairs)} | about
@@ -200,17 +201,9 @@ def _parts(pairs: list[Pair], part_of: Callable[[Pair], Any]) -> list[tuple[Any,
     return [(part, _numbers(held)) for part, held in sorted(parts.items())]
 
 
-def _band(rank: int) -> int:
-    return sum(rank > last for last in RANKS)
-
-
 def _words(band: int) -> str:
     first = RANKS[band - 1] + 1 if band else 1
     return f"{first}–{RANKS[band]}" if band < len(RANKS) else f"from {first}"
-
-
-def _monday(day: date | None) -> date | None:
-    return day and day - timedelta(days=day.weekday())
 
 
 def _numbers(pairs: list[Pair]) -> dict[str, Any]:

@@ -21,12 +21,11 @@ from metrics.measures.explain import can_explain
 from reports.figures.files import figure_file
 from runs import access
 from runs.board.options import known_measures
-from runs.measures import NAMES, NDCG, USUAL, measures_of
+from runs.measures import HEADLINE, NAMES, USUAL, measures_of
 from runs.models import Run, Score, ScoringReference
 from runs.tables import unpacked_values
 
 Values = NDArray[np.float32]
-HEADLINE = NDCG[4]  # NDCG@20 at IoU 0.5
 EXPLAINED = [name for name in NAMES if any(map(can_explain, measures_of(name)))]
 MOST_RUNS = 4  # beside each other
 

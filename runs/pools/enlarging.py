@@ -220,10 +220,7 @@ def open_further_batches(enlargement: Enlargement, report: Report) -> None:
 
 @all_or_nothing
 def _open(enlargement: Enlargement, query: Query | None, moments: list[Moment], runs: dict[str, Run]) -> None:
-    """Open the batches of one query, unless it was done.
-
-    Raise WrongState if the query is withdrawn, or not closed any more. Nothing is stored then.
-    """
+    """Open the batches of one query once. Raise WrongState if the query is withdrawn, or not closed any more."""
     if query is None:
         raise WrongState("The query is withdrawn.")
     if enlargement.sources.filter(candidate__query=query).exists():

@@ -81,10 +81,7 @@ def job_of(inquiry: Inquiry | None) -> Job | None:
     refusals=(MeasureError,),
 )
 def examine_measures(inquiry: Inquiry, report: Report) -> None:
-    """Examine the measures, and store what was found.
-
-    Raise MeasureError if the runs cannot be compared, for instance because no query counts for all of them.
-    """
+    """Examine the measures, and store the findings. Raise MeasureError if the runs cannot be compared."""
     if inquiry.findings is not None:
         return
     inquiry.findings = examine(_subject(inquiry), report)
@@ -128,10 +125,7 @@ class Subject:
 
 
 def examine(subject: Subject, report: Report) -> dict[str, Any]:
-    """Return all records under their names, and what they were made of.
-
-    Raise MeasureError if no query counts for all runs and measures.
-    """
+    """Return all records by name, and their origin. Raise MeasureError if no query counts for all runs and measures."""
     report(0, 0, "scoring the runs")
     convention = subject.convention.but(unjudged="skip")
     block = meta.score_block(scores_of(subject.measures, subject.qrels, subject.runs, convention))

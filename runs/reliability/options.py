@@ -16,12 +16,10 @@ from base.text import abbreviated
 from campaigns.models import Membership
 from releases.models import Release
 from reports.figures.files import figure_file
-from runs.measures import NDCG, USUAL
+from runs.measures import HEADLINE, USUAL
 from runs.models import Inquiry, Run
 from runs.reliability.figures import BY_KEY, FIGURES, NOTHING, ReliabilityFigure
 from runs.reliability.inquiries import MOST_RUNS, Rows, comparable, inquiry_about
-
-HEADLINE = NDCG[4]  # NDCG@20 at IoU 0.5
 
 
 @dataclass(frozen=True)

@@ -169,10 +169,7 @@ def _row(member: Membership, wanted: Wanted, seed: int, number: int) -> TrainedS
 
 
 def ask_again(row: TrainedSystem) -> Job:
-    """Ask for the job that trains a system. What it did before a failure is not done again.
-
-    Raise WrongState if its run was submitted already.
-    """
+    """Ask for the job that trains a system, or goes on with it. Raise WrongState if its run was submitted already."""
     if row.is_submitted:
         raise WrongState("This system is trained, and its run is submitted.")
     return train_system.ask(row, by=row.by.user_id)

@@ -23,14 +23,6 @@ from systems.options import Streams
 PAPER = "paper"  # the preset of options as in TVR-Ranking
 
 
-@dataclass(frozen=True)
-class CurvesFigure:
-    """The figure of a training's curves, as `lead/_plot.html` shows figures."""
-
-    key: str = "curves"
-    title: str = "Loss and validation"
-
-
 def jobs_of(rows: list[TrainedSystem]) -> dict[int, Job]:
     """Return the job of each system that has one, by the system's key."""
     return {job.row: job for job in train_system.jobs(rows)}
@@ -110,7 +102,7 @@ def plot_of(row: TrainedSystem) -> dict[str, Any]:
     points = row.rows_of_curves()
     address = [row.campaign.name, row.number]
     return {
-        "figure": CurvesFigure(),
+        "figure": {"key": "curves", "title": "Loss and validation"},
         "is_drawn": bool(points),
         "tells": _tells(row),
         "caption": "Mean loss since the point before; the weights of the best validation are kept.",

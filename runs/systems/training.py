@@ -201,10 +201,7 @@ def as_ranking(run: Predictions) -> str:
 
 
 def _description(row: TrainedSystem, run: str) -> str:
-    """Return the description of a system's run, whose last line is JSON from which the run is made again.
-
-    run: its SHA-256.
-    """
+    """Return the description of a run with this SHA-256; its last line is JSON from which it is made again."""
     options = ", ".join(f"{name} {value}" for name, value in sorted(row.options.items()))
     learned = f", N = {row.depth}" if row.entry.learns else ""
     kind = "text" if row.entry.compares else "token"
@@ -319,9 +316,7 @@ def vision_model() -> str:
 
 
 def _encoding(row: TrainedSystem, say: Say) -> Encode:
-    """Load the encoder of the settings, or the text tower of their vision model, and return what encodes texts by it,
-    some hundred at a time.
-    """
+    """Load the settings' encoder, or the text tower of their vision model, and return what encodes texts by it."""
     if row.entry.compares:
         if not same_model(row.encoder, named := vision_model()):
             found = named or "no model"

@@ -20,7 +20,7 @@ from base.templatetags.page_parts import Heading
 from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page
 from metrics import CONVENTIONS, parse_measure
-from reports.figures.numbers import rows_as_csv
+from reports.figures.files import csv_file
 from runs import access
 from runs.board.files import FILES, caption
 from runs.board.held_back import (
@@ -174,9 +174,7 @@ def rejudged_csv(request: HttpRequest, name: str) -> HttpResponse:
     found = new_order(member, _own_measure(request))
     if found is None:
         raise Http404
-    answer = HttpResponse("".join(rows_as_csv(found.lines())), content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{name}-v{found.release.version}-judged-again.csv"'
-    return answer
+    return csv_file(found.lines(), f"{name}-v{found.release.version}-judged-again")
 
 
 @require_safe
@@ -189,9 +187,8 @@ def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
         raise Http404
     access.count_file(request)
     found = board(Run.objects.seen_by(member), reference, board_options(reference, **params))
-    answer = HttpResponse(FILES[format].write(found), content_type=FILES[format].content_type)
-    answer["Content-Disposition"] = f'attachment; filename="{name}-v{found.release.version}.{format}"'
-    return answer
+    headers = {"Content-Disposition": f'attachment; filename="{name}-v{found.release.version}.{format}"'}
+    return HttpResponse(FILES[format].write(found), content_type=FILES[format].content_type, headers=headers)
 
 
 @require_POST
@@ -215,11 +212,8 @@ def _remove_measure(request: HttpRequest, lead: Membership, data: dict[str, Any]
 
 def _ask_for_measure(request: HttpRequest, member: Membership, data: dict[str, Any]) -> HttpResponse:
     """Ask for the measure, and redirect to the leaderboard with the usual columns and the new one."""
-    reference, measure, convention = (
-        _reference(member, data["release"]),
-        measure_named(data["measure"]),
-        data["convention"],
-    )
+    reference, convention = _reference(member, data["release"]), data["convention"]
+    measure = measure_named(data["measure"])
     ask_for_measure(reference.release, measure, member)
     reference.refresh_from_db(fields=["measures"])
     messages.success(request, f"The runs are being scored by {measure}. Its column fills as soon as that is done.")

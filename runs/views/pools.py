@@ -16,7 +16,7 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page, while_working
 from metrics import parse_measure
 from releases.models import Release
-from reports.figures.numbers import rows_as_csv
+from reports.figures.files import csv_file
 from runs import access
 from runs.forms import OpeningForm, PoolsForm, ProposalForm
 from runs.measures import NDCG, USUAL
@@ -60,10 +60,7 @@ def as_csv(request: HttpRequest, name: str) -> HttpResponse:
     if release is None or compared is None:
         raise Http404
     access.count_file(request)
-    lines = rows_as_csv(compared.lines(release, measure))
-    answer = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{name}-v{release.version}-pools.csv"'
-    return answer
+    return csv_file(compared.lines(release, measure), f"{name}-v{release.version}-pools")
 
 
 def _compared(request: HttpRequest, member: Membership) -> tuple[Release | None, str, Comparison | None]:

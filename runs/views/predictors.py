@@ -120,9 +120,10 @@ def download(request: HttpRequest, name: str, pk: int) -> StreamingHttpResponse:
     """The predicted grades as a file that the library reads."""
     predictor = access.predictor(access.lead(request, name), pk)
     access.count_file(request)
-    answer = StreamingHttpResponse(predicted_csv(predictor.rows()), content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{name}-predicted-{pk}.csv"'
-    return answer
+    headers = {"Content-Disposition": f'attachment; filename="{name}-predicted-{pk}.csv"'}
+    return StreamingHttpResponse(
+        predicted_csv(predictor.rows()), content_type="text/csv; charset=utf-8", headers=headers
+    )
 
 
 @require_POST

@@ -58,7 +58,7 @@ def test_the_script_is_another_one_for_another_language_or_version(
     address = reverse("service-worker")
     assert f'data-worker="{address}"' in browser(ada).get(reverse("work")).content.decode()
     scripts = {Client().get(address, HTTP_ACCEPT_LANGUAGE=code).content for code in CODES}
-    monkeypatch.setattr("config.operations.requests.page_version", lambda: "newer")
+    monkeypatch.setattr("config.operations.monitoring.page_version", lambda: "newer")
     scripts |= {Client().get(address, HTTP_ACCEPT_LANGUAGE=code).content for code in CODES}
     assert len(scripts) == 2 * len(CODES)
 

@@ -10,7 +10,7 @@ import pytest
 from django.http import HttpResponse
 from django.urls import reverse
 
-from annotate.fields import value_of
+from annotate.forms import value_of
 from base.errors import BadValue
 from campaigns.models import Membership
 from judging.models import Assignment, Batch, Flag, Judgement, Review

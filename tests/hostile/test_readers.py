@@ -45,7 +45,7 @@ from metrics.formats import (
 from releases.archive import ReleaseArchive
 from releases.checks import verify
 from retrieval.rewriting.cast_file import read_cast
-from runs.systems.again import read_recipe
+from runs.management.commands.make_run_again import read_recipe
 from systems import storage as storing
 from systems.data import Query, Video, Videos
 from systems.encoders import read_tokens, read_word_vectors

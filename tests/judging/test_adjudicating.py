@@ -19,7 +19,7 @@ from judging.review.reviewing import recommendation
 from judging.work import grading, submitting
 from releases.exports import FILES
 from reports.figures.catalogue import tell_example
-from reports.figures.numbers import Subject, example
+from reports.figures.numbers import FigureSubject, example
 from reports.statistics.agreement import agreement, by_query
 from reports.statistics.arrays import read
 from reports.statistics.collection import collection
@@ -166,7 +166,7 @@ def test_no_number_of_the_consensus_knows_the_leads_grades(judged: Batch, leo: M
 
 def test_figure_6_tells_the_leads_grades_apart(judged: Batch, leo: Membership) -> None:
     adjudicate(at_rank(1), leo, 4, "a word")
-    rows = example(None, Subject(judged.query.campaign, judged.query))
+    rows = example(None, FigureSubject(judged.query.campaign, judged.query))
     assert (rows[0]["grade"], rows[0]["outcome"]) == (4, "adjudicated")
     best = max(row["grade"] for row in rows if row["outcome"] == "settled")
     assert f"The highest grade, {best}, goes first to rank 2" not in tell_example(rows)

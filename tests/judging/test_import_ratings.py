@@ -20,7 +20,7 @@ from judging.review.decisions import adjudicate, withdraw_adjudication
 from releases.data_card import counted
 from releases.exports import ExportScope
 from releases.freezing import freeze
-from reports.summaries import store_summaries
+from reports.campaign_summaries import store_summaries
 from tests.cast import browser, text_between_tags
 from tests.releases.test_releases import opened
 from tests.stand_ins import HEADER, write_pairs

@@ -26,7 +26,7 @@ from judging.work.claiming import without_annotators
 from judging.work.places import limit_reached
 from releases.contents import estimates
 from releases.exports import ExportScope
-from reports.frontier import outlook, steered
+from reports.steering import outlook, steered
 from tests.api.asking import Program
 from tests.cast import browser, claim, judge_all, small_batches
 from tests.remembered import remembered

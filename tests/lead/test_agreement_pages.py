@@ -18,7 +18,7 @@ from jobs.models import Job
 from jobs.running import work_off, worker_name
 from judging.models import Assignment, Batch, Query
 from judging.review.decisions import withdraw
-from reports import summaries
+from reports import campaign_summaries
 from reports.models import Summary
 from tests.cast import browser, claim, judge_all, settle_round_one, text_between_tags
 from tests.remembered import remembered
@@ -37,7 +37,7 @@ def contested(batch: Batch, ada: Membership, bob: Membership, cleo: Membership, 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every campaign is too large to be counted while somebody waits."""
-    monkeypatch.setattr(summaries, "AT_ONCE", 0)
+    monkeypatch.setattr(campaign_summaries, "AT_ONCE", 0)
 
 
 def page(client: Client, name: str, *arguments: object, **params: str | int) -> str:
@@ -61,7 +61,7 @@ def test_the_numbers_are_there_at_once(contested: Batch, leo: Membership) -> Non
     assert "of 17 pairs" in text
     assert "of 46 judgements" in text
     assert "15.0 %" in text  # three of twenty contested
-    assert not Job.objects.filter(kind=summaries.count_agreement.code).exists()
+    assert not Job.objects.filter(kind=campaign_summaries.count_agreement.code).exists()
 
 
 def test_researchers_see_numbers_for_names(
@@ -173,56 +173,56 @@ def test_a_large_campaign_is_counted_by_a_job(contested: Batch, leo: Membership,
     assert "hx-get" in fragment.content.decode()
     assert "HX-Refresh" not in fragment
     page(lead, "agreement")
-    assert Job.objects.filter(kind=summaries.count_agreement.code).count() == 1
+    assert Job.objects.filter(kind=campaign_summaries.count_agreement.code).count() == 1
     assert work_off() == []
     assert lead.get(reverse("agreement-counting", args=["films"]))["HX-Refresh"] == "true"
     assert "of 20 pairs in round one" in page(lead, "agreement")
     assert "A person sits down." in page(lead, "agreement-queries")
-    assert Job.objects.get(kind=summaries.count_agreement.code).state == Job.State.DONE
+    assert Job.objects.get(kind=campaign_summaries.count_agreement.code).state == Job.State.DONE
 
 
 @pytest.mark.both_databases
 def test_small_and_large_campaigns_show_the_same(
     contested: Batch, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = {name: summaries.current_summary(campaign, name).counts for name in summaries.NAMES}
-    summaries.store_summaries(campaign)
-    monkeypatch.setattr(summaries, "AT_ONCE", 0)
-    kept = {name: summaries.current_summary(campaign, name).counts for name in summaries.NAMES}
+    small = {name: campaign_summaries.current_summary(campaign, name).counts for name in campaign_summaries.NAMES}
+    campaign_summaries.store_summaries(campaign)
+    monkeypatch.setattr(campaign_summaries, "AT_ONCE", 0)
+    kept = {name: campaign_summaries.current_summary(campaign, name).counts for name in campaign_summaries.NAMES}
     assert kept["agreement"] == small["agreement"]
     assert kept["queries"] == small["queries"]
     assert kept["figures"]["by_rank"] == small["figures"]["by_rank"]
 
 
 def test_newer_submissions_are_asked_for_after_a_minute(contested: Batch, campaign: Campaign, large: None) -> None:
-    summaries.store_summaries(campaign)
-    assert summaries.current_summary(campaign, "agreement").job is None
+    campaign_summaries.store_summaries(campaign)
+    assert campaign_summaries.current_summary(campaign, "agreement").job is None
     Assignment.objects.update(submitted=timezone.now())
-    assert summaries.current_summary(campaign, "agreement").job is None  # not worth it yet
+    assert campaign_summaries.current_summary(campaign, "agreement").job is None  # not worth it yet
     Summary.objects.update(made=timezone.now() - timedelta(minutes=2))
-    assert summaries.current_summary(campaign, "agreement").counting
+    assert campaign_summaries.current_summary(campaign, "agreement").counting
 
 
 def test_what_takes_long_to_count_is_not_counted_all_the_time(
     contested: Batch, campaign: Campaign, large: None
 ) -> None:
-    summaries.count_agreement.ask(campaign)
+    campaign_summaries.count_agreement.ask(campaign)
     assert work_off() == []
     Job.objects.update(started=F("ended") - timedelta(minutes=10))
     Assignment.objects.update(submitted=timezone.now())
     Summary.objects.update(made=timezone.now() - timedelta(minutes=90))
-    assert not summaries.current_summary(campaign, "agreement").counting
+    assert not campaign_summaries.current_summary(campaign, "agreement").counting
     Summary.objects.update(made=timezone.now() - timedelta(minutes=110))
-    assert summaries.current_summary(campaign, "agreement").counting
+    assert campaign_summaries.current_summary(campaign, "agreement").counting
 
 
 def test_what_a_lead_changes_is_counted_too(contested: Batch, campaign: Campaign, leo: Membership, large: None) -> None:
-    summaries.store_summaries(campaign)
+    campaign_summaries.store_summaries(campaign)
     Summary.objects.update(made=timezone.now() - timedelta(minutes=2))
     Assignment.objects.update(submitted=timezone.now() - timedelta(hours=1))
-    assert summaries.current_summary(campaign, "agreement").job is None
+    assert campaign_summaries.current_summary(campaign, "agreement").job is None
     withdraw(contested.query, "not a sentence")
-    assert summaries.current_summary(campaign, "agreement").counting
+    assert campaign_summaries.current_summary(campaign, "agreement").counting
 
 
 def test_counting_that_failed_waits_for_the_lead(contested: Batch, leo: Membership, large: None) -> None:

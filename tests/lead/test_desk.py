@@ -25,11 +25,11 @@ from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate, Flag, Query, Sitting
 from judging.pool.ranking import RankingPlan, ask_for_study, rank_candidates
 from releases.freezing import freeze
+from reports.campaign_summaries import PROGRESS, store_summaries
 from reports.digest import needs
 from reports.models import Summary
 from reports.statistics.arrays import read
 from reports.statistics.progress import progress
-from reports.summaries import PROGRESS, store_summaries
 from reports.tables.queries import QUERIES, queries_of
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 from tests.conftest import Case
@@ -145,7 +145,7 @@ def test_nothing_left_has_no_end(batch: Batch, ada: Membership, bob: Membership,
 
 
 def test_the_desk_says_between_which_days_it_ends(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reports.summaries.AT_ONCE", 10)
+    monkeypatch.setattr("reports.campaign_summaries.AT_ONCE", 10)
     list(generate("ending", 8, annotators=4, seed=1))
     campaign = Campaign.objects.get(name="ending")
     store_summaries(campaign)
@@ -332,7 +332,7 @@ def _calls(client: Client, address: str) -> int:
 
 def test_a_kept_campaign_is_shown_in_few_questions_and_calls(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a large one, whose numbers a job has counted."""
-    monkeypatch.setattr("reports.summaries.AT_ONCE", 10)
+    monkeypatch.setattr("reports.campaign_summaries.AT_ONCE", 10)
     list(generate("kept", 20, annotators=6, seed=1))
     store_summaries(Campaign.objects.get(name="kept"))
     client = browser(Membership.objects.leads().get(campaign__name="kept"))

@@ -20,7 +20,8 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from config.operations import backups, doctor, readiness
+from config.operations import backups, readiness
+from config.operations.management.commands import doctor
 from jobs.models import WorkerHeartbeat
 from jobs.queue import Lane
 from tests import made_once

@@ -21,7 +21,7 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from campaigns.models import Membership
-from config.operations import metrics, readiness
+from config.operations import monitoring, readiness
 from corpus.models import Clip, Corpus, Video
 from jobs.models import Job, WorkerHeartbeat
 from jobs.queue import Lane
@@ -68,7 +68,7 @@ def test_alive_needs_no_database_no_name_and_no_https(settings: Any) -> None:
 @pytest.mark.django_db
 def test_which_version_runs_is_for_watchers_leads_and_the_terminal(ada: Membership, leo: Membership) -> None:
     assert Client().get("/healthz", headers=WATCHER).content == f"alive {__version__}\n".encode()
-    assert f'reeljudge_build_info{{version="{__version__}"}} 1.0' in metrics.figures().decode()
+    assert f'reeljudge_build_info{{version="{__version__}"}} 1.0' in monitoring.prometheus_figures().decode()
     line = f"Reeljudge {__version__}"
     assert line in browser(leo).get(reverse("campaign", args=[leo.campaign])).content.decode()
     assert line not in browser(ada).get(reverse("work")).content.decode()
@@ -192,8 +192,8 @@ def test_a_check_that_hangs_is_told_in_time(monkeypatch: pytest.MonkeyPatch, db:
 @pytest.fixture
 def counted(settings: Any) -> Iterator[None]:
     yield
-    metrics.REQUESTS.clear()
-    metrics.SECONDS.clear()
+    monitoring.REQUESTS.clear()
+    monitoring.SECONDS.clear()
 
 
 @pytest.mark.django_db
@@ -226,7 +226,7 @@ def test_requests_are_counted_while_the_database_is_away(counted: None, monkeypa
     def refuse(rows: object) -> None:
         raise OperationalError("the database system is starting up")
 
-    monkeypatch.setattr(metrics._Rows, "_rows", refuse)
+    monkeypatch.setattr(monitoring._Rows, "_rows", refuse)
     Client().get("/sign-in/")
     page = Client().get("/metrics", headers=WATCHER).content.decode()
     assert "reeljudge_database_up 0.0" in page

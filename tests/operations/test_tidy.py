@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.db.models.functions import Now
 
 from campaigns.models import Campaign, Membership
-from config.operations import tidying
+from config.operations.management.commands import tidy as command
 from corpus.models import Moment
 from jobs.models import Job
 from judging.models import Batch, Query
@@ -57,8 +57,8 @@ def job(kind: str, days: int, state: str = Job.State.DONE, lane: str = "judging"
 def test_what_nobody_needs_is_named_and_then_deleted(
     vectors: set[str], batch: Batch, ada: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tidying, "ROWS_OF_A_BLOCK", 3)
-    monkeypatch.setattr(tidying, "ROWS_AT_A_TIME", 2)
+    monkeypatch.setattr(command, "ROWS_OF_A_BLOCK", 3)
+    monkeypatch.setattr(command, "ROWS_AT_A_TIME", 2)
     judge_all(claim(ada), lambda candidate: 2)
     gone = [job(f"old-{number}", 31) for number in range(7)]
     kept = {job("new", 29), job("failed", 99, Job.State.FAILED), job("long", 99, lane="long")}
@@ -83,8 +83,8 @@ def test_what_nobody_needs_is_named_and_then_deleted(
 
 def test_a_vector_that_is_made_meanwhile_stays(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that comes while it looks is not among the texts, and its vector is left alone."""
-    texts = tidying._texts
-    monkeypatch.setattr(tidying, "_texts", lambda: [texts(), embed(["It came just now."])][0])
+    texts = command._texts
+    monkeypatch.setattr(command, "_texts", lambda: [texts(), embed(["It came just now."])][0])
     embed(["It was there before."])
     assert tidy("--delete")[0].split()[:2] == ["deleted", "1"]
     assert Vector.objects.count() == 1
@@ -93,19 +93,19 @@ def test_a_vector_that_is_made_meanwhile_stays(campaign: Campaign, monkeypatch: 
 
 def test_a_job_that_is_asked_for_again_meanwhile_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     again = job("cut", 31)
-    delete = tidying._delete
+    delete = command._delete
 
     def asking(rows: object, keys: list[int]) -> int:
         Job.objects.ask("cut")
         return delete(rows, keys)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tidying, "_delete", asking)
+    monkeypatch.setattr(command, "_delete", asking)
     assert "deleted 0 quick jobs" in tidy("--delete")[-1]
     assert Job.objects.get(pk=again.pk).state == Job.State.WAITING
 
 
 def test_the_model_that_ranks_now_is_used_before_it_has_ranked() -> None:
     embed(["It is said."])
-    assert tidying._is_used(model_key())
-    assert not tidying._is_used(FORMER)
+    assert command._is_used(model_key())
+    assert not command._is_used(FORMER)
     assert model_name().endswith(model_key())

@@ -11,7 +11,7 @@ import pytest
 
 from judging.models import Candidate
 from reports.statistics.arrays import CANDIDATE, Judged, Read
-from reports.statistics.forecast import Left, Pace, Rate, Undecided, ends, left_in, pace_of
+from reports.statistics.progress import Left, Pace, Rate, Undecided, ends, left_in, pace_of
 
 SIZE, QUERIES = 20, 300
 START = date(2026, 1, 5)  # a Monday

@@ -20,9 +20,9 @@ from base.text import harmless
 from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Batch, Revision
 from releases.exports import FILES
+from reports.campaign_summaries import store_summaries
 from reports.hours import by_member, total
 from reports.pay import Period, days_in, days_of
-from reports.summaries import store_summaries
 from tests.cast import browser, content_of, settle_round_one
 from tests.remembered import remembered
 from tests.tampering import tampering

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from campaigns.models import Campaign, Membership, PastRate
 from judging.models import Assignment, Batch, Revision
 from lead.charts import charts
+from reports.campaign_summaries import AGREEMENT, PROGRESS, current_summaries
 from reports.hours import Rates, Worked
 from reports.pay import Period
-from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 from tests.cast import browser, settle_round_one
 from tests.lead.test_campaign_settings import SENT
 from tests.remembered import remembered

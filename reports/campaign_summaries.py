@@ -120,10 +120,7 @@ def _size_and_newest(campaign: Campaign) -> tuple[bool, datetime | None]:
 
 
 def _of_campaign(key: int, few: int) -> QuerySet[Campaign, Any]:
-    """Return whether there are more candidates, or moments, than a few, and when the campaign changed.
-
-    No more rows are read than that needs.
-    """
+    """Return whether there are more candidates or moments than a few, and when the campaign changed."""
     candidates = Candidate.objects.filter(query__campaign=key).order_by()  # each has at most four judgements
     moments = Moment.objects.filter(video__corpus=OuterRef("corpus")).order_by()
     further = Q(Exists(candidates[few : few + 1])) | Q(Exists(moments[few : few + 1]))
