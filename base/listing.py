@@ -46,6 +46,8 @@ class Column:
     unknown: tuple[Any, Any] | None = None  # NUMBERS or TIMES if that field can be null
     is_number: bool = False
     is_usual: bool = True  # whether it is there unless others are chosen
+    places: int | None = None  # decimals of its numbers on a page
+    is_time: bool = False  # whether a page shows its times in full
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
-"""What the lead's tables show in a cell, where that is more than a value in words, or where there are many."""
+"""The cells of lists, where they are more than a plain value, and other tags that write many small parts of a page.
+
+Cells are written in Python: in a template, the 50 rows of a list take six times as long.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
-from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,11 +23,11 @@ from django.utils.timezone import localtime
 from base.listing import Column, Part
 from base.templatetags.figures import UNKNOWN, decimals, plain
 from base.text import joined_markup, markup
-from campaigns.models import Campaign, LogEntry, Membership
-from corpus.models import Clip, Moment
+from campaigns.models import LogEntry, Membership
+from corpus.models import Moment
 from judging.consensus import GRADES
-from judging.models import Judgement, ReusedGrade
-from reports.tables.batch import CandidateRow, GradeRow, name_for, time_of
+from judging.models import Judgement
+from reports.tables.batch import CandidateRow, name_for, time_of
 from reports.tables.batches import BatchLine
 from reports.tables.examinees import Pair
 from reports.tables.judgements import JudgementRow
@@ -133,18 +135,6 @@ def _grade(judgement: Judgement | None) -> object:
     return markup('<span class="dot g{0}">{0}</span>', judgement.grade) if judgement else ""
 
 
-def _day(at: datetime | None, words: str = "") -> str:
-    """Write a time, in the format that is named or as `time_of` does."""
-    if at is None:
-        return UNKNOWN
-    return date_format(localtime(at), words) if words else time_of(at)
-
-
-def _when(at: datetime | None) -> SafeString:
-    """Write a time that stays on one line."""
-    return _whole(_day(at))
-
-
 def _whole(words: object) -> SafeString:
     """Write what stays on one line."""
     return markup('<span class="whole">{}</span>', words)
@@ -157,10 +147,6 @@ def _lines(*lines: object) -> SafeString:
 
 def _quiet(words: str) -> object:
     return markup('<span class="quiet">{}</span>', words) if words else ""
-
-
-def _worker_link(row: PersonRow) -> object:
-    return _person_link(row, row.worker) if row.member else UNKNOWN
 
 
 def _person_link(row: PersonRow, words: object) -> SafeString:
@@ -181,12 +167,16 @@ def _who(row: PersonRow) -> object:
 
 def _stage(row: PersonRow) -> object:
     """How far somebody has come, and what a lead can do about it: buttons of the page's form `decide`."""
-    since = markup('<span class="quiet">, {}</span>', _day(row.since, "j M Y")) if row.since else ""
+    since = markup('<span class="quiet">, {}</span>', _local(row.since, "j M Y")) if row.since else ""
     stage = markup("{}{}", capfirst(row.stage.label), since)
     stage = markup('<span class="wrong">{}<br>{}</span>', stage, row.failed) if row.failed else stage
-    holds = f"holds a batch since {_day(row.holds_since, 'j M, H:i')}" if row.holds_since else ""
-    until = f"open until {_day(row.invitation.expires, 'j M, H:i')}" if row.is_open and row.invitation else ""
+    holds = f"holds a batch since {_local(row.holds_since, 'j M, H:i')}" if row.holds_since else ""
+    until = f"open until {_local(row.invitation.expires, 'j M, H:i')}" if row.is_open and row.invitation else ""
     return _lines(stage, _quiet(holds), _quiet(until), _decisions(row))
+
+
+def _local(at: datetime, pattern: str) -> str:
+    return date_format(localtime(at), pattern)
 
 
 def _decisions(row: PersonRow) -> object:
@@ -194,7 +184,9 @@ def _decisions(row: PersonRow) -> object:
         decide = address_of("applicant", row.campaign, row.applicant.pk)
         buttons = [("Let in", decide, "approve", "", row.name), ("Refuse", decide, "refuse", "link", row.name)]
     elif row.invitation and not row.member:
-        send, withdraw = (address_of(f"invitation-{name}", row.campaign, row.invitation.pk) for name in VERBS)
+        send, withdraw = (
+            address_of(page, row.campaign, row.invitation.pk) for page in ("invitation-send", "invitation-withdraw")
+        )
         end = "Remove" if row.is_expired else "Withdraw"
         again = [("Send again", send, "", "link", row.address)] if row.is_mailed and settings.MAILS else []
         buttons = [*again, (end, withdraw, "", "link", row.name)]
@@ -207,56 +199,33 @@ def _decisions(row: PersonRow) -> object:
     return markup('<span class="buttons">{}</span>', joined_markup(button, buttons))
 
 
-VERBS = ("send", "withdraw")  # of an invitation
 CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
-    QueryRow: {
-        "text": _text,
-        "batches": _squares,
-        "mean": lambda row: decimals(row.query.last_mean, 1),
-        "contested": lambda row: _percent(row.query.contested_share),
-        "similarity": lambda row: decimals(row.query.similarity, 2),
-    },
+    QueryRow: {"text": _text, "batches": _squares, "contested": lambda row: _percent(row.query.contested_share)},
     PersonRow: {
-        "worker": _worker_link,
+        "worker": lambda row: _person_link(row, row.worker) if row.member else UNKNOWN,
         "name": _who,
         "role": lambda row: row.role.capitalize(),
         "stage": _stage,
         "batches": lambda row: UNKNOWN if row.is_imported or not row.member else plain(row.batches),
         "judgements": lambda row: plain(row.judgements) if row.member else UNKNOWN,
         "hours": lambda row: UNKNOWN if row.is_imported or not row.member else decimals(row.hours, 1),
-        "last": lambda row: _when(row.last_seen),
-        "since": lambda row: _when(row.since),
     },
     BatchLine: {
         "query": _query_of_batch,
         "state": lambda line: _whole(line.state),
-        "mean": lambda line: decimals(line.batch.last_mean, 1),
         "advice": lambda line: capfirst(line.advice),
     },
     FlagLine: {
-        "at": lambda line: _when(line.flag.at),
         "query": _query_of_flag,
         "worker": lambda line: _whole(_numbered(line.flag.assignment.annotator, line.reader)),
-        "handled": lambda line: _when(line.flag.handled),
     },
-    Moment: {
-        "video": _video,
-        "start": lambda moment: decimals(moment.start, 2),
-        "end": lambda moment: decimals(moment.end, 2),
-        "seconds": lambda moment: decimals(moment.length, 2),
-        "description": _description,
-    },
+    Moment: {"video": _video, "seconds": lambda moment: decimals(moment.length, 2), "description": _description},
     Run: {
         "name": _run,
         "visibility": lambda run: run.visibility.capitalize(),
-        "at": lambda run: _when(run.at),
         "release": lambda run: run.release or _quiet("none yet"),
     },
-    LogEntry: {
-        "at": lambda entry: _when(entry.at),
-        "before": lambda entry: entry.before or UNKNOWN,
-        "after": lambda entry: entry.after or UNKNOWN,
-    },
+    LogEntry: {"before": lambda entry: entry.before or UNKNOWN, "after": lambda entry: entry.after or UNKNOWN},
     JudgementRow: {
         "query": _query_of,
         "rank": _rank,
@@ -264,8 +233,6 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
         "grade": lambda line: _grade(line.judgement),
         "other": lambda line: _worker(line.other, line.reader),
         "other_grade": lambda line: _grade(line.other),
-        "seconds": lambda line: decimals(line.seconds, 1),
-        "submitted": lambda line: _when(line.judgement.assignment.submitted),
     },
 }
 
@@ -289,6 +256,10 @@ def cell(row: Any, column: Column) -> object:
     if own := CELLS.get(type(row), {}).get(column.key):
         return own(row)
     value = column.value(row)
+    if column.places is not None:
+        return decimals(value, column.places)
+    if column.is_time:
+        return _whole(time_of(value) if value else UNKNOWN)
     if isinstance(value, datetime):
         return markup('<span class="when">{}</span>', f"{timesince(value, depth=1)} ago")
     return plain(value)
@@ -321,19 +292,6 @@ def list_rows(listed: Part, ticks: object) -> SafeString:
 
 
 @register.simple_tag
-def hover_clip(clip: Clip | None, label: str, plays: bool = False) -> SafeString:
-    """Write a clip that plays while it has the pointer or the focus, or from the start; or why there is none."""
-    if clip is None or not clip.is_ready:
-        return markup('<p class="none">{}</p>', "No clip yet" if clip is None else clip.error or f"Clip {clip.state}")
-    return markup(
-        '<video data-src="{}#t=0.01" preload="none" muted loop playsinline tabindex="0"{} aria-label="{}"></video>',
-        reverse("clip", args=[clip.token]),
-        SafeString(" data-plays" if plays else ""),
-        label if plays else f"{label}, plays while it has the pointer or the focus",
-    )
-
-
-@register.simple_tag
 def when_in_film(moment: Moment) -> SafeString:
     """Write the film of a moment, and its times with two decimals if they have any."""
     start, end = (f"{seconds:.2f}".removesuffix(".00") for seconds in (moment.start, moment.end))
@@ -344,59 +302,20 @@ def when_in_film(moment: Moment) -> SafeString:
 def dots(row: CandidateRow) -> SafeString:
     """Write the grades and flags of a candidate, each with who gave it."""
     grades = (
-        (each.judgement.grade, " struck" if each.struck else "", f"{capfirst(each.words)}{_why(each)}")
-        for each in row.grades
+        (
+            grade.judgement.grade,
+            " struck" if grade.struck else "",
+            capfirst(grade.words),
+            f". {grade.why_struck}" if grade.struck else "",
+        )
+        for grade in row.grades
     )
     flags = ((capfirst(each.words),) for each in row.flags)
     return markup(
         "{}{}",
-        joined_markup('<span class="dot g{0}{1}" title="{2}">{0}</span> ', grades),
+        joined_markup('<span class="dot g{0}{1}" title="{2}{3}">{0}</span> ', grades),
         joined_markup('<span class="flagged" title="{}">⚑</span> ', flags),
     )
-
-
-def _why(grade: GradeRow) -> str:
-    return f". {grade.why_struck}" if grade.struck else ""
-
-
-@register.simple_tag
-def voices(row: CandidateRow) -> SafeString:
-    """List the grades of a candidate with who gave them, or where its grade is from if that is reused."""
-    if row.reuse:
-        return _reused(row.reuse)
-    why = '<span class="quiet">{}</span>'
-    return joined_markup(
-        '<li><span class="dot g{0}{1}">{0}</span> {2} {3}</li>',
-        (
-            (
-                each.judgement.grade,
-                " struck" if each.struck else "",
-                each.words,
-                markup(why, each.why_struck) if each.struck else "",
-            )
-            for each in row.grades
-        ),
-    )
-
-
-def _reused(reuse: ReusedGrade) -> SafeString:
-    words = "Reused: {} annotators of {} graded it for query {}, rank {}. The moments overlap by {}."
-    query = reuse.source.query
-    return markup(
-        f"<li>{words}</li>",
-        *(len(reuse.grades), query.campaign.name, query.query_id, reuse.source.rank, decimals(reuse.overlap, 3)),
-    )
-
-
-@register.simple_tag
-def exam_truth(pair: Pair) -> SafeString:
-    """Write the truth of a pair of the exam, where it is from, and whether a reason is missing."""
-    if pair.truth is None:
-        known = markup('<span class="quiet">{}</span>', "not known yet")
-    else:
-        source = "median" if pair.candidate.truth is None else "set by a lead"
-        known = markup('<strong>{}</strong> <span class="quiet">{}</span>', f"{pair.truth:g}", source)
-    return known if pair.candidate.why else markup('{} <span class="quiet">· {}</span>', known, "no reason yet")
 
 
 DOTS = {grade: markup('<span class="dot g{0}">{0}</span> ', grade) for grade in GRADES}
@@ -408,19 +327,6 @@ def exam_grades(pair: Pair) -> SafeString:
     grades = SafeString("".join(DOTS[grade] for grade in pair.grades))
     flags = markup('<span class="flagged">⚑ {}</span>', pair.flags) if pair.flags else ""
     return markup("{}{}", grades or markup('<span class="quiet">{}</span> ', "none yet"), flags)
-
-
-@register.simple_tag
-def exam_pairs(pairs: list[Pair], campaign: Campaign) -> SafeString:
-    """Write the rows of all pairs of the exam, those of each query below a link to its clips."""
-    heading = '<tr><th colspan="4" scope="rowgroup" class="group"><a href="{}">{}</a></th></tr>'
-    row = '<tr><td class="n">{}</td><td class="when">{}</td><td class="dots">{}</td><td class="n">{}</td></tr>'
-    found = []
-    for batch, of_query in groupby(pairs, lambda pair: pair.candidate.batch_id):
-        rows = list(of_query)
-        found.append(markup(heading, address_of("exam-batch", campaign.name, batch), rows[0].candidate.query))
-        found += [markup(row, each.candidate.rank, exam_truth(each), exam_grades(each), each.missed) for each in rows]
-    return SafeString("".join(found))
 
 
 @register.simple_tag(takes_context=True)

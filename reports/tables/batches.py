@@ -77,7 +77,7 @@ BATCHES = Listing(
         Column("number", "Batch", lambda line: line.batch.number, by="number", is_number=True),
         Column("edition", "Edition", lambda line: line.batch.edition, by="edition", is_number=True, is_usual=False),
         Column("state", "State", lambda line: line.state),
-        Column("mean", "Last five", lambda line: line.batch.last_mean, "last_mean", NUMBERS, is_number=True),
+        Column("mean", "Last five", lambda line: line.batch.last_mean, "last_mean", NUMBERS, True, places=1),
         Column("contested", "Contested", lambda line: line.batch.contested, by="contested", is_number=True),
         Column("discarded", "Discarded", lambda line: line.batch.discarded, by="discarded", is_number=True),
         Column("flagged", "Flagged", lambda line: line.batch.flagged, by="flagged", is_number=True, is_usual=False),

@@ -47,7 +47,7 @@ def _with_text(rows: Rows, text: str) -> Rows:
 HISTORY = Listing(
     "history",
     (
-        Column("at", "When", lambda entry: entry.at, by="pk"),
+        Column("at", "When", lambda entry: entry.at, by="pk", is_time=True),
         Column("who", "Who", lambda entry: entry.by.user.get_username()),
         Column("kind", "Kind", lambda entry: entry.get_kind_display()),
         Column("what", "What", lambda entry: entry.what),

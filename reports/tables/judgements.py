@@ -119,8 +119,10 @@ def judgements_listing(reader: Membership) -> Listing:
         if pairs
         else None,
         Column("other_grade", "Co-judge’s grade", lambda line: line.other and line.other.grade) if pairs else None,
-        Column("seconds", "Seconds", lambda line: line.seconds, is_number=True),
-        Column("submitted", "Submitted", lambda line: line.judgement.assignment.submitted, by="pk") if times else None,
+        Column("seconds", "Seconds", lambda line: line.seconds, is_number=True, places=1),
+        Column("submitted", "Submitted", lambda line: line.judgement.assignment.submitted, by="pk", is_time=True)
+        if times
+        else None,
     ]
     return Listing(
         "judgements",

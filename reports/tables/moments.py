@@ -37,8 +37,8 @@ MOMENTS = Listing(
     (
         Column("id", "Id", str, is_usual=False),
         Column("video", "Video", lambda moment: moment.video.name),
-        Column("start", "From", lambda moment: moment.start, by="start", is_number=True),
-        Column("end", "To", lambda moment: moment.end, by="end", is_number=True),
+        Column("start", "From", lambda moment: moment.start, by="start", is_number=True, places=2),
+        Column("end", "To", lambda moment: moment.end, by="end", is_number=True, places=2),
         Column("seconds", "Seconds", lambda moment: round(moment.length, 3), by="seconds", is_number=True),
         Column("description", "Description", lambda moment: moment.description, by="description"),
         Column("caption", "Caption", lambda moment: moment.caption, is_usual=False),

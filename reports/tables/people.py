@@ -149,11 +149,11 @@ PEOPLE_LIST = Listing(
         Column("role", "Role", lambda row: row.role, by="role"),
         Column("group", "Group", lambda row: row.group, by="group", is_usual=False),
         Column("stage", "State", lambda row: row.stage.label, by="far"),
-        Column("since", "Since", lambda row: row.since, by="since", is_usual=False),
+        Column("since", "Since", lambda row: row.since, by="since", is_usual=False, is_time=True),
         Column("batches", "Batches", lambda row: row.batches, by="batches", is_number=True),
         Column("judgements", "Judgements", lambda row: row.judgements, by="judgements", is_number=True),
         Column("hours", "Hours this month", lambda row: row.hours, by="hours", is_number=True),
-        Column("last", "Last grade", lambda row: row.last_seen, by="last_seen"),
+        Column("last", "Last grade", lambda row: row.last_seen, by="last_seen", is_time=True),
     ),
     PeopleFilters,
     {

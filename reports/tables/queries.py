@@ -119,7 +119,7 @@ QUERIES = Listing(
         Column("text", "Query", lambda row: row.query.text, by="text"),
         Column("split", "Split", lambda row: row.query.split, by="split", is_usual=False),
         Column("batches", "Batches", lambda row: " ".join(f"{each.batch.number}:{each.look}" for each in row.batches)),
-        Column("mean", "Last five", lambda row: row.query.last_mean, "last_mean", NUMBERS, is_number=True),
+        Column("mean", "Last five", lambda row: row.query.last_mean, "last_mean", NUMBERS, True, places=1),
         Column(
             "contested",
             "Contested",
@@ -131,9 +131,7 @@ QUERIES = Listing(
         Column("discarded", "Discarded", lambda row: row.query.discarded, by="discarded", is_number=True),
         Column("flagged", "Flagged", lambda row: row.query.flagged, by="flagged", is_number=True, is_usual=False),
         Column("pairs", "Pairs", lambda row: row.query.pairs, by="pairs", is_number=True, is_usual=False),
-        Column(
-            "similarity", "Similarity", lambda row: row.query.similarity, "similarity", NUMBERS, True, is_usual=False
-        ),
+        Column("similarity", "Similarity", lambda row: row.query.similarity, "similarity", NUMBERS, True, False, 2),
         Column("changed", "Last batch", lambda row: row.query.changed, "changed", TIMES, is_usual=False),
         Column("advice", "Recommendation", lambda row: row.advice),
     ),

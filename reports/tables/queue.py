@@ -64,14 +64,14 @@ class FlagLine:
 FLAGS = Listing(
     "flags",
     (
-        Column("at", "When", lambda line: line.flag.at, by="pk"),
+        Column("at", "When", lambda line: line.flag.at, by="pk", is_time=True),
         Column("query", "Query", lambda line: line.flag.candidate.query.text),
         Column("rank", "Rank", lambda line: line.flag.candidate.rank, is_number=True),
         Column("reason", "Reason", lambda line: str(line.flag), by="reason"),
         Column("comment", "Comment", lambda line: line.comment),
         Column("worker", "Worker", lambda line: line.who),
         Column("outcome", "Outcome of the pair", lambda line: line.flag.candidate.outcome),
-        Column("handled", "Handled", lambda line: line.flag.handled, "handled", TIMES),
+        Column("handled", "Handled", lambda line: line.flag.handled, "handled", TIMES, is_time=True),
     ),
     FlagFilters,
     {

@@ -191,7 +191,7 @@ RUNS_LIST = Listing(
         Column("queries", "Queries", lambda run: run.queries, by="queries", is_number=True),
         Column("predictions", "Predictions", lambda run: run.predictions, by="predictions", is_number=True),
         Column("size", "Bytes", lambda run: run.size, by="size", is_number=True, is_usual=False),
-        Column("at", "Uploaded", lambda run: run.at, by="at"),
+        Column("at", "Uploaded", lambda run: run.at, by="at", is_time=True),
         Column("by", "By worker", lambda run: run.worker, is_number=True),
         Column("release", "Scored on release", lambda run: run.release, is_number=True),
     ),
