@@ -28,7 +28,6 @@ from metrics import MeasureError
 from metrics.formats.json_reader import read_json
 
 CAMPAIGN = "campaigns/<slug:name>"
-LARGEST, LARGEST_KEY = 10**9 - 1, 10**18 - 1  # the numbers that people see, and primary keys
 ROUTES: list[URLPattern] = []
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from django import forms
 
+from base.forms import LARGEST
 from campaigns.models import Campaign
 from metrics.formats import RUN_FORMATS, TASKS
 from runs.estimates.predictors import FEWEST_FRAMES, FRAMES, MOST_FRAMES
@@ -24,7 +25,6 @@ from runs.systems.models import LONGEST_QUERY
 from systems.interface import SYSTEMS
 
 LONGEST_MEASURE = Score._meta.get_field("measure").max_length or 0  # characters of its name
-LARGEST = 10**9 - 1  # the numbers of releases, runs and predictors
 FORMATS = {
     "ranking": "TVR-Ranking: an object from query to predictions",
     "predictions": "a list of queries with predictions",

@@ -10,12 +10,13 @@ from rest_framework import serializers
 
 from api.fields import Choice, Text, Truth, Whole
 from api.operations import OR_LATER, RUNS, UNFIT, Answer, Rows, annotated, changes, reads, starts
-from api.resource import CAMPAIGN, LARGEST, ClipAddress, Resource
+from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobSerializer
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
 from api.serializers import Body, ModelAnswer, Page, QueryParameters
 from base.errors import WrongState
+from base.forms import LARGEST
 from campaigns.models import Membership
 from runs.access import benchmark as benchmark_of
 from runs.access import watch as watch_of

@@ -12,10 +12,11 @@ from rest_framework.request import Request
 
 from api.fields import Choice, Text, Truth, Whole
 from api.operations import ONCE, TAGGED, UNFIT, VERSIONED, Answer, Rows, annotated, changes, fresh, reads, starts
-from api.resource import LARGEST_KEY, Resource, must_match, tag_of
+from api.resource import Resource, must_match, tag_of
 from api.resources.jobs import JobSerializer
 from api.serializers import Body, ModelAnswer, Page, PageParameters, inline
 from base.errors import ReeljudgeError, Unfit
+from base.forms import LARGEST_KEY
 from base.transactions import all_or_nothing, locked
 from campaigns import access
 from corpus.importers.rows import LONGEST_TEXT

@@ -8,9 +8,10 @@ from rest_framework import serializers
 
 from api.fields import Text, Whole
 from api.operations import OR_LATER, Rows, annotated, changes, reads, starts
-from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
+from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobSerializer
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
+from base.forms import LARGEST_KEY
 from campaigns import access
 from corpus.clip_files import clip_file
 from corpus.clips import FOR_CORPUS_PAGE, clip_on_page, clips_of

@@ -27,13 +27,13 @@ from api.operations import (
     reads,
     starts,
 )
-from api.resource import LARGEST_KEY, Resource, must_match, tag_of
+from api.resource import Resource, must_match, tag_of
 from api.resources.campaigns import SettingsChange
 from api.resources.jobs import JobSerializer
 from api.resources.runs import PIECE, FileSerializer, take
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, inline
 from base.errors import Unfit
-from base.forms import faults_of
+from base.forms import LARGEST_KEY, faults_of
 from base.transactions import all_or_nothing, locked
 from campaigns import access
 from campaigns.models import Campaign, Draft, Membership, Upload

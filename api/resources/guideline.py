@@ -11,9 +11,10 @@ from rest_framework import serializers
 from api.fields import Number, Text, Whole
 from api.operations import TAGGED, VERSIONED, Answer, Rows, annotated, changes, makes, reads
 from api.problems import checked
-from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource, must_match, tag_of
+from api.resource import CAMPAIGN, ClipAddress, Resource, must_match, tag_of
 from api.serializers import Body, ModelAnswer, Page, PageParameters
 from base.errors import Changed, Outdated, Unfit
+from base.forms import LARGEST_KEY
 from campaigns import access
 from campaigns.forms import LONGEST_GUIDELINE, GuidelineForm
 from campaigns.models import Campaign, Guideline

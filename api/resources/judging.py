@@ -9,9 +9,10 @@ from rest_framework import serializers
 
 from api.fields import Choice, Key, Number, Text, Whole
 from api.operations import JUDGE, OR_NOTHING, annotated, changes, fresh, reads
-from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
+from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.serializers import Body, ModelAnswer, QueryParameters, inline
 from base.errors import NotFound
+from base.forms import LARGEST_KEY
 from base.sites import site_address
 from campaigns import access
 from campaigns.models import Membership, Message

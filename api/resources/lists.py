@@ -8,9 +8,10 @@ from rest_framework import serializers
 
 from api.fields import Choice, Text, Truth, Whole
 from api.operations import UNFIT, Rows, annotated, changes, makes, reads, starts
-from api.resource import CAMPAIGN, LARGEST_KEY, Resource
+from api.resource import CAMPAIGN, Resource
 from api.serializers import Body, ModelAnswer, Page, PageParameters
 from base.errors import BadValue
+from base.forms import LARGEST_KEY
 from campaigns.models import LogEntry
 from judging import access as judging_access
 from judging.models import Action, ActionRow

@@ -10,8 +10,9 @@ from rest_framework.utils.urls import replace_query_param
 
 from api.fields import Text, Whole
 from api.operations import ONCE, UNFIT, annotated, reads, starts
-from api.resource import CAMPAIGN, LARGEST, LARGEST_KEY, Resource
+from api.resource import CAMPAIGN, Resource
 from api.serializers import Body, QueryParameters
+from base.forms import LARGEST, LARGEST_KEY
 from base.sites import site_address
 from campaigns.models import Campaign
 from judging.consensus import GRADES

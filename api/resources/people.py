@@ -12,8 +12,9 @@ from rest_framework import serializers
 from api.fields import Choice, Text, Truth, Whole, WholeChoice
 from api.operations import UNFIT, Rows, annotated, changes, fresh, makes, reads
 from api.problems import checked
-from api.resource import CAMPAIGN, LARGEST, Resource
+from api.resource import CAMPAIGN, Resource
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
+from base.forms import LARGEST
 from base.sites import site_address
 from campaigns import access, invitations
 from campaigns.access import let_create, let_create_no_longer, may_let_create

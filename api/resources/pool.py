@@ -9,8 +9,9 @@ from rest_framework import serializers
 
 from api.fields import Choice, Number, Text, Whole
 from api.operations import ONCE, UNFIT, Rows, annotated, changes, reads, starts
-from api.resource import CAMPAIGN, LARGEST_KEY, ClipAddress, Resource
+from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
+from base.forms import LARGEST_KEY
 from campaigns.models import Membership
 from judging import access as judging_access
 from judging.models import Batch, Candidate, Kind, Query, ReusedGrade, Review

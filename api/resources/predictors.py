@@ -10,9 +10,10 @@ from rest_framework import serializers
 
 from api.fields import Choice, Text, Whole
 from api.operations import STORES, UNFIT, Rows, annotated, changes, fresh, makes, reads, starts
-from api.resource import CAMPAIGN, LARGEST, Resource
+from api.resource import CAMPAIGN, Resource
 from api.resources.runs import MOST, PIECE, FileSerializer, take
 from api.serializers import Body, ModelAnswer, Page
+from base.forms import LARGEST
 from campaigns.models import Membership
 from metrics.formats.predicted import predicted_csv
 from runs import access

@@ -10,9 +10,10 @@ from rest_framework import serializers
 
 from api.fields import Choice, Text, Truth, Whole
 from api.operations import OR_LATER, UNFIT, USUAL, Rows, annotated, changes, makes, reads, starts
-from api.resource import CAMPAIGN, LARGEST, LARGEST_KEY, ClipAddress, Resource
+from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.serializers import Body, ModelAnswer, Page, PageParameters, QueryParameters, filters_of, inline
 from base.errors import Unfit
+from base.forms import LARGEST, LARGEST_KEY
 from campaigns.models import Membership
 from campaigns.models.membership import LONGEST_MESSAGE
 from judging import access as judging_access

@@ -17,9 +17,10 @@ from api.document import BYTES, Trait
 from api.fields import Choice, Text, Truth, Whole
 from api.operations import OR_LATER, RUNS, STORES, UNFIT, Rows, annotated, changes, fresh, makes, reads, starts
 from api.problems import checked
-from api.resource import CAMPAIGN, LARGEST, Resource
+from api.resource import CAMPAIGN, Resource
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
 from base.errors import BadValue, Unfit
+from base.forms import LARGEST
 from campaigns.models import Upload
 from campaigns.models.draft import ArrivingFile
 from campaigns.pages import take_piece
