@@ -648,7 +648,8 @@ ALONE = (
 # Of the API, with something behind ?
 ASKED = "api-search", "api-reopening-cost", "api-run-query", "api-system-search"
 OF_ONESELF = {"wait": "Membership", "api-waiting": "Membership"}  # whoever asks changes a row of their own
-AGAIN_IS_HARMLESS = ("example-remove",)  # what is gone is gone: the answer is the same
+# What is gone is gone, and what was replaced says so to everybody.
+AGAIN_IS_HARMLESS = ("example-remove", *(f"api-replaced-{number}" for number in range(2, 5)))
 
 
 def names(resolver: URLResolver) -> list[str]:

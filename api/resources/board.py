@@ -405,7 +405,8 @@ class RunScatter(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scatter/<slug:forma
     @reads(FILE_TYPES, UNFIT, query=ExplanationParameters)
     def get(self, number: int, format: str) -> Any:
         """Two runs query by query: the numbers as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
-        return scatter_file(explanation_options(self.participant, number, **self.params), format)
+        options = explanation_options(self.participant, number, **self.params)
+        return scatter_file(options, self.params.get("against", []), format)
 
 
 def _explained(member: Membership, number: int, **options: Any) -> ExplanationOptions:

@@ -85,7 +85,7 @@ class OpenBatchesForm(forms.Form):
 
 
 class UndoForm(forms.Form):
-    review = forms.IntegerField(min_value=0, max_value=LARGEST_KEY, widget=HIDDEN)
+    review = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY, widget=HIDDEN)
 
 
 class DoneForm(forms.Form):

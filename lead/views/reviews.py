@@ -142,7 +142,8 @@ def index(request: HttpRequest, name: str) -> HttpResponseBase:
 def undo_review(request: HttpRequest, name: str) -> HttpResponse:
     """Undo a review."""
     lead = access.lead(request, name)
-    reviews = judging_access.reviews(lead, [valid_data(UndoForm(request.POST))["review"]])
+    key = valid_data(UndoForm(request.POST))["review"]
+    reviews = judging_access.reviews(lead, [key] if key else [])
     if not reviews:  # a script asks again where an answer was lost
         return _go_on(request, reverse("reviews", args=[name]), "There was nothing left to undo.")
     with refusal_as_message(request):

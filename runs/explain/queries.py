@@ -101,18 +101,17 @@ def address_of(options: ExplanationOptions, query: str) -> str:
     return f"{where}?{options.address(query=query)}"
 
 
-def scatter_file(options: ExplanationOptions | None, kind: str) -> HttpResponse:
+def scatter_file(options: ExplanationOptions | None, against: Sequence[int], kind: str) -> HttpResponse:
     """Answer with the figure of two runs, a point for each query; not found if one of them has no scores.
 
-    Raise BadValue unless there is exactly one other run.
+    Raise BadValue unless `against`, the numbers of other runs, names exactly one.
     """
-    if options is None:
-        raise Http404
-    if len(options.others) != 1:
-        found = ", ".join(str(run.number) for run in options.others)
+    others = [run.number for run in options.others] if options else against
+    if len(others) != 1:
+        found = ", ".join(map(str, others))
         raise BadValue("against", found or "empty", "the number of one other run")
-    lines = scored_queries(options)
-    if lines is None:
+    lines = scored_queries(options) if options else None
+    if options is None or lines is None:
         raise Http404
     [other], points, number = options.others, _points(options, lines), options.run.number
     rows = [{key: point[key] for key in ("query", "text", "x", "y")} for point in points]

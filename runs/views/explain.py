@@ -84,9 +84,9 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
 def scatter(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
     """The figure of two runs as its specification, as SVG or PDF, or the CSV of its numbers."""
     member = access.participant(request, name)
-    options = explanation_options(member, number, **valid_data(ExplanationForm(request.GET)))
+    data = valid_data(ExplanationForm(request.GET))
     access.count_file(request, format)
-    return scatter_file(options, format)
+    return scatter_file(explanation_options(member, number, **data), data["against"], format)
 
 
 def _not_scored(request: HttpRequest, member: Membership) -> HttpResponse:
