@@ -198,13 +198,13 @@ class Queue(Resource, at=f"{CAMPAIGN}/queue", name="queue"):
 
     def as_read(self, thread: Thread) -> Any:
         """Return the thread's own rows, without what the page adds; the annotators' words are for leads."""
-        flags = [row.flag for row in thread.flags]
         for_lead = self.member.may_review
-        return annotated(
-            thread,
-            flags=[annotated(flag, comment=flag.comment if for_lead else "") for flag in flags],
-            questions=[row.question for row in thread.questions],
-        )
+        return {
+            "candidate": thread.candidate,
+            "query": thread.query,
+            "flags": [annotated(row.flag, comment=row.flag.comment if for_lead else "") for row in thread.flags],
+            "questions": [row.question for row in thread.questions],
+        }
 
 
 class OwnGrade(Body):
