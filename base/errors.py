@@ -192,7 +192,7 @@ class Replaced(ReeljudgeError):
     """An address of the API has been replaced by another one."""
 
     status = 410
-    title = _("This address was replaced")
+    title = "This address was replaced"  # the API speaks English
 
 
 class Gone(ReeljudgeError):

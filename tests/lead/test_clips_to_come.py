@@ -62,9 +62,9 @@ def test_the_lead_opens_a_batch_without_them_and_doing_it_twice_is_harmless(
     closed: Batch, leo: Membership, ada: Membership
 ) -> None:
     assert claim(ada) is None
-    client, address = browser(leo), reverse("batch-open", args=["films", closed.pk])
+    client, address = browser(leo), reverse("batches-open", args=["films"])
     for _ in range(2):
-        assert client.post(address).status_code == 302
+        assert client.post(address, {"batch": closed.pk}).status_code == 302
     assert "2 of its 20 clips" not in page(client, "batch", closed.pk)
     assert claim(ada)
     noted = leo.events.get(kind=Event.Kind.OPENED)
