@@ -65,6 +65,8 @@ def test_who_may_not_write_learns_nothing_of_the_body(batch: Batch, ada: Members
     outsider = browser(User.objects.create_user("outsider"))
     for method, route in WRITING:
         assert {written(Client(), method, route, *wrong) for wrong in WRONG} == {401}, (method, route)
+        if str(route.name).startswith("api-replaced-"):
+            continue  # it names the new address to whoever is signed in
         assert {written(outsider, method, route, *wrong) for wrong in WRONG} == {404}, (method, route)
         if not route.callback.__module__.endswith("judging"):
             assert {written(browser(ada), method, route, *wrong) for wrong in WRONG} == {404}, (method, route)
