@@ -23,7 +23,7 @@ test-everything: .venv/dev
 	@PYTHON=$(BIN)/python sh tests/run.sh everything
 
 faults: .venv/dev
-	@REELJUDGE_HOME=$(CURDIR)/var/test PYTHON=$(BIN)/python sh tests/services.sh env -u DATABASE_URL -u REDIS_URL $(BIN)/python -m pytest -q -m "long or fault" --hypothesis-profile=long
+	@REELJUDGE_HOME=$(CURDIR)/var/test PYTHON=$(BIN)/python sh tests/services.sh env -u DATABASE_URL -u REDIS_URL $(BIN)/python -m pytest -q -m "long or fault or hypothesis" --hypothesis-profile=long
 
 guide: .venv/dev
 	@REELJUDGE_HOME=var/test PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m pytest -q -m long tests/operations/guide

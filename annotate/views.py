@@ -290,6 +290,6 @@ LAPSED = gettext_lazy(
 
 
 def judged_today(member: Membership) -> int:
-    """Return the number of clips that the annotator judged since start_of_day, the server's."""
+    """Return the number of clips that the annotator judged since midnight, the server's."""
     first = Revision.objects.filter(number=1, at__gte=start_of_day())
     return first.filter(judgement__assignment__in=member.assignments.saved_since(start_of_day())).count()

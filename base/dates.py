@@ -1,4 +1,4 @@
-"""Days, weeks and months, in the time zone of the pages."""
+"""Days and weeks, in the time zone of the pages."""
 
 from datetime import date, datetime, time, timedelta
 
