@@ -1,11 +1,15 @@
 """What the forms of pages have in common."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
 
 from base.errors import BadFields, BadValue
 
@@ -48,3 +52,14 @@ class Text(forms.CharField):
 
     def to_python(self, value: Any) -> str:
         return str(super().to_python(value)).replace("\r\n", "\n")
+
+
+def limits_of(column: models.Field[Any, Any]) -> dict[str, Any]:
+    """Return the range that the validators of a column of numbers state, as the options of a form's field."""
+    names = {MinValueValidator: "min_value", MaxValueValidator: "max_value"}
+    return {name: each.limit_value for each in column.validators for kind, name in names.items() if type(each) is kind}
+
+
+def ranged_field(column: models.Field[Any, Any], **options: Any) -> forms.Field | None:
+    """Return a column's field for `Meta.formfield_callback`, with its range: the browser then shows it, too."""
+    return column.formfield(**limits_of(column), **options)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.formats import date_format
 
+from base.forms import ranged_field
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, LogEntry, Membership, log
+from campaigns.models.campaign import MOST_JUDGEMENTS
 from campaigns.models.membership import LONGEST_GROUP
-from campaigns.settings import COLUMNS, LIMITS, SECTIONS, SETTINGS, Setting
 from judging.models import Assignment, Batch, Candidate
 from judging.models.pool import QueryQuerySet
 from judging.models.states import Priority
@@ -22,6 +22,19 @@ from judging.pool.clips import cut_clips_anew
 from judging.pool.queries import draw_order, give_to_group, set_priority
 from judging.quality.examples import attach_clip
 
+SECTIONS = {
+    "The campaign": ("title",),
+    "Clips": ("padding", "sound", "play_once", "watch_first"),
+    "Batches and agreement": ("batch_size", "batches", "tolerance", "order_seed"),
+    "When a query has had enough": ("second_from", "auto_second_from", "auto_close_below"),
+    "Who may judge": ("exam", "exam_rounds", "may_return", "week_quota"),
+    "Quiet checks": ("hidden_places", "mixes_queries", "check_warn", "check_pause"),
+    "Runs": ("runs_a_day", "held_back_runs", "public_board"),
+    "Pay": ("hourly_rate", "currency", "all_days", "paid_plays", "paid_beyond"),
+}  # of the page of settings
+SETTINGS = [name for names in SECTIONS.values() for name in names]
+COLUMNS = set(SETTINGS) - {"all_days"}  # of the campaign
+LIMITS = ("most_in_all", "most_a_day", "most_a_week")  # of an annotator
 RANKED = "it is fixed, because the candidates are already ranked and in their batches"
 BEGUN = "it is fixed since the first batch was claimed, so that all are judged alike"
 FIXED_WHEN_RANKED = ("batch_size", "batches")
@@ -60,13 +73,19 @@ def set_up(
     if form.is_valid():
         form.save()
         for name in sorted(COLUMNS & set(form.changed_data)):
-            log(lead, LogEntry.Kind.SETTINGS, SETTINGS[name].label, before[name], getattr(campaign, name))
+            log(lead, LogEntry.Kind.SETTINGS, label_of(name), before[name], getattr(campaign, name))
         campaign.store_past_rate(rate, form.cleaned_data["all_days"])
         if {"padding", "sound"} & set(form.changed_data):
             _cut_anew(campaign)
         if "order_seed" in form.changed_data:
             draw_order(campaign)
     return form
+
+
+def label_of(name: str) -> str:
+    """Return what a setting or a limit is called."""
+    column: Any = (Membership if name in LIMITS else Campaign)._meta.get_field(name)
+    return str(column.verbose_name)
 
 
 def values_of(campaign: Campaign) -> dict[str, Any]:
@@ -102,19 +121,19 @@ class Fixed:
 
 
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' parameter is not there at run time
-    all_days = forms.BooleanField(required=False, label=SETTINGS["all_days"].label, help_text=SETTINGS["all_days"].help)
+    all_days = forms.BooleanField(
+        required=False,
+        label="Pay the days before today at this rate, too",
+        help_text="Use this to correct a wrong rate: earnings that are not approved yet are counted again.",
+    )
 
     class Meta:
         model = Campaign
-        fields = list(SETTINGS)
-        labels = {name: setting.label for name, setting in SETTINGS.items()}
-        help_texts = {name: setting.help for name, setting in SETTINGS.items()}
+        fields = SETTINGS
+        formfield_callback = ranged_field
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        for name, setting in SETTINGS.items():
-            if setting.has_range:
-                self._between(name, setting)
         self.past = list(self.instance.past_rates.order_by("last")) if self.instance.pk else []
         if self.past:
             until = ", ".join(f"{each.hourly} until {date_format(each.last, 'j F Y')}" for each in self.past)
@@ -125,11 +144,6 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
         self.fixed = fixed(self.instance)
         self.removed = {name: self.fields.pop(name) for name in self.fixed}
 
-    def _between(self, name: str, setting: Setting) -> None:
-        field = self.fields[name]
-        field.validators += [MinValueValidator(setting.least), MaxValueValidator(setting.most)]
-        field.widget.attrs |= {"min": setting.least, "max": setting.most}
-
     def sections(self) -> Iterator[tuple[str, list[forms.BoundField | Fixed]]]:
         """The form section by section, with what is fixed in its place."""
         for heading, names in SECTIONS.items():
@@ -139,7 +153,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
         value = getattr(self.instance, name)
         if isinstance(value, bool):
             value = "yes" if value else "no"
-        return Fixed(SETTINGS[name].label, f"{value:g}" if isinstance(value, float) else str(value), self.fixed[name])
+        return Fixed(label_of(name), f"{value:g}" if isinstance(value, float) else str(value), self.fixed[name])
 
     def clean_week_quota(self) -> int | None:
         return holds_a_batch(self.cleaned_data["week_quota"], self.instance)
@@ -155,7 +169,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
         self._leave_the_rest(data)
         for name, field in self.removed.items():
             if name in self.data and self._differs(name, field):
-                self.add_error(None, f"{SETTINGS[name].label}: {self.fixed[name]}.")
+                self.add_error(None, f"{label_of(name)}: {self.fixed[name]}.")
         if (data.get("check_pause") or 0) < (data.get("check_warn") or 0):
             self.add_error("check_pause", "The pause comes after the warning. Write at least the share of the warning.")
         opens, closes = data.get("auto_second_from"), data.get("auto_close_below")
@@ -262,19 +276,12 @@ class SteeringForm(forms.Form):
         raise NotImplementedError
 
 
-def _limit(name: str) -> dict[str, Any]:
-    """Return the options of the field of a limit."""
-    limit = LIMITS[name]
-    of_range = {"min_value": limit.least, "max_value": limit.most}
-    return {"label": limit.label, "help_text": limit.help, "required": False} | of_range
-
-
 class LimitsForm(SteeringForm):
     title = "How much annotators judge"
     who = forms.CharField(label="Who", help_text=WHO_HELP)
-    most_in_all = forms.IntegerField(**_limit("most_in_all"))
-    most_a_day = forms.IntegerField(**_limit("most_a_day"))
-    most_a_week = forms.IntegerField(**_limit("most_a_week"))
+    most_in_all = Membership._meta.get_field("most_in_all").formfield(min_value=1, max_value=MOST_JUDGEMENTS)
+    most_a_day = Membership._meta.get_field("most_a_day").formfield(min_value=1, max_value=MOST_JUDGEMENTS)
+    most_a_week = Membership._meta.get_field("most_a_week").formfield(min_value=1, max_value=MOST_JUDGEMENTS)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -287,7 +294,7 @@ class LimitsForm(SteeringForm):
 
     def apply(self) -> str:
         limits = {name: self.cleaned_data[name] for name in LIMITS}
-        words = ", ".join(f"{most:,} {LIMITS[name].label.lower()}" for name, most in limits.items() if most)
+        words = ", ".join(f"{most:,} {label_of(name).lower()}" for name, most in limits.items() if most)
         words = f"judgements at most: {words}" if words else "no limit of judgements"
         number = self.cleaned_data["who"].steer(self.lead, words, **limits)
         return f"{words.capitalize()}. Annotators for whom this is new: {number:,}."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from django.db import models
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
@@ -13,12 +12,24 @@ from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, annotated, ch
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource, must_match, tag_of
 from api.serializers import Body, ModelAnswer, Page, body_field
+from base.forms import limits_of
 from campaigns.access import signed_in
 from campaigns.models import Campaign, Membership, Token
-from campaigns.settings import COLUMNS, SETTINGS
 from judging.models import Batch, Candidate
 from judging.review.frontier import REACH
-from judging.settings import GroupForm, LimitsForm, PriorityForm, ShareForm, SteeringForm, fixed, set_up, values_of
+from judging.settings import (
+    COLUMNS,
+    SETTINGS,
+    GroupForm,
+    LimitsForm,
+    PriorityForm,
+    SettingsForm,
+    ShareForm,
+    SteeringForm,
+    fixed,
+    set_up,
+    values_of,
+)
 from reports.steering import Outlook, outlook, steered
 from reports.tables.queries import at_a_glance
 
@@ -108,16 +119,11 @@ class SettingsChange(Body):
 
 
 def _setting(name: str) -> serializers.Field:
-    """Return the field of a setting: its kind is the column's, its range and its words those of the settings."""
-    setting = SETTINGS[name]
-    options: dict[str, Any] = {"required": False, "help_text": setting.help}
+    """Return the field of a setting, with the range and the words of its column."""
     if name == "all_days":
-        return Truth(**options)
-    column = Campaign._meta.get_field(name)
-    if not isinstance(column, models.BooleanField | models.CharField):
-        least, most = (setting.least, setting.most) if setting.has_range else (-(2**63), 2**63 - 1)  # of a seed
-        options |= {"min_value": least, "max_value": most}
-    return body_field(column, **options)
+        return Truth(required=False, help_text=SettingsForm.base_fields[name].help_text)
+    column: Any = Campaign._meta.get_field(name)
+    return body_field(column, required=False, help_text=column.help_text, **limits_of(column))
 
 
 class Settings(Resource, at=f"{CAMPAIGN}/settings", name="settings"):

@@ -1,5 +1,7 @@
 """What 0.2.0 adds to campaigns: settings, limits of members, links for several, and a log. Webhooks were the API's."""
 
+import campaigns.models.campaign
+import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.conf import settings
@@ -125,22 +127,22 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='campaign',
             name='paid_plays',
-            field=models.PositiveSmallIntegerField(default=3, help_text='plays of the clip that one press may count'),
+            field=models.PositiveSmallIntegerField(default=3, help_text='1 to 20. One press counts no more seconds than these plays take, and those below.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(20)], verbose_name='Plays of a clip that one press may count'),
         ),
         migrations.AddField(
             model_name='campaign',
             name='paid_beyond',
-            field=models.PositiveSmallIntegerField(default=60, help_text='seconds beyond these plays that one press may count'),
+            field=models.PositiveSmallIntegerField(default=60, help_text='0 to 120. The rest of what a browser reports is cut. A change holds for later claims.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(120)], verbose_name='Seconds beyond these plays'),
         ),
         migrations.AddField(
             model_name='campaign',
             name='hidden_places',
-            field=models.PositiveSmallIntegerField(default=0, help_text='places of each batch that hold quiet checks; 0 for no checks'),
+            field=models.PositiveSmallIntegerField(default=0, help_text='0 for no checks, up to 10. Every batch, also of round two, is then filled to one size.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(10)], verbose_name='Hidden places in each batch'),
         ),
         migrations.AddField(
             model_name='campaign',
             name='mixes_queries',
-            field=models.BooleanField(default=False, help_text='whether contested pairs of several queries make one batch of round two'),
+            field=models.BooleanField(default=False, help_text='The query then changes within the batch. Otherwise hidden places fill it with clips of its own query.', verbose_name='Contested clips of several queries make one batch'),
         ),
         migrations.AddField(
             model_name='campaign',
@@ -150,7 +152,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='campaign',
             name='week_quota',
-            field=models.PositiveIntegerField(blank=True, help_text='judgements of all annotators in a week, at most', null=True),
+            field=models.PositiveIntegerField(blank=True, help_text='Empty for no limit. Weeks begin on Monday. A batch is handed out while a whole one fits.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(10000000)], verbose_name='Judgements of all annotators in a week, at most'),
         ),
         migrations.AddField(
             model_name='campaign',
@@ -160,17 +162,17 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='campaign',
             name='held_back_runs',
-            field=models.PositiveSmallIntegerField(default=3, help_text='runs of one person that are scored on the held-back split, at most'),
+            field=models.PositiveSmallIntegerField(default=3, help_text='Each person chooses which of their runs are scored there. More runs reveal more about its grades.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)], verbose_name='Runs of a person on the held-back split, at most'),
         ),
         migrations.AddField(
             model_name='campaign',
             name='public_board',
-            field=models.BooleanField(default=False, help_text='whether everybody may see the leaderboard'),
+            field=models.BooleanField(default=False, help_text='Runs appear there only if their owners chose it. It names no query.', verbose_name='Everybody may see the leaderboard of listed runs'),
         ),
         migrations.AddField(
             model_name='campaign',
             name='runs_a_day',
-            field=models.PositiveSmallIntegerField(blank=True, help_text='runs of one researcher on a day, at most; empty for no limit', null=True),
+            field=models.PositiveSmallIntegerField(blank=True, help_text='Empty for no limit. Runs with faults do not count. Leads have no limit.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='Runs of a researcher on a day, at most'),
         ),
         migrations.AddField(
             model_name='campaign',
@@ -185,17 +187,17 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='membership',
             name='most_a_day',
-            field=models.PositiveIntegerField(help_text='judgements on a day, at most; null for no limit', null=True),
+            field=models.PositiveIntegerField(blank=True, help_text='Judgements on a day, at most. Empty for no limit.', null=True, verbose_name='A day'),
         ),
         migrations.AddField(
             model_name='membership',
             name='most_a_week',
-            field=models.PositiveIntegerField(help_text='judgements in a week, at most; null for no limit', null=True),
+            field=models.PositiveIntegerField(blank=True, help_text='Judgements in a week, at most. Empty for no limit.', null=True, verbose_name='A week'),
         ),
         migrations.AddField(
             model_name='membership',
             name='most_in_all',
-            field=models.PositiveIntegerField(help_text='judgements, at most; null for no limit', null=True),
+            field=models.PositiveIntegerField(blank=True, help_text='Judgements, at most. Empty for no limit.', null=True, verbose_name='In all'),
         ),
         migrations.AddField(
             model_name='membership',
@@ -365,5 +367,100 @@ class Migration(migrations.Migration):
                     },
                 ),
             ],
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='auto_close_below',
+            field=models.FloatField(blank=True, help_text='Applies without you to batches that settle from now on. Empty: you decide.', null=True, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(4)], verbose_name='Close the query automatically below a mean of'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='auto_second_from',
+            field=models.FloatField(blank=True, help_text='Applies without you to batches that settle from now on. Empty: you decide.', null=True, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(4)], verbose_name='Open the second batch automatically from a mean of'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='batch_size',
+            field=models.PositiveSmallIntegerField(default=20, help_text='20 in the published method.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)], verbose_name='Candidates in a batch'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='batches',
+            field=models.PositiveSmallIntegerField(default=2, help_text='2 in the published method: ranks 1-20, then 21-40 where there is more to find.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(2)], verbose_name='Batches of a query, at most'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='check_pause',
+            field=models.FloatField(default=0.4, help_text="Between 0 and 1, at least the warning's share. Work then stops until you decide.", validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)], verbose_name='Pause from a share of missed checks of'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='check_warn',
+            field=models.FloatField(default=0.25, help_text='Between 0 and 1. An annotator who misses this share of the checks gets a message.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)], verbose_name='Warn from a share of missed checks of'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='currency',
+            field=models.CharField(blank=True, help_text='Three letters of ISO 4217, like SGD, EUR or INR.', max_length=3, verbose_name='Currency'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='exam',
+            field=models.BooleanField(default=False, help_text='New annotators take the exam first. You may let anybody work without it.', verbose_name='Annotators must pass the exam before they get work'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='exam_rounds',
+            field=models.PositiveSmallIntegerField(default=3, help_text='Rounds in which missed pairs come back before the exam is failed, 1 to 10.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(10)], verbose_name='Rounds of the exam'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='hourly_rate',
+            field=models.DecimalField(blank=True, decimal_places=2, help_text='Annotators see what they have earned. A new rate holds from today on.', max_digits=8, null=True, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(999999)], verbose_name='Pay for an hour'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='may_return',
+            field=models.BooleanField(default=False, help_text='They know then that others disagreed. Their grades are asked again. Otherwise the batch waits.', verbose_name='Who began a batch may judge its contested clips if nobody else is left'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='order_seed',
+            field=models.BigIntegerField(default=campaigns.models.campaign.random_seed, help_text='The order of clips and the draw of checks follow from this number. Annotators must not know it.', verbose_name='Seed of the order of clips'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='padding',
+            field=models.FloatField(default=0, help_text='Time shown before and after each moment, 0 to 60. Annotators then see more than they grade.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(60)], verbose_name='Seconds around a moment'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='play_once',
+            field=models.BooleanField(default=False, help_text='The keys 0-4 do nothing until the clip has played to its end.', verbose_name='A clip must play to its end before it is graded'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='second_from',
+            field=models.FloatField(default=2.0, help_text="Mean grade of a batch's last five, 0 to 4. From here on the batch page recommends another.", validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(4)], verbose_name='Recommend a second batch from a mean of'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='sound',
+            field=models.BooleanField(default=False, help_text='Annotators hear the clips where the videos have sound.', verbose_name='Clips have sound'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='title',
+            field=models.CharField(blank=True, help_text='People see it instead of the short name.', max_length=200, verbose_name='Title'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='tolerance',
+            field=models.PositiveSmallIntegerField(default=1, help_text='1 in the published method. A candidate whose grades differ by more goes to two other annotators.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(3)], verbose_name='Grades agree when they differ by at most'),
+        ),
+        migrations.AlterField(
+            model_name='campaign',
+            name='watch_first',
+            field=models.FloatField(default=0.4, help_text='0 to 10. A key that comes sooner grades nothing, so that a double press grades no clip unseen.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(10)], verbose_name='Seconds that a clip must move before it is graded'),
         ),
     ]

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.validators import BaseValidator, MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Max, Q
 from django.db.models.functions import Now
@@ -36,7 +37,13 @@ EXAM_ROUNDS = 3
 MOST_HIDDEN = 10  # places of a batch
 PAID_PLAYS, PAID_BEYOND = 3, 60  # of a clip; seconds
 MOST_PLAYS, MOST_BEYOND = 20, 120
+MOST_JUDGEMENTS = 10_000_000  # that a limit may name
+MEAN_GRADE = (0, 4)  # the range of a mean grade
 CHECK_WARN, CHECK_PAUSE = 0.25, 0.4  # shares of missed check pairs
+
+
+def between(least: float, most: float) -> list[BaseValidator]:
+    return [MinValueValidator(least), MaxValueValidator(most)]
 
 
 class Guideline(models.Model):
@@ -109,70 +116,164 @@ class Campaign(models.Model):
     """A project in which annotators judge candidates from one corpus, under one set of rules."""
 
     name = models.SlugField(max_length=100, unique=True)
-    title = models.CharField(max_length=200, blank=True)
+    title = models.CharField("Title", max_length=200, blank=True, help_text="People see it instead of the short name.")
     corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="campaigns")
-    batch_size = models.PositiveSmallIntegerField(default=BATCH_SIZE)
-    batches = models.PositiveSmallIntegerField(default=BATCHES)
-    tolerance = models.PositiveSmallIntegerField(default=TOLERANCE)
+    batch_size = models.PositiveSmallIntegerField(
+        "Candidates in a batch", default=BATCH_SIZE, validators=between(1, 100), help_text="20 in the published method."
+    )
+    batches = models.PositiveSmallIntegerField(
+        "Batches of a query, at most",
+        default=BATCHES,
+        validators=between(1, 2),
+        help_text="2 in the published method: ranks 1-20, then 21-40 where there is more to find.",
+    )
+    tolerance = models.PositiveSmallIntegerField(
+        "Grades agree when they differ by at most",
+        default=TOLERANCE,
+        validators=between(0, 3),
+        help_text="1 in the published method. A candidate whose grades differ by more goes to two other annotators.",
+    )
     order_seed = models.BigIntegerField(
-        default=random_seed, help_text="secret seed of the order in which each annotator sees candidates, and of checks"
+        "Seed of the order of clips",
+        default=random_seed,
+        help_text="The order of clips and the draw of checks follow from this number. Annotators must not know it.",
     )
     # What annotators see, and how
-    padding = models.FloatField(default=0, help_text="seconds shown before and after each moment")
-    sound = models.BooleanField(default=False, help_text="whether clips are heard")
+    padding = models.FloatField(
+        "Seconds around a moment",
+        default=0,
+        validators=between(0, 60),
+        help_text="Time shown before and after each moment, 0 to 60. Annotators then see more than they grade.",
+    )
+    sound = models.BooleanField(
+        "Clips have sound", default=False, help_text="Annotators hear the clips where the videos have sound."
+    )
     play_once = models.BooleanField(
-        default=False, help_text="whether a clip must have played to its end before it is graded"
+        "A clip must play to its end before it is graded",
+        default=False,
+        help_text="The keys 0-4 do nothing until the clip has played to its end.",
     )
     watch_first = models.FloatField(
-        default=WATCH_FIRST, help_text="seconds for which a clip must have been moving before it is graded"
+        "Seconds that a clip must move before it is graded",
+        default=WATCH_FIRST,
+        validators=between(0, 10),
+        help_text="0 to 10. A key that comes sooner grades nothing, so that a double press grades no clip unseen.",
     )
     # Who may judge, and how that is watched
-    exam = models.BooleanField(default=False, help_text="whether annotators must pass the exam to get work")
-    exam_rounds = models.PositiveSmallIntegerField(default=EXAM_ROUNDS, help_text="attempts at the exam")
-    may_return = models.BooleanField(
+    exam = models.BooleanField(
+        "Annotators must pass the exam before they get work",
         default=False,
-        help_text="whether who began a batch in round one may judge it in round two if nobody else is left",
+        help_text="New annotators take the exam first. You may let anybody work without it.",
+    )
+    exam_rounds = models.PositiveSmallIntegerField(
+        "Rounds of the exam",
+        default=EXAM_ROUNDS,
+        validators=between(1, 10),
+        help_text="Rounds in which missed pairs come back before the exam is failed, 1 to 10.",
+    )
+    may_return = models.BooleanField(
+        "Who began a batch may judge its contested clips if nobody else is left",
+        default=False,
+        help_text="They know then that others disagreed. Their grades are asked again. Otherwise the batch waits.",
     )
     hidden_places = models.PositiveSmallIntegerField(
-        default=0, help_text="places of each batch that hold quiet checks; 0 for no checks"
+        "Hidden places in each batch",
+        default=0,
+        validators=between(0, MOST_HIDDEN),
+        help_text=f"0 for no checks, up to {MOST_HIDDEN}. Every batch, also of round two, is then filled to one size.",
     )
     mixes_queries = models.BooleanField(
-        default=False, help_text="whether contested pairs of several queries make one batch of round two"
+        "Contested clips of several queries make one batch",
+        default=False,
+        help_text="The query then changes within the batch. Otherwise hidden places fill it with clips of "
+        "its own query.",
     )
-    check_warn = models.FloatField(default=CHECK_WARN, help_text="share of missed pairs that leads to a warning")
-    check_pause = models.FloatField(default=CHECK_PAUSE, help_text="share of missed pairs that leads to a pause")
+    check_warn = models.FloatField(
+        "Warn from a share of missed checks of",
+        default=CHECK_WARN,
+        validators=between(0, 1),
+        help_text="Between 0 and 1. An annotator who misses this share of the checks gets a message.",
+    )
+    check_pause = models.FloatField(
+        "Pause from a share of missed checks of",
+        default=CHECK_PAUSE,
+        validators=between(0, 1),
+        help_text="Between 0 and 1, at least the warning's share. Work then stops until you decide.",
+    )
     has_groups = models.BooleanField(default=False, help_text="whether queries are for groups of annotators")
     week_quota = models.PositiveIntegerField(
-        null=True, blank=True, help_text="judgements of all annotators in a week, at most"
+        "Judgements of all annotators in a week, at most",
+        null=True,
+        blank=True,
+        validators=between(1, MOST_JUDGEMENTS),
+        help_text="Empty for no limit. Weeks begin on Monday. A batch is handed out while a whole one fits.",
     )
-    hourly_rate = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)
-    currency = models.CharField(max_length=3, blank=True)
+    hourly_rate = models.DecimalField(
+        "Pay for an hour",
+        max_digits=8,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=between(0, 999_999),
+        help_text="Annotators see what they have earned. A new rate holds from today on.",
+    )
+    currency = models.CharField(
+        "Currency", max_length=3, blank=True, help_text="Three letters of ISO 4217, like SGD, EUR or INR."
+    )
     paid_plays = models.PositiveSmallIntegerField(
-        default=PAID_PLAYS, help_text="plays of the clip that one press may count"
+        "Plays of a clip that one press may count",
+        default=PAID_PLAYS,
+        validators=between(1, MOST_PLAYS),
+        help_text=f"1 to {MOST_PLAYS}. One press counts no more seconds than these plays take, and those below.",
     )
     paid_beyond = models.PositiveSmallIntegerField(
-        default=PAID_BEYOND, help_text="seconds beyond these plays that one press may count"
+        "Seconds beyond these plays",
+        default=PAID_BEYOND,
+        validators=between(0, MOST_BEYOND),
+        help_text=f"0 to {MOST_BEYOND}. The rest of what a browser reports is cut. A change holds for later claims.",
     )
     # Runs, and who sees what of them
     runs_a_day = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text="runs of one researcher on a day, at most; empty for no limit"
+        "Runs of a researcher on a day, at most",
+        null=True,
+        blank=True,
+        validators=between(1, 1000),
+        help_text="Empty for no limit. Runs with faults do not count. Leads have no limit.",
     )
     held_back_runs = models.PositiveSmallIntegerField(
-        default=3, help_text="runs of one person that are scored on the held-back split, at most"
+        "Runs of a person on the held-back split, at most",
+        default=3,
+        validators=between(1, 100),
+        help_text="Each person chooses which of their runs are scored there. More runs reveal more about its grades.",
     )
-    public_board = models.BooleanField(default=False, help_text="whether everybody may see the leaderboard")
+    public_board = models.BooleanField(
+        "Everybody may see the leaderboard of listed runs",
+        default=False,
+        help_text="Runs appear there only if their owners chose it. It names no query.",
+    )
     held_back = models.CharField(
         max_length=20, blank=True, help_text="split whose grades only leads see; empty if none is held back"
     )
     # The lead's decisions
     second_from = models.FloatField(
-        default=SECOND_BATCH_FROM, help_text="mean grade of the last five that opens the second batch"
+        "Recommend a second batch from a mean of",
+        default=SECOND_BATCH_FROM,
+        validators=between(*MEAN_GRADE),
+        help_text="Mean grade of a batch's last five, 0 to 4. From here on the batch page recommends another.",
     )
     auto_second_from = models.FloatField(
-        null=True, blank=True, help_text="mean from which the policy opens the second batch"
+        "Open the second batch automatically from a mean of",
+        null=True,
+        blank=True,
+        validators=between(*MEAN_GRADE),
+        help_text="Applies without you to batches that settle from now on. Empty: you decide.",
     )
     auto_close_below = models.FloatField(
-        null=True, blank=True, help_text="mean below which the policy closes the query"
+        "Close the query automatically below a mean of",
+        null=True,
+        blank=True,
+        validators=between(*MEAN_GRADE),
+        help_text="Applies without you to batches that settle from now on. Empty: you decide.",
     )
     selection = models.JSONField(
         default=dict, blank=True, help_text="how queries were drawn from the corpus's captions; empty if none were"

@@ -113,9 +113,15 @@ class Membership(models.Model):
     qualified = models.DateTimeField(null=True, help_text="when the exam was passed, or waived by the lead")
     joined = models.DateTimeField(db_default=Now())
     group = models.CharField(max_length=LONGEST_GROUP, blank=True, help_text="of annotators; empty if in none")
-    most_in_all = models.PositiveIntegerField(null=True, help_text="judgements, at most; null for no limit")
-    most_a_day = models.PositiveIntegerField(null=True, help_text="judgements on a day, at most; null for no limit")
-    most_a_week = models.PositiveIntegerField(null=True, help_text="judgements in a week, at most; null for no limit")
+    most_in_all = models.PositiveIntegerField(
+        "In all", null=True, blank=True, help_text="Judgements, at most. Empty for no limit."
+    )
+    most_a_day = models.PositiveIntegerField(
+        "A day", null=True, blank=True, help_text="Judgements on a day, at most. Empty for no limit."
+    )
+    most_a_week = models.PositiveIntegerField(
+        "A week", null=True, blank=True, help_text="Judgements in a week, at most. Empty for no limit."
+    )
     waits = models.DateTimeField(null=True, help_text="since when the annotator waits to be told that there is work")
     digest_site = models.CharField(
         max_length=200, blank=True, help_text="where the links of the lead's daily mail lead; empty for no such mail"

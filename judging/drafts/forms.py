@@ -18,7 +18,6 @@ from base.text import abbreviated, percent, storable
 from campaigns.access import campaigns_to_reuse, corpora_open_to
 from campaigns.forms import LinesField
 from campaigns.models import Campaign, Draft, Membership, Upload
-from campaigns.settings import COLUMNS, SECTIONS
 from corpus.importers.formats import FORMATS
 from corpus.importers.rows import FIELDS
 from corpus.models import Corpus
@@ -27,7 +26,7 @@ from judging.drafts.leaderboard import DEEPEST
 from judging.drafts.reading import Reading, proposed_corpus_name
 from judging.pool.queries import LONGEST_SPLIT
 from judging.pool.selection import LARGEST_SEED, Counts
-from judging.settings import SettingsForm
+from judging.settings import COLUMNS, SECTIONS, SettingsForm
 
 LONGEST_PASTE = 900_000  # characters; a request may have 1 MiB
 MOST_PEOPLE = 500
@@ -282,8 +281,8 @@ class NewSettingsForm(SettingsForm):
 
     class Meta(SettingsForm.Meta):
         fields = ["name", *SettingsForm.Meta.fields]
-        labels = SettingsForm.Meta.labels | {"name": "Short name"}
-        help_texts = SettingsForm.Meta.help_texts | {
+        labels = {"name": "Short name"}
+        help_texts = {
             "name": "Letters, digits, - and _. It is part of the addresses of its pages, and cannot change later."
         }
 

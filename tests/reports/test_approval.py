@@ -12,9 +12,8 @@ from django.utils import timezone
 
 from base.errors import WrongState
 from campaigns.models import Campaign, Membership
-from campaigns.settings import COLUMNS
 from judging.models import Assignment, Batch, Flag, Revision
-from judging.settings import set_up
+from judging.settings import COLUMNS, set_up
 from reports.hours import Rates, Worked
 from reports.models import ApprovedDay, ApprovedPeriod
 from reports.pay import PayRow, Period, approve, pay_of, sum_of
