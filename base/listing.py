@@ -125,7 +125,7 @@ class Choices:
         order = (f"{sign}{by}", "pk")
         return rows.order_by(*order), order
 
-    def part(self, rows: Rows, total: int | None = None) -> Part:
+    def part(self, rows: Rows, total: int | None = None) -> ListPart:
         """Return the part of the list that the address asks for; `total` is the number of all, if it is known."""
         found = self.chosen(rows)
         if isinstance(found, list):
@@ -139,7 +139,7 @@ class Choices:
         some = self._read(rows, ordered, ON_A_PAGE + 1)
         page = some[:ON_A_PAGE]
         following = _cursor(page[-1], order) if len(some) > ON_A_PAGE else ""
-        return Part(self, self.listing.show(page), [row.pk for row in page], total, following, is_first=not after)
+        return ListPart(self, self.listing.show(page), [row.pk for row in page], total, following, is_first=not after)
 
     def _read(self, rows: Rows, ordered: Rows, number: int) -> list[Any]:
         """Return the first rows. What they are joined to is read for these alone, not carried along while sorting."""
@@ -226,7 +226,7 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Part:
+class ListPart:
     """A part of a list, as a page shows it."""
 
     choices: Choices

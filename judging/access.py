@@ -33,7 +33,6 @@ from judging.models import (
     Reopening,
     Review,
 )
-from judging.models.review import ReviewQuerySet
 from judging.models.sitting import exam_batches
 from judging.pool.clips import SEARCH
 from judging.quality.exam import pairs_that_came_back
@@ -106,14 +105,10 @@ def letter(member: Membership, pk: int | None) -> Message | None:
     return None if pk is None else get_object_or_404(member.messages, pk=pk)
 
 
-def named_reviews(member: Membership, keys: list[int]) -> ReviewQuerySet:
-    """Return the campaign's reviews with these keys that are not undone."""
-    return Review.objects.in_force().filter(pk__in=keys, batch__campaign=member.campaign)
-
-
-def reviews(member: Membership, keys: list[int]) -> list[Review]:
-    found = named_reviews(member, keys).with_begun()
-    return list(found.select_related("batch__query__campaign").order_by("pk"))
+def review(member: Membership, pk: int | None) -> Review | None:
+    """Return the campaign's review with this key, if it is not undone."""
+    found = Review.objects.in_force().filter(batch__campaign=member.campaign, pk=pk)
+    return found.select_related("batch__query__campaign").first()
 
 
 def reopening(member: Membership, pk: int) -> Reopening:

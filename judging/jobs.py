@@ -2,5 +2,5 @@
 
 from judging.drafts import builder, reading, sources
 from judging.pool import clips, opening, ranking, rewording
-from judging.review import actions, reopening, reviewing
+from judging.review import actions, reviewing
 from judging.work import claiming

@@ -20,7 +20,8 @@ from jobs.running import work_off
 from judging.models import Assignment, Batch, Candidate, Judgement, Query, Revision
 from judging.models.pool import CandidateQuerySet
 from judging.pool import opening
-from judging.review.reopening import reopen_all_of
+from judging.review.actions import reopen
+from judging.review.reopening import scope_of_annotator
 from judging.summaries import summarize
 from judging.work import claiming, grading, submitting
 from judging.work.places import assignment_data
@@ -155,5 +156,5 @@ def by_rank(candidate: Candidate) -> int:
 
 def reopen_all(lead: Membership, annotator: Membership) -> None:
     """All work of the annotator, reopened to its end."""
-    reopen_all_of(lead, annotator, "again")
+    reopen(lead, scope_of_annotator(annotator), "again")
     work_off(StringIO())

@@ -28,7 +28,8 @@ from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Qu
 from judging.quality.exam import set_exam
 from judging.quality.examples import add_own_example
 from judging.review import decisions
-from judging.review.reopening import reopen_all_of
+from judging.review.actions import reopen
+from judging.review.reopening import scope_of_annotator
 from judging.work import grading
 from judging.work.grading import ask, ask_at
 from runs.models import PredictedGrades, Predictor, TrainedSystem
@@ -353,7 +354,7 @@ def watched(batch: Batch, leo: Membership) -> Campaign:
     decisions.answer(ask_at(held, 1, "clip", PRIVATE, uuid4()), leo, PRIVATE)
     ask(people[0], PRIVATE, uuid4())
     people[2].pause(leo, PRIVATE)
-    reopen_all_of(leo, people[3], PRIVATE)
+    reopen(leo, scope_of_annotator(people[3]), PRIVATE)
     work_off(StringIO())
     return campaign
 

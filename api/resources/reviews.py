@@ -18,17 +18,20 @@ from campaigns.models import Membership
 from campaigns.models.membership import LONGEST_MESSAGE
 from judging import access as judging_access
 from judging.consensus import GRADES
-from judging.models import Flag, Question, ReopenedQuery, Reopening, Review
+from judging.models import ActionRow, Flag, Question, Reopening, Review
 from judging.models.judgement import LONGEST_QUESTION
 from judging.review import reviewing
+from judging.review.actions import act, reopen, undo_all, undo_reopening
 from judging.review.decisions import ACTIONS, adjudicate, answer, put_aside, tell_all, withdraw_adjudication
-from judging.review.reopening import OFF, ReopeningScope, reopen, reopen_work, undo_reopening, undo_work
+from judging.review.reopening import OFF, ReopeningScope
 from reports.tables.costs import cost_of
 from reports.tables.queue import FLAGS, WAITING, Thread, flags_of, questions_with_pairs, threads, waiting_subjects
 
 WEEK_HELP = "of a worker, only what was submitted in this week, such as 2026-W05"
 OFF_HELP = f"of a worker, only what is off: {OFF}"
 WITH_HELP = "of a worker, only what stands beside this worker's"
+REOPENED_STATES = [("reopened", "Reopened"), ("undone", "Undone"), ("kept", "not undone, or only in part")]
+REOPENED_AS: dict[str, str] = dict(zip(("done", "undone", "kept"), dict(REOPENED_STATES), strict=True))
 
 
 class ReviewSerializer(ModelAnswer):
@@ -225,16 +228,17 @@ class OneGrade(Resource, at=f"{CAMPAIGN}/candidates/<int:pk>/grade", name="grade
 
 
 class ReopenedQuerySerializer(ModelAnswer):
-    query = serializers.IntegerField(source="query_id")
+    query = serializers.IntegerField(source="row")
+    state = serializers.ChoiceField(REOPENED_STATES)
 
     class Meta:
-        model = ReopenedQuery
-        fields = ["state", "why"]
+        model = ActionRow
+        fields = ["why"]
         help_texts = {"why": "why something of it was not undone"}
 
 
 class ReopeningSerializer(ModelAnswer):
-    undone = serializers.DateTimeField(source="undone.at", allow_null=True, help_text="when a lead undid it")
+    undone = serializers.DateTimeField(source="action.undone", allow_null=True, help_text="when a lead undid it")
     reason = serializers.CharField(read_only=True, help_text="for leads, where it is about a person")
 
     class Meta:
@@ -256,7 +260,7 @@ class Reopenings(Resource, at=f"{CAMPAIGN}/reopenings", name="reopenings"):
     @reads(Page(ReopeningSerializer))
     def get(self) -> Any:
         """What was reopened, the newest first."""
-        return Rows(self.member.campaign.reopenings.select_related("undone"), ("-pk",), self.as_read)
+        return Rows(self.member.campaign.reopenings.select_related("action"), ("-pk",), self.as_read)
 
     def as_read(self, records: list[Reopening]) -> list[Any]:
         return [_reopening(each, self.member) for each in records]
@@ -265,7 +269,7 @@ class Reopenings(Resource, at=f"{CAMPAIGN}/reopenings", name="reopenings"):
     def post(self) -> Any:
         """Have others judge something again."""
         record = reopen(self.lead, _scope(self.lead, self.data), self.data["reason"])
-        return self.under_way(reopen_work.jobs(record).first(), _reopening(record, self.lead))
+        return self.under_way(act.jobs(record.action).first(), _reopening(record, self.lead))
 
 
 def _scope(lead: Membership, data: Mapping[str, Any]) -> ReopeningScope:
@@ -282,18 +286,20 @@ class ReopeningUndone(Resource, at=f"{CAMPAIGN}/reopenings/<int:pk>/undone", nam
     @starts(ReopeningSerializer)
     def put(self, pk: int) -> Any:
         """Undo a reopening, as far as nobody has begun to judge again."""
-        record = judging_access.reopening(self.lead, pk)
-        undo_reopening(record, self.lead)
-        return self.under_way(
-            undo_work.jobs(record).first(), _reopening(judging_access.reopening(self.lead, pk), self.lead)
-        )
+        action = undo_reopening(judging_access.reopening(self.lead, pk), self.lead)
+        record = _reopening(judging_access.reopening(self.lead, pk), self.lead)
+        return self.under_way(undo_all.jobs(action).first(), record)
 
 
 class ReopenedQueries(Resource, at=f"{CAMPAIGN}/reopenings/<int:pk>/queries", name="reopened-queries"):
     @reads(Page(ReopenedQuerySerializer))
     def get(self, pk: int) -> Any:
         """The queries of a reopening, and what became of them when it was undone."""
-        return Rows(judging_access.reopening(self.member, pk).queries.all(), ("pk",))
+        rows = ActionRow.objects.filter(action__reopening=judging_access.reopening(self.member, pk))
+        return Rows(rows.filter(state__in=REOPENED_AS), ("pk",), self.as_read)
+
+    def as_read(self, rows: list[ActionRow]) -> list[Any]:
+        return [annotated(row, state=REOPENED_AS[row.state]) for row in rows]
 
 
 class CostParameters(QueryParameters):

@@ -21,7 +21,7 @@ KINDS = {
     'rank candidates': ('rank-candidates', 'Rank candidates', CAMPAIGN, 'pk', None, False, False),
     'start study': ('start-study', 'Start the study', CAMPAIGN, 'pk', None, False, False),
     'count agreement': ('count-agreement', 'Count agreement', CAMPAIGN, 'pk', None, False, False),
-    'reopen work': ('reopen-work', 'Reopen work', 'judging.Reopening', 'campaign', None, False, False),
+    'reopen work': ('act', 'Act on many queries', 'judging.Action', 'campaign', None, True, False),
     'check a draft': ('check-draft', 'Check a draft', 'campaigns.Draft', None, 'owner', False, False),
     'make a campaign': ('make-campaign', 'Make a campaign', 'campaigns.Draft', None, 'owner', False, False),
     'store a corpus': ('store-corpus', 'Store a corpus', 'campaigns.Draft', None, 'owner', False, False),
@@ -63,7 +63,7 @@ UNKNOWN = 'version 0.2.0 does not know this kind of work; ask for it again where
 LANES = [('quick', 'Quick'), ('judging', 'Judging'), ('long', 'Long'), ('training', 'Training')]
 # The lanes of the kinds that were there; all others are long.
 KINDS_OF_LANES = {
-    'judging': ['cut-clip', 'cut-clips', 'cut-clips-anew', 'open-further-batches', 'reopen-work'],
+    'judging': ['cut-clip', 'cut-clips', 'cut-clips-anew', 'open-further-batches', 'act'],
     'quick': [
         'check-draft', 'draw-queries', 'encode-query', 'mail-confirmation', 'mail-invitation', 'mail-new-password',
         'receive-run', 'score-runs', 'tell-webhook',
@@ -73,8 +73,22 @@ KINDS_OF_LANES = {
 
 def move(apps, editor):
     """Bring the jobs of before to the new columns."""
+    make_actions_of_reopenings(apps)
     name_rows(apps)
     put_into_lanes(apps)
+
+
+def make_actions_of_reopenings(apps):
+    """Let an action go on with the work that is being reopened. Jobs that have ended tell nothing that is not stored."""
+    Job, Reopening = apps.get_model('jobs', 'Job'), apps.get_model('judging', 'Reopening')
+    Job.objects.filter(kind='reopen work', state='done').delete()
+    for job in Job.objects.filter(kind='reopen work'):
+        if record := Reopening.objects.filter(pk=job.key.partition(' ')[2]).first():
+            about = {name: getattr(record, name) for name in ('campaign', 'lead', 'reason')}
+            action = apps.get_model('judging', 'Action').objects.create(
+                verb='reopen', chosen=record.what, begun=record.at, reopening=record, **about
+            )
+            Job.objects.filter(pk=job.pk).update(key=f'action {action.pk}')
 
 
 def name_rows(apps):

@@ -418,33 +418,7 @@ class Migration(migrations.Migration):
                 'constraints': [models.CheckConstraint(condition=models.Q(('grade__in', [0, 1, 2, 3, 4])), name='reused_grade_from_0_to_4'), models.CheckConstraint(condition=models.Q(('overlap__gte', 0.9), ('overlap__lte', 1)), name='reused_of_nearly_the_same_moment'), models.CheckConstraint(condition=models.Q(('candidate', models.F('source')), _negated=True), name='reused_of_another_candidate')],
             },
         ),
-        migrations.CreateModel(
-            name='UndoneReopening',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('lead', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
-                ('reopening', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='undone', to='judging.reopening')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='ReopenedQuery',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('before', models.JSONField(default=list, help_text='of each candidate: its key, those of its batch before and after, and if it was contested')),
-                ('under_way', models.BooleanField(default=False, help_text='whether it ended or began anew a round under way')),
-                ('state', models.CharField(choices=[('reopened', 'Reopened'), ('undone', 'Undone'), ('kept', 'not undone, or only in part')], default='reopened', max_length=10)),
-                ('why', models.CharField(blank=True, help_text='why something of it was not undone', max_length=500)),
-                ('query', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='judging.query')),
-                ('reopening', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='queries', to='judging.reopening')),
-            ],
-            options={
-                'ordering': ['pk'],
-                'constraints': [models.UniqueConstraint(fields=('reopening', 'query'), name='a_query_is_in_a_reopening_once')],
-            },
-        ),
         refuse('judging_reusedgrade', UPDATE, DELETE),
-        refuse('judging_undonereopening', UPDATE, DELETE),
         migrations.CreateModel(
             name='Practice',
             fields=[
@@ -517,6 +491,7 @@ class Migration(migrations.Migration):
                 ('undone', models.DateTimeField(help_text='when a lead said to undo it', null=True)),
                 ('undone_ended', models.DateTimeField(null=True)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='actions', to='campaigns.campaign')),
+                ('reopening', models.OneToOneField(help_text='what it reopens, if it does', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='action', to='judging.reopening')),
                 ('lead', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='actions', to='campaigns.membership')),
                 ('undone_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
             ],
@@ -531,7 +506,7 @@ class Migration(migrations.Migration):
                 ('row', models.BigIntegerField(help_text='the primary key of a query, or of a membership')),
                 ('state', models.CharField(choices=[('waiting', 'Waiting'), ('done', 'Done'), ('left', 'left as it was'), ('undone', 'Undone'), ('kept', 'not undone')], default='waiting', max_length=10)),
                 ('made', models.BigIntegerField(help_text='the primary key of what the verb made, such as a review', null=True)),
-                ('before', models.CharField(blank=True, help_text='what the verb replaced', max_length=100)),
+                ('before', models.JSONField(help_text='what the verb replaced, by which it is undone', null=True)),
                 ('why', models.CharField(blank=True, help_text='why it was left, or not undone', max_length=500)),
                 ('action', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rows', to='judging.action')),
             ],

@@ -13,11 +13,9 @@ from judging.models.review import Action as Action
 from judging.models.review import ActionRow as ActionRow
 from judging.models.review import Adjudication as Adjudication
 from judging.models.review import Example as Example
-from judging.models.review import ReopenedQuery as ReopenedQuery
 from judging.models.review import Reopening as Reopening
 from judging.models.review import ReusedGrade as ReusedGrade
 from judging.models.review import Review as Review
-from judging.models.review import UndoneReopening as UndoneReopening
 from judging.models.sitting import Practice as Practice
 from judging.models.sitting import Sitting as Sitting
 from judging.models.states import Kind as Kind

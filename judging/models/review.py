@@ -35,11 +35,6 @@ class UndoableQuerySet(models.QuerySet[Any]):
 
 
 class ReviewQuerySet(UndoableQuerySet):
-    def or_in(self, *others: Self) -> Self:
-        """Return these reviews and the others, each of which is few. Of an OR, PostgreSQL would read every review."""
-        keys = self.order_by().values("pk").union(*(each.order_by().values("pk") for each in others))
-        return type(self)(self.model).filter(pk__in=keys)
-
     def with_begun(self) -> Self:
         """Return the reviews, each with `is_begun` set."""
         # One that is reviewed has grades, even if all of them are reused.
@@ -120,43 +115,6 @@ class Reopening(models.Model):
 
     def __str__(self) -> str:
         return self.what
-
-
-class UndoneReopening(models.Model):
-    """A lead's word that a reopening is to be undone. A reopening itself is never changed."""
-
-    reopening = models.OneToOneField(Reopening, models.PROTECT, related_name="undone")
-    lead = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="+")
-    at = models.DateTimeField(db_default=Now())
-
-    def __str__(self) -> str:
-        return f"{self.reopening}, undone"
-
-
-class ReopenedQuery(models.Model):
-    """What a reopening did to one query, and what became of it when the reopening was undone."""
-
-    class State(models.TextChoices):
-        REOPENED = "reopened"
-        UNDONE = "undone"
-        KEPT = "kept", "not undone, or only in part"
-
-    reopening = models.ForeignKey(Reopening, models.PROTECT, related_name="queries")
-    query = models.ForeignKey("judging.Query", models.CASCADE, related_name="+")
-    before = models.JSONField(
-        default=list,
-        help_text="of each candidate: its key, those of its batch before and after, and if it was contested",
-    )
-    under_way = models.BooleanField(default=False, help_text="whether it ended or began anew a round under way")
-    state = models.CharField(max_length=10, choices=State.choices, default=State.REOPENED)
-    why = models.CharField(max_length=500, blank=True, help_text="why something of it was not undone")
-
-    class Meta:
-        ordering = ["pk"]
-        constraints = [models.UniqueConstraint(fields=["reopening", "query"], name="a_query_is_in_a_reopening_once")]
-
-    def __str__(self) -> str:
-        return f"{self.query_id}: {self.get_state_display()}"
 
 
 class Adjudication(models.Model):
@@ -260,6 +218,9 @@ class Action(models.Model):
     undone = models.DateTimeField(null=True, help_text="when a lead said to undo it")
     undone_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
     undone_ended = models.DateTimeField(null=True)
+    reopening = models.OneToOneField(
+        Reopening, models.PROTECT, null=True, related_name="action", help_text="what it reopens, if it does"
+    )
 
     class Meta:
         constraints = [
@@ -285,7 +246,7 @@ class ActionRow(models.Model):
     row = models.BigIntegerField(help_text="the primary key of a query, or of a membership")
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     made = models.BigIntegerField(null=True, help_text="the primary key of what the verb made, such as a review")
-    before = models.CharField(max_length=100, blank=True, help_text="what the verb replaced")
+    before = models.JSONField(null=True, help_text="what the verb replaced, by which it is undone")
     why = models.CharField(max_length=500, blank=True, help_text="why it was left, or not undone")
 
     class Meta:

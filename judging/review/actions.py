@@ -1,8 +1,8 @@
 """Actions: what a lead does to many queries at once, row by row in a job, and undoes as one.
 
-An action is prepared first, so that its page can say what it costs. Nothing happens before the lead says to go on. Each
-row is done or left in a transaction of its own, so that annotators wait for one row at most, and a job that is run
-again goes on where it was.
+Reviews, withdrawing, groups and reopening are verbs of actions. An action is prepared first, so that its page can say
+what it costs. Nothing happens before the lead says to go on. Each row is done or left in a transaction of its own, so
+that annotators wait for one row at most, and a job that is run again goes on where it was.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from base.transactions import all_or_nothing, locked, store
 from campaigns.models import LogEntry, Membership, log
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
-from judging.models import Action, ActionRow, Query
+from judging.models import Action, ActionRow, Query, Reopening
 from judging.models.pool import QueryQuerySet
-from judging.review.verbs import ACTION_VERBS, OF_GROUP
+from judging.review.reopening import ReopeningScope, nothing_left, reopen_query, scope_of_record
+from judging.review.verbs import ACTION_VERBS, LONGEST, OF_GROUP
 
 MOST_ROWS = 20_000
 KEPT_PREPARED = timedelta(days=1)  # an action that nobody has begun
@@ -99,7 +100,9 @@ def begin(action: Action, lead: Membership, reason: str = "") -> Action:
     if not is_ready(action):
         raise BadValue("argument", "empty", "what the action is to set")
     action.begun, action.reason = Now(), reason
-    action.save(update_fields=["begun", "reason"])
+    if start := ACTION_VERBS[action.verb].start:
+        start(action)
+    action.save(update_fields=["begun", "reason", "reopening"])
     log(lead, LogEntry.Kind.ACTION, _what(action), after=reason)
     act.ask(action)
     action.refresh_from_db()
@@ -107,10 +110,37 @@ def begin(action: Action, lead: Membership, reason: str = "") -> Action:
 
 
 @all_or_nothing
-def undo_action(action: Action, lead: Membership) -> Action:
-    """Have all that an action did undone, as far as that is possible. Doing it twice is harmless.
+def reopen(lead: Membership, scope: ReopeningScope, reason: str) -> Reopening:
+    """Have something judged again by others: at once, or by a job if it is work of an annotator.
 
-    Raise WrongState if the action has not ended yet.
+    Raise WrongState if nothing of it can be reopened, because it was reopened before or is being judged now.
+    """
+    annotator, only, unfinished = scope.annotator, scope.only, lead.campaign.actions.filter(ended=None)
+    if annotator and unfinished.filter(reopening__annotator=annotator).exists():
+        raise WrongState(f"{scope.what[:1].upper()}{scope.what[1:]} is being reopened already.")
+    if not scope.assignments.exists() and not scope.candidates.exists():  # in this order, as for `queries`
+        raise nothing_left(scope)
+    about = {"campaign": lead.campaign, "lead": lead, "reason": reason}
+    part = {"annotator": annotator, "week": only.week, "beside": only.beside, "off": only.off}
+    record = Reopening.objects.create(what=scope.what[:LONGEST], **about, **part)
+    action = Action.objects.create(verb="reopen", chosen=record.what, begun=Now(), reopening=record, **about)
+    log(lead, LogEntry.Kind.REOPENING, record, after=reason)
+    if annotator:
+        act.ask(action)
+        return record
+    for query in scope.queries:
+        before = reopen_query(record, scope, query)
+        ActionRow.objects.create(action=action, row=query, state=State.DONE, before=before)
+    Action.objects.filter(pk=action.pk).update(ended=Now())
+    lead.campaign.touch()
+    return record
+
+
+@all_or_nothing
+def undo_action(action: Action, lead: Membership) -> Action:
+    """Have all that an action did undone, as far as that is possible: at once if that is one query, else by a job.
+
+    Doing it twice is harmless. Raise WrongState if the action has not ended yet.
     """
     action = locked(Action.objects.filter(pk=action.pk)).get()
     if action.undone:
@@ -119,10 +149,23 @@ def undo_action(action: Action, lead: Membership) -> Action:
         raise WrongState("This is still being done. Undo it when it has ended.")
     action.undone, action.undone_by = Now(), lead
     action.save(update_fields=["undone", "undone_by"])
-    log(lead, LogEntry.Kind.ACTION_UNDONE, _what(action), action.reason)
-    undo_all.ask(action)
+    if action.reopening:
+        log(lead, LogEntry.Kind.REOPENING_UNDONE, action.reopening, action.reason)
+    else:
+        log(lead, LogEntry.Kind.ACTION_UNDONE, _what(action), action.reason)
+    if action.rows.count() == 1:
+        undo_all(action, lambda *_: None)
+    else:
+        undo_all.ask(action)
     action.refresh_from_db()
     return action
+
+
+def undo_reopening(record: Reopening, lead: Membership) -> Action:
+    """Undo a reopening as an action. Raise WrongState if version 0.1.0 made it, which kept nothing to undo it by."""
+    if not hasattr(record, "action"):
+        raise WrongState("It was reopened by an older version of Reeljudge, which kept nothing to undo it by.")
+    return undo_action(record.action, lead)
 
 
 def _what(action: Action) -> str:
@@ -138,8 +181,12 @@ PAGE = ("action", "campaign.name", "pk")
 @kind("act", "Act on many queries", page=PAGE, **ABOUT)
 def act(action: Action, report: Report) -> None:
     """Do the action to each of its rows. What is not possible is left, with the reason."""
+    if action.reopening and action.reopening.annotator_id:  # whose work is looked for when the job begins
+        queries = scope_of_record(action.reopening).queries
+        ActionRow.objects.bulk_create([ActionRow(action=action, row=key) for key in queries], ignore_conflicts=True)
     _each(action, State.WAITING, _do, report)
     Action.objects.filter(pk=action.pk, ended=None).update(ended=Now())
+    action.campaign.touch()
 
 
 @kind("undo-action", "Undo what was done to many queries", page=PAGE, **ABOUT)
@@ -147,6 +194,7 @@ def undo_all(action: Action, report: Report) -> None:
     """Undo the action for each row to which it was done, the last one first."""
     _each(action, State.DONE, _undo, report, newest_first=True)
     Action.objects.filter(pk=action.pk, undone_ended=None).update(undone_ended=Now())
+    action.campaign.touch()
 
 
 def _each(
@@ -177,7 +225,7 @@ def _one(action: Action, key: int, state: str, work: Callable[[Action, ActionRow
 def _do(action: Action, row: ActionRow, query: Query) -> None:
     try:
         made = ACTION_VERBS[action.verb].do(query, action)
-        row.made, row.before = (None, made) if isinstance(made, str) else (made, "")
+        row.made, row.before = (made, None) if isinstance(made, int) else (None, made)
         row.state = State.DONE
     except WrongState as fault:
         row.state, row.why = State.LEFT, str(fault)[:500]

@@ -76,10 +76,10 @@ def _pair(candidate: Candidate) -> str:
 def dismiss(flag: Flag, lead: Membership) -> str:
     """Note that a lead has dealt with the flag, and return that in words."""
     if Flag.objects.filter(pk=flag.pk).handle(lead):
-        log(lead, Kind.FLAG, _pair(flag.candidate), flag, "put away")
+        log(lead, Kind.FLAG, _pair(flag.candidate), flag, "closed")
     if not flag.candidate.is_flagged:
-        return "The flag is put away."
-    return "The flag is put away. Its pair has no grade until you grade it or have it judged again."
+        return "The flag is closed."
+    return "The flag is closed. Its pair has no grade until you grade it or have it judged again."
 
 
 @all_or_nothing

@@ -1,11 +1,10 @@
-"""Reopening: other annotators judge a candidate, a batch or all work of one annotator again.
+"""Reopening query by query: other annotators judge a candidate, a batch, a query or work of one annotator again.
 
 Reopened candidates move into a new edition of their batch. Their earlier judgements are kept but lose their seats, so
 that they do not count any more. Annotators who judged a candidate before do not get it again.
 
-A candidate or a batch is reopened at once. Work of one annotator can be thousands of batches, so a job reopens it query
-by query, and others wait for one query at most. A reopening can be undone as long as nobody has begun what it reopened;
-what somebody has begun stays, query by query.
+Each reopening is an action (`judging/review/actions.py`), which can be undone. What somebody has begun to judge again
+stays, query by query.
 """
 
 from __future__ import annotations
@@ -19,21 +18,18 @@ from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 
 from base.dates import week_bounds
 from base.errors import WrongState
-from base.transactions import all_or_nothing, locked
-from campaigns.models import LogEntry, Membership, log
-from jobs.queue import Lane
-from jobs.registry import Report, kind
+from base.transactions import all_or_nothing
+from campaigns.models import Membership
 from judging.models.assignment import Assignment, AssignmentQuerySet
 from judging.models.judgement import PARTNERS, Flag, Judgement
 from judging.models.pool import Batch, Candidate, CandidateQuerySet, Query
-from judging.models.review import Adjudication, ReopenedQuery, Reopening, ReusedGrade, Review, UndoneReopening
+from judging.models.review import Adjudication, Reopening, ReusedGrade, Review
 from judging.models.states import CLAIMED
 from judging.pool.clips import prepare
 from judging.pool.opening import REUSED
 from judging.review.reviewing import note_closed
 from judging.summaries import summarize
 
-LONGEST = 200  # characters of the description of what was reopened
 DONE = (Batch.State.SETTLED, Batch.State.REVIEWED)
 OFF_BY = 2  # grades
 OFF = f"judgements that differ by {OFF_BY} or more from the consensus of a settled pair"
@@ -173,94 +169,35 @@ def scope_of_record(record: Reopening, query: int | None = None) -> ReopeningSco
 
 
 @all_or_nothing
-def reopen(lead: Membership, scope: ReopeningScope, reason: str) -> Reopening:
-    """Have something judged again by others: at once, or by a job if it is work of an annotator.
+def reopen_query(record: Reopening, scope: ReopeningScope, query: int) -> dict[str, Any]:
+    """Reopen the part of the scope that belongs to the query. Return what `undo_query` needs.
 
     Raise WrongState if nothing of it can be reopened, because it was reopened before or is being judged now.
     """
-    if scope.annotator:
-        return reopen_all_of(lead, scope.annotator, reason, scope.only)
-    record = Reopening.objects.create(campaign=lead.campaign, lead=lead, what=scope.what[:LONGEST], reason=reason)
-    reopened = [_reopen_query(record, scope, query) for query in scope.queries]
-    if not any(reopened):
-        raise _nothing_left(scope)
-    log(lead, LogEntry.Kind.REOPENING, record, after=reason)
-    lead.campaign.touch()
-    return record
-
-
-@all_or_nothing
-def reopen_all_of(lead: Membership, annotator: Membership, reason: str, only: WorkFilter = ALL) -> Reopening:
-    """Ask for a job that has the work of the annotator judged again by others, or a part of it.
-
-    Raise WrongState if such a job is unfinished, or nothing can be reopened.
-    """
-    scope = scope_of_annotator(annotator, only=only)
-    if reopen_work.jobs(Reopening.objects.filter(annotator=annotator)).not_done().exists():
-        raise WrongState(f"{_capitalized(scope.what)} is being reopened already; the desk shows how far it is.")
-    if not scope.assignments.exists() and not scope.candidates.exists():  # in this order, as for `queries`
-        raise _nothing_left(scope)
-    record = Reopening.objects.create(
-        campaign=lead.campaign,
-        lead=lead,
-        what=scope.what[:LONGEST],
-        reason=reason,
-        annotator=annotator,
-        week=only.week,
-        beside=only.beside,
-        off=only.off,
-    )
-    log(lead, LogEntry.Kind.REOPENING, record, after=reason)
-    reopen_work.ask(record)
-    return record
-
-
-ABOUT = {"lane": Lane.JUDGING, "of": Reopening, "owner": "campaign", "page": ("reopenings", "campaign.name")}
-
-
-@kind("reopen-work", "Reopen work", **ABOUT)
-def reopen_work(record: Reopening, report: Report) -> None:
-    """Reopen the work of the record's annotator. Run again, it goes on with the queries that are left."""
-    queries = scope_of_record(record).queries
-    for number, query in enumerate(queries):
-        report(number, len(queries), record.what)
-        _reopen_query(record, scope_of_record(record, query), query)
-    record.campaign.touch()
-    report(len(queries), len(queries), record.what)
-
-
-def _capitalized(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}"
-
-
-def _nothing_left(scope: ReopeningScope) -> WrongState:
-    return WrongState(f"Nothing of {scope.what} can be reopened: it was reopened before, or is being judged now.")
-
-
-@all_or_nothing
-def _reopen_query(record: Reopening, scope: ReopeningScope, query: int) -> bool:
-    """Reopen the part of the scope that belongs to the query. Return False if there is none."""
     Query.objects.filter(pk=query).lock_with_batches()
     # Read after locking, so that nobody changes them meanwhile.
     candidates = list(scope.candidates.filter(query=query).select_related("batch"))
     assignments = list(scope.assignments.filter(batch__query=query))
     if not candidates and not assignments:
-        return False
-    reopened, _ = ReopenedQuery.objects.get_or_create(reopening=record, query_id=query)
+        raise nothing_left(scope)
     _end(assignments, record)
     by_number: dict[int, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
         assert candidate.batch
         by_number[candidate.batch.number].append(candidate)
-    reopened.under_way |= bool(assignments)
+    moved: list[list[Any]] = []  # of each candidate: its key, those of its batch before and after, if it was contested
+    under_way = bool(assignments)
     for of_batch in by_number.values():
         edition = _move_into_new_edition(of_batch, record)
-        if all(each.batch and each.batch.state in DONE for each in of_batch):
-            reopened.before += [[each.pk, each.batch_id, edition.pk, each.escalated] for each in of_batch]
+        if all(candidate.batch and candidate.batch.state in DONE for candidate in of_batch):
+            moved += [[each.pk, each.batch_id, edition.pk, each.escalated] for each in of_batch]
         else:
-            reopened.under_way = True  # round two had begun
-    reopened.save(update_fields=["before", "under_way"])
-    return True
+            under_way = True  # round two had begun
+    return {"moved": moved, "under_way": under_way}
+
+
+def nothing_left(scope: ReopeningScope) -> WrongState:
+    return WrongState(f"Nothing of {scope.what} can be reopened: it was reopened before, or is being judged now.")
 
 
 def _end(assignments: Iterable[Assignment], record: Reopening) -> None:
@@ -293,68 +230,28 @@ def _move_into_new_edition(candidates: list[Candidate], record: Reopening) -> Ba
 
 
 @all_or_nothing
-def undo_reopening(record: Reopening, lead: Membership) -> UndoneReopening:
-    """Undo a reopening where nobody has begun to judge again: at once, or by a job if it was work of an annotator.
-
-    Doing it twice is harmless. Raise WrongState if it is still being reopened.
-    """
-    locked(Reopening.objects.filter(pk=record.pk)).get()
-    if undone := UndoneReopening.objects.filter(reopening=record).first():
-        return undone
-    if not record.queries.exists() and not record.annotator_id:
-        raise WrongState("It was reopened by an older version of Reeljudge, which kept nothing to undo it by.")
-    if record.annotator_id and reopen_work.jobs(record).not_done().exists():
-        raise WrongState("It is still being reopened. Undo it when that has ended.")
-    undone = UndoneReopening.objects.create(reopening=record, lead=lead)
-    log(lead, LogEntry.Kind.REOPENING_UNDONE, record, record.reason)
-    if record.annotator_id:
-        undo_work.ask(record)
-    else:
-        for reopened in record.queries.all():
-            _undo_query(reopened)
-        record.campaign.touch()
-    return undone
-
-
-@kind("undo-reopening", "Undo a reopening", **ABOUT)
-def undo_work(record: Reopening, report: Report) -> None:
-    """Undo the reopening query by query. Run again, it goes on with the queries that are left."""
-    rows = list(record.queries.filter(state=ReopenedQuery.State.REOPENED))
-    for number, reopened in enumerate(rows):
-        report(number, len(rows), record.what)
-        _undo_query(reopened)
-    record.campaign.touch()
-    report(len(rows), len(rows), record.what)
-
-
-@all_or_nothing
-def _undo_query(reopened: ReopenedQuery) -> None:
-    """Undo what was done to the query, as far as nobody has begun to judge it again, and note what stays."""
-    Query.objects.filter(pk=reopened.query_id).lock_with_batches()
-    reopened.refresh_from_db()
-    if reopened.state != ReopenedQuery.State.REOPENED:
-        return
+def undo_query(record: Reopening, query: Query, before: dict[str, Any]) -> str:
+    """Undo what was done to the query, as far as nobody has begun to judge it again. Return why something stays."""
+    Query.objects.filter(pk=query.pk).lock_with_batches()
     by_edition: dict[int, list[list[Any]]] = defaultdict(list)
-    for row in reopened.before:
+    for row in before["moved"]:
         by_edition[row[2]].append(row)
-    why = [UNDER_WAY] if reopened.under_way else []
-    why += [stays for edition, rows in by_edition.items() if (stays := _undo_edition(reopened, edition, rows))]
-    reopened.state = ReopenedQuery.State.KEPT if why else ReopenedQuery.State.UNDONE
-    reopened.why = " ".join(dict.fromkeys(why))
-    reopened.save(update_fields=["state", "why"])
-    for number in set(reopened.query.batches.values_list("number", flat=True)):
-        _restore_review(reopened.query, number)
-    note_closed(reopened.query)
-    summarize([reopened.query_id])
+    why = [UNDER_WAY] if before["under_way"] else []
+    why += [stays for edition, rows in by_edition.items() if (stays := _undo_edition(record, edition, rows))]
+    for number in set(query.batches.values_list("number", flat=True)):
+        _restore_review(query, number)
+    note_closed(query)
+    summarize([query.pk])
+    return " ".join(dict.fromkeys(why))
 
 
-def _undo_edition(reopened: ReopenedQuery, edition: int, rows: list[list[Any]]) -> str:
+def _undo_edition(record: Reopening, edition: int, rows: list[list[Any]]) -> str:
     """Move the candidates of an edition back into their batches. Return why they stay, if they do."""
     new = Batch.objects.filter(pk=edition).first()
     if new is None or new.assignments.exists():
         return BEGUN
     batches = Batch.objects.in_bulk([batch for _, batch, _, _ in rows])
-    keys, back = [row[0] for row in rows], {"reopening": reopened.reopening}
+    keys, back = [row[0] for row in rows], {"reopening": record}
     judgements = list(Judgement.objects.filter(candidate__in=keys, **back).select_related("assignment"))
     for judgement in judgements:
         judgement.seat, judgement.reopening = judgement.assignment.seat, None

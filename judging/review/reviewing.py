@@ -19,7 +19,6 @@ from campaigns.models import Campaign, LogEntry, Membership, log
 from jobs.registry import each_hour
 from judging.models import Batch, Candidate, Flag, Query, Review
 from judging.models.pool import BatchQuerySet
-from judging.models.review import ReviewQuerySet
 from judging.pool import opening
 from judging.pool.opening import REUSED
 from judging.summaries import Part, summarize
@@ -104,25 +103,14 @@ def _line_of(campaign: int, batch: int) -> QuerySet[Any, Any]:
 _line = compiled(_line_of, keys=2)
 
 
-def last_reviews(lead: Membership) -> list[ReviewQuerySet]:
-    """Return the last review of the lead that holds, and the last that can be undone.
-
-    Undone one after the other, all come that can be undone.
-    """
-    given = Review.objects.in_force().filter(lead=lead).order_by("-pk")
-    undoable = given.with_begun().filter(is_begun=False)
-    return [Review.objects.filter(pk__in=each.values("pk")[:1]) for each in (given, undoable)]
-
-
-def to_undo(just_done: list[Review], last: list[Review]) -> tuple[list[Review], bool]:
-    """Return what the lead would undo next, and whether something newer is skipped because it cannot be undone.
-
-    That is what was just done; if none of it can be undone, the last review that can be.
-    """
-    newest_first = sorted(last, key=lambda review: -review.pk)
-    done = [each for each in just_done if not each.is_begun]
-    done = done or [each for each in newest_first if not each.is_begun][:1]
-    return done, any(each.is_begun for each in (*just_done, *newest_first[:1]))
+def last_review(lead: Membership) -> tuple[Review | None, bool]:
+    """Return the last review of the lead that can be undone, and whether a newer one cannot be undone any more."""
+    rows = Review.objects.in_force().filter(lead=lead).with_begun().order_by("-pk")
+    given = rows.select_related("batch__query__campaign")
+    newest = given.first()
+    if newest is None or not newest.is_begun:
+        return newest, False
+    return given.filter(is_begun=False).first(), True
 
 
 def note_closed(query: Query) -> bool:

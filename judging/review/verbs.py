@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from base.errors import WrongState
 from campaigns.models import Campaign
-from judging.models import Action, ActionRow, Batch, Query, ReopenedQuery, Reopening, Review
+from judging.models import Action, ActionRow, Batch, Query, Reopening, Review
 from judging.models.pool import QueryQuerySet
 from judging.pool.queries import set_group
 from judging.review.decisions import bring_back, likely_reason, withdraw
-from judging.review.reopening import reopen, scope_of_query, undo_reopening
+from judging.review.reopening import reopen_query, scope_of_query, scope_of_record, undo_query
 from judging.review.reviewing import recommendation, review, undo
 
 
@@ -23,9 +24,10 @@ class Verb:
     label: str  # of the button
     done: str  # what became of a query, in words
     possible_for: str  # the queries to which it can be done, in words
-    do: Callable[[Query, Action], int | str | None]  # returns the key of what it made, or what it replaced
+    do: Callable[[Query, Action], Any]  # returns the key of what it made, or what it replaced
     undo: Callable[[Query, Action, ActionRow], None]
     needs_reason: bool = False
+    start: Callable[[Action], None] | None = None  # is done once, before the first query
     arguments: Callable[[Campaign], Mapping[str, str]] | None = None  # what there is to choose from, with words
 
 
@@ -68,18 +70,28 @@ def _bring_back(query: Query, action: Action) -> None:
     bring_back(query, action.lead)
 
 
-def _reopen(query: Query, action: Action) -> int:
-    return reopen(action.lead, scope_of_query(query), action.reason).pk
+def _start_reopening(action: Action) -> None:
+    what = f"{action.rows.count():,} queries" + (f" ({action.chosen})" if action.chosen else "")
+    action.reopening = Reopening.objects.create(
+        campaign=action.campaign, lead=action.lead, what=what[:LONGEST], reason=action.reason
+    )
+
+
+def _reopen(query: Query, action: Action) -> dict[str, Any]:
+    record = action.reopening
+    assert record
+    scope = scope_of_record(record, query.pk) if record.annotator_id else scope_of_query(query)
+    return reopen_query(record, scope, query.pk)
 
 
 def _undo_reopening(query: Query, action: Action, row: ActionRow) -> None:
-    assert action.undone_by
-    assert row.made
-    undo_reopening(record := Reopening.objects.get(pk=row.made), action.undone_by)
-    if kept := record.queries.filter(state=ReopenedQuery.State.KEPT).first():
-        raise WrongState(kept.why)
+    assert action.reopening
+    assert row.before
+    if stays := undo_query(action.reopening, query, row.before):
+        raise WrongState(stays)
 
 
+LONGEST = 200  # characters of the description of what was reopened
 EVERYBODY, OF_GROUP = "everybody", "group:"  # the argument of who judges round one
 
 
@@ -97,6 +109,7 @@ def _give_to_group(query: Query, action: Action) -> str:
 
 
 def _undo_group(query: Query, action: Action, row: ActionRow) -> None:
+    assert row.before
     if query.group != _group_named(action.argument):
         raise WrongState("It is for others since.")
     set_group(query.campaign, Query.objects.filter(pk=query.pk), _group_named(row.before))
@@ -162,6 +175,7 @@ ACTION_VERBS = {
             _reopen,
             _undo_reopening,
             needs_reason=True,
+            start=_start_reopening,
         ),
         Verb(
             "group",

@@ -88,12 +88,6 @@ class UndoForm(forms.Form):
     review = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY, widget=HIDDEN)
 
 
-class DoneForm(forms.Form):
-    """What the address of a page says that the lead has just done."""
-
-    done = PatternsField()
-
-
 class ScopeForm(forms.Form):
     """What is judged again: a candidate, a batch or a worker's work; of a worker's work perhaps a part only."""
 

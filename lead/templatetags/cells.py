@@ -20,7 +20,7 @@ from django.utils.text import capfirst
 from django.utils.timesince import timesince
 from django.utils.timezone import localtime
 
-from base.listing import Column, Part
+from base.listing import Column, ListPart
 from base.templatetags.figures import UNKNOWN, decimals, plain
 from base.text import joined_markup, markup
 from campaigns.models import LogEntry, Membership
@@ -272,7 +272,7 @@ def recommended(lines: list[BatchLine]) -> list[BatchLine]:
 
 
 @register.simple_tag
-def list_rows(listed: Part, ticks: object) -> SafeString:
+def list_rows(listed: ListPart, ticks: object) -> SafeString:
     """Write the rows of a list, which is faster here than in a template, cell by cell."""
     box = '<td class="ticks"><input type="checkbox" name="row" value="{}" aria-label="Tick {}"></td>'
     cells = [

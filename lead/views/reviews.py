@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -19,16 +18,17 @@ from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access as judging_access
-from judging.models import Assignment, Judgement, Query, Review
+from judging.models import Assignment, Judgement, Query
 from judging.pool.opening import open_without_clips
 from judging.quality.examples import is_teachable
 from judging.review import reviewing
+from judging.review.actions import reopen, undo_reopening
 from judging.review.decisions import adjudicate, bring_back, withdraw, withdraw_adjudication
-from judging.review.reopening import OFF, ReopeningScope, reopen, undo_reopening
-from judging.review.reviewing import last_reviews, place_in_line, recommendations, to_undo, undo
+from judging.review.reopening import OFF, ReopeningScope
+from judging.review.reviewing import last_review, place_in_line, recommendations, undo
 from lead.charts import grades_by_rank
 from lead.forms import ReasonForm
-from lead.forms.judging import DoneForm, GradeForm, OpenBatchesForm, ReviewForm, ScopeForm, UndoForm, WithdrawForm
+from lead.forms.judging import GradeForm, OpenBatchesForm, ReviewForm, ScopeForm, UndoForm, WithdrawForm
 from lead.views.messages import back_to_queue
 from reports.lists import list_page
 from reports.tables.batch import ClipsToCome, Editions, candidate_rows, verdict_buttons
@@ -60,29 +60,20 @@ def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         "others": editions.others,
         "grades": LEVELS,
         "teachable": {row.candidate.pk for row in rows if is_teachable(row.candidate)},
-        **_reviews(member, editions, _just_done(request)),
+        **_reviews(member, editions),
     }
     return campaign_page(request, member, "lead/batch.html", **context)
 
 
-def _just_done(request: HttpRequest) -> list[int]:
-    """Return the keys of the reviews that the address names; none if it cannot be read."""
-    form = DoneForm(request.GET)
-    return form.cleaned_data["done"] if form.is_valid() else []
-
-
-def _reviews(member: Membership, editions: Editions, just_done: list[int]) -> dict[str, Any]:
+def _reviews(member: Membership, editions: Editions) -> dict[str, Any]:
     """Return the review in force, those that were undone, and what the lead can undo."""
-    found = list(editions.reviews_and(*last_reviews(member), judging_access.named_reviews(member, just_done)))
-    reviews = [each for each in found if each.batch in editions.all]
-    held = [each for each in found if not each.undone]
-    own = next((each for each in held if each.batch_id == editions.batch.pk), None)
-    mine = [each for each in held if each.lead_id == member.pk]
-    done, skipped = to_undo([each for each in held if each.pk in just_done], mine)
+    reviews = list(editions.reviews)
+    own = next((each for each in reviews if not each.undone and each.batch_id == editions.batch.pk), None)
+    last, skipped = last_review(member)
     return {
         "review": own,
         "undone": [each for each in reviews if each.undone],
-        "done": [] if own is not None and done == [own] else done,
+        "last": None if last == own else last,
         "skipped": skipped,
         "may_undo": own is not None and not own.is_begun,
     }
@@ -94,8 +85,11 @@ def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     lead = access.lead(request, name)
     batch, data = judging_access.batch(lead, pk).newest_edition, valid_data(ReviewForm(request.POST))
     with refusal_as_message(request):
-        done = reviewing.review(batch, lead, data["verdict"], data["reason"])
-        return _go_on(request, address_after(lead, place_in_line(batch).after, [done]))
+        reviewing.review(batch, lead, data["verdict"], data["reason"])
+        following = place_in_line(batch).after
+        return _go_on(
+            request, reverse("batch", args=[name, following]) if following else reverse("reviews", args=[name])
+        )
     return redirect("batch", name=name, pk=pk)
 
 
@@ -117,38 +111,28 @@ def open_batches(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("batch", name=name, pk=key) if key else redirect("campaign", name=name)
 
 
-def address_after(lead: Membership, following: int | None, done: list[Review]) -> str:
-    """The next batch to review, or the list of them, with what was done and can be undone."""
-    name = lead.campaign.name
-    address = reverse("batch", args=[name, following]) if following else reverse("reviews", args=[name])
-    return f"{address}?{urlencode({'done': [each.pk for each in done]}, doseq=True)}"
-
-
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponseBase:
-    """The batches in a state, those to review unless the address names another, and what was done and can be undone."""
+    """The batches in a state, those to review unless the address names another, and the last review."""
     member = access.membership(request, name)
     choices = BATCHES.choices(request.GET)
     state = choices.filters.get("show", REVIEW)
-    last, undoable = last_reviews(member)
-    held = last.or_in(undoable).with_begun().select_related("batch__query__campaign")
-    done, skipped = to_undo(judging_access.reviews(member, _just_done(request)), list(held))
+    last, skipped = last_review(member)
     rows, states = batches_of(member.campaign, state), states_of_batches(choices)
     context = {"state": STATES_OF_BATCHES[state][0], "is_review": state == REVIEW, "states": states}
-    return list_page(request, member, "lead/reviews.html", BATCHES, rows, done=done, skipped=skipped, **context)
+    return list_page(request, member, "lead/reviews.html", BATCHES, rows, last=last, skipped=skipped, **context)
 
 
 @require_POST
 def undo_review(request: HttpRequest, name: str) -> HttpResponse:
     """Undo a review."""
     lead = access.lead(request, name)
-    key = valid_data(UndoForm(request.POST))["review"]
-    reviews = judging_access.reviews(lead, [key] if key else [])
-    if not reviews:  # a script asks again where an answer was lost
+    found = judging_access.review(lead, valid_data(UndoForm(request.POST))["review"])
+    if not found:  # a script asks again where an answer was lost
         return _go_on(request, reverse("reviews", args=[name]), "There was nothing left to undo.")
     with refusal_as_message(request):
-        undo(reviews[0], lead)
-        batch = reverse("batch", args=[name, reviews[0].batch_id])
+        undo(found, lead)
+        batch = reverse("batch", args=[name, found.batch_id])
         return _go_on(request, batch, "Undone: this batch is to be reviewed again.")
     return redirect("reviews", name=name)  # which offers the newest that can be undone
 
@@ -181,9 +165,9 @@ def undo_reopened(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     lead = access.lead(request, name)
     record = judging_access.reopening(lead, pk)
     with refusal_as_message(request):
-        undo_reopening(record, lead)
+        at_once = undo_reopening(record, lead).undone_ended
         whole = f"This is being undone, query by query: {record}."
-        messages.success(request, whole if record.annotator_id else f"Undone: {record}, as far as nobody has begun it.")
+        messages.success(request, f"Undone: {record}, as far as nobody has begun it." if at_once else whole)
     return redirect("reopenings", name=name)
 
 

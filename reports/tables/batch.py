@@ -157,10 +157,11 @@ class Editions:
         wanted = batch.state == Batch.State.SETTLED and batch.kind == Kind.POOL
         return wanted and not batch.query.withdrawn and self.at_work is None
 
-    def reviews_and(self, *others: ReviewQuerySet) -> ReviewQuerySet:
-        """Return the reviews of all its editions, also those that were undone, and others."""
-        rows = Review.objects.filter(batch__in=self.all).or_in(*others).with_begun()
-        return rows.select_related("lead__user", "undone_by__user", "batch__query").order_by("pk")
+    @property
+    def reviews(self) -> ReviewQuerySet:
+        """The reviews of all its editions, also those that were undone."""
+        rows = Review.objects.filter(batch__in=self.all).with_begun()
+        return rows.select_related("lead__user", "undone_by__user").order_by("pk")
 
 
 def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]:

@@ -14,8 +14,8 @@ from base.dates import start_of_day
 from base.listing import Column, Listing, Rows
 from campaigns.models import Campaign, LogEntry
 from jobs.models import Job
-from judging.models import ReopenedQuery, Reopening
-from judging.review.reopening import reopen_work, undo_work
+from judging.models import Action, ActionRow, Query, Reopening
+from judging.review.actions import act, named_rows, undo_all
 
 LARGEST = 10**9 - 1  # a worker's number
 LONGEST_TEXT = 200  # characters of what is searched for
@@ -81,29 +81,34 @@ class ReopeningRow:
 
     reopening: Reopening
     job: Job | None
-    numbers: dict[str, int]  # queries by what became of them
-    kept: list[ReopenedQuery]  # the first of those that were not undone, or only in part
+    numbers: dict[str, int]  # queries by state
+    kept: list[tuple[Query, str]]  # the first of those that were not undone, or only in part, each with the reason
 
     @property
     def may_be_undone(self) -> bool:
-        return bool(self.numbers) and self.job is None and not hasattr(self.reopening, "undone")
+        """Whether it was done by this version, which kept what undoes it, and is not undone yet."""
+        action: Action | None = getattr(self.reopening, "action", None)
+        return bool(action and action.ended and not action.undone and self.numbers.get(ActionRow.State.DONE))
 
 
 def reopenings_of(campaign: Campaign) -> QuerySet[Reopening]:
     """Return the campaign's reopenings, the newest first."""
-    return campaign.reopenings.select_related("lead__user", "undone__lead__user").order_by("-pk")
+    return campaign.reopenings.select_related("lead__user", "action__undone_by__user").order_by("-pk")
 
 
 def reopening_rows(page: Iterable[Reopening]) -> list[ReopeningRow]:
     records = list(page)
-    jobs = {job.row: job for kind in (reopen_work, undo_work) for job in kind.jobs(records).not_done()}
-    queries = ReopenedQuery.objects.filter(reopening__in=records)
-    numbers: dict[int, dict[str, int]] = {record.pk: {} for record in records}
-    for record, state, number in queries.order_by().values_list("reopening", "state").annotate(n=Count("pk")):
-        numbers[record][state] = number
-    kept: dict[int, list[ReopenedQuery]] = {record.pk: [] for record in records}
-    for record in records:
-        if ReopenedQuery.State.KEPT in numbers[record.pk]:
-            of_record = queries.filter(reopening=record, state=ReopenedQuery.State.KEPT)
-            kept[record.pk] = list(of_record.select_related("query")[:MOST_NAMED])
-    return [ReopeningRow(each, jobs.get(each.pk), numbers[each.pk], kept[each.pk]) for each in records]
+    actions = {action.pk: action for record in records if (action := getattr(record, "action", None))}
+    jobs = {job.row: job for kind in (act, undo_all) for job in kind.jobs(actions.values()).not_done()}
+    numbers: dict[int, dict[str, int]] = {key: {} for key in actions}
+    counted = ActionRow.objects.filter(action__in=actions).order_by().values_list("action", "state")
+    for key, state, number in counted.annotate(n=Count("pk")):
+        numbers[key][state] = number
+    kept = {key: named_rows(actions[key], MOST_NAMED) for key in actions if numbers[key].get(ActionRow.State.KEPT)}
+    keys = [(record, getattr(record, "action", None)) for record in records]
+    return [
+        ReopeningRow(record, jobs.get(action.pk), numbers[action.pk], kept.get(action.pk, []))
+        if action
+        else ReopeningRow(record, None, {}, [])
+        for record, action in keys
+    ]

@@ -12,8 +12,9 @@ from django.db.models import F, Model
 
 from campaigns.models import Campaign, Event, Guideline, Membership
 from judging.models import Adjudication, Batch, Candidate, Flag, Judgement, Reopening, Review, Revision
+from judging.review.actions import reopen
 from judging.review.decisions import adjudicate
-from judging.review.reopening import reopen, scope_of_batch
+from judging.review.reopening import scope_of_batch
 from judging.review.reviewing import review
 from judging.work import grading
 from runs.models import Run

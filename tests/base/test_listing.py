@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.http import QueryDict
 
-from base.listing import ON_A_PAGE, Part
+from base.listing import ON_A_PAGE, ListPart
 from campaigns.models import Campaign, Membership
 from judging.models import Query
 from reports.tables.people import PEOPLE_LIST, PersonRow, Stage
@@ -42,7 +42,7 @@ def many(campaign: Campaign) -> Campaign:
     return campaign
 
 
-def parts(campaign: Campaign, address: str) -> list[Part]:
+def parts(campaign: Campaign, address: str) -> list[ListPart]:
     """Follow the list from part to part."""
     found = [QUERIES.choices(QueryDict(address)).part(queries_of(campaign))]
     while found[-1].after:

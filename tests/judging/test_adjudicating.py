@@ -13,8 +13,9 @@ from base.errors import WrongState
 from campaigns.models import Campaign, Membership
 from judging.audit import audit
 from judging.models import Adjudication, Batch, Candidate
+from judging.review.actions import reopen
 from judging.review.decisions import adjudicate, withdraw_adjudication
-from judging.review.reopening import reopen, scope_of_candidate
+from judging.review.reopening import scope_of_candidate
 from judging.review.reviewing import recommendation
 from judging.work import grading, submitting
 from releases.exports import FILES

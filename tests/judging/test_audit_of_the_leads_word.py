@@ -11,8 +11,9 @@ from django.db.models.functions import Now
 from campaigns.models import Campaign, Membership
 from judging.audit import audit
 from judging.models import Adjudication, Assignment, Batch, Candidate, Judgement, Query, Reopening, Review
+from judging.review.actions import reopen
 from judging.review.decisions import adjudicate, withdraw
-from judging.review.reopening import reopen, scope_of_batch, scope_of_candidate
+from judging.review.reopening import scope_of_batch, scope_of_candidate
 from judging.review.reviewing import review, undo
 from judging.work import claiming
 from tests.cast import claim, judge_all, make_query, settle_round_one

@@ -13,7 +13,8 @@ from base.errors import Stale, WrongState
 from campaigns.models import Campaign, Membership
 from judging.audit import audit
 from judging.models import Assignment, Batch, Judgement, Review
-from judging.review.reopening import reopen, scope_of_batch
+from judging.review.actions import reopen
+from judging.review.reopening import scope_of_batch
 from judging.review.reviewing import review
 from judging.work import claiming, grading, submitting
 from judging.work.claiming import claimable_by, without_annotators

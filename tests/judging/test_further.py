@@ -13,7 +13,8 @@ from corpus.models import Corpus, Moment, Video, moments_at
 from judging.audit import audit
 from judging.models import Batch, Candidate, Query, Review
 from judging.pool.opening import open_batch, open_further
-from judging.review.reopening import reopen, scope_of_batch
+from judging.review.actions import reopen
+from judging.review.reopening import scope_of_batch
 from judging.review.reviewing import CLOSE, recommendation, review, review_in_force, undo
 from retrieval.captions import ranges, rows_in
 from tests.cast import claim, judge_all, settle

@@ -17,14 +17,8 @@ from jobs.models import Job
 from jobs.running import work_off
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Query, Reopening, Review, Revision
-from judging.review.reopening import (
-    reopen,
-    reopen_all_of,
-    reopen_work,
-    scope_of_annotator,
-    scope_of_batch,
-    scope_of_candidate,
-)
+from judging.review.actions import act, reopen
+from judging.review.reopening import scope_of_annotator, scope_of_batch, scope_of_candidate
 from judging.review.reviewing import recommendation, review, review_in_force, undo
 from judging.work import claiming, grading, submitting
 from releases.exports import FILES
@@ -348,7 +342,7 @@ def test_it_goes_on_where_it_was_cut_off(
 ) -> None:
     for number in (2, 3):
         settle(make_query(campaign, str(number), f"query {number}").batches.get(), ada, bob)
-    record, begun = reopen_all_of(leo, ada, "again"), list[int]()
+    record, begun = reopen(leo, scope_of_annotator(ada), "again"), list[int]()
 
     def report(done: int, total: int, message: str = "") -> None:
         begun.append(total)
@@ -356,9 +350,9 @@ def test_it_goes_on_where_it_was_cut_off(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        reopen_work(record, report)
+        act(record.action, report)
     assert Batch.objects.filter(state=Batch.State.REPLACED).count() == 1
-    reopen_work(record, lambda *_: None)
+    act(record.action, lambda *_: None)
     assert (begun, Batch.objects.filter(state=Batch.State.REPLACED).count()) == ([3, 3], 3)
     assert Reopening.objects.get() == record
     assert sound(campaign)
@@ -366,10 +360,10 @@ def test_it_goes_on_where_it_was_cut_off(
 
 @pytest.mark.both_databases
 def test_it_is_asked_for_once(settled: Batch, ada: Membership, leo: Membership) -> None:
-    record = reopen_all_of(leo, ada, "again")
+    record = reopen(leo, scope_of_annotator(ada), "again")
     with pytest.raises(WrongState, match="All work of worker 1 is being reopened already"):
-        reopen_all_of(leo, ada, "again")
-    job = Job.objects.get(kind=reopen_work.code)
+        reopen(leo, scope_of_annotator(ada), "again")
+    job = Job.objects.get(kind=act.code)
     assert list(access.jobs(leo).not_done()) == [job]
     assert "0 % done" in browser(leo).get(reverse("reopenings", args=["films"])).content.decode()
     taken = Job.objects.take("a worker")

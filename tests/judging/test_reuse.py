@@ -17,8 +17,9 @@ from corpus.models import Corpus, Moment, Video
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Judgement, Query, ReusedGrade, Review, Revision
 from judging.pool.opening import open_batch, open_further, with_reusable
+from judging.review.actions import reopen, undo_reopening
 from judging.review.decisions import adjudicate, withdraw
-from judging.review.reopening import reopen, scope_of_batch, scope_of_candidate, undo_reopening
+from judging.review.reopening import scope_of_batch, scope_of_candidate
 from judging.review.reviewing import follow_policies_on_reused, review, undo
 from judging.work import claiming
 from reports.statistics.agreement import agreement

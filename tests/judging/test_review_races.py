@@ -12,9 +12,10 @@ from django.db import connection
 
 from campaigns.models import Campaign, Membership
 from judging.audit import audit
-from judging.models import Assignment, Batch, Candidate, ReopenedQuery, Reopening, Review
+from judging.models import ActionRow, Assignment, Batch, Candidate, Reopening, Review
+from judging.review.actions import reopen, undo_reopening
 from judging.review.decisions import adjudicate, withdraw
-from judging.review.reopening import reopen, scope_of_annotator, scope_of_batch, scope_of_candidate, undo_reopening
+from judging.review.reopening import scope_of_annotator, scope_of_batch, scope_of_candidate
 from judging.review.reviewing import review, undo
 from judging.work import claiming, grading, submitting
 from tests.cast import claim, judge_all, reopen_all, settle, settle_round_one
@@ -57,7 +58,7 @@ def test_undoing_a_reopening_while_its_batch_is_claimed(settled: Batch, leo: Mem
     for _ in range(TIMES):
         record = reopen(leo, scope_of_batch(settled), "again")
         _, claimed = at_once(partial(undo_reopening, record, leo), lambda: claiming.claim(cleo))
-        assert isinstance(claimed, Assignment) == (record.queries.get().state == ReopenedQuery.State.KEPT)
+        assert isinstance(claimed, Assignment) == (record.action.rows.get().state == ActionRow.State.KEPT)
         assert sound(settled.query.campaign)
         if isinstance(claimed, Assignment):
             break

@@ -17,19 +17,17 @@ from campaigns.models import Campaign, Membership
 from jobs.running import work_off
 from judging import access as judging_access
 from judging.audit import audit
-from judging.models import Adjudication, Assignment, Batch, Candidate, Flag, Judgement, Query, ReopenedQuery, Review
+from judging.models import ActionRow, Adjudication, Assignment, Batch, Candidate, Flag, Judgement, Query, Review
 from judging.review import actions
+from judging.review.actions import reopen, undo_reopening
 from judging.review.decisions import adjudicate
 from judging.review.reopening import (
     BEGUN,
     UNDER_WAY,
     WorkFilter,
-    reopen,
-    reopen_all_of,
     scope_of_annotator,
     scope_of_batch,
     scope_of_candidate,
-    undo_reopening,
 )
 from judging.review.reviewing import review
 from judging.work import grading, submitting
@@ -84,7 +82,7 @@ def test_all_is_as_it_was(varied: Batch, campaign: Campaign, leo: Membership) ->
     undone = undo_reopening(record, leo)
     assert undo_reopening(record, leo) == undone
     assert as_it_is(campaign) == before
-    assert record.queries.get().state == ReopenedQuery.State.UNDONE
+    assert record.action.rows.get().state == ActionRow.State.UNDONE
     assert sound(campaign)
 
 
@@ -105,7 +103,7 @@ def test_what_somebody_has_begun_stays(
     work = claim(cleo)
     for record in records:
         undo_reopening(record, leo)
-    states = [record.queries.get() for record in records]
+    states = [record.action.rows.get() for record in records]
     assert sorted(each.state for each in states) == ["kept", "undone"]
     assert {each.why for each in states} == {"", BEGUN}
     for each in (work, claim(dan)):
@@ -126,7 +124,7 @@ def test_no_verdict_comes_back_on_a_batch_that_was_judged_again_in_part(
     assert not Review.objects.in_force().exists()
     assert Batch.objects.to_review().count() == 1
     undo_reopening(second, leo)
-    assert second.queries.get().why == BEGUN
+    assert second.action.rows.get().why == BEGUN
     assert sound(campaign)
 
 
@@ -137,13 +135,14 @@ def test_rounds_that_were_under_way_stay_ended(
     settle_round_one(begun, ada, bob, apart=3)
     half = make_query(campaign, "3", "A person sits.").batches.get()
     judge_all(claim(ada), lambda candidate: 4)
-    record = reopen_all_of(leo, ada, "again")
-    with pytest.raises(WrongState, match="still being reopened"):
+    record = reopen(leo, scope_of_annotator(ada), "again")
+    with pytest.raises(WrongState, match="still being done"):
         undo_reopening(record, leo)
     work_off(StringIO())
     undo_reopening(record, leo)
     work_off(StringIO())
-    why = dict(record.queries.values_list("query__query_id", "why"))
+    queries = dict(Query.objects.values_list("pk", "query_id"))
+    why = {queries[row.row]: row.why for row in record.action.rows.all()}
     assert why == {settled.query.query_id: "", "2": UNDER_WAY, "3": UNDER_WAY}
     settled.refresh_from_db()
     half.refresh_from_db()

@@ -11,8 +11,9 @@ from base.errors import Stale, WrongState
 from campaigns.models import Membership
 from judging.audit import audit
 from judging.models import Assignment, Batch, Query
+from judging.review.actions import reopen
 from judging.review.decisions import bring_back, withdraw
-from judging.review.reopening import reopen, scope_of_annotator, scope_of_batch
+from judging.review.reopening import scope_of_annotator, scope_of_batch
 from judging.review.reviewing import review
 from judging.work import claiming, grading
 from releases.exports import FILES

@@ -16,9 +16,10 @@ from judging import order
 from judging.audit import audit
 from judging.models import Batch, Candidate, Query, Review
 from judging.pool.clips import cut_clips
+from judging.review.actions import reopen
 from judging.review.decisions import bring_back, withdraw
 from judging.review.frontier import Frontier, frontier
-from judging.review.reopening import reopen, scope_of_batch
+from judging.review.reopening import scope_of_batch
 from judging.review.reviewing import review
 from tests.api.asking import Program
 from tests.cast import browser, claim, judge_all, make_query, regrade, settle

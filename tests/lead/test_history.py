@@ -22,6 +22,7 @@ from judging.pool.opening import open_without_clips
 from judging.quality.exam import set_exam, set_truth
 from judging.quality.examples import add_example
 from judging.review import actions
+from judging.review.actions import reopen, undo_reopening
 from judging.review.decisions import (
     adjudicate,
     bring_back,
@@ -31,7 +32,7 @@ from judging.review.decisions import (
     withdraw,
     withdraw_adjudication,
 )
-from judging.review.reopening import reopen, scope_of_candidate, undo_reopening
+from judging.review.reopening import scope_of_candidate
 from judging.review.reviewing import review, undo
 from judging.settings import set_up
 from judging.work import grading, submitting

@@ -45,7 +45,7 @@ FOUND_JOBS = [
     ("resample-annotators", "campaign 1", "done"),
     ("receive-run", "campaign 1", "done"),
     ("verify-release", "campaign 1", "done"),
-    ("reopen-work", "campaign 2", "waiting"),
+    ("act", "campaign 2", "waiting"),
     ("tell-webhook", "campaign 2", "waiting"),
     ("count-agreement", "campaign 2", "waiting"),
     ("rank-candidates", "campaign 2", "failed"),

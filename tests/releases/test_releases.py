@@ -29,8 +29,9 @@ from jobs.models import Job
 from jobs.running import work_off
 from judging.models import Batch, Candidate, Query, Review
 from judging.pool.opening import open_batch
+from judging.review.actions import reopen
 from judging.review.frontier import frontier
-from judging.review.reopening import reopen, scope_of_candidate
+from judging.review.reopening import scope_of_candidate
 from judging.review.reviewing import review
 from judging.work import grading
 from metrics.formats.files import root_of

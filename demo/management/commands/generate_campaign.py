@@ -19,8 +19,9 @@ from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, 
 from judging.models.sitting import exam_batches
 from judging.quality.checks import hidden
 from judging.quality.exam import mark_waiting, set_exam
+from judging.review.actions import reopen
 from judging.review.decisions import adjudicate
-from judging.review.reopening import reopen, scope_of_batch
+from judging.review.reopening import scope_of_batch
 from judging.summaries import summarize
 from metrics import MeasureError, read_run
 from metrics.formats.annotations import read_durations
