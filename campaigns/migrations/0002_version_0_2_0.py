@@ -366,4 +366,11 @@ class Migration(migrations.Migration):
                 ),
             ],
         ),
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.DeleteModel('FirstLink'),
+                migrations.DeleteModel('Token'),
+                migrations.DeleteModel('Preferences'),
+            ],
+        ),  # accounts has them, in the same tables
     ]

@@ -1,8 +1,5 @@
-"""The models of campaigns: settings, members, guidelines, invitations, messages, drafts, accounts, webhooks, log."""
+"""The models of campaigns: settings, members, guidelines, invitations, messages, drafts, webhooks, log."""
 
-from campaigns.models.accounts import FirstLink as FirstLink
-from campaigns.models.accounts import Preferences as Preferences
-from campaigns.models.accounts import Token as Token
 from campaigns.models.cache import CacheEntry as CacheEntry
 from campaigns.models.cache import spend as spend
 from campaigns.models.campaign import Campaign as Campaign

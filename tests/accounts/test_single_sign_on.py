@@ -19,7 +19,7 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Invitation, Membership
 from config import environment
-from tests.campaigns.test_second_factor import code_of, turned_on
+from tests.accounts.test_second_factor import code_of, turned_on
 from tests.cast import browser, days_left
 from tests.openid_provider import CLIENT, PASSWORD, SECRET, free_port, provider
 

@@ -21,12 +21,13 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from accounts.adapter import wait
+from accounts.forms import SignUpForm
+from accounts.models import FirstLink
 from base.errors import NotFound
 from base.transactions import all_or_nothing
 from campaigns import access
-from campaigns.accounts.adapter import wait
-from campaigns.accounts.forms import SignUpForm
-from campaigns.models import FirstLink, Invitation, Membership
+from campaigns.models import Invitation, Membership
 from campaigns.models.invitation import hash_of
 
 IN_SESSION = "invitation"  # the session stores the hash only, which opens nothing

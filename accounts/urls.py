@@ -16,7 +16,7 @@ from django.urls import path, re_path, reverse_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.i18n import set_language
 
-from campaigns.accounts import invitations, views
+from accounts import invitations, views
 
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 sign_in = page_or_form(account.LoginView.as_view(template_name="accounts/login.html"))

@@ -19,9 +19,9 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.invitations import IN_SESSION, confirm_address, in_session, welcome
 from base.errors import Refused
 from base.transactions import all_or_nothing
-from campaigns.accounts.invitations import IN_SESSION, confirm_address, in_session, welcome
 from campaigns.models import Invitation
 
 

@@ -41,8 +41,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop, ngettext_lazy
 from fido2.webauthn import AuthenticationResponse
 
+from accounts.adapter import limit, why_not
 from base.database import decrypt, encrypt
-from campaigns.accounts.adapter import limit, why_not
 
 FIRST, SECOND = _("New password"), _("New password, once more")
 # Words of this site; docs/security.md names them too.

@@ -28,14 +28,14 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from requests import RequestException
 
+from accounts import security_log
+from accounts.forms import SECOND_FACTOR
+from accounts.models import Token
+from accounts.second_factor import SINGLE
+from accounts.single_sign_on import not_working
 from base.errors import WrongState
 from base.text import storable
 from campaigns import access
-from campaigns.accounts import security_log
-from campaigns.accounts.forms import SECOND_FACTOR
-from campaigns.accounts.second_factor import SINGLE
-from campaigns.accounts.single_sign_on import not_working
-from campaigns.models import Token
 
 MOST_TOKENS = 50  # tokens of one person
 

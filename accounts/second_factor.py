@@ -18,11 +18,11 @@ from django.shortcuts import redirect, resolve_url
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.adapter import WRONG_CODE
 from base.database import decrypt, encrypt
 from base.errors import CodeNeeded
 from base.problem_documents import problem, speaks_json
 from campaigns.access import creators
-from campaigns.accounts.adapter import WRONG_CODE
 from campaigns.models import Membership
 
 SINGLE = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)  # recovery codes alone are no second factor

@@ -20,7 +20,7 @@ from fido2.utils import websafe_encode
 from fido2.webauthn import Aaguid, AttestationObject, AttestedCredentialData, AuthenticatorData, CollectedClientData
 
 from campaigns.models import Membership
-from tests.campaigns.test_second_factor import PASSWORD
+from tests.accounts.test_second_factor import PASSWORD
 
 SITE = "testserver"
 PRESENT, VERIFIED, ATTESTED = AuthenticatorData.FLAG.UP, AuthenticatorData.FLAG.UV, AuthenticatorData.FLAG.AT

@@ -20,8 +20,8 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import get_resolver, reverse
 
+from accounts.forms import SECOND_FACTOR
 from base.database import decrypt, encrypt
-from campaigns.accounts.forms import SECOND_FACTOR
 from campaigns.models import CacheEntry, Membership
 from tests.cast import browser, days_left
 from tests.conftest import Case

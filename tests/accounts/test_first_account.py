@@ -13,10 +13,11 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
+from accounts.invitations import first_account_lines
+from accounts.models import FirstLink
 from base.errors import Gone
 from campaigns.access import corpora_open_to, let_create, may_create_campaigns
-from campaigns.accounts.invitations import first_account_lines
-from campaigns.models import Campaign, FirstLink, Membership
+from campaigns.models import Campaign, Membership
 from corpus.models import Corpus
 from tests.cast import browser
 from tests.terminal import printed, refused

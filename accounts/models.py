@@ -44,6 +44,9 @@ class FirstLink(models.Model):
 
     objects = FirstLinkQuerySet.as_manager()
 
+    class Meta:
+        db_table = "campaigns_firstlink"
+
     def __str__(self) -> str:
         return f"link of {self.at:%Y-%m-%d %H:%M}"
 
@@ -115,6 +118,9 @@ class Token(models.Model):
 
     objects = TokenQuerySet.as_manager()
 
+    class Meta:
+        db_table = "campaigns_token"
+
     def __str__(self) -> str:
         return f"{self.name} …{self.ending}"
 
@@ -166,6 +172,7 @@ class Preferences(models.Model):
     objects = PreferencesQuerySet.as_manager()
 
     class Meta:
+        db_table = "campaigns_preferences"
         verbose_name_plural = "preferences"
         constraints = [
             models.CheckConstraint(condition=Q(goal__range=(1, HIGHEST_GOAL)), name="goal_of_one_clip_to_thousands")

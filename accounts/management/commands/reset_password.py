@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from base.commands import ReeljudgeCommand, user_named
-from campaigns.accounts.mails import reset_link
+from campaigns.mails import reset_link
 
 
 class Command(ReeljudgeCommand):

@@ -12,21 +12,18 @@ from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.account.utils import filter_users_by_email, filter_users_by_username
 from allauth.core import context
 from allauth.core.internal import ratelimit  # the public module only reads a count by writing to the cache
-from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.core.exceptions import PermissionDenied
-from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from accounts import security_log
 from base.errors import Busy, LockedOut, ReeljudgeError, Refused
-from campaigns.accounts import mails, security_log
-from jobs.registry import each_hour
+from campaigns import mails
 
 COUNTED = {"app": "allauth.account", "action": "login_failed"}
 
@@ -41,13 +38,6 @@ def limit(request: HttpRequest) -> None:
     """Let the session end 14 days from now, however often it is written, or soon if nobody is signed in yet."""
     signed_in = request.user.is_authenticated
     request.session.set_expiry(timedelta(seconds=settings.SESSION_COOKIE_AGE) if signed_in else None)
-
-
-@each_hour
-def forget_ended() -> None:
-    """Delete the addresses and browsers of sessions that are gone."""
-    alive = Session.objects.filter(session_key=OuterRef("session_key"))
-    UserSession.objects.filter(~Exists(alive)).delete()
 
 
 WRONG = _("The name or the password is wrong. Capital letters count in the password.")
