@@ -1,3 +1,3 @@
 """The modules that register jobs, upkeep or listeners of this app; `jobs.apps` imports them when Django starts."""
 
-from campaigns import mails, uploads, webhooks
+from campaigns import mails, webhooks

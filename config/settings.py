@@ -81,6 +81,7 @@ INSTALLED_APPS = [
     "campaigns",
     "accounts",
     "judging",
+    "drafts",
     "reports",
     "releases",
     "annotate",

@@ -13,8 +13,8 @@ from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.models import Corpus
-from judging.drafts.builder import Built, CampaignPlan, build
-from judging.drafts.leaderboard import Given, Leaderboard
+from drafts.builder import Built, CampaignPlan, build
+from drafts.leaderboard import Given, Leaderboard
 from judging.pool.opening import with_reusable
 from judging.pool.ranking import rank_candidates
 from judging.pool.selection import Counts, Selection, select

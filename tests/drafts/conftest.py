@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from campaigns.access import let_create
-from campaigns.models import Draft, Upload
-from campaigns.uploads import store_text
+from drafts.models import Draft, Upload
+from drafts.uploads import store_text
 from tests.cast import browser
 
 MOMENTS = "video,start,end,description,duration\n" + "".join(

@@ -20,7 +20,7 @@ from django.utils.text import slugify
 
 from base.errors import ReeljudgeError
 from base.text import csv_lines, harmless, printable
-from campaigns.models import Campaign, Draft, Upload
+from campaigns.models import Campaign
 from campaigns.uploads import found_in
 from corpus.errors import CorpusError, Problem
 from corpus.importers.checking import Checker
@@ -29,11 +29,12 @@ from corpus.importers.recognition import names_in, proposed, recognised
 from corpus.importers.rows import LONGEST_LINE
 from corpus.models import Corpus
 from corpus.reading import value_in
+from drafts.leaderboard import FEWEST_RUNS, read_leaderboard, sizes_of
+from drafts.models import Draft, Upload
+from drafts.sources import must_be_here, queries_file, source_of
 from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import Report, kind
-from judging.drafts.leaderboard import FEWEST_RUNS, read_leaderboard, sizes_of
-from judging.drafts.sources import must_be_here, queries_file, source_of
 from judging.pool.opening import texts_of
 from judging.pool.queries import read_queries
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from base.errors import ReeljudgeError
 from base.text import printable, storable
-from campaigns.models import Campaign, Draft, Upload
-from campaigns.models.draft import UploadQuerySet
+from campaigns.models import Campaign
 from corpus.importers.rows import LONGEST_TEXT
 from corpus.models import Corpus, Video
 from corpus.reading import TableReader
-from judging.drafts.sources import whole
+from drafts.models import Draft, Upload, UploadQuerySet
+from drafts.sources import whole
 from judging.pool.opening import texts_of
 from metrics import MeasureError, Qrels, Run
 from metrics.analysis.pooling import pooled_by_rank

@@ -10,18 +10,19 @@ from django.test import Client
 from django.urls import reverse
 
 from base.errors import WrongState
-from campaigns.models import Campaign, Draft
-from campaigns.uploads import begin, store_text
+from campaigns.models import Campaign
 from corpus.importers.load import UNFINISHED, staged
 from corpus.models import Corpus, Moment, Video
+from drafts.builder import forget_unfinished_corpora
+from drafts.models import Draft
+from drafts.sources import source_of
+from drafts.uploads import begin, store_text
 from jobs.models import Job
 from jobs.running import work_off
-from judging.drafts.builder import forget_unfinished_corpora
-from judging.drafts.sources import source_of
 from judging.pool import selection
 from retrieval.models import CastName
+from tests.drafts.conftest import announced
 from tests.films import write_film
-from tests.lead.drafts.conftest import announced
 
 DRAWING = {"draws": "on", "validation": 4, "test": 6, "seed": 7, "split": "own", "pasted": ""}
 NAMES = ["Olga", "Karel"]

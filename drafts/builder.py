@@ -17,18 +17,16 @@ from base.errors import ReeljudgeError, WrongState
 from base.text import printable
 from base.transactions import locked
 from campaigns.access import campaigns_to_reuse, corpora_open_to, may_create_campaigns
-from campaigns.models import Campaign, Draft, Membership, Upload
+from campaigns.models import Campaign, Membership
 from campaigns.models.draft import token
-from campaigns.uploads import keep_films_only, read_whole
 from corpus.errors import BadLines, CorpusError
 from corpus.importers.load import Report as Imported
 from corpus.importers.load import forget, preview, reveal, unfinished
 from corpus.models import Corpus
-from jobs.queue import Lane
-from jobs.registry import Report, each_hour, kind
-from judging.drafts.leaderboard import NOTHING, Leaderboard, leaderboard_of
-from judging.drafts.reading import read_files, reading_of, with_texts
-from judging.drafts.sources import (
+from drafts.leaderboard import NOTHING, Leaderboard, leaderboard_of
+from drafts.models import Draft, Upload
+from drafts.reading import read_files, reading_of, with_texts
+from drafts.sources import (
     corpus_of,
     faults_of_films,
     must_be_here,
@@ -39,6 +37,9 @@ from judging.drafts.sources import (
     store_corpus,
     summary_of,
 )
+from drafts.uploads import keep_films_only, read_whole
+from jobs.queue import Lane
+from jobs.registry import Report, each_hour, kind
 from judging.pool.opening import Pooled, store_pool, with_reusable
 from judging.pool.queries import load_queries
 from judging.pool.ranking import rank_candidates
@@ -59,7 +60,7 @@ class Findings:
     notes: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     more: int = 0  # problems that are not listed
-    drawn: dict[str, Any] = field(default_factory=dict)  # as `judging.drafts.sources.summary_of`
+    drawn: dict[str, Any] = field(default_factory=dict)  # as `drafts.sources.summary_of`
 
     def add(self, step: str, *problems: str) -> None:
         """Add problems that are mended in a step; without one, in none of them."""

@@ -15,7 +15,6 @@ from django.db import transaction
 
 from base.errors import ReeljudgeError
 from base.transactions import locked
-from campaigns.models import Draft, Upload
 from campaigns.uploads import remove
 from corpus.errors import CorpusError
 from corpus.films import MediaFolder, is_remote, media_at
@@ -27,6 +26,7 @@ from corpus.importers.recognition import names_in, proposed, recognised
 from corpus.importers.rows import MomentRow
 from corpus.models import Corpus
 from corpus.reading import durations_in, moments_in, value_in
+from drafts.models import Draft, Upload
 from jobs.errors import JobLeft
 from jobs.queue import Lane
 from jobs.registry import Report, kind

@@ -10,14 +10,15 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 
 from base.errors import WrongState
-from campaigns.models import Draft, Upload
-from campaigns.uploads import refuse_if_kept, remove, store_text
+from campaigns.uploads import remove
+from drafts.builder import check_draft, make_campaign
+from drafts.forms import CorpusForm, FilmsForm, QueriesForm, ReadingForm
+from drafts.models import Draft, Upload
+from drafts.reading import PASTED, ask_to_read, read_files
+from drafts.sources import draw_queries, store_corpus
+from drafts.uploads import refuse_if_kept, store_text
 from jobs.models import Job
 from jobs.registry import Kind
-from judging.drafts.builder import check_draft, is_being_stored, make_campaign
-from judging.drafts.forms import CorpusForm, FilmsForm, QueriesForm, ReadingForm
-from judging.drafts.reading import PASTED, ask_to_read, read_files
-from judging.drafts.sources import draw_queries, store_corpus
 
 KINDS = (check_draft, make_campaign, store_corpus, draw_queries, read_files)  # of a draft's jobs
 MOST_DRAFTS = 50  # of one person at a time
@@ -104,17 +105,6 @@ def jobs_of(draft: Draft, *kinds: Kind[...]) -> list[Job]:
     jobs = Job.objects.filter(kind__in=[kind.code for kind in kinds], row=draft.pk)
     failed = Q(state=Job.State.FAILED, ended__gte=draft.touched)
     return list(jobs.filter(failed | Q(pk__in=jobs.unfinished())).order_by("pk"))
-
-
-def must_be_open(draft: Draft, to_change: bool) -> None:
-    """Raise an error if a draft cannot be looked at any more or, with `to_change`, not be changed.
-
-    Raise WrongState if the campaign was made of it; or, for a change, if it is being made, or its corpus stored.
-    """
-    if draft.campaign:
-        raise WrongState(f"The campaign {draft.campaign} was made of this draft already.")
-    if to_change and is_being_stored(draft):
-        raise WrongState("What this draft holds is being stored. Wait until that has ended.")
 
 
 def remove_file(upload: Upload) -> None:

@@ -18,16 +18,17 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.access import let_create_no_longer
-from campaigns.models import Draft
-from campaigns.uploads import append, begin
+from campaigns.uploads import append
 from corpus import films
 from corpus.importers import checking, load
 from corpus.importers.load import UNFINISHED
 from corpus.models import Corpus, Moment, Video
+from drafts import sources
+from drafts.models import Draft
+from drafts.sources import source_of
+from drafts.uploads import begin
 from jobs.models import Job
 from jobs.running import work_off
-from judging.drafts import sources
-from judging.drafts.sources import source_of
 
 LEASE, TOOK = 100, 40  # seconds; of a statement, which is said to take so long
 WRITES = re.compile(r'(INSERT INTO|UPDATE|DELETE FROM) "corpus_(moment|video)"')
@@ -37,7 +38,7 @@ FILM = b"no film"
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.JOB_LEASE = LEASE
-    monkeypatch.setattr("judging.drafts.builder.rank_candidates", SimpleNamespace(ask=lambda campaign: None))
+    monkeypatch.setattr("drafts.builder.rank_candidates", SimpleNamespace(ask=lambda campaign: None))
     for module, name, size in (
         (load, "AT_A_TIME", 5),
         (load, "CHUNK", 5),

@@ -17,13 +17,13 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoCaptureOnCommitCallbacks as Commits
 
-from campaigns.models import Draft, Upload
-from campaigns.models.draft import FILMS
-from campaigns.uploads import NoRoom, append, begin, forget_uploads, read_whole, remove_draft
+from campaigns.uploads import NoRoom, append
 from corpus.models import Corpus
+from drafts.models import FILMS, Draft, Upload
+from drafts.uploads import begin, forget_uploads, read_whole, remove_draft
 from systems.features.films import DEMUXERS
 from tests.cast import browser
-from tests.lead.drafts.conftest import announced
+from tests.drafts.conftest import announced
 from tests.together import at_once
 
 JSON = {"accept": "application/json"}

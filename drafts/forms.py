@@ -17,14 +17,15 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from base.text import abbreviated, percent, storable
 from campaigns.access import campaigns_to_reuse, corpora_open_to
 from campaigns.forms import LinesField
-from campaigns.models import Campaign, Draft, Membership, Upload
+from campaigns.models import Campaign, Membership
 from campaigns.settings import COLUMNS, SECTIONS
 from corpus.importers.formats import FORMATS
 from corpus.importers.rows import FIELDS
 from corpus.models import Corpus
+from drafts.leaderboard import DEEPEST
+from drafts.models import Draft, Upload
+from drafts.reading import Reading, proposed_corpus_name
 from judging.consensus import LEAST_OVERLAP
-from judging.drafts.leaderboard import DEEPEST
-from judging.drafts.reading import Reading, proposed_corpus_name
 from judging.pool.queries import LONGEST_SPLIT
 from judging.pool.selection import LARGEST_SEED, Counts
 from judging.settings import SettingsForm

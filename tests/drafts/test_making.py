@@ -16,18 +16,20 @@ from django.urls import reverse
 from pytest_django import DjangoCaptureOnCommitCallbacks as Commits
 
 from campaigns.access import let_create, let_create_no_longer
-from campaigns.models import Campaign, Draft, Membership
-from campaigns.uploads import append, begin, store_text
+from campaigns.models import Campaign, Membership
+from campaigns.uploads import append
 from corpus.models import Corpus, Moment, Video
+from drafts.changes import jobs_of
+from drafts.models import Draft
+from drafts.uploads import begin, store_text
 from jobs.models import Job
 from jobs.running import work_off
-from judging.drafts.changes import jobs_of
 from judging.models import Query
 from judging.pool.ranking import rank_candidates
 from tests.cast import browser
+from tests.drafts.conftest import MOMENTS, announced
 from tests.films import write_film
 from tests.judging.test_reuse import closed
-from tests.lead.drafts.conftest import MOMENTS, announced
 
 __all__ = ["closed"]  # a fixture
 
@@ -46,7 +48,7 @@ def checked(client: Client, draft: Draft) -> dict[str, Any]:
 
 def without_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests are about what is stored; the ranking has tests of its own."""
-    monkeypatch.setattr("judging.drafts.builder.rank_candidates", SimpleNamespace(ask=lambda campaign: None))
+    monkeypatch.setattr("drafts.builder.rank_candidates", SimpleNamespace(ask=lambda campaign: None))
 
 
 def test_a_draft_becomes_a_campaign(
@@ -90,7 +92,7 @@ def test_making_again_removes_the_files_that_a_killed_run_left(
     without_ranking(monkeypatch)
     checked(client, draft)
     with monkeypatch.context() as patch:
-        patch.setattr("judging.drafts.builder.keep_films_only", lambda draft: None)
+        patch.setattr("drafts.builder.keep_films_only", lambda draft: None)
         start(client, "draft-make", draft)
     assert list(draft.folder.glob("*"))
     with django_capture_on_commit_callbacks(execute=True):
