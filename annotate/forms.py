@@ -12,13 +12,12 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.models import HIGHEST_GOAL, KEYS, Preferences
 from annotate.script_texts import FIXED, KEY_WORDS, key_name, key_named
 from base.errors import BadValue, TooLarge
 from base.forms import LARGEST, LARGEST_KEY, Text
 from base.text import abbreviated, storable
 from campaigns.guideline_text import LEVELS
-from campaigns.models import Preferences
-from campaigns.models.accounts import HIGHEST_GOAL, KEYS
 from judging.consensus import GRADES
 from judging.models import Flag, Revision
 from judging.models.judgement import LONGEST_QUESTION

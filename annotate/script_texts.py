@@ -9,12 +9,13 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import Preferences
 from campaigns.guideline_text import LEVELS
-from campaigns.models import Campaign, Preferences
+from campaigns.models import Campaign
 from judging.models import KeptAnswer
 from judging.quality.examples import levels
 
-# What each of `campaigns.models.accounts.KEYS` does.
+# What each of `accounts.models.KEYS` does.
 KEY_WORDS: dict[str, Any] = {f"grade{grade}": format_lazy("{} {}", grade, name) for grade, (name, _m) in LEVELS.items()}
 KEY_WORDS |= {
     "back": _("back, to change a grade"),

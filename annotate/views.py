@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.models import Preferences
 from annotate import script_texts
 from annotate.forms import AskForm, PreferencesForm, fields_of
 from annotate.script_texts import FIXED, KEY_NAMES, card, key_name
@@ -21,9 +22,8 @@ from base.dates import start_of_day
 from base.forms import valid_data
 from base.problem_documents import refusal_as_message, speaks_json
 from base.sites import site_address
-from campaigns import access
-from campaigns.accounts import mails
-from campaigns.models import Applicant, Membership, Preferences
+from campaigns import access, mails
+from campaigns.models import Applicant, Membership
 from campaigns.pages import campaign_page
 from corpus.clip_files import clip_file, padded_clip_file
 from judging import access as judging_access

@@ -13,10 +13,11 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
+from accounts.models import Token
+from accounts.second_factor import Backend
 from base.errors import CodeNeeded, NotAllowed, OutOfScope, SignedOut, Unencrypted
 from base.problem_documents import foreign_origin
-from campaigns.accounts.second_factor import Backend
-from campaigns.models import Token, spend
+from campaigns.models import spend
 
 REALM = "Bearer"
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"

@@ -22,6 +22,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
+from accounts.models import Token
 from api import document
 from api.authentication import must_allow
 from api.document import Trait
@@ -30,7 +31,6 @@ from api.serializers import Body, Page, PageParameters, QueryParameters
 from base.errors import BadValue, NotFound, ReeljudgeError, Unfit
 from base.sites import site_address
 from campaigns.access import count_file
-from campaigns.models import Token
 
 READ, LEAD, RUNS, JUDGE = Token.Scope.READ, Token.Scope.LEAD, Token.Scope.RUNS, Token.Scope.JUDGE
 Row = TypeVar("Row", bound=Model)

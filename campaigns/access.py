@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing
-from campaigns.models import Applicant, Campaign, Draft, LogEntry, Membership, Upload, Webhook, log, spend
+from campaigns.models import Applicant, Campaign, LogEntry, Membership, Webhook, log, spend
 from campaigns.models.membership import PERMISSION
 from corpus.models import Corpus, Moment
 from jobs.models import Job
@@ -80,17 +80,6 @@ def creator(request: HttpRequest) -> User:
     if not may_create_campaigns(user):
         raise Http404
     return user
-
-
-def draft(request: HttpRequest, token: str) -> Draft:
-    """Return a draft of the person's own, whether a campaign was made of it or not."""
-    return get_object_or_404(Draft.objects.select_related("corpus", "campaign"), token=token, owner=creator(request))
-
-
-def upload(request: HttpRequest, draft: str, token: str) -> Upload:
-    """Return an upload for a draft of the person's own that is no campaign yet."""
-    own = Upload.objects.filter(draft__campaign__isnull=True).select_related("draft")
-    return get_object_or_404(own, token=token, draft__token=draft, draft__owner=creator(request))
 
 
 def membership(request: HttpRequest, name: str, *roles: str) -> Membership:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from base.errors import Gone, WrongState
 from base.text import harmless
 from base.transactions import all_or_nothing
-from campaigns.accounts import mails
+from campaigns import mails
 from campaigns.models import Campaign, Invitation, Membership
 
 MOST = 300  # people at a time

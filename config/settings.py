@@ -79,7 +79,9 @@ INSTALLED_APPS = [
     "corpus",
     "retrieval",
     "campaigns",
+    "accounts",
     "judging",
+    "drafts",
     "reports",
     "releases",
     "annotate",
@@ -106,7 +108,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "base.middleware.SignedInMiddleware",
-    "campaigns.accounts.second_factor.RequiredMiddleware",
+    "accounts.second_factor.RequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "base.middleware.ProblemMiddleware",
@@ -126,7 +128,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "base.middleware.languages",
-                "campaigns.accounts.views.ways_in",
+                "accounts.views.ways_in",
                 "config.operations.monitoring.version",
             ],
             "builtins": ["django.templatetags.static", "django.templatetags.i18n", "base.templatetags.page_parts"],
@@ -223,11 +225,11 @@ STATICFILES_FINDERS = [
 ASSIGNMENT_LEASE = env.whole("ASSIGNMENT_LEASE", 90 * 60)  # seconds without activity
 
 # People and security --------------------------------------------------------------------------------------
-AUTHENTICATION_BACKENDS = ["campaigns.accounts.second_factor.Backend"]
+AUTHENTICATION_BACKENDS = ["accounts.second_factor.Backend"]
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "campaigns.accounts.forms.HardToGuess"},
+    {"NAME": "accounts.forms.HardToGuess"},
 ]
 CSRF_FAILURE_VIEW = "base.problem_documents.csrf_failure"
 PASSWORD_RESET_TIMEOUT = 3600  # seconds; the mail, the page and the command say so
@@ -236,15 +238,15 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"
 SIGN_IN_ATTEMPTS = env.whole("SIGN_IN_ATTEMPTS", 10)
 REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)  # of leads
-ACCOUNT_ADAPTER = "campaigns.accounts.adapter.AccountAdapter"
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_FORMS = {
-    "login": "campaigns.accounts.forms.SignInForm",
-    "change_password": "campaigns.accounts.forms.NewPasswordForm",
-    "set_password": "campaigns.accounts.forms.FirstPasswordForm",
-    "reset_password": "campaigns.accounts.forms.ForgottenForm",
-    "reset_password_from_key": "campaigns.accounts.forms.ResetForm",
-    "reauthenticate": "campaigns.accounts.forms.ConfirmForm",
-    "add_email": "campaigns.accounts.forms.MailAddressForm",
+    "login": "accounts.forms.SignInForm",
+    "change_password": "accounts.forms.NewPasswordForm",
+    "set_password": "accounts.forms.FirstPasswordForm",
+    "reset_password": "accounts.forms.ForgottenForm",
+    "reset_password_from_key": "accounts.forms.ResetForm",
+    "reauthenticate": "accounts.forms.ConfirmForm",
+    "add_email": "accounts.forms.MailAddressForm",
 }
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]  # nobody signs up but by an invitation
@@ -262,15 +264,15 @@ ACCOUNT_RATE_LIMITS = {
     "change_password": "",  # wrong ones count above
     "reauthenticate": "",
 }
-MFA_ADAPTER = "campaigns.accounts.second_factor.SecondFactorAdapter"
+MFA_ADAPTER = "accounts.second_factor.SecondFactorAdapter"
 MFA_FORMS = {
-    "authenticate": "campaigns.accounts.forms.CodeForm",
-    "reauthenticate": "campaigns.accounts.forms.ConfirmCodeForm",
-    "activate_totp": "campaigns.accounts.forms.SetUpAppForm",
-    "add_webauthn": "campaigns.accounts.forms.AddPasskeyForm",
-    "authenticate_webauthn": "campaigns.accounts.forms.PasskeyForm",
-    "reauthenticate_webauthn": "campaigns.accounts.forms.ConfirmPasskeyForm",
-    "login_webauthn": "campaigns.accounts.forms.SignInPasskeyForm",
+    "authenticate": "accounts.forms.CodeForm",
+    "reauthenticate": "accounts.forms.ConfirmCodeForm",
+    "activate_totp": "accounts.forms.SetUpAppForm",
+    "add_webauthn": "accounts.forms.AddPasskeyForm",
+    "authenticate_webauthn": "accounts.forms.PasskeyForm",
+    "reauthenticate_webauthn": "accounts.forms.ConfirmPasskeyForm",
+    "login_webauthn": "accounts.forms.SignInPasskeyForm",
 }
 MFA_RATE_LIMITS = {"webauthn_login": "100/m/ip"}
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
@@ -283,7 +285,7 @@ MFA_TOTP_TOLERANCE = 1  # half-minutes by which the clock of a phone may be wron
 # Single sign-on at one provider of OpenID Connect
 OIDC_NAME = env.str("OIDC_NAME", default="single sign-on")
 OIDC_ISSUER = env.address("OIDC_ISSUER", "https://login.example.org/realms/lab").rstrip("/")
-SOCIALACCOUNT_ADAPTER = "campaigns.accounts.single_sign_on.SingleSignOnAdapter"
+SOCIALACCOUNT_ADAPTER = "accounts.single_sign_on.SingleSignOnAdapter"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = True  # by addresses that both sides have confirmed; see the adapter
 SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
 SOCIALACCOUNT_PROVIDERS = environment.providers(

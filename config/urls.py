@@ -6,7 +6,7 @@ urlpatterns = [
     # Addresses are tried in this order, and nothing is asked for as often as a save.
     path("", include("annotate.urls")),
     path("api/v1/", include("api.urls")),
-    path("", include("campaigns.accounts.urls")),
+    path("", include("accounts.urls")),
     path("", include("runs.urls")),
     path("", include("lead.urls")),
 ]

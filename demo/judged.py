@@ -26,8 +26,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from accounts.models import Token
 from base.errors import ReeljudgeError
-from campaigns.models import Campaign, Membership, Token
+from campaigns.models import Campaign, Membership
 from corpus.features import DESCRIPTOR
 from corpus.models import Video
 from demo.generating import Cast, store_queries

@@ -1,6 +1,6 @@
 """Finding the objects of judging for a person who may see them; anybody else gets a 404.
 
-Members, campaigns and corpora are in `campaigns.access`. Every view gets its objects through one of the two modules.
+Members, campaigns and corpora are in `campaigns.access`, drafts in `drafts.access`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from django.shortcuts import get_object_or_404
 
 from base.dates import week_bounds
 from base.errors import BadValue
-from campaigns.access import annotator_of, corpora, draft, learner, learners
-from campaigns.models import Campaign, Draft, Membership, Message
+from campaigns.access import annotator_of, corpora, learner, learners
+from campaigns.models import Campaign, Membership, Message
 from corpus.clips import FOR_CORPUS_PAGE
 from corpus.models import Clip
-from judging.drafts.changes import must_be_open
 from judging.models import (
     Action,
     Assignment,
@@ -49,13 +48,6 @@ def practice(request: HttpRequest, name: str, pk: int) -> Practice:
     """Return a clip that the annotator practises with, or has practised with."""
     own = Practice.objects.select_related("annotator__campaign", "example__clip", "candidate__clip")
     return get_object_or_404(own, pk=pk, annotator=learner(request, name))
-
-
-def open_draft(request: HttpRequest, token: str) -> Draft:
-    """Return a draft of the person's own that can be looked at or, as the request asks for, changed."""
-    found = draft(request, token)
-    must_be_open(found, to_change=request.method not in ("GET", "HEAD"))
-    return found
 
 
 def batch(member: Membership, pk: int) -> Batch:

@@ -16,8 +16,7 @@ from django.utils.formats import date_format
 from base.database import counts_for
 from base.dates import start_of_day
 from base.errors import WrongState
-from campaigns import access
-from campaigns.accounts import mails
+from campaigns import access, mails
 from campaigns.invitations import must_send_mails
 from campaigns.models import Applicant, Campaign, Membership
 from jobs.queue import Lane

@@ -14,8 +14,8 @@ from typing import Any
 from base.errors import BadValue
 from campaigns.models import Campaign, Membership
 from campaigns.models.draft import token
-from judging.drafts.builder import keeps
-from judging.drafts.leaderboard import Given, Leaderboard
+from drafts.builder import keeps
+from drafts.leaderboard import Given, Leaderboard
 from metrics import Evaluator, MeasureError, Qrels, parse_measures
 from metrics import Run as Predictions
 from metrics.measures.ground import Ground

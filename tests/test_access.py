@@ -25,19 +25,9 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from campaigns.models import (
-    Applicant,
-    CacheEntry,
-    Campaign,
-    Delivery,
-    Draft,
-    Guideline,
-    Membership,
-    Message,
-    Upload,
-    Webhook,
-)
+from campaigns.models import Applicant, CacheEntry, Campaign, Delivery, Guideline, Membership, Message, Webhook
 from corpus.models import Clip, Corpus, Moment
+from drafts.models import Draft, Upload
 from jobs.models import Job
 from judging.models import (
     Action,
@@ -145,7 +135,7 @@ MATRIX = {
     "resume": ("POST", 401, 404, 200, 404, 404, 404),
     "clip": ("GET", 302, 404, 404, 404, 200, 200),
     "place": ("GET", 302, 404, 200, 404, 404, 404),
-    # Nobody of this cast may create campaigns; tests.lead.drafts has those who may, and other people's drafts.
+    # Nobody of this cast may create campaigns; tests.drafts has those who may, and other people's drafts.
     "drafts": ("GET", 302, 404, 404, 404, 404, 404),
     "draft-corpus": ("GET", 302, 404, 404, 404, 404, 404),
     "draft-reading": ("GET", 302, 404, 404, 404, 404, 404),

@@ -139,8 +139,8 @@ films.write_guideline(mina, "# Look twice\\n\\nThen say what you saw.\\n", 0)
 DRAFT = """
 from django.contrib.auth.models import User
 from campaigns.access import let_create
-from campaigns.models import Draft
-from campaigns.uploads import begin, store_text
+from drafts.models import Draft
+from drafts.uploads import begin, store_text
 mina = User.objects.get(username="mina")
 let_create(mina)
 draft = Draft.objects.create(owner=mina, corpus_name="own", format="csv")
@@ -149,7 +149,7 @@ begin(draft, "film", "a.mp4", 1000)
 draft.change(findings={})
 text = "Film,from,to,caption,length\\nhome,1,2,A person sits.,9\\nhome,3,2,Backwards.,9\\n"
 store_text(draft, "moments", "moments.csv", text)
-from judging.drafts.reading import read_files
+from drafts.reading import read_files
 read_files(draft, lambda done, total, message="": None)
 Draft.objects.update(findings={"problems": ["moments.csv: line 3: end"], "notes": [], "counts": {}, "more": 0})
 """

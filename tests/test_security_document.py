@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from campaigns.accounts.forms import WORDS
+from accounts.forms import WORDS
 from tests.installation import ROOT
 
 DOCUMENT = (ROOT / "docs" / "security.md").read_text()

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
+from accounts.models import Token
 from api.fields import Truth
 from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, annotated, changes, reads
 from api.problems import checked
@@ -14,7 +15,7 @@ from api.resource import CAMPAIGN, Resource, must_match, tag_of
 from api.serializers import Body, ModelAnswer, Page, body_field
 from base.forms import limits_of
 from campaigns.access import signed_in
-from campaigns.models import Campaign, Membership, Token
+from campaigns.models import Campaign, Membership
 from judging.models import Batch, Candidate
 from judging.review.frontier import REACH
 from judging.settings import (

@@ -36,15 +36,16 @@ from base.errors import Unfit
 from base.forms import LARGEST_KEY, faults_of
 from base.transactions import all_or_nothing, locked
 from campaigns import access
-from campaigns.models import Campaign, Draft, Membership, Upload
-from campaigns.uploads import begin, remove_draft
+from campaigns.models import Campaign, Membership
 from corpus.importers.formats import FORMATS
 from corpus.importers.rows import FIELDS
-from judging import access as judging_access
-from judging.drafts import changes as steps
-from judging.drafts import forms, reading
-from judging.drafts.builder import marks
-from judging.drafts.sources import draw_queries, store_corpus
+from drafts import access as drafts_access
+from drafts import changes as steps
+from drafts import forms, reading
+from drafts.builder import marks
+from drafts.models import Draft, Upload
+from drafts.sources import draw_queries, store_corpus
+from drafts.uploads import begin, remove_draft
 from retrieval.rewriting.counting import counted, ready_in
 from runs.estimates.planning import PlanForm, costs_of_pools
 
@@ -271,26 +272,26 @@ class Drafts(Resource, at="drafts", name="drafts"):
 
 
 def _open_draft(resource: Resource, token: str) -> Draft:
-    return judging_access.open_draft(resource.request, token)
+    return drafts_access.open_draft(resource.request, token)
 
 
 class OneDraft(Resource, at="drafts/<slug:token>", name="draft"):
     @reads(DraftSerializer, TAGGED)
     def get(self, token: str) -> Any:
         """A draft, what its check found, and its jobs."""
-        return _answer(access.draft(self.request, token))
+        return _answer(drafts_access.draft(self.request, token))
 
     @changes(DraftSerializer, VERSIONED, STORES, UNFIT, body=Changes, door=_open_draft)
     def patch(self, token: str) -> Any:
         """Say what some steps hold: all of it is stored, or nothing."""
-        draft = judging_access.open_draft(self.request, token)
+        draft = drafts_access.open_draft(self.request, token)
         _change(self.request, draft, self.data)
         return _answer(draft)
 
     @changes()
     def delete(self, token: str) -> Any:
         """Remove a draft with its files."""
-        remove_draft(judging_access.open_draft(self.request, token))
+        remove_draft(drafts_access.open_draft(self.request, token))
 
 
 @all_or_nothing
@@ -309,7 +310,7 @@ class DraftReading(Resource, at="drafts/<slug:token>/reading", name="draft-readi
     @reads(ReadingsSerializer)
     def get(self, token: str) -> Any:
         """What was found in the draft's files, and the names that are proposed."""
-        draft = access.draft(self.request, token)
+        draft = drafts_access.draft(self.request, token)
         names = {"corpus_name": reading.proposed_corpus_name(draft), "name": reading.proposed_name(draft)}
         found = {purpose: reading.reading_of(draft, purpose) for purpose in reading.READERS}
         board = found[Upload.Purpose.BENCHMARK]
@@ -320,7 +321,7 @@ class DraftProblems(Resource, at="drafts/<slug:token>/problems", name="draft-pro
     @reads(("text/csv",))
     def get(self, token: str) -> Any:
         """All that is wrong with the draft: the step, the file, the line, its text, and what was expected."""
-        lines = reading.problems_csv(access.draft(self.request, token))
+        lines = reading.problems_csv(drafts_access.draft(self.request, token))
         return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
 
 
@@ -328,14 +329,14 @@ class CheckDraft(Resource, at="drafts/<slug:token>/check", name="draft-check"):
     @starts(DraftSerializer)
     def post(self, token: str) -> Any:
         """Find out whether the campaign can be made."""
-        return _later(judging_access.open_draft(self.request, token), steps.ask_to_check)
+        return _later(drafts_access.open_draft(self.request, token), steps.ask_to_check)
 
 
 class StoreCorpus(Resource, at="drafts/<slug:token>/corpus", name="draft-store"):
     @starts(DraftSerializer)
     def post(self, token: str) -> Any:
         """Store the new corpus before the campaign, so that it can be reworded."""
-        return _later(judging_access.open_draft(self.request, token), store_corpus.ask)
+        return _later(drafts_access.open_draft(self.request, token), store_corpus.ask)
 
 
 class SpreadSerializer(serializers.Serializer):
@@ -383,7 +384,7 @@ class PlanDraft(Resource, at="drafts/<slug:token>/plan", name="draft-plan"):
     @reads(PlanAdvice, UNFIT, query=PlanParameters)
     def get(self, token: str) -> Any:
         """How many queries tell two systems apart, and what judging them takes."""
-        form = PlanForm(judging_access.open_draft(self.request, token), self.params)
+        form = PlanForm(drafts_access.open_draft(self.request, token), self.params)
         if not form.is_valid():
             raise Unfit(faults_of(form))
         pilots = [{"like": name, "runs": list(pilot.runs)} for name, pilot in form.pilots.items()]
@@ -394,38 +395,38 @@ class DrawQueries(Resource, at="drafts/<slug:token>/queries", name="draft-draw")
     @starts(DraftSerializer)
     def post(self, token: str) -> Any:
         """Draw the queries to look at them."""
-        return _later(judging_access.open_draft(self.request, token), draw_queries.ask)
+        return _later(drafts_access.open_draft(self.request, token), draw_queries.ask)
 
 
 class MakeCampaign(Resource, at="drafts/<slug:token>/campaign", name="draft-make"):
     @starts(DraftSerializer)
     def post(self, token: str) -> Any:
         """Make the campaign of a draft that was checked."""
-        return _later(access.draft(self.request, token), steps.ask_to_make)
+        return _later(drafts_access.draft(self.request, token), steps.ask_to_make)
 
 
 class Uploads(Resource, at="drafts/<slug:token>/files", name="uploads"):
     @changes(FileSerializer, STORES, UNFIT, body=NewUpload, status=201, door=_open_draft)
     def post(self, token: str) -> Any:
         """Announce a file of a draft, or find one that broke off."""
-        return begin(judging_access.open_draft(self.request, token), **self.data)
+        return begin(drafts_access.open_draft(self.request, token), **self.data)
 
 
 class OneUpload(Resource, at="drafts/<slug:token>/files/<slug:file>", name="upload"):
     @reads(FileSerializer, scope=LEAD)
     def get(self, token: str, file: str) -> Any:
         """How much of a draft's file has arrived."""
-        return take(self.request, partial(access.upload, self.request, token, file))
+        return take(self.request, partial(drafts_access.upload, self.request, token, file))
 
     @changes(FileSerializer, PIECE, STORES)
     def patch(self, token: str, file: str) -> Any:
         """Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere."""
-        answer = take(self.request, partial(access.upload, self.request, token, file))
-        reading.ask_to_read(access.draft(self.request, token))
+        answer = take(self.request, partial(drafts_access.upload, self.request, token, file))
+        reading.ask_to_read(drafts_access.draft(self.request, token))
         return answer
 
     @changes()
     def delete(self, token: str, file: str) -> Any:
         """Remove a file of a draft."""
-        judging_access.open_draft(self.request, token)
-        steps.remove_file(access.upload(self.request, token, file))
+        drafts_access.open_draft(self.request, token)
+        steps.remove_file(drafts_access.upload(self.request, token, file))

@@ -16,9 +16,8 @@ from api.resource import CAMPAIGN, Resource
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
 from base.forms import LARGEST
 from base.sites import site_address
-from campaigns import access, invitations
+from campaigns import access, invitations, mails
 from campaigns.access import let_create, let_create_no_longer, may_let_create
-from campaigns.accounts import mails
 from campaigns.forms import InvitationsForm, LinkForm
 from campaigns.models import Applicant, Invitation, Membership, Message
 from campaigns.models.invitation import DECISIONS, LONGEST_NAME, MOST_PLACES

@@ -21,9 +21,9 @@ from api.resource import CAMPAIGN, Resource
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
 from base.errors import BadValue, Unfit
 from base.forms import LARGEST
-from campaigns.models import Upload
 from campaigns.models.draft import ArrivingFile
 from campaigns.pages import take_piece
+from drafts.models import Upload
 from metrics.analysis.sampling import Method
 from metrics.formats import RUN_FORMATS, TASKS
 from runs import access

@@ -463,4 +463,11 @@ class Migration(migrations.Migration):
             name='watch_first',
             field=models.FloatField(default=0.4, help_text='0 to 10. A key that comes sooner grades nothing, so that a double press grades no clip unseen.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(10)], verbose_name='Seconds that a clip must move before it is graded'),
         ),
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.DeleteModel('FirstLink'),
+                migrations.DeleteModel('Token'),
+                migrations.DeleteModel('Preferences'),
+            ],
+        ),  # accounts has them, in the same tables
     ]

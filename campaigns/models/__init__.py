@@ -1,15 +1,10 @@
-"""The models of campaigns: settings, members, guidelines, invitations, messages, drafts, accounts, webhooks, log."""
+"""The models of campaigns: settings, members, guidelines, invitations, messages, webhooks, log."""
 
-from campaigns.models.accounts import FirstLink as FirstLink
-from campaigns.models.accounts import Preferences as Preferences
-from campaigns.models.accounts import Token as Token
 from campaigns.models.cache import CacheEntry as CacheEntry
 from campaigns.models.cache import spend as spend
 from campaigns.models.campaign import Campaign as Campaign
 from campaigns.models.campaign import Guideline as Guideline
 from campaigns.models.campaign import PastRate as PastRate
-from campaigns.models.draft import Draft as Draft
-from campaigns.models.draft import Upload as Upload
 from campaigns.models.invitation import Applicant as Applicant
 from campaigns.models.invitation import Invitation as Invitation
 from campaigns.models.log import LogEntry as LogEntry

@@ -8,7 +8,7 @@ class OperationsConfig(AppConfig):
     name = "config.operations"
 
     def ready(self) -> None:
-        from campaigns.accounts import security_log
+        from accounts import security_log
         from systems.neural.device import choose
 
         security_log.listen()

@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 
 from base.errors import Stale, WrongState
 from base.transactions import all_or_nothing, locked
-from campaigns.accounts import mails
+from campaigns import mails
 from campaigns.models import Campaign, Membership
 from jobs.errors import JobNotYet
 from jobs.queue import Lane

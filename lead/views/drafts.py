@@ -16,12 +16,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from base.problem_documents import refusal_as_message
 from campaigns import access
-from campaigns.models import Campaign, Draft, Upload
+from campaigns.models import Campaign
 from campaigns.pages import announced, progress_answer, take_piece, while_working
-from campaigns.uploads import begin, most_mib, remove_draft
-from judging import access as judging_access
-from judging.drafts.builder import check_draft, make_campaign
-from judging.drafts.changes import (
+from drafts import access as drafts_access
+from drafts.builder import check_draft, make_campaign
+from drafts.changes import (
     CHANGES,
     KINDS,
     ask_to_check,
@@ -34,17 +33,10 @@ from judging.drafts.changes import (
     remove_file,
     root_and_below,
 )
-from judging.drafts.forms import (
-    CorpusForm,
-    FilmsForm,
-    NewSettingsForm,
-    PeopleForm,
-    QueriesForm,
-    ReadingForm,
-    how_it_is_read,
-)
-from judging.drafts.leaderboard import USUAL_DEPTH
-from judging.drafts.reading import (
+from drafts.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm, ReadingForm, how_it_is_read
+from drafts.leaderboard import USUAL_DEPTH
+from drafts.models import Draft, Upload
+from drafts.reading import (
     READERS,
     ask_to_read,
     is_sound,
@@ -54,7 +46,8 @@ from judging.drafts.reading import (
     read_files,
     reading_of,
 )
-from judging.drafts.sources import captions_of, draw_queries, drawn, store_corpus
+from drafts.sources import captions_of, draw_queries, drawn, store_corpus
+from drafts.uploads import begin, most_mib, remove_draft
 from retrieval.rewriting.counting import counted, ready_in
 from runs.estimates.planning import PlanForm, costs_of_pools
 
@@ -75,7 +68,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @page_or_form
 def corpus(request: HttpRequest, token: str) -> HttpResponse:
-    draft = judging_access.open_draft(request, token)
+    draft = drafts_access.open_draft(request, token)
     make_form = partial(_corpus_form, request, draft, request.POST if request.method == "POST" else None)
     form = make_form()
     if form.is_valid():
@@ -119,7 +112,7 @@ def _read(draft: Draft, purpose: str, make_form: Callable[[], CorpusForm] | None
 @page_or_form
 def reading(request: HttpRequest, token: str, purpose: str) -> HttpResponse:
     """What is in a file: the page asks while it is read, and posts how else it is to be read."""
-    draft = judging_access.open_draft(request, token)
+    draft = drafts_access.open_draft(request, token)
     if purpose not in READERS:
         raise Http404
     if request.method == "POST":
@@ -140,7 +133,7 @@ def reading(request: HttpRequest, token: str, purpose: str) -> HttpResponse:
 @require_safe
 def problems(request: HttpRequest, token: str) -> HttpResponseBase:
     """All that is wrong with the draft, as CSV: the step, the file, the line and its text, and what was expected."""
-    draft = access.draft(request, token)
+    draft = drafts_access.draft(request, token)
     access.count_file(request)
     name = {"Content-Disposition": 'attachment; filename="problems.csv"'}
     return StreamingHttpResponse(problems_csv(draft), content_type="text/csv; charset=utf-8", headers=name)
@@ -148,7 +141,7 @@ def problems(request: HttpRequest, token: str) -> HttpResponseBase:
 
 @page_or_form
 def films(request: HttpRequest, token: str) -> HttpResponse:
-    draft = judging_access.open_draft(request, token)
+    draft = drafts_access.open_draft(request, token)
     root, below = root_and_below(draft)
     initial = {"films": draft.media, "root": root, "below": below, "frame_rate": draft.frame_rate}
     form = FilmsForm(request.POST if request.method == "POST" else None, initial=initial)
@@ -158,7 +151,7 @@ def films(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 def plan(request: HttpRequest, token: str) -> HttpResponse:
     """How many queries tell two systems apart, and what judging them takes. It is advice, and stores nothing."""
-    draft, given = judging_access.open_draft(request, token), request.GET.dict()
+    draft, given = drafts_access.open_draft(request, token), request.GET.dict()
     like = given.get("like")
     if given.pop("of", like) != like:  # the runs are those of the campaign that was chosen before
         given = {name: value for name, value in given.items() if name not in ("run", "other")}
@@ -169,7 +162,7 @@ def plan(request: HttpRequest, token: str) -> HttpResponse:
 @page_or_form
 def queries(request: HttpRequest, token: str) -> HttpResponse:
     """Which queries: drawn ones, of which a job shows some beforehand, uploaded or pasted ones, or a benchmark's."""
-    draft = judging_access.open_draft(request, token)
+    draft = drafts_access.open_draft(request, token)
     purpose = BENCHMARK if draft.is_rejudging else QUERIES
     known = counted(draft.corpus) if draft.corpus else None
     form = QueriesForm(draft, ready_in(known), request.POST if request.method == "POST" else None)
@@ -189,14 +182,14 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 def start_storing(request: HttpRequest, token: str) -> HttpResponse:
     """Store the new corpus before the campaign is made, so that its descriptions can be reworded."""
-    draft = judging_access.open_draft(request, token)
+    draft = drafts_access.open_draft(request, token)
     store_corpus.ask(draft)
     return redirect("draft-queries", token)
 
 
 @page_or_form
 def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
-    draft = judging_access.open_draft(request, token)
+    draft = drafts_access.open_draft(request, token)
     so_far = Campaign(name=draft.name or proposed_name(draft), **draft.settings)
     form = NewSettingsForm(request.POST if request.method == "POST" else None, instance=so_far)
     return _step(request, draft, "settings", form)
@@ -204,7 +197,7 @@ def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
 
 @page_or_form
 def people(request: HttpRequest, token: str) -> HttpResponse:
-    draft = judging_access.open_draft(request, token)
+    draft = drafts_access.open_draft(request, token)
     initial = {"people": "".join(f"{name} {role}\n" for name, role in draft.people)}
     form = PeopleForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
     return _step(request, draft, "people", form)
@@ -221,7 +214,7 @@ def _step(request: HttpRequest, draft: Draft, step: str, form: Form | NewSetting
 @require_safe
 def check(request: HttpRequest, token: str) -> HttpResponse:
     """What the check found, or how far it is; and the button that makes the campaign, if nothing is wrong."""
-    draft = access.draft(request, token)
+    draft = drafts_access.draft(request, token)
     if draft.campaign:
         return redirect("campaign", draft.campaign.name)
     addresses = {step.name: step.address for step in steps(draft, "draft-check")}
@@ -232,7 +225,7 @@ def check(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 def progress(request: HttpRequest, token: str) -> HttpResponse:
     """The bar of the job under way; the page asks for it again until the job has ended."""
-    draft = access.draft(request, token)
+    draft = drafts_access.draft(request, token)
     context = {"progress": request.path, "jobs": (jobs := jobs_of(draft, *KINDS))}
     is_working = any(job.is_unfinished for job in jobs)
     return while_working(render(request, "parts/progress.html", context), is_working)
@@ -240,7 +233,7 @@ def progress(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def start_check(request: HttpRequest, token: str) -> HttpResponse:
-    draft = judging_access.open_draft(request, token)
+    draft = drafts_access.open_draft(request, token)
     ask_to_check(draft)
     return redirect("draft-check", token)
 
@@ -248,7 +241,7 @@ def start_check(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 def make(request: HttpRequest, token: str) -> HttpResponse:
     """Ask for the campaign. Doing it twice is harmless."""
-    draft = access.draft(request, token)
+    draft = drafts_access.draft(request, token)
     with refusal_as_message(request):
         ask_to_make(draft)
     return redirect("draft-check", token)
@@ -256,7 +249,7 @@ def make(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, token: str) -> HttpResponse:
-    remove_draft(judging_access.open_draft(request, token))
+    remove_draft(drafts_access.open_draft(request, token))
     messages.success(request, "The draft is removed, with what was uploaded for it.")
     return redirect("drafts")
 
@@ -337,7 +330,7 @@ def _done(draft: Draft) -> dict[str, bool]:
 @require_POST
 def announce(request: HttpRequest, token: str) -> HttpResponse:
     """Begin an upload, or find the one that broke off."""
-    draft = judging_access.open_draft(request, token)
+    draft = drafts_access.open_draft(request, token)
     purpose, name, size = announced(request, Upload.Purpose.values)
     return _answer(begin(draft, purpose, name, size), 201)
 
@@ -345,14 +338,14 @@ def announce(request: HttpRequest, token: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "PATCH"])
 def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
     """Tell how much has arrived, or store the next piece."""
-    return take_piece(request, partial(access.upload, request, token, upload), _answer)
+    return take_piece(request, partial(drafts_access.upload, request, token, upload), _answer)
 
 
 @require_POST
 def remove_upload(request: HttpRequest, token: str, upload: str) -> HttpResponse:
     """Remove a file, and lead back to the step that it belongs to."""
-    judging_access.open_draft(request, token)
-    found = access.upload(request, token, upload)
+    drafts_access.open_draft(request, token)
+    found = drafts_access.upload(request, token, upload)
     remove_file(found)
     return redirect(STEPS[Upload.Purpose(found.purpose)], token)
 

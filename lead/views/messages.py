@@ -16,8 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from base.forms import valid_data
 from base.problem_documents import refusal_as_message
 from base.sites import site_address
-from campaigns import access
-from campaigns.accounts import mails
+from campaigns import access, mails
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign, Message
 from campaigns.models.membership import LONGEST_MESSAGE

@@ -14,9 +14,8 @@ from base.forms import valid_data
 from base.problem_documents import refusal_as_message
 from base.sites import site_address
 from base.templatetags.page_parts import Heading
-from campaigns import access
+from campaigns import access, mails
 from campaigns.access import let_create, let_create_no_longer, may_create_campaigns, may_let_create
-from campaigns.accounts import mails
 from campaigns.forms import InvitationsForm, LinkForm
 from campaigns.invitations import LINKS, invite_all, make_link, must_send_mails, named_links, write_links
 from campaigns.models import Membership

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from base.listing import Column, Listing
-from campaigns.accounts.mails import mail_invitation
+from campaigns.mails import mail_invitation
 from campaigns.models import Applicant, Campaign, Invitation, Membership
 from campaigns.models.membership import LONGEST_GROUP, MembershipQuerySet
 from jobs.models import Job

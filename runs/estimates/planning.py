@@ -18,8 +18,9 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db.models import Q
 
-from campaigns.models import Campaign, Draft, Membership
-from judging.drafts.leaderboard import pairs_of
+from campaigns.models import Campaign, Membership
+from drafts.leaderboard import pairs_of
+from drafts.models import Draft
 from metrics import Estimator, MeasureError, Qrels
 from metrics import Run as Ranking
 from metrics.analysis.planning import JUDGEMENTS, MOST, SECONDS, TVR_RANKING, Plan, Spread, Work, plans
@@ -89,7 +90,7 @@ class PoolCost(NamedTuple):
 
 
 def costs_of_pools(draft: Draft, sizes: Mapping[str, list[list[int]]]) -> list[PoolCost]:
-    """Return what the usual depths take, and the draft's own, of pools as `judging.drafts.leaderboard.sizes_of`.
+    """Return what the usual depths take, and the draft's own, of pools as `drafts.leaderboard.sizes_of`.
 
     Depths that no run reaches take what the one before takes, and are left out.
     """

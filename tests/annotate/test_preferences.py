@@ -9,9 +9,9 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
+from accounts.models import KEYS, Preferences
 from annotate.script_texts import FIXED, KEY_WORDS, key_named
-from campaigns.models import Membership, Preferences
-from campaigns.models.accounts import KEYS
+from campaigns.models import Membership
 from judging.models import Batch
 from tests.cast import browser, claim
 from tests.conftest import Case

@@ -7,7 +7,8 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.test import Client
 
-from campaigns.models import Membership, Token
+from accounts.models import Token
+from campaigns.models import Membership
 
 ALL = Token.Scope.values
 

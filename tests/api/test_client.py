@@ -26,7 +26,8 @@ from tests.metrics.shared import run_cli
 CAMPAIGN, MEASURE = "remote", "nDCG_IoU(iou=0.5)@20"
 NEEDED = ("numpy", "scipy", "httpx", "httpcore", "h11", "anyio", "certifi", "idna", "typing_extensions")
 TOKENS = f"""
-from campaigns.models import Campaign, Token
+from accounts.models import Token
+from campaigns.models import Campaign
 from tests.runs.systems import person
 Campaign.objects.update(public_board=True)
 campaign = Campaign.objects.get(name={CAMPAIGN!r})

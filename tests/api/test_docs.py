@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from django.db import connection
 
-from campaigns.models import Membership, Token
+from accounts.models import Token
+from campaigns.models import Membership
 from jobs.running import work_off
 from judging.models import Batch, Judgement
 from releases.models import Release

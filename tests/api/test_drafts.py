@@ -10,12 +10,13 @@ import pytest
 from django.contrib.auth.models import User
 
 from campaigns.access import let_create
-from campaigns.models import Campaign, Draft
+from campaigns.models import Campaign
+from drafts.models import Draft
 from jobs.running import work_off
 from tests.api.asking import Program, problem_in
 from tests.api.test_runs import piece
+from tests.drafts.conftest import MOMENTS
 from tests.judging.test_reuse import again, closed, moments_of, query_of
-from tests.lead.drafts.conftest import MOMENTS
 
 __all__ = ["again", "closed"]  # fixtures
 

@@ -28,8 +28,9 @@ from schemathesis.core.parameters import ParameterLocation
 
 from api.document import document
 from campaigns.access import let_create
-from campaigns.models import Campaign, Draft, Membership, Message
+from campaigns.models import Campaign, Membership, Message
 from corpus.models import Clip
+from drafts.models import Draft
 from judging.models import Batch, Candidate, Kind, Query
 from judging.work.grading import ask_at
 from releases.freezing import freeze

@@ -13,9 +13,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign, Membership, Token
+from accounts.models import Token
+from campaigns.models import Campaign, Membership
+from tests.accounts.test_second_factor import code_of
 from tests.api.asking import Program, problem_in
-from tests.campaigns.test_second_factor import code_of
 from tests.cast import browser
 
 PASSWORD = "a-long-word-7"

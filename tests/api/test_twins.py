@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from django.urls import URLPattern, URLResolver
 
+from accounts.urls import urlpatterns as accounts
 from annotate.urls import urlpatterns as annotate
 from api.urls import urlpatterns as api
-from campaigns.accounts.urls import urlpatterns as accounts
 from lead.urls import urlpatterns as lead
 from runs.urls import urlpatterns as runs
 

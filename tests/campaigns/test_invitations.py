@@ -16,8 +16,8 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import reverse
 
+from accounts.invitations import sign_up
 from base.errors import Gone, WrongState
-from campaigns.accounts.invitations import sign_up
 from campaigns.models import Applicant, Campaign, Invitation, Membership
 from judging.review import decisions
 from tests.cast import browser, days_left

@@ -354,7 +354,7 @@ class TestForgottenPassword:
         assert "nobody" in refused("reset_password", "nobody")
 
     def test_the_second_factor_is_still_asked_for(self, nora: User) -> None:
-        from tests.campaigns.test_second_factor import code_of, turned_on
+        from tests.accounts.test_second_factor import code_of, turned_on
 
         key = turned_on(nora)
         choose(printed("reset_password", "nora").strip().removeprefix("http://127.0.0.1:8000"), "another-word-8")

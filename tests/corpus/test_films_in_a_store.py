@@ -17,7 +17,7 @@ from corpus.clips import FOR_CORPUS_PAGE, clips_of, cutter, make
 from corpus.errors import CorpusError, FilmAway
 from corpus.films import media_at
 from corpus.models import Clip, Corpus, Moment
-from judging.drafts.sources import allowed_folder
+from drafts.sources import allowed_folder
 from tests.films import SECONDS, write_film
 from tests.terminal import printed, refused
 

@@ -13,7 +13,8 @@ from django.urls import reverse
 
 from api.document import document
 from campaigns.access import let_create
-from campaigns.models import Draft, Membership
+from campaigns.models import Membership
+from drafts.models import Draft
 from judging.models import Batch
 from runs.receiving import describe
 from tests.api.asking import Program

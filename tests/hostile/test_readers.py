@@ -16,15 +16,17 @@ from django.core.management.base import CommandError
 
 from base.errors import ReeljudgeError
 from campaigns.access import let_create
-from campaigns.models import Draft, Membership
-from campaigns.uploads import append, begin
+from campaigns.models import Membership
+from campaigns.uploads import append
 from corpus.errors import CorpusError
 from corpus.importers.formats import FORMATS
 from corpus.importers.load import Source, preview
 from corpus.importers.recognition import names_in, recognised
 from corpus.importers.rows import read_durations
+from drafts.changes import ask_to_check
+from drafts.models import Draft
+from drafts.uploads import begin
 from jobs.running import work_off
-from judging.drafts.changes import ask_to_check
 from judging.files import read, read_pairs
 from judging.models import Batch
 from judging.pool.queries import load_queries, read_queries

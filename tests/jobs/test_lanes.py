@@ -14,7 +14,7 @@ import pytest
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from campaigns.accounts.mails import mail_new_password
+from campaigns.mails import mail_new_password
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.queue import Lane, messages

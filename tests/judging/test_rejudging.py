@@ -15,13 +15,14 @@ from django.urls import reverse
 from scipy.stats import kendalltau
 
 from campaigns.access import let_create
-from campaigns.models import Campaign, Draft, Membership, Upload
-from campaigns.uploads import store_text
+from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment
+from drafts.changes import ask_to_check, ask_to_make
+from drafts.leaderboard import Given
+from drafts.models import Draft, Upload
+from drafts.uploads import store_text
 from jobs.running import work_off
 from judging.audit import audit
-from judging.drafts.changes import ask_to_check, ask_to_make
-from judging.drafts.leaderboard import Given
 from judging.models import Batch, Candidate, Review
 from judging.pool.opening import open_first_batches
 from judging.review.reviewing import review

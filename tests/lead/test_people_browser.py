@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.campaigns.test_second_factor import code_of
+from tests.accounts.test_second_factor import code_of
 from tests.installation import Installation
 
 pytestmark = pytest.mark.timeout(300)

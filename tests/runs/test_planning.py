@@ -14,7 +14,8 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.access import let_create
-from campaigns.models import Draft, Membership
+from campaigns.models import Membership
+from drafts.models import Draft
 from jobs.running import work_off
 from metrics import Estimator, queries_to_judge
 from releases.freezing import freeze

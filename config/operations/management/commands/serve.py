@@ -21,9 +21,9 @@ from django.db import DatabaseError, InterfaceError, connections
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
+from accounts.invitations import first_account_lines
 from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
-from campaigns.accounts.invitations import first_account_lines
 from config.operations.schema import must_suit
 
 SECONDS_BEFORE_RESTART = 2

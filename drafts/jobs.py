@@ -1,0 +1,3 @@
+"""The modules that register jobs, upkeep or listeners of this app; `jobs.apps` imports them when Django starts."""
+
+from drafts import builder, reading, sources, uploads
