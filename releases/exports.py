@@ -22,9 +22,9 @@ from django.db.models.functions import Cast, Coalesce, Concat, Length, NullIf
 
 from base.text import csv_lines, harmless
 from campaigns.models import Campaign
-from judging.consensus import RULE
+from judging.consensus import ANNOTATORS, RULE
 from judging.models import Adjudication, Candidate, Judgement, ReusedGrade
-from judging.models.pool import ANNOTATORS, CandidateQuerySet, QueryQuerySet
+from judging.models.pool import CandidateQuerySet, QueryQuerySet
 from judging.models.states import WITH_CONSENSUS, WITH_GRADE
 from judging.review.frontier import Frontier, frontier, up_to
 from metrics.formats.moment_ids import as_word, moment_id
