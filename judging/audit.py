@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection, models
@@ -14,7 +13,7 @@ from base.text import wording
 from base.transactions import snapshot
 from campaigns.models import Applicant, Campaign
 from judging import order
-from judging.consensus import RULE, consensus, overlap
+from judging.consensus import ANNOTATORS, RULE, Outcome, Reuse, Status, outcome_after
 from judging.models import (
     Adjudication,
     Assignment,
@@ -28,8 +27,7 @@ from judging.models import (
     Review,
     Revision,
 )
-from judging.models.pool import ANNOTATORS
-from judging.models.states import CLAIMED, AssignmentState
+from judging.models.states import CLAIMED, AssignmentState, CandidateOutcome
 from judging.pool.clips import cut_clips
 from judging.pool.opening import REUSED
 from judging.pool.queries import stratum_name
@@ -38,18 +36,10 @@ from judging.review.decisions import ADJUDICATED
 from judging.review.frontier import frontier
 from judging.summaries import QUERIES_AT_A_TIME, summaries
 
-Outcome = Candidate.Outcome
 Findings = Iterator[str]
 
 
-@dataclass(frozen=True)
-class Invariant:
-    number: int
-    says: str
-    check: Callable[[Campaign], Findings]
-
-
-def audit(campaign: Campaign) -> dict[Invariant, list[str]]:
+def audit(campaign: Campaign) -> dict[str, list[str]]:
     """Check every invariant, and return the faults of each. The lists are empty if nothing is broken.
 
     In a campaign of imported ratings only the outcomes are checked, because its judgements were made elsewhere.
@@ -57,7 +47,7 @@ def audit(campaign: Campaign) -> dict[Invariant, list[str]]:
     invariants = INVARIANTS_OF_IMPORTED if campaign.imported else INVARIANTS
     # People may judge meanwhile. Checks that compare rows need all of them in one state.
     with nullcontext() if connection.in_atomic_block else snapshot():
-        return {invariant: list(invariant.check(campaign)) for invariant in invariants}
+        return {says: list(check(campaign)) for says, check in invariants.items()}
 
 
 def nothing_lost(campaign: Campaign) -> Findings:
@@ -139,12 +129,8 @@ def _exam_lost(submitted: models.QuerySet[Assignment]) -> Findings:
 
 
 def two_a_round(campaign: Campaign) -> Findings:
-    with_slot = Q(slot__isnull=False)  # exams and checks take no slot
-    not_lapsed = Assignment.objects.not_lapsed().filter(with_slot, batch__campaign=campaign)
-    rounds = not_lapsed.values_list("batch", "round").annotate(n=Count("pk")).filter(n__gt=ANNOTATORS)
-    for pk, number, n in rounds:
-        yield f"batch {pk} has {n} assignments in round {number}"
-    here = Q(assignments__round=F("round"), assignments__slot__isnull=False)
+    """Check the slots of batches and the seats of judgements. Constraints say that there are no more of either."""
+    here = Q(assignments__round=F("round"), assignments__slot__isnull=False)  # exams and checks take no slot
     here &= ~Q(assignments__state=AssignmentState.LAPSED)
     wrong = (
         Batch.objects.in_campaign(campaign).annotate(held=Count("assignments", filter=here)).exclude(taken=F("held"))
@@ -152,9 +138,6 @@ def two_a_round(campaign: Campaign) -> Findings:
     for pk, taken, held in wrong.values_list("pk", "taken", "held"):
         yield f"batch {pk} counts {taken} slots as taken; {held} are"
     counted = _judgements(campaign).filter(seat__isnull=False)
-    many = counted.order_by().values_list("candidate").annotate(n=Count("pk")).filter(n__gt=2 * ANNOTATORS)
-    for pk, n in many:
-        yield f"candidate {pk} has {n} counted judgements"
     for judgement in counted.select_related("assignment"):
         if judgement.seat != judgement.assignment.seat:
             yield f"judgement {judgement.pk} has seat {judgement.seat}, but its assignment has another"
@@ -163,9 +146,10 @@ def two_a_round(campaign: Campaign) -> Findings:
 
 
 def nobody_twice(campaign: Campaign) -> Findings:
-    pairs = _judgements(campaign).order_by().values("candidate", "annotator__user").annotate(n=Count("pk"))
-    for row in pairs.filter(n__gt=1):
-        yield f"candidate {row['candidate']} was judged {row['n']} times by one person"
+    """Check that who judged a candidate is who got it, and that others can where it was reopened.
+
+    A constraint says that one person has no two judgements of a candidate.
+    """
     for judgement in _judgements(campaign).exclude(annotator=F("assignment__annotator")):
         yield f"judgement {judgement.pk} is not by the annotator of its assignment"
     for judgement in _judgements(campaign).filter(_elsewhere()):
@@ -223,7 +207,7 @@ def append_only(campaign: Campaign) -> Findings:
 def same_consensus(campaign: Campaign) -> Findings:
     candidates = Candidate.objects.in_campaign(campaign).filter(batch__isnull=False)
     candidates = candidates.select_related("query__campaign", "batch").prefetch_related("judgements")
-    apart = (Outcome.ADJUDICATED, Outcome.REUSED)  # other checks compare these
+    apart = (CandidateOutcome.ADJUDICATED, CandidateOutcome.REUSED)  # other checks compare these
     for candidate in candidates.exclude(outcome__in=apart).iterator(chunk_size=2000):
         if wrong := _compare(candidate, _recomputed(candidate)):
             yield wrong
@@ -231,38 +215,30 @@ def same_consensus(campaign: Campaign) -> Findings:
             yield f"candidate {candidate.pk} was settled by rule {candidate.rule}, not {RULE}"
 
 
-def _compare(candidate: Candidate, right: tuple[str, int | None]) -> str | None:
+def _compare(candidate: Candidate, right: Outcome) -> str | None:
     """Return a fault if the stored outcome and grade are not the right ones."""
     stored = (candidate.outcome, candidate.grade)
-    if stored == right:
+    if stored == (right.status, right.grade):
         return None
-    return f"candidate {candidate.pk} is stored as {stored}; its judgements say {right}"
+    return f"candidate {candidate.pk} is stored as {stored}; its judgements say {(right.status.value, right.grade)}"
 
 
-def _recomputed(candidate: Candidate) -> tuple[str, int | None]:
+def _recomputed(candidate: Candidate) -> Outcome:
     """Return the outcome and the grade that the counted judgements of the complete rounds lead to."""
     batch = candidate.batch
     assert batch is not None
     done = batch.state in (Batch.State.SETTLED, Batch.State.REVIEWED)
     rounds = batch.round if done else batch.round - 1
     if not rounds:
-        return Outcome.OPEN, None
+        return Outcome(Status.OPEN)
     rounds = rounds if candidate.escalated else 1
-    return _outcome_of(candidate, rounds, final=False)
-
-
-def _outcome_of(candidate: Candidate, rounds: int, *, final: bool) -> tuple[str, int | None]:
-    """Return the outcome and the grade that the candidate's counted judgements lead to."""
-    fresh = Candidate(query=candidate.query, escalated=candidate.escalated)
-    fresh.settle(rounds, candidate.counted_grades(rounds), final=final)
-    return fresh.outcome, fresh.grade
+    return outcome_after(rounds, candidate.counted_grades(rounds), candidate.query.campaign.tolerance)
 
 
 def same_imported_consensus(campaign: Campaign) -> Findings:
-    candidates = Candidate.objects.in_pool(campaign).exclude(outcome=Outcome.ADJUDICATED)
-    candidates = candidates.select_related("query__campaign").prefetch_related("judgements")
-    for candidate in candidates.iterator(chunk_size=2000):
-        if wrong := _compare(candidate, _outcome_of(candidate, 2, final=True)):
+    candidates = Candidate.objects.in_pool(campaign).exclude(outcome=CandidateOutcome.ADJUDICATED)
+    for candidate in candidates.prefetch_related("judgements").iterator(chunk_size=2000):
+        if wrong := _compare(candidate, outcome_after(2, candidate.counted_grades(2), campaign.tolerance, final=True)):
             yield wrong
 
 
@@ -319,13 +295,13 @@ def _adjudications(campaign: Campaign) -> Findings:
     grade = Adjudication.objects.in_force().filter(candidate=OuterRef("pk")).values("grade")
     candidates = Candidate.objects.in_campaign(campaign).annotate(by_lead=Subquery(grade))
     differs = Q(by_lead__isnull=True) | ~Q(grade=F("by_lead")) | ~Q(rule=ADJUDICATED)
-    wrong = candidates.filter(differs, outcome=Outcome.ADJUDICATED)
-    wrong |= candidates.filter(by_lead__isnull=False).exclude(outcome=Outcome.ADJUDICATED)
+    wrong = candidates.filter(differs, outcome=CandidateOutcome.ADJUDICATED)
+    wrong |= candidates.filter(by_lead__isnull=False).exclude(outcome=CandidateOutcome.ADJUDICATED)
     for pk, outcome, stored, by_lead in wrong.values_list("pk", "outcome", "grade", "by_lead"):
         yield f"candidate {pk} is {outcome} with {stored}; the lead's word is {by_lead}"
     candidates = candidates.select_related("query__campaign", "batch").prefetch_related("judgements")
-    for candidate in candidates.filter(outcome=Outcome.ADJUDICATED, batch__isnull=False):
-        if _recomputed(candidate)[0] == Outcome.SETTLED:
+    for candidate in candidates.filter(outcome=CandidateOutcome.ADJUDICATED, batch__isnull=False):
+        if _recomputed(candidate).status == Status.SETTLED:
             yield f"candidate {candidate.pk} is adjudicated, but its annotators agree"
 
 
@@ -336,11 +312,12 @@ def reused_grades(campaign: Campaign) -> Findings:
     for pk in candidates.reused().filter(reuse=None).values_list("pk", flat=True):
         yield f"candidate {pk} is said to have a reused grade, and has none"
     first = Q(candidate__batch=None) | Q(candidate__batch__edition=1)
-    same = Q(candidate__outcome=Outcome.REUSED, candidate__grade=F("grade"), candidate__rule=REUSED)
+    same = Q(candidate__outcome=CandidateOutcome.REUSED, candidate__grade=F("grade"), candidate__rule=REUSED)
     stored = ("candidate", "candidate__outcome", "candidate__grade")
     for pk, outcome, grade in rows.filter(first).exclude(same).values_list(*stored):
         yield f"candidate {pk} is {outcome} with {grade}, against the grade that it reuses"
-    for pk in rows.exclude(first).filter(candidate__outcome=Outcome.REUSED).values_list("candidate", flat=True):
+    reopened = rows.exclude(first).filter(candidate__outcome=CandidateOutcome.REUSED)
+    for pk in reopened.values_list("candidate", flat=True):
         yield f"candidate {pk} was reopened, and is still said to have a reused grade"
     judged, flagged = (each.filter(candidate=OuterRef("pk")) for each in (Judgement.objects, Flag.recorded))
     for pk in candidates.reused().filter(Exists(judged) | Exists(flagged)).values_list("pk", flat=True):
@@ -357,10 +334,10 @@ def _sources(campaign: Campaign, rows: models.QuerySet[ReusedGrade]) -> Findings
     for row in rows.iterator(chunk_size=2000):
         moment, other = row.candidate.moment, row.source.moment
         times = (moment.start, moment.end), (other.start, other.end)
-        if moment.video_id != other.video_id or overlap(*times) != row.overlap:
-            yield f"reused grade {row.pk} is of a moment that overlaps by {overlap(*times):.3f}, not {row.overlap:.3f}"
-        if row.rule == RULE and consensus(row.grades, campaign.tolerance).grade != row.grade:
-            yield f"reused grade {row.pk} is {row.grade}; the grades {row.grades} lead to another"
+        if moment.video_id != other.video_id:
+            yield f"reused grade {row.pk} is of a moment in another video"
+        reuse = Reuse(row.grade, row.grades, row.rule, row.overlap, *times)
+        yield from (f"reused grade {row.pk}: {fault}" for fault in reuse.faults(campaign.tolerance))
         judgements = list(row.source.judgements.all())
         if any(each.reopening_id for each in judgements):
             continue
@@ -421,29 +398,28 @@ def _frontier(campaign: Campaign) -> Findings:
         yield f"the frontier is said to be at {stored}; the first query that is not finished has place {first}"
 
 
-INVARIANTS = [
-    Invariant(1, "No acknowledged judgement is lost", nothing_lost),
-    Invariant(2, "Two annotators a round, at most four judgements of a candidate", two_a_round),
-    Invariant(3, "Nobody judges a candidate twice", nobody_twice),
-    Invariant(4, "No stale lease has written", nothing_stale),
-    Invariant(5, "Every open batch can be claimed or is leased", no_starvation),
-    Invariant(6, "Judgements are append-only", append_only),
-    Invariant(8, "The same judgements give the same consensus", same_consensus),
-    Invariant(12, "The lead's word holds until it is undone, and is no consensus", leads_word),
-    Invariant(13, "Every drawn query has its own caption first, at similarity 1", own_caption_first),
-    Invariant(17, "Hidden places hold copies of pairs of the same query, and never count", hidden_places),
-    Invariant(19, "Who came by a link is a member, and no link let more people wait than it has places", came_by_links),
-    Invariant(20, "Reused grades are what was judged then, and nobody judges their pairs again", reused_grades),
-    Invariant(18, "Queries and batches keep the numbers that their candidates make", kept_numbers),
-    Invariant(14, "Queries have the places that were drawn, and the frontier is where it is said to be", drawn_order),
-]
-
-
-# Apps above this one add theirs to both lists.
-INVARIANTS_OF_IMPORTED = [
-    Invariant(8, "The same judgements give the same consensus", same_imported_consensus),
-    *INVARIANTS[-2:],
-]
+Invariants = dict[str, Callable[[Campaign], Findings]]  # what holds, and the check of it
+ALWAYS: Invariants = {
+    "Queries and batches keep the numbers that their candidates make": kept_numbers,
+    "Queries have the places that were drawn, and the frontier is where it is said to be": drawn_order,
+}
+INVARIANTS: Invariants = {
+    "No acknowledged judgement is lost": nothing_lost,
+    "Two annotators a round, at most four judgements of a candidate": two_a_round,
+    "Nobody judges a candidate twice": nobody_twice,
+    "No stale lease has written": nothing_stale,
+    "Every open batch can be claimed or is leased": no_starvation,
+    "Judgements are append-only": append_only,
+    "The same judgements give the same consensus": same_consensus,
+    "The lead's word holds until it is undone, and is no consensus": leads_word,
+    "Every drawn query has its own caption first, at similarity 1": own_caption_first,
+    "Hidden places hold copies of pairs of the same query, and never count": hidden_places,
+    "Who came by a link is a member, and no link let more people wait than it has places": came_by_links,
+    "Reused grades are what was judged then, and nobody judges their pairs again": reused_grades,
+    **ALWAYS,
+}
+INVARIANTS_OF_IMPORTED: Invariants = {"The same judgements give the same consensus": same_imported_consensus, **ALWAYS}
+# Apps above this one add theirs to both.
 
 
 def _judgements(campaign: Campaign) -> models.QuerySet[Judgement]:

@@ -1,17 +1,20 @@
-"""The consensus: a pure, versioned function from the grades of one candidate to its outcome.
+"""The rules of outcomes, on plain values: the consensus, a pure, versioned function, and when a grade is reused.
 
 The rule (TVR-Ranking, section 3.2): if two grades differ by at most the tolerance, their mean is the final grade.
 Otherwise two more annotators grade the candidate. Of the four grades the highest and the lowest are dropped. If the
 two that remain differ by at most the tolerance, their mean is the final grade; if not, the candidate is discarded.
 Means that end in a half are rounded up.
+
+Judging settles candidates by these rules, and the audit and `verify.py` of a release check by them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+ANNOTATORS = 2  # in each round
 RULE = "tvr-ranking/1"  # the version; it changes when any input gets another outcome, and exports print it
 GRADES = range(5)
 LEAST_OVERLAP = 0.9  # of two moments of a video, of which one has the grade that the other got in an earlier campaign
@@ -24,6 +27,7 @@ class Status(StrEnum):
     SETTLED = "settled"
     CONTESTED = "contested"
     DISCARDED = "discarded"
+    FLAGGED = "flagged"  # an annotator could not judge it
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,48 @@ def consensus(grades: Sequence[int], tolerance: int = 1) -> Outcome:
     if high - low <= tolerance:
         return Outcome(Status.SETTLED, (low + high + 1) // 2)
     return Outcome(Status.CONTESTED if len(grades) == 2 else Status.DISCARDED)
+
+
+def outcome_after(rounds: int, grades: Sequence[int], tolerance: int, *, final: bool = False) -> Outcome:
+    """Return the outcome of a candidate of which one or two rounds are complete, from the grades that count.
+
+    Parameters
+    ----------
+    rounds
+        The number of complete rounds, 1 or 2. With fewer grades than the rounds ask for, the candidate is `FLAGGED`.
+    final
+        Whether nobody will grade the candidate any more, as in imported ratings. It is then `SETTLED` or `DISCARDED`.
+
+    Examples
+    --------
+    >>> [str(outcome_after(2, grades, 1).status) for grades in ([0, 3, 1, 2], [0, 3, 1])]
+    ['settled', 'flagged']
+    >>> str(outcome_after(1, [0, 3], 1, final=True).status)
+    'discarded'
+    """
+    outcome = consensus(grades, tolerance)
+    if final and outcome.status != Status.SETTLED:
+        return Outcome(Status.DISCARDED)
+    return Outcome(Status.FLAGGED) if not final and len(grades) < ANNOTATORS * rounds else outcome
+
+
+@dataclass(frozen=True)
+class Reuse:
+    """A grade that a candidate has from a candidate of an earlier campaign, with the times of both moments."""
+
+    grade: int
+    grades: Sequence[int]
+    rule: str
+    overlap: float
+    moment: tuple[float, float]
+    source: tuple[float, float]
+
+    def faults(self, tolerance: int) -> Iterator[str]:
+        """Yield what is wrong: the overlap of the moments, or grades that lead to another grade by the present rule."""
+        if (common := overlap(self.moment, self.source)) != self.overlap or common < LEAST_OVERLAP:
+            yield f"the moments overlap by {common}, not {self.overlap}"
+        if self.rule == RULE and consensus(self.grades, tolerance).grade != self.grade:
+            yield f"the grades {self.grades} do not lead to {self.grade}"
 
 
 def overlap(moment: tuple[float, float], other: tuple[float, float]) -> float:

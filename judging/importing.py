@@ -17,10 +17,9 @@ from campaigns.models import Campaign, Membership
 from campaigns.models.campaign import TOLERANCE
 from corpus.models import Corpus, Moment, Video
 from corpus.reading import rows_in
-from judging.consensus import Outcome, Status, consensus
+from judging.consensus import ANNOTATORS, Outcome, Status, consensus
 from judging.files import Pair, Ratings, pairs_of_file, ratings_of_file
 from judging.models import Assignment, Batch, Candidate, Judgement, Query
-from judging.models.pool import ANNOTATORS
 from judging.summaries import summarize
 
 Rater = tuple[str, int]  # a worker, and how often the worker had rated the same pair before

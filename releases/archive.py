@@ -17,7 +17,7 @@ from campaigns.models import Campaign
 from jobs.errors import JobPostponed
 from jobs.registry import Report, kind
 from judging import consensus
-from judging.audit import INVARIANTS, INVARIANTS_OF_IMPORTED, Invariant
+from judging.audit import INVARIANTS, INVARIANTS_OF_IMPORTED
 from metrics import MeasureError
 from metrics.formats.files import FORMAT, check_packed, root_of
 from metrics.formats.json_reader import read_json
@@ -171,4 +171,4 @@ def _faults_of_sample(release: Release, places: dict[str, float | None]) -> Iter
 
 
 for invariants in (INVARIANTS, INVARIANTS_OF_IMPORTED):
-    invariants.append(Invariant(15, "The sample of each release is the first queries of the order", samples))
+    invariants["The sample of each release is the first queries of the order"] = samples

@@ -18,13 +18,12 @@ import zipfile
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from judging.consensus import LEAST_OVERLAP, RULE, consensus, overlap
-from releases.publishing.parquet import NUMBER, TEXT, TRUTH, WHOLE, Columns, parquet
+from judging.consensus import ANNOTATORS, RULE, Reuse, outcome_after
+from releases.publishing.parquet import OF_JUDGEMENTS, OF_OLD_QRELS, OF_QRELS, parquet, row_of_judgement
 from releases.stated import not_computed, other_counts, same_agreement, same_cost, same_protocol
 
 MANIFEST, QRELS, POOL = "MANIFEST.json", "qrels.txt", "pool.jsonl"
@@ -46,22 +45,6 @@ FLAGGED, ADJUDICATED, REUSED = "flagged", "adjudicated", "reused"
 RATINGS = "ratings.csv"
 # The second file of grades in a release of version 0.2 or earlier: those of pairs with these outcomes.
 OLD_RATINGS, WITHOUT_CONSENSUS = "discarded.csv", (DISCARDED, FLAGGED, ADJUDICATED)
-# The columns of two tables for hubs, which are made again from the other files. Qrels have BEIR's names; in releases of
-# version 0.2 or earlier they have others, and a column more.
-OF_QRELS: Columns = {"query-id": TEXT, "corpus-id": TEXT, "score": WHOLE}
-OF_OLD_QRELS: Columns = {"query_id": TEXT, "moment_id": TEXT, "relevance": WHOLE, "pair_id": TEXT}
-OF_JUDGEMENTS: Columns = {
-    "pair_id": TEXT,
-    "query_id": TEXT,
-    "moment_id": TEXT,
-    "worker": WHOLE,
-    "round": WHOLE,
-    "grade": WHOLE,
-    "counts": TRUTH,
-    "reopened": TRUTH,
-    "seconds": NUMBER,
-    "guideline": WHOLE,
-}
 Pair = tuple[str, str]  # query id, moment id
 Findings = Iterator[str]
 
@@ -150,25 +133,19 @@ def checksum_of(pieces: Iterable[bytes]) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-@dataclass(frozen=True)
-class Check:
-    says: str
-    find: Callable[[Reader], Findings]
-
-
 def verify(release: Reader) -> dict[str, list[str]]:
     """Run all checks, and return the first faults that each finds. The lists are empty if the release is whole.
 
     A fault that one check finds can be the cause of those that later checks find.
     """
     found: dict[str, list[str]] = {}
-    for check in CHECKS:
-        found[check.says] = []
+    for says, check in CHECKS.items():
+        found[says] = []
         try:
-            for fault in islice(check.find(release), MOST_FAULTS):
-                found[check.says].append(fault)
+            for fault in islice(check(release), MOST_FAULTS):
+                found[says].append(fault)
         except UNREADABLE as fault:
-            found[check.says].append(f"cannot be read: {type(fault).__name__} {fault}")
+            found[says].append(f"cannot be read: {type(fault).__name__} {fault}")
     return found
 
 
@@ -195,7 +172,7 @@ def files_are_whole(release: Reader) -> Findings:
 def four_at_most(release: Reader) -> Findings:
     counting = Counter(each["pair_id"] for each in release.records("judgements.jsonl") if each["counts"])
     for pair, number in counting.items():
-        if number > 4:
+        if number > 2 * ANNOTATORS:
             yield f"pair {pair}: {number} judgements count"
 
 
@@ -224,33 +201,14 @@ def same_consensus(release: Reader) -> Findings:
         if row["outcome"] == REUSED:
             continue
         first, second = rounds[row["pair_id"]]
-        begun, ended = (consensus(grades, tolerance) for grades in (first, first + second))
+        is_contested = outcome_after(1, first, tolerance).status == CONTESTED
+        # In ratings that were made elsewhere, rating may have stopped at any number.
+        ended = outcome_after(1 + is_contested, first + second, tolerance, final=release.manifest["imported"])
         right = (ended.status.value, "" if ended.grade is None else str(ended.grade))
-        if not _holds(row, begun.status, right, release.manifest["imported"]):
-            stored = (row["outcome"], row["grade"])
+        stored = (row["outcome"], row["grade"])
+        may_be = {SETTLED: stored == right, DISCARDED: stored == right, CONTESTED: is_contested, OPEN: True}
+        if not may_be.get(row["outcome"], row["outcome"] in (FLAGGED, ADJUDICATED) and right[0] != SETTLED):
             yield f"pair {row['pair_id']} is stored as {stored}; its judgements say {right}"
-
-
-def _holds(row: dict[str, str], begun: str, right: tuple[str, str], imported: bool) -> bool:
-    """Return whether the stored outcome agrees with the judgements.
-
-    Parameters
-    ----------
-    begun
-        The status after round one.
-    right
-        The status and the grade after all judgements.
-    imported
-        Whether the ratings were made elsewhere, where rating may have stopped at any number.
-    """
-    outcome = row["outcome"]
-    if outcome == SETTLED:
-        return (outcome, row["grade"]) == right
-    if outcome == DISCARDED:
-        return right[0] != SETTLED if imported else right[0] == DISCARDED
-    if outcome == CONTESTED:
-        return begun == CONTESTED
-    return right[0] != SETTLED if outcome in (FLAGGED, ADJUDICATED) else outcome == OPEN
 
 
 def reused_grades(release: Reader) -> Findings:
@@ -269,14 +227,10 @@ def _faults_of(reused: dict[str, Any], row: dict[str, str], release: Reader) -> 
     stored = (str(reused["query_id"]), reused["moment_id"], str(reused["grade"]), REUSED)
     if stored != (row["query_id"], row["moment_id"], row["grade"], row["rule"]):
         yield f"pairs.csv says {row['query_id']} {row['moment_id']} {row['grade']}"
-    (start, end), (other_start, other_end) = reused["timestamp"], reused["source_timestamp"]
-    common = overlap((start, end), (other_start, other_end))
-    if common != reused["overlap"] or common < LEAST_OVERLAP:
-        yield f"the moments overlap by {common}, not {reused['overlap']}"
     if reused["rule"] != RULE:
         yield f"made by rule {reused['rule']}; this program knows {RULE}"
-    elif consensus(reused["grades"], release.manifest["consensus"]["tolerance"]).grade != reused["grade"]:
-        yield f"the grades {reused['grades']} do not lead to {reused['grade']}"
+    values = (reused[name] for name in ("grade", "grades", "rule", "overlap", "timestamp", "source_timestamp"))
+    yield from Reuse(*values).faults(release.manifest["consensus"]["tolerance"])
 
 
 def same_qrels(release: Reader) -> Findings:
@@ -346,12 +300,6 @@ def _rows_of_judgements(release: Reader, pairs: dict[str, dict[str, str]]) -> It
     for each in release.records("judgements.jsonl"):
         if pair := pairs.get(str(each["pair_id"])):
             yield row_of_judgement(pair["query_id"], pair["moment_id"], each)
-
-
-def row_of_judgement(query: str, moment: str, judgement: dict[str, Any]) -> tuple[Any, ...]:
-    """Return a row of the table of judgements, from an object of `judgements.jsonl`."""
-    rest = ("worker", "round", "grade", "counts", "reopened", "seconds", "guideline")
-    return str(judgement["pair_id"]), query, moment, *(judgement[name] for name in rest)
 
 
 def _nested(release: Reader) -> Iterator[tuple[Pair, int]]:
@@ -495,31 +443,30 @@ def not_checked(release: Reader) -> Iterator[str]:
         yield f"the content of {named}: only the checksums are compared"
 
 
-CHECKS = [
-    Check("Every file is whole, and none is strange", files_are_whole),
-    Check("At most four judgements of a pair count", four_at_most),
-    Check("Those of a pair are by different workers, or imported and counted as by one", other_workers),
-    Check("The judgements give the stored outcomes", same_consensus),
-    Check("Reused grades follow from the grades that they rest on, and nobody judged these pairs", reused_grades),
-    Check("All forms of the qrels hold the pairs with a consensus, and only those", same_qrels),
-    Check("The files of grades hold what was judged", same_grades),
-    Check("The counts are right", same_counts),
-    Check("The agreement in the manifest is that of the judgements", agreement_is_right),
-    Check("The cost in the manifest is that of the judgements", cost_is_right),
-    Check("The protocol in the manifest agrees with ranks, batches and guidelines", protocol_is_right),
-    Check("Queries that are said to be left out are left out", left_out),
-    Check("The sample is the first queries of the order", right_sample),
-    Check("The files for hubs and BEIR hold what the others hold", same_for_others),
-]
+CHECKS: dict[str, Callable[[Reader], Findings]] = {  # what holds, and the check of it
+    "Every file is whole, and none is strange": files_are_whole,
+    "At most four judgements of a pair count": four_at_most,
+    "Those of a pair are by different workers, or imported and counted as by one": other_workers,
+    "The judgements give the stored outcomes": same_consensus,
+    "Reused grades follow from the grades that they rest on, and nobody judged these pairs": reused_grades,
+    "All forms of the qrels hold the pairs with a consensus, and only those": same_qrels,
+    "The files of grades hold what was judged": same_grades,
+    "The counts are right": same_counts,
+    "The agreement in the manifest is that of the judgements": agreement_is_right,
+    "The cost in the manifest is that of the judgements": cost_is_right,
+    "The protocol in the manifest agrees with ranks, batches and guidelines": protocol_is_right,
+    "Queries that are said to be left out are left out": left_out,
+    "The sample is the first queries of the order": right_sample,
+    "The files for hubs and BEIR hold what the others hold": same_for_others,
+}
 
 
 def report(release: Reader, say: Callable[[str], object]) -> bool:
     """Run the checks, say what each found, and return whether the release is whole."""
     say(printable(f"{release.manifest['campaign']}, release {release.manifest['version']}"))
     found = verify(release)
-    for check in CHECKS:
-        findings = found[check.says]
-        say(f"  {'BROKEN ' if findings else 'ok     '} {check.says}")
+    for says, findings in found.items():
+        say(f"  {'BROKEN ' if findings else 'ok     '} {says}")
         for finding in findings[:MOST_PRINTED]:
             say(f"           {printable(finding[:LONGEST])}")
         if len(findings) > MOST_PRINTED:

@@ -8,7 +8,6 @@ give the same bytes.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -22,12 +21,13 @@ from django.db.models.functions import Cast, Coalesce, Concat, Length, NullIf
 
 from base.text import csv_lines, harmless
 from campaigns.models import Campaign
-from judging.consensus import RULE
+from judging.consensus import ANNOTATORS, RULE
 from judging.models import Adjudication, Candidate, Judgement, ReusedGrade
-from judging.models.pool import ANNOTATORS, CandidateQuerySet, QueryQuerySet
+from judging.models.pool import CandidateQuerySet, QueryQuerySet
 from judging.models.states import WITH_CONSENSUS, WITH_GRADE
 from judging.review.frontier import Frontier, frontier, up_to
 from metrics.formats.moment_ids import as_word, moment_id
+from releases.checks import checksum_of
 
 Lines = Iterator[str]
 # In imported ratings a worker can have several memberships; exports print the number of the first one.
@@ -204,7 +204,11 @@ def manifest(scope: ExportScope) -> Lines:
         "encoder": campaign.encoder,
         "queries": scope.queries.count(),
         "candidates": {outcome: counts.get(outcome, 0) for outcome in Candidate.Outcome.values},
-        "sha256": {export.file: _sha256(export.make(scope)) for export in FILES if export.make is not manifest},
+        "sha256": {
+            export.file: checksum_of(map(str.encode, export.make(scope)))[0]
+            for export in FILES
+            if export.make is not manifest
+        },
     }
     yield json.dumps(record, ensure_ascii=False, indent=2) + "\n"
 
@@ -240,13 +244,6 @@ def _of(
     """Yield fields of the pool's pairs with these outcomes. These are tuples: there may be hundreds of thousands."""
     candidates = scope.candidates.filter(outcome__in=outcomes, **only).order_by(*by_rank())
     return candidates.values_list(*fields).iterator(chunk_size=5000)
-
-
-def _sha256(lines: Lines) -> str:
-    digest = hashlib.sha256()
-    for line in lines:
-        digest.update(line.encode())
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from base.database import with_clock
 from base.errors import BadValue, Stale
 from base.transactions import all_or_nothing, locked
 from campaigns.models.membership import Membership
+from judging.consensus import ANNOTATORS
 from judging.models.judgement import Flag, FlagQuerySet, Judgement, JudgementQuerySet
-from judging.models.pool import ANNOTATORS, Batch, Candidate, CandidateQuerySet
+from judging.models.pool import Batch, Candidate, CandidateQuerySet
 from judging.models.states import AssignmentState
 
 

@@ -14,7 +14,7 @@ from campaigns.models.campaign import Campaign
 from campaigns.models.membership import LONGEST_GROUP, Membership
 from corpus.models import Clip, Moment
 from judging import order
-from judging.consensus import RULE, consensus
+from judging.consensus import ANNOTATORS, RULE, outcome_after
 from judging.models.states import (
     CLAIMED,
     WITH_CONSENSUS,
@@ -29,7 +29,6 @@ from judging.models.states import (
 if TYPE_CHECKING:
     from judging.models.assignment import Assignment
 
-ANNOTATORS = 2  # in each round
 OF_QUERY = ("kind", "place", "priority", "group")  # columns of a batch
 
 
@@ -239,25 +238,9 @@ class Candidate(models.Model):
         return [judgement.grade for judgement in self.judgements.all() if judgement.seat and judgement.seat <= last]
 
     def settle(self, rounds: int, grades: list[int], *, final: bool = False) -> None:
-        """Set the outcome that the grades lead to. No other function does this. The caller saves the candidate.
-
-        Parameters
-        ----------
-        rounds
-            The number of complete rounds, 1 or 2.
-        grades
-            The grades that count. If there are fewer than the rounds ask for, an annotator flagged the candidate.
-        final
-            Whether nobody will grade the candidate any more, as in imported ratings. A candidate that has not
-            settled is then discarded.
-        """
-        outcome = consensus(grades, self.query.campaign.tolerance)
-        self.outcome = Candidate.Outcome(outcome.status)
-        if final and self.outcome != Candidate.Outcome.SETTLED:
-            self.outcome = Candidate.Outcome.DISCARDED
-        elif not final and len(grades) < ANNOTATORS * rounds:
-            self.outcome = Candidate.Outcome.FLAGGED
-        self.grade = outcome.grade if self.outcome == Candidate.Outcome.SETTLED else None
+        """Set the outcome of `outcome_after`. No other function does this. The caller saves the candidate."""
+        outcome = outcome_after(rounds, grades, self.query.campaign.tolerance, final=final)
+        self.outcome, self.grade = Candidate.Outcome(outcome.status), outcome.grade
         self.escalated = self.escalated or self.outcome == Candidate.Outcome.CONTESTED
         self.rule = RULE
 

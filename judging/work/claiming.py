@@ -22,8 +22,9 @@ from campaigns.models import Campaign, Membership
 from jobs.errors import JobNotYet
 from jobs.queue import Lane
 from jobs.registry import Report, kind
+from judging.consensus import ANNOTATORS
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind
-from judging.models.pool import ANNOTATORS, BatchQuerySet, CandidateQuerySet
+from judging.models.pool import BatchQuerySet, CandidateQuerySet
 from judging.models.states import AssignmentState
 from judging.pool.clips import hurry
 from judging.quality import checks, exam

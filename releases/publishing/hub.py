@@ -19,10 +19,20 @@ from django.db.models.functions import Floor
 
 from judging.models import Judgement
 from metrics.formats.moment_ids import as_word, moment_id
-from releases.checks import OF_JUDGEMENTS, OF_QRELS, row_of_judgement
 from releases.exports import MOMENT, WORKER, ExportScope, Lines, by_query, by_rank, in_order, pair_id, round_of
 from releases.models import creator_of, title_of
-from releases.publishing.parquet import NUMBER, TEXT, TRUTH, WHOLE, Column, Columns, parquet
+from releases.publishing.parquet import (
+    NUMBER,
+    OF_JUDGEMENTS,
+    OF_QRELS,
+    TEXT,
+    TRUTH,
+    WHOLE,
+    Column,
+    Columns,
+    parquet,
+    row_of_judgement,
+)
 
 VALIDATION, TEST, TRAIN, NO_SPLIT = "validation", "test", "train", "unsplit"
 USUAL_NAMES = dict.fromkeys(("val", "valid", "validation", "dev"), VALIDATION) | {"test": TEST}

@@ -38,6 +38,17 @@ WHOLE: Column = (2, lambda values: struct.pack(f"<{len(values)}q", *values))
 NUMBER: Column = (5, lambda values: struct.pack(f"<{len(values)}d", *values))
 TEXT: Column = (6, _texts)
 Columns = dict[str, Column]
+# The columns of two tables for hubs, which `verify.py` makes again from the other files. Qrels have BEIR's names; in
+# releases of version 0.2 or earlier they have others, and a column more.
+OF_QRELS: Columns = {"query-id": TEXT, "corpus-id": TEXT, "score": WHOLE}
+OF_OLD_QRELS: Columns = {"query_id": TEXT, "moment_id": TEXT, "relevance": WHOLE, "pair_id": TEXT}
+OF_JUDGEMENTS: Columns = {"pair_id": TEXT, "query_id": TEXT, "moment_id": TEXT, "worker": WHOLE, "round": WHOLE}
+OF_JUDGEMENTS |= {"grade": WHOLE, "counts": TRUTH, "reopened": TRUTH, "seconds": NUMBER, "guideline": WHOLE}
+
+
+def row_of_judgement(query: str, moment: str, judgement: dict[str, Any]) -> tuple[Any, ...]:
+    """Return a row of the table of judgements, from an object of `judgements.jsonl`."""
+    return str(judgement["pair_id"]), query, moment, *(judgement[name] for name in list(OF_JUDGEMENTS)[3:])
 
 
 def parquet(columns: Columns, rows: Iterable[Sequence[Any]]) -> Iterator[bytes]:

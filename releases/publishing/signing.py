@@ -30,7 +30,6 @@ NO_PASSWORD = b"\0\0"
 CHECKSUM = b"B2"
 UNTRUSTED, TRUSTED = "untrusted comment: ", "trusted comment: "
 LONGEST = 4096  # bytes of a key or a signature
-AT_ONCE = 1 << 20
 SECRET_KEY, PUBLIC_KEY, SIGNATURE = 158, 42, 74  # bytes, once decoded
 EXPECTED = "expected a secret key that minisign -G -W makes, without a password"
 
@@ -123,11 +122,8 @@ def _public_key(key: str) -> tuple[bytes, Ed25519PublicKey]:
 
 
 def _digest(file: Path) -> bytes:
-    digest = hashlib.blake2b()
     with file.open("rb") as content:
-        while piece := content.read(AT_ONCE):
-            digest.update(piece)
-    return digest.digest()
+        return hashlib.file_digest(content, hashlib.blake2b).digest()
 
 
 def _decoded(text: str, size: int) -> bytes:

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from judging.consensus import GRADES
-from judging.models.pool import ANNOTATORS
+from judging.consensus import ANNOTATORS, GRADES
 from judging.quality.check_results import FAST
 from metrics.analysis.agreement import alpha_interval, alpha_of_coincidences, coincidences, kappa_of
 from reports.statistics.arrays import DISCARDED, NOBODY, SETTLED, Floats, Ints, Judged, Read, Records, beside

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from base.dates import iso_week
 from campaigns.models import Campaign
+from judging.consensus import ANNOTATORS
 from judging.models import Adjudication, Assignment, Candidate, Judgement, Kind, states
-from judging.models.pool import ANNOTATORS
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

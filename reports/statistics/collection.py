@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from campaigns.models import Campaign
 from corpus.counting import count_verbs, least_mean_most, words
 from corpus.models import Corpus, Moment
-from judging.consensus import GRADES
+from judging.consensus import ANNOTATORS, GRADES
 from judging.models import Kind
-from judging.models.pool import ANNOTATORS
 from reports.statistics.arrays import (
     CHUNK,
     CONTESTED,

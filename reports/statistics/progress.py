@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from base.dates import start_of_day
 from campaigns.models import Campaign
+from judging.consensus import ANNOTATORS
 from judging.models import Assignment, Batch, Candidate, Judgement, Review, Revision
-from judging.models.pool import ANNOTATORS
 from judging.quality.check_results import check_totals, speeds
 from metrics.analysis.planning import SECONDS
 from reports.hours import EVER, Worked, by_member, worked_on_days

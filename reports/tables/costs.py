@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from django.db.models import BooleanField, Count, ExpressionWrapper, F, Max, Q, Sum
 
 from campaigns.models import Campaign, Membership
+from judging.consensus import ANNOTATORS
 from judging.models import Action, Assignment, Batch, Candidate, Flag, Judgement, Query, Review
-from judging.models.pool import ANNOTATORS
 from judging.models.states import CLAIMED
 from judging.review.reopening import DONE, ReopeningScope, finished, scope_of_annotator
 from judging.review.reviewing import recommendations

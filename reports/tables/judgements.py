@@ -17,9 +17,9 @@ from base.forms import LARGEST_KEY
 from base.listing import Choose, Column, Listing
 from base.text import abbreviated
 from campaigns.models import Campaign, Membership
+from judging.consensus import ANNOTATORS
 from judging.models import Adjudication, Candidate, Judgement, Query, Revision
 from judging.models.judgement import PARTNERS
-from judging.models.pool import ANNOTATORS
 from judging.quality.check_results import FAST
 
 ON_A_PAGE = 50

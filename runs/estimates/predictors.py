@@ -25,7 +25,7 @@ from jobs.errors import JobLeft
 from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
-from judging.audit import INVARIANTS, INVARIANTS_OF_IMPORTED, Invariant
+from judging.audit import INVARIANTS, INVARIANTS_OF_IMPORTED
 from judging.models import Candidate, Kind
 from metrics import MeasureError
 from metrics.formats import HIGHEST_GRADE
@@ -207,7 +207,7 @@ def predictions(campaign: Campaign) -> Iterator[str]:
 
 
 for invariants in (INVARIANTS, INVARIANTS_OF_IMPORTED):
-    invariants.append(Invariant(16, "Predicted grades are of candidates of their campaign", predictions))
+    invariants["Predicted grades are of candidates of their campaign"] = predictions
 
 
 @each_hour

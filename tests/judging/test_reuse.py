@@ -346,8 +346,8 @@ FAULTS: dict[Tamper, str] = {
     change_the_grade: "is reused with 3, against the grade that it reuses",
     judge_it_too: "has a reused grade, and somebody judged or flagged it",
     settle_it: "is settled with 1, against the grade that it reuses",
-    take_it_from_another: "is of a moment that overlaps by 0.000, not 1.000",
-    rest_on_others: "is 1; the grades [0, 0] lead to another",
+    take_it_from_another: "the moments overlap by 0.0, not 1.0",
+    rest_on_others: "the grades [0, 0] do not lead to 1",
     lose_it: "is said to have a reused grade, and has none",
     judge_the_source_otherwise: "is not the consensus of candidate",
 }

@@ -603,7 +603,7 @@ def test_a_worker_thought_dead_replaces_nothing(
     now = Release.objects.get(pk=late.pk)
     assert (now.sha256, now.file.name, now.at) == (ready.sha256, ready.file.name, ready.at)
     assert hashlib.sha256(Path(now.file.path).read_bytes()).hexdigest() == now.sha256
-    assert verify(ReleaseArchive(Path(now.file.path))) == {check.says: [] for check in CHECKS}
+    assert verify(ReleaseArchive(Path(now.file.path))) == {says: [] for says in CHECKS}
 
 
 @pytest.mark.any_database

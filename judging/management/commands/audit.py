@@ -39,9 +39,9 @@ class Command(ReeljudgeCommand):
         """Print the audit of one campaign, and return how many invariants are broken."""
         self.stdout.write(campaign.name)
         broken = 0
-        for invariant, findings in audit(campaign).items():
+        for says, findings in audit(campaign).items():
             broken += bool(findings)
-            self.stdout.write(f"  {'ok    ' if not findings else 'BROKEN'} {invariant.number}. {invariant.says}")
+            self.stdout.write(f"  {'ok    ' if not findings else 'BROKEN'} {says}")
             self._print(Findings(findings))
         return broken
 
