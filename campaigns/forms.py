@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
+from base.forms import Text
 from base.text import abbreviated, storable
 from campaigns.invitations import LIFETIMES, LINKS, MAIL, MOST, MOST_HOURS, USUAL_LIFETIME, Person, people_in
 from campaigns.models import Campaign, Membership
@@ -23,11 +24,11 @@ WAYS = {MAIL: "A mail to each", LINKS: "Links that you hand out"}
 ROLES = [str(role) for role in Membership.Role.values]
 
 
-class LinesField(forms.CharField):
-    """A text with lines as they are stored: browsers send CR LF."""
+class LinesField(Text):
+    """Lines as they are stored, each with its end."""
 
     def to_python(self, value: Any) -> str:
-        text = str(super().to_python(value)).replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+        text = super().to_python(value).replace("\r", "\n").strip("\n")
         return f"{text}\n" if text.strip() else ""
 
 

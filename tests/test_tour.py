@@ -18,7 +18,7 @@ from django.urls import reverse
 
 from campaigns.models import Membership
 from jobs.running import work_off
-from judging.models import Assignment, Batch
+from judging.models import Action, ActionRow, Assignment, Batch
 from releases.models import Release
 from runs.models import Run
 from tests.cast import browser, claim, judge_all
@@ -111,3 +111,20 @@ def test_a_release(judged: Any, leo: Membership) -> None:  # noqa: F811
     _, calls = calls_of(freeze)
     assert Release.objects.get().state == Release.State.READY
     assert_that_it_passes("A release", calls)
+
+
+def test_an_action(settled: Batch, leo: Membership) -> None:
+    client = browser(leo)
+
+    def reopen_and_undo() -> None:
+        form = {"verb": "reopen", "which": "ticked", "row": [settled.query_id]}
+        page = client.post(reverse("action-prepare", args=["films"]), form)["Location"]
+        client.get(page)
+        change = reverse("action-change", args=["films", Action.objects.get().pk])
+        client.post(change, {"change": "begin", "reason": "the wrong film"})
+        work_off()
+        client.post(change, {"change": "undo"})
+
+    _, calls = calls_of(reopen_and_undo)
+    assert Action.objects.get().rows.get().state == ActionRow.State.UNDONE
+    assert_that_it_passes("An action", calls)
