@@ -69,9 +69,9 @@ def _next(member: Membership) -> dict[str, Any]:
 
 def to_try(taught: list[Level]) -> list[Example]:
     """The examples to try, in an order that tells nothing: first those that no level was explained with."""
-    ready = [[each for each in level.examples if each.clip and each.clip.is_ready] for level in taught]
-    fresh = sorted((each for examples in ready for each in examples[1:]), key=_shuffled)[:MOST]
-    known = sorted((each for examples in ready for each in examples[:1]), key=_shuffled)
+    ready = [[example for example in level.examples if example.clip and example.clip.is_ready] for level in taught]
+    fresh = sorted((example for examples in ready for example in examples[1:]), key=_shuffled)[:MOST]
+    known = sorted((example for examples in ready for example in examples[:1]), key=_shuffled)
     return fresh + known[: max(0, FEWEST - len(fresh))]
 
 

@@ -69,7 +69,7 @@ def _home(member: Membership) -> dict[str, Any]:
         "lease": settings.ASSIGNMENT_LEASE // 60,  # minutes
         "week": own_work.week_of(member),
         "agreement": own_work.agreement(member),
-        "conversations": [each for each in own_work.conversations(member) if each.unread],
+        "conversations": [conversation for conversation in own_work.conversations(member) if conversation.unread],
     }
 
 

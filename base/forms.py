@@ -57,7 +57,12 @@ class Text(forms.CharField):
 def limits_of(column: models.Field[Any, Any]) -> dict[str, Any]:
     """Return the range that the validators of a column of numbers state, as the options of a form's field."""
     names = {MinValueValidator: "min_value", MaxValueValidator: "max_value"}
-    return {name: each.limit_value for each in column.validators for kind, name in names.items() if type(each) is kind}
+    return {
+        name: validator.limit_value
+        for validator in column.validators
+        for kind, name in names.items()
+        if type(validator) is kind
+    }
 
 
 def ranged_field(column: models.Field[Any, Any], **options: Any) -> forms.Field | None:

@@ -90,8 +90,8 @@ class Choices:
     @cached_property
     def columns(self) -> list[Column]:
         chosen = self.params.getlist("column")
-        named = [each for each in self.listing.columns if each.key in chosen]
-        return named or [each for each in self.listing.columns if each.is_usual]
+        named = [column for column in self.listing.columns if column.key in chosen]
+        return named or [column for column in self.listing.columns if column.is_usual]
 
     @cached_property
     def filters(self) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def markup(pattern: str, *values: object) -> SafeString:
     >>> markup("<td>{}</td>", "A & B")
     '<td>A &amp; B</td>'
     """
-    return SafeString(pattern.format(*[each if type(each) in SAFE else escape(str(each)) for each in values]))
+    return SafeString(pattern.format(*[value if type(value) in SAFE else escape(str(value)) for value in values]))
 
 
 def joined_markup(pattern: str, rows: Iterable[Iterable[object]]) -> SafeString:

@@ -127,7 +127,7 @@ class InvitationsForm(forms.Form):
         members = EmailAddress.objects.filter(email__in=addresses, verified=True).filter(
             user__memberships__campaign=self.campaign
         )
-        return {each.email: each.user.get_username() for each in members.select_related("user")}
+        return {member.email: member.user.get_username() for member in members.select_related("user")}
 
     def _invited(self) -> set[str]:
         """Return the identities of the people with an open invitation."""

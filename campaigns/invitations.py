@@ -45,7 +45,7 @@ class NamedLink(NamedTuple):
     link: str
 
 
-COLUMNS = [each.name for each in fields(Person)]
+COLUMNS = [field.name for field in fields(Person)]
 
 
 def people_in(text: str) -> tuple[dict[int, Person], list[str]]:

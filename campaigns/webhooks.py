@@ -68,7 +68,7 @@ def destination(address: str) -> Destination:
     Raises BadValue if they do not, or the text is no such address.
     """
     found = _parts(address)
-    allowed = [_parts(each if "://" in each else f"https://{each}") for each in settings.WEBHOOK_HOSTS]
+    allowed = [_parts(host if "://" in host else f"https://{host}") for host in settings.WEBHOOK_HOSTS]
     if len(address) > LONGEST or found is None or found[:3] not in [each[:3] for each in allowed if each]:
         hosts = ", ".join(settings.WEBHOOK_HOSTS) or "none: the operator has to set WEBHOOK_HOSTS"
         raise BadValue("address", abbreviated(address), f"https://HOST/PATH with one of these hosts: {hosts}")

@@ -80,7 +80,7 @@ class BadLines(CorpusError):
         if not several and len(problems) == 1 and not problems[0].where:
             super().__init__(f"{problems[0]}; nothing was imported")
             return
-        lines = [f"{each.file}: {each}" if several and each.where else str(each) for each in problems]
+        lines = [f"{problem.file}: {problem}" if several and problem.where else str(problem) for problem in problems]
         if wrong > len(problems):
             lines.append(f"… and {wrong - len(problems):,} more")
         head = "nothing was imported." if several else f"{files[0]}: nothing was imported."

@@ -111,8 +111,8 @@ def _ranked(source: Campaign) -> dict[str, list[Candidate]]:
     """Return the candidates of each query, the best rank first."""
     found = defaultdict(list)
     rows = Candidate.objects.filter(query__in=source.queries.pool()).select_related("query", "moment__video")
-    for each in rows.order_by("query", "rank"):
-        found[each.query.query_id].append(each)
+    for row in rows.order_by("query", "rank"):
+        found[row.query.query_id].append(row)
     return found
 
 
@@ -121,7 +121,10 @@ def submit_systems(campaign: Campaign, source: Campaign, grades: Grades, researc
     scopes = [Token.Scope.READ, Token.Scope.RUNS]
     token, secret = Token.objects.make(researcher, "the demo’s runs", scopes, days=1)
     ranks: Ranks = {
-        query: {(each.moment.video.name, each.moment.start, each.moment.end): each.rank for each in candidates}
+        query: {
+            (candidate.moment.video.name, candidate.moment.start, candidate.moment.end): candidate.rank
+            for candidate in candidates
+        }
         for query, candidates in _ranked(source).items()
     }
     durations = dict(Video.objects.filter(corpus=campaign.corpus).values_list("name", "duration"))

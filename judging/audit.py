@@ -339,7 +339,7 @@ def _sources(campaign: Campaign, rows: models.QuerySet[ReusedGrade]) -> Findings
         reuse = Reuse(row.grade, row.grades, row.rule, row.overlap, *times)
         yield from (f"reused grade {row.pk}: {fault}" for fault in reuse.faults(campaign.tolerance))
         judgements = list(row.source.judgements.all())
-        if any(each.reopening_id for each in judgements):
+        if any(judgement.reopening_id for judgement in judgements):
             continue
         if (row.source.counted_grades(2), row.source.grade) != (row.grades, row.grade):
             yield f"reused grade {row.pk} is not the consensus of candidate {row.source_id}, which nobody reopened"

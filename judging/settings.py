@@ -237,9 +237,9 @@ class SteeringForm(forms.Form):
     def options(self) -> dict[str, list[tuple[str, str]]]:
         """Return what there is to choose from on the page, of each field."""
         members = self.campaign.memberships.reachable().select_related("user").order_by("worker")
-        groups = sorted({each.group for each in members} - {""})
+        groups = sorted({member.group for member in members} - {""})
         strata = self.campaign.queries.all().strata()
-        people = [(str(each.worker), f"Worker {each.worker}: {each.user.get_username()}") for each in members]
+        people = [(str(member.worker), f"Worker {member.worker}: {member.user.get_username()}") for member in members]
         who = [(ALL, "All annotators"), *((f"{OF_GROUP}{group}", f"Group {group}") for group in groups), *people]
         named = {"who": who, "group": [(group, group) for group in groups]}
         for place, name in enumerate(("split", "stratum")):

@@ -96,7 +96,7 @@ def _batches(pairs: list[Pair]) -> list[int]:
 
 def _mean_of_last(batches: list[Numbers]) -> float | None:
     """Return the mean of the last batch that has one."""
-    return next((each["last_mean"] for each in reversed(batches) if each["last_mean"] is not None), None)
+    return next((batch["last_mean"] for batch in reversed(batches) if batch["last_mean"] is not None), None)
 
 
 def _set(row: Query | Batch, values: Numbers) -> bool:

@@ -165,7 +165,7 @@ def _faults_of_sample(release: Release, places: dict[str, float | None]) -> Iter
             return
         yield from right_sample(archive)
         # Queries that were withdrawn since, or brought back, change nothing in the order of the others.
-        order = [places[each["query_id"]] or 0 for each in archive.records(POOL) if each["query_id"] in places]
+        order = [places[record["query_id"]] or 0 for record in archive.records(POOL) if record["query_id"] in places]
         if release.estimates["sample"] and order != sorted(order):
             yield f"{POOL} does not have the order that the campaign's seed draws"
 

@@ -170,7 +170,7 @@ def files_are_whole(release: Reader) -> Findings:
 
 
 def four_at_most(release: Reader) -> Findings:
-    counting = Counter(each["pair_id"] for each in release.records("judgements.jsonl") if each["counts"])
+    counting = Counter(record["pair_id"] for record in release.records("judgements.jsonl") if record["counts"])
     for pair, number in counting.items():
         if number > 2 * ANNOTATORS:
             yield f"pair {pair}: {number} judgements count"
@@ -178,7 +178,7 @@ def four_at_most(release: Reader) -> Findings:
 
 def other_workers(release: Reader) -> Findings:
     """Find workers who count twice for a pair. In imported ratings the manifest says how many pairs have one."""
-    counting = (each for each in release.records("judgements.jsonl") if each["counts"])
+    counting = (record for record in release.records("judgements.jsonl") if record["counts"])
     times = Counter((each["pair_id"], each["worker"]) for each in counting)
     twice = [pair for pair, number in times.items() if number > 1]
     if not release.manifest["imported"]:
@@ -214,12 +214,12 @@ def same_consensus(release: Reader) -> Findings:
 def reused_grades(release: Reader) -> Findings:
     """Check that reused grades follow from grades of nearly the same moments, and that nobody judged these pairs."""
     rows = {row["pair_id"]: row for row in release.rows("pairs.csv") if row["outcome"] == REUSED}
-    found = {str(each["pair_id"]): each for each in release.records(REUSES)}
+    found = {str(record["pair_id"]): record for record in release.records(REUSES)}
     for pair in sorted(rows.keys() ^ found.keys()):
         yield f"{REUSES}: pair {pair} is {'missing' if pair in rows else 'not said to be reused'}"
     for pair in rows.keys() & found.keys():
         yield from (f"{REUSES}: pair {pair}: {fault}" for fault in _faults_of(found[pair], rows[pair], release))
-    for pair in sorted({str(each["pair_id"]) for each in release.records("judgements.jsonl")}.intersection(rows)):
+    for pair in sorted({str(record["pair_id"]) for record in release.records("judgements.jsonl")}.intersection(rows)):
         yield f"pair {pair} has a reused grade, and a judgement"
 
 
@@ -297,9 +297,9 @@ def _rows_of_qrels(pairs: list[dict[str, str]]) -> Iterator[tuple[Any, ...]]:
 
 
 def _rows_of_judgements(release: Reader, pairs: dict[str, dict[str, str]]) -> Iterator[tuple[Any, ...]]:
-    for each in release.records("judgements.jsonl"):
-        if pair := pairs.get(str(each["pair_id"])):
-            yield row_of_judgement(pair["query_id"], pair["moment_id"], each)
+    for record in release.records("judgements.jsonl"):
+        if pair := pairs.get(str(record["pair_id"])):
+            yield row_of_judgement(pair["query_id"], pair["moment_id"], record)
 
 
 def _nested(release: Reader) -> Iterator[tuple[Pair, int]]:
@@ -322,10 +322,10 @@ def same_grades(release: Reader) -> Findings:
     else:
         files = dict.fromkeys(outcomes.values(), RATINGS)
     right = {name: Counter[tuple[str, str, str, str]]() for name in {RATINGS, *files.values()}}
-    for each in release.records("judgements.jsonl"):
-        pair = str(each["pair_id"])
-        if each["counts"] and (name := files.get(outcomes[pair])):
-            right[name][pair, str(each["worker"]), str(each["grade"]), outcomes[pair]] += 1
+    for record in release.records("judgements.jsonl"):
+        pair = str(record["pair_id"])
+        if record["counts"] and (name := files.get(outcomes[pair])):
+            right[name][pair, str(record["worker"]), str(record["grade"]), outcomes[pair]] += 1
     for name, grades in right.items():
         rows = release.rows(name)
         found = Counter((row["pair_id"], row["worker"], row["relevance"], row.get("outcome", SETTLED)) for row in rows)

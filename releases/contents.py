@@ -71,7 +71,7 @@ def parts(release: Release, about: dict[str, Any], pool: Read, written: Files) -
     """
     scope = scope_of(release)
     exports = [
-        ReleaseFile(each.file, each.what, partial(each.make, scope)) for each in FILES if each.make is not manifest
+        ReleaseFile(file.file, file.what, partial(file.make, scope)) for file in FILES if file.make is not manifest
     ]
     described = [
         ReleaseFile("LICENSE", "the licence of the judgements", partial(licence_text, release)),
@@ -87,7 +87,7 @@ def parts(release: Release, about: dict[str, Any], pool: Read, written: Files) -
         *_training(scope.campaign),
         *_guidelines(scope.campaign),
         *_figures(scope, pool),
-        *(ReleaseFile(*each) for each in hub.files(scope, about)),
+        *(ReleaseFile(*file) for file in hub.files(scope, about)),
         ReleaseFile("verify.py", "checks this release with Python alone: `python verify.py`", lambda: iter([script()])),
         ReleaseFile(
             "methods.md", "the methods section of a paper, with the source of each number", partial(markdown, about)

@@ -26,7 +26,7 @@ def other_counts(stated: Stated, judgements: Rows, pairs: Rows, queries: Rows, w
     for row in pairs:
         query_of[row["pair_id"]] = row["query_id"]
         grades[row["grade"]] += row["outcome"] in with_grade
-    counting = [(str(each["pair_id"]), each["worker"]) for each in judgements if each["counts"]]
+    counting = [(str(judgement["pair_id"]), judgement["worker"]) for judgement in judgements if judgement["counts"]]
     found = {
         "queries": sum(1 for _ in queries),
         "judged_queries": len({query_of.get(pair) for pair, _ in counting}),
@@ -46,11 +46,11 @@ def same_agreement(stated: Stated, judgements: Rows) -> Faults:
     if not (agreement := stated.get("agreement")):
         return
     of_all, of_round_one = (defaultdict[str, list[int]](list) for _ in range(2))
-    for each in judgements:
-        if each["counts"]:
-            of_all[str(each["pair_id"])].append(each["grade"])
-            if each["round"] == 1:
-                of_round_one[str(each["pair_id"])].append(each["grade"])
+    for judgement in judgements:
+        if judgement["counts"]:
+            of_all[str(judgement["pair_id"])].append(judgement["grade"])
+            if judgement["round"] == 1:
+                of_round_one[str(judgement["pair_id"])].append(judgement["grade"])
     first = [grades for grades in of_round_one.values() if len(grades) == 2]
     apart, tolerance = [abs(one - other) for one, other in first], stated["consensus"]["tolerance"]
     found = [
@@ -90,7 +90,7 @@ def same_cost(stated: Stated, judgements: Rows) -> Faults:
     """Compare the hours with the seconds of the judgements, each of which is rounded to a tenth."""
     if not (cost := stated.get("cost")) or stated["imported"]:
         return
-    seconds = [each["seconds"] or 0 for each in judgements]
+    seconds = [judgement["seconds"] or 0 for judgement in judgements]
     total, number = sum(seconds), len(seconds)
     found = (("hours", total / 3600, 0.05 * number / 3600), ("seconds_each", total / max(number, 1), 0.05))
     for name, right, rounded in found:
@@ -115,7 +115,7 @@ def same_protocol(stated: Stated, judgements: Rows, pairs: Rows, ratings: Rows, 
         if row["pair_id"] in ranks and batch != (right := str((ranks[row["pair_id"]] - 1) // size + 1)):
             yield f"pair {row['pair_id']} is in batch {batch}; by protocol.batch_size it is in batch {right}"
     there = set(names)
-    for version in sorted({each["guideline"] for each in judgements}):
+    for version in sorted({judgement["guideline"] for judgement in judgements}):
         if f"guidelines/{version}.md" not in there:
             yield f"judgements were made by version {version} of the guideline, which is not there"
 

@@ -235,15 +235,15 @@ class Conversation:
     @property
     def query(self) -> Query | None:
         """The query that it is about, or whose clip it is about."""
-        return next((each.query for each in self.questions if each.query), None)
+        return next((question.query for question in self.questions if question.query), None)
 
     @property
     def questions(self) -> list[Question]:
-        return [each.written for each in self.parts if isinstance(each.written, Question)]
+        return [part.written for part in self.parts if isinstance(part.written, Question)]
 
     @property
     def messages(self) -> list[Message]:
-        return [each.written for each in self.parts if isinstance(each.written, Message)]
+        return [part.written for part in self.parts if isinstance(part.written, Message)]
 
     @property
     def unread(self) -> Message | None:
@@ -279,7 +279,7 @@ def conversations_of(members: Collection[Membership]) -> list[Conversation]:
     written: list[Question | Message] = [*questions, *Message.objects.filter(to__in=members)]
     of_question: dict[int, Conversation] = {}
     of_message: dict[int, Conversation] = {}
-    answered = {each.answer_id: each.pk for each in questions if each.answer_id}
+    answered = {question.answer_id: question.pk for question in questions if question.answer_id}
     found = []
     for each in sorted(written, key=lambda each: each.at):
         if isinstance(each, Question):

@@ -152,7 +152,7 @@ NUMBERS = {"queries": Count("pk"), "finished": Count("pk", filter=FINISHED)}
 def steered(campaign: Campaign) -> Steered:
     """Return how the work of a campaign is steered at present."""
     people = _annotator_rows(campaign)
-    week = sum(each.week for each in people)
+    week = sum(person.week for person in people)
     return Steered(_stratum_rows(campaign), _group_rows(campaign, people), people, week, reach(campaign))
 
 
@@ -174,7 +174,7 @@ def _stratum_rows(campaign: Campaign) -> list[StratumRow]:
 
 
 def _group_rows(campaign: Campaign, people: Iterable[AnnotatorRow]) -> list[GroupRow]:
-    active = Counter(each.member.group for each in people if each.member.is_active)
+    active = Counter(person.member.group for person in people if person.member.is_active)
     rows = campaign.queries.pool().order_by().values_list("group").annotate(**NUMBERS)
     found = {group: numbers for group, *numbers in rows}
     return [GroupRow(name, active[name], *found.get(name, (0, 0))) for name in sorted(found.keys() | active.keys())]
@@ -186,7 +186,7 @@ def _annotator_rows(campaign: Campaign) -> list[AnnotatorRow]:
     rows = work.annotate(today=Count("pk", filter=Q(at__gte=start_of_day())), week=Count("pk"))
     made = {who: numbers for who, *numbers in rows}
     members = campaign.memberships.reachable().filter(same_as=None).select_related("user").order_by("worker")
-    return [AnnotatorRow(each, *made.get(each.pk, (0, 0))) for each in members]
+    return [AnnotatorRow(member, *made.get(member.pk, (0, 0))) for member in members]
 
 
 LISTED = 20  # batches

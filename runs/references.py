@@ -161,13 +161,13 @@ def _pairs(release: ReleaseArchive, hidden: Collection[str]) -> tuple[dict[str, 
     """Return where each pair is, and its final grade, -1 for those that annotators discarded."""
     spans: dict[str, Span] = {}
     final: dict[str, int] = {}
-    for each in release.records(QRELS):
-        if str(each["query_id"]) in hidden:
+    for record in release.records(QRELS):
+        if str(record["query_id"]) in hidden:
             continue
-        pair = str(each["pair_id"])
-        start, end = each["timestamp"]
-        spans[pair] = (str(each["query_id"]), each["video_name"], float(start), float(end))
-        final[pair] = int(each["relevance"])
+        pair = str(record["pair_id"])
+        start, end = record["timestamp"]
+        spans[pair] = (str(record["query_id"]), record["video_name"], float(start), float(end))
+        final[pair] = int(record["relevance"])
     queries = {query for query, *_ in spans.values()}
     for row in release.rows(OLD_RATINGS if OLD_RATINGS in release.names else RATINGS):
         if row["outcome"] == Candidate.Outcome.DISCARDED and row["query_id"] in queries:
@@ -179,8 +179,8 @@ def _pairs(release: ReleaseArchive, hidden: Collection[str]) -> tuple[dict[str, 
 def _raw(release: ReleaseArchive, number: dict[str, int]) -> RawGrades:
     """Return the grades that count, of the numbered pairs, by workers' numbers."""
     rows = [
-        (number[str(each["pair_id"])], each["worker"], each["round"] or 0, each["grade"])
-        for each in release.records("judgements.jsonl")
-        if each["counts"] and str(each["pair_id"]) in number
+        (number[str(record["pair_id"])], record["worker"], record["round"] or 0, record["grade"])
+        for record in release.records("judgements.jsonl")
+        if record["counts"] and str(record["pair_id"]) in number
     ]
     return RawGrades(*np.array(rows, dtype=np.int64).reshape(-1, 4).T)

@@ -151,7 +151,7 @@ def new_order(member: Membership, measure: str) -> NewOrder | None:
 
 def _row(scoring: Scoring, measure: str) -> RejudgedRow:
     scores = Score.objects.filter(scoring=scoring, convention=USUAL, measure__in=IN_GRADES)
-    after = {each.measure: Placed(each.value, each.low, each.high) for each in scores.defer("values", "predicted")}
+    after = {score.measure: Placed(score.value, score.low, score.high) for score in scores.defer("values", "predicted")}
     nothing = (None, None, None)
     return RejudgedRow(
         scoring.run,

@@ -80,7 +80,7 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
         A batch that they hold stays with them.
         """
         rows = locked(self.order_by("pk"))
-        changed = [each for each in rows if any(getattr(each, name) != value for name, value in values.items())]
+        changed = [row for row in rows if any(getattr(row, name) != value for name, value in values.items())]
         Membership.objects.filter(pk__in=[each.pk for each in changed]).update(**values)
         for each in changed:
             before = "; ".join(str(getattr(each, name) or "none") for name in values)

@@ -95,7 +95,7 @@ def without_words(event: dict[str, Any], hint: dict[str, Any]) -> dict[str, Any]
     if template := (event.get("logentry") or {}).get("message"):
         kept["logentry"] = {"message": template}  # without what is filled in
     values = (event.get("exception") or {}).get("values") or []
-    kept["exception"] = {"values": [_without_words(each) for each in values]}
+    kept["exception"] = {"values": [_without_words(value) for value in values]}
     return kept
 
 

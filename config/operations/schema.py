@@ -87,7 +87,7 @@ def must_be_upgradable() -> None:
     applied = [node for node in loader.applied_migrations if node in loader.graph.nodes]
     models = loader.project_state(applied).apps.get_models(include_auto_created=True)
     found = [f"migration {app}.{name} is of no release" for app, name in _unknown(loader)]
-    found += differences(each for each in models if each._meta.app_label in _our_apps())
+    found += differences(model for model in models if model._meta.app_label in _our_apps())
     if found:
         raise OtherDatabase(
             "The database was made by a version of Reeljudge that was never released, and cannot be upgraded: "

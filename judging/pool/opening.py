@@ -169,7 +169,7 @@ def store_pool(campaign: Campaign, qrels: Qrels, runs: Sequence[Run], depth: int
         raise WrongState(f"campaign {campaign}: has queries already; a benchmark needs a new campaign")
     videos = {video.name: video for video in campaign.corpus.videos.all()}
     moments = Moment.everything.filter(video__corpus=campaign.corpus).order_by("-pk")
-    known = {(each.video_id, each.start, each.end): each for each in moments}
+    known = {(moment.video_id, moment.start, moment.end): moment for moment in moments}
     pools, texts = pooled(qrels, runs, depth), texts_of(qrels)
     named = {text: query for query, text in texts.items()}
     aliases = defaultdict[str, list[str]](list)
@@ -257,7 +257,7 @@ def open_further(query: Query, moments: Sequence[Moment]) -> dict[int, Candidate
     if candidates:
         Query.objects.filter(pk=query.pk).update(closed=False)
         summarize([query.pk])
-    return {each.moment_id: each for each in candidates}
+    return {candidate.moment_id: candidate for candidate in candidates}
 
 
 def _candidates(query: Query, moments: Sequence[Moment]) -> list[Candidate]:

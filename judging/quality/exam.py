@@ -219,7 +219,7 @@ def repeat(member: Membership, lead: Membership, reason: str) -> Sitting:
 
 def _mark(sitting: Sitting, known: Truths, grades: list[ExamGrades]) -> None:
     """Compare the sitting's grades with the truths, if all of them are known."""
-    judged = [each for each in grades if each.annotator == sitting.member_id and (sitting.round == 1 or each.back)]
+    judged = [grade for grade in grades if grade.annotator == sitting.member_id and (sitting.round == 1 or grade.back)]
     if any(each.candidate not in known for each in judged):
         return
     campaign = sitting.member.campaign
@@ -282,8 +282,8 @@ def truths(campaign: Campaign, grades: list[ExamGrades]) -> Truths:
     submitted = Sitting.objects.filter(member__campaign=campaign, round=1, ended__isnull=False)
     if submitted.count() >= QUORUM:
         firsts = defaultdict(list)
-        for each in grades:
-            firsts[each.candidate].append(each.first)
+        for grade in grades:
+            firsts[grade.candidate].append(grade.first)
         known = {candidate: float(median(given)) for candidate, given in firsts.items()} | known
     return known
 

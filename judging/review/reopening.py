@@ -209,7 +209,7 @@ def _end(assignments: Iterable[Assignment], record: Reopening) -> None:
 
 def _move_into_new_edition(candidates: list[Candidate], record: Reopening) -> Batch:
     """Move candidates of one batch into a new edition, where no earlier judgement counts, and return that."""
-    old, rows = candidates[0].batch, Candidate.objects.filter(pk__in=[each.pk for each in candidates])
+    old, rows = candidates[0].batch, Candidate.objects.filter(pk__in=[candidate.pk for candidate in candidates])
     assert old
     _end(Assignment.objects.live().filter(batch__candidates__in=rows).distinct(), record)
     Judgement.objects.filter(candidate__in=rows, seat__isnull=False).update(seat=None, reopening=record)

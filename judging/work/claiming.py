@@ -171,7 +171,7 @@ def _contested_too(annotator: Membership, batch: Batch, pairs: list[Candidate]) 
     for free in claimable_by(annotator):
         # Each has a contested pair at least.
         for other in locked(free.filter(round=2).exclude(query=batch.query_id), skip_locked=True)[:room]:
-            pairs, known = _still_free(other), {each.query_id for each in parts}
+            pairs, known = _still_free(other), {part.query_id for part in parts}
             if pairs and len(pairs) <= room and other.query_id not in known:
                 parts[other], room = pairs, room - len(pairs)
     return parts

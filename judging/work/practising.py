@@ -64,7 +64,7 @@ class Known:
 def known_clips(member: Membership) -> list[Known]:
     """Return the clips that the member can practise with."""
     examples = visible_examples(member.campaign.examples.all()).select_related("clip", "moment")
-    found = [Known(each, each.query, each.grade, each.why) for each in examples]
+    found = [Known(example, example.query, example.grade, example.why) for example in examples]
     if passed := list(passed_pairs([member]).values_list("candidate", flat=True)):
         pairs = Candidate.objects.filter(pk__in=passed).exclude(Exists(_to_judge_in_the_pool()))
         known = truths(member.campaign, exam_grades(member.campaign))
@@ -185,5 +185,5 @@ def is_suggested(member: Membership) -> bool:
         return False
     last = member.assignments.aggregate(began=Max("began"), submitted=Max("submitted"))
     times = [*last.values(), member.practices.aggregate(at=Max("at"))["at"]]
-    newest = max((each for each in times if each), default=None)
+    newest = max((time for time in times if time), default=None)
     return newest is not None and newest < timezone.now() - AWAY and bool(known_clips(member))

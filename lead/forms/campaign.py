@@ -30,7 +30,10 @@ class MessageForm(forms.Form):
     def __init__(self, campaign: Campaign, data: Any = None) -> None:
         super().__init__(data)
         self.annotators = campaign.memberships.reachable().select_related("user").order_by("worker")
-        people = [(each.worker, f"Worker {each.worker}: {each.user.get_username()}") for each in self.annotators]
+        people = [
+            (annotator.worker, f"Worker {annotator.worker}: {annotator.user.get_username()}")
+            for annotator in self.annotators
+        ]
         widget: Any = self.fields["to"].widget
         widget.choices = [("all", "All annotators"), *people]
 

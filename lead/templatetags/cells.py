@@ -72,7 +72,10 @@ def _squares(row: QueryRow) -> SafeString:
     name = row.query.campaign.name
     return joined_markup(
         square,
-        ((each.look, address_of("batch", name, each.batch.pk), each.batch.number, each.words) for each in row.batches),
+        (
+            (batch.look, address_of("batch", name, batch.batch.pk), batch.batch.number, batch.words)
+            for batch in row.batches
+        ),
     )
 
 
@@ -310,7 +313,7 @@ def dots(row: CandidateRow) -> SafeString:
         )
         for grade in row.grades
     )
-    flags = ((capfirst(each.words),) for each in row.flags)
+    flags = ((capfirst(flag.words),) for flag in row.flags)
     return markup(
         "{}{}",
         joined_markup('<span class="dot g{0}{1}" title="{2}{3}">{0}</span> ', grades),

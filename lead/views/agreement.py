@@ -194,7 +194,7 @@ def figures_page(request: HttpRequest, name: str) -> HttpResponse:
         "lead/figures.html",
         numbers=numbers,
         counts=numbers.counts,
-        tables=[plot_of(each, numbers.counts, subject) for each in TABLES] if has_any else [],
+        tables=[plot_of(table, numbers.counts, subject) for table in TABLES] if has_any else [],
         figures=[plot_of(each, numbers.counts, subject) for each in DRAWN] if has_any else [],
         query=subject.query,
         study=member.campaign.queries.filter(kind=Kind.STUDY).count(),

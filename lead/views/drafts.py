@@ -218,7 +218,7 @@ def check(request: HttpRequest, token: str) -> HttpResponse:
     if draft.campaign:
         return redirect("campaign", draft.campaign.name)
     addresses = {step.name: step.address for step in steps(draft, "draft-check")}
-    listed = [each._asdict() | {"address": addresses.get(f"draft-{each.step}")} for each in draft.problems]
+    listed = [problem._asdict() | {"address": addresses.get(f"draft-{problem.step}")} for problem in draft.problems]
     return _page(request, draft, "check", problems=listed)
 
 

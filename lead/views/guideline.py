@@ -108,7 +108,7 @@ def _versions(campaign: Campaign) -> list[Guideline]:
 
 def _chosen(request: HttpRequest, field: str, versions: list[Guideline], usual: int) -> Guideline:
     number = request.GET.get(field, str(usual))
-    found = next((each for each in versions if str(each.version) == number), None)
+    found = next((version for version in versions if str(version.version) == number), None)
     if found is None:
         raise Http404
     return found

@@ -35,7 +35,7 @@ def exam_page(request: HttpRequest, name: str) -> HttpResponse:
         "lead/exam.html",
         made=bool(exam.pairs),
         exam=exam,
-        unexplained=[each.candidate for each in exam.pairs if not each.candidate.why],
+        unexplained=[pair.candidate for pair in exam.pairs if not pair.candidate.why],
         quorum=QUORUM,
         queries=QUERIES,
         depth=DEPTH,

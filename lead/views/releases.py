@@ -38,9 +38,9 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     jobs = {job.row: job for job in freeze_release.jobs(releases)}
     failed = {row for row, job in jobs.items() if job.has_failed}
     context: dict[str, Any] = {
-        "releases": [(each, jobs.get(each.pk)) for each in releases],
-        "making": any(each.state == Release.State.MAKING and each.pk not in failed for each in releases),
-        "early": EARLY if any(each.is_early for each in releases) else "",
+        "releases": [(release, jobs.get(release.pk)) for release in releases],
+        "making": any(release.state == Release.State.MAKING and release.pk not in failed for release in releases),
+        "early": EARLY if any(release.is_early for release in releases) else "",
         "licences": LICENCES.items(),
         "chosen": releases[0].licence if releases else USUAL_LICENCE,
         "command": settings.COMMAND,
@@ -79,7 +79,7 @@ def compare_page(request: HttpRequest, name: str) -> HttpResponse:
     old, new = (ready_release(member.campaign, data[name]) for name in ("from", "to"))
     if request.GET.get("as") == "csv":
         access.count_file(request)
-        rows = ((each.what, each.query, each.moment, each.before, each.after) for each in changes(old, new))
+        rows = ((change.what, change.query, change.moment, change.before, change.after) for change in changes(old, new))
         answer = StreamingHttpResponse(csv_lines(HEADER, rows), content_type="text/csv; charset=utf-8")
         filename = f"{name}-v{old.version}-v{new.version}.csv"
         answer["Content-Disposition"] = f'attachment; filename="{filename}"'

@@ -52,7 +52,9 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 def _index(
     request: HttpRequest, lead: Membership, form: WebhookForm, status: int = 200, **made: object
 ) -> HttpResponse:
-    rows = [(each, _events(each), each.deliveries.first()) for each in lead.campaign.webhooks.order_by("pk")]
+    rows = [
+        (webhook, _events(webhook), webhook.deliveries.first()) for webhook in lead.campaign.webhooks.order_by("pk")
+    ]
     known = {"webhooks": rows, "form": form, "hosts": settings.WEBHOOK_HOSTS}
     return campaign_page(request, lead, "lead/webhooks.html", status, **known, **made)
 

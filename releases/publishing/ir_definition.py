@@ -29,7 +29,7 @@ class Moments(BaseDocs):
     """The moments, by their captions."""
 
     def docs_iter(self) -> Iterator[GenericDoc]:
-        return (GenericDoc(each["_id"], each["text"]) for each in records("corpus.jsonl"))
+        return (GenericDoc(record["_id"], record["text"]) for record in records("corpus.jsonl"))
 
     def docs_count(self) -> int:
         return sum(1 for _ in records("corpus.jsonl"))
@@ -46,7 +46,7 @@ class MomentStore(Docstore):
         self.documents = {each.doc_id: each for each in Moments().docs_iter()}
 
     def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[GenericDoc]:
-        return (self.documents[each] for each in doc_ids if each in self.documents)
+        return (self.documents[doc_id] for doc_id in doc_ids if doc_id in self.documents)
 
 
 class Queries(BaseQueries):
@@ -56,9 +56,9 @@ class Queries(BaseQueries):
         self.split = split
 
     def queries_iter(self) -> Iterator[GenericQuery]:
-        for each in records("queries.jsonl"):
-            if each["metadata"]["split"] == self.split:
-                yield GenericQuery(each["_id"], each["text"])
+        for record in records("queries.jsonl"):
+            if record["metadata"]["split"] == self.split:
+                yield GenericQuery(record["_id"], record["text"])
 
 
 class Qrels(BaseQrels):

@@ -116,14 +116,14 @@ def example(counts: Any, subject: FigureSubject) -> Rows:
     candidates = Candidate.objects.in_pool(subject.campaign).ranked().filter(query=subject.query).order_by("rank")
     return [
         {
-            "rank": each.rank,
-            "similarity": round(each.similarity or 0.0, 4),
-            "grade": each.grade,
-            "outcome": each.outcome,
-            "moment": str(each.moment),
-            "caption": each.moment.caption,
+            "rank": candidate.rank,
+            "similarity": round(candidate.similarity or 0.0, 4),
+            "grade": candidate.grade,
+            "outcome": candidate.outcome,
+            "moment": str(candidate.moment),
+            "caption": candidate.moment.caption,
         }
-        for each in candidates.select_related("moment__video")
+        for candidate in candidates.select_related("moment__video")
     ]
 
 

@@ -176,8 +176,10 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
             Prefetch("flags", flags.order_by("pk")),
         )
     )
-    judgements: list[Any] = [each for candidate in candidates for each in candidate.judgements.all()]
-    keys, reopened = ({getattr(each, name) for each in judgements} for name in ("annotator_id", "reopening_id"))
+    judgements: list[Any] = [judgement for candidate in candidates for judgement in candidate.judgements.all()]
+    keys, reopened = (
+        {getattr(judgement, name) for judgement in judgements} for name in ("annotator_id", "reopening_id")
+    )
     people = Membership.objects.select_related("user", "same_as__user").in_bulk(keys)
     reopenings = Reopening.objects.in_bulk(reopened - {None}) if reopened - {None} else {}
     revised = _revised(judgements)
@@ -220,7 +222,7 @@ def _reuses(candidates: list[int]) -> dict[int, ReusedGrade]:
 
 def _revised(judgements: list[Judgement]) -> dict[int, Revised]:
     """Return the seconds of all revisions of each judgement, as far as they are known, and the time of the last."""
-    found: dict[int, Revised] = dict.fromkeys((each.pk for each in judgements), (None, None))
+    found: dict[int, Revised] = dict.fromkeys((judgement.pk for judgement in judgements), (None, None))
     revisions = Revision.objects.filter(judgement__in=judgements).order_by("judgement", "number")
     for key, seconds, at in revisions.values_list("judgement", "seconds", "at"):
         before = found[key][0]
@@ -236,7 +238,7 @@ def _row(
     reuse: ReusedGrade | None,
     adjudication: Adjudication | None,
 ) -> CandidateRow:
-    flags = [FlagRow(each, named(each.assignment.annotator, reader)) for each in candidate.flags.all()]
+    flags = [FlagRow(flag, named(flag.assignment.annotator, reader)) for flag in candidate.flags.all()]
     return CandidateRow(candidate, grades, flags, adjudication, last, reuse)
 
 
@@ -270,7 +272,7 @@ class ClipsToCome:
         if batch is None or batch.state != Batch.State.PREPARING:
             return None
         candidates = [row.candidate for row in rows if row.candidate.batch_id == batch.pk]
-        to_come = [each for each in candidates if each.clip and each.clip.is_to_come]
+        to_come = [candidate for candidate in candidates if candidate.clip and candidate.clip.is_to_come]
         job = cut_clips.jobs(batch).not_done().first()
         return cls(batch, to_come, len(candidates), job)
 
@@ -281,4 +283,6 @@ class ClipsToCome:
     @property
     def failed(self) -> list[Candidate]:
         """The candidates whose clips cannot be cut."""
-        return [each for each in self.candidates if each.clip and each.clip.state == Clip.State.FAILED]
+        return [
+            candidate for candidate in self.candidates if candidate.clip and candidate.clip.state == Clip.State.FAILED
+        ]

@@ -80,7 +80,7 @@ def overview(campaign: Campaign) -> Overview:
     """Everything on the exam's page, in a fixed number of queries."""
     known = truths(campaign, given := exam_grades(campaign))
     examinees = _examinees(campaign, known, given)
-    marked = [each for person in examinees for each in person.sittings if each.round == 1 and each.pairs]
+    marked = [sitting for person in examinees for sitting in person.sittings if sitting.round == 1 and sitting.pairs]
     pairs = sum(each.pairs for each in marked)
     return Overview(
         examinees,
@@ -197,6 +197,8 @@ def check_rows(campaign: Campaign, counted: CurrentSummary) -> list[CheckRow]:
     recent = recent_checks(campaign)
     annotators = campaign.memberships.annotators().select_related("user").order_by("worker")
     return [
-        CheckRow(each, checked.get(each.pk), recent.get(each.pk, RecentChecks()), speeds.get(each.pk))
-        for each in annotators
+        CheckRow(
+            annotator, checked.get(annotator.pk), recent.get(annotator.pk, RecentChecks()), speeds.get(annotator.pk)
+        )
+        for annotator in annotators
     ]

@@ -141,7 +141,7 @@ def _lines(keys: Sequence[int], campaign: Campaign) -> list[JudgementRow]:
     page = [found[key] for key in keys if key in found]
     candidates = [judgement.candidate_id for judgement in page] if campaign.rounds_known else []
     partners = Judgement.objects.filter(candidate__in=candidates, seat__isnull=False)
-    seats = {(each.candidate_id, each.seat): each for each in partners}
+    seats = {(partner.candidate_id, partner.seat): partner for partner in partners}
     first = Revision.objects.filter(judgement__in=page, number=1)
     seconds = dict(first.values_list("judgement", "seconds"))
     people = campaign.memberships.select_related("user", "same_as__user")

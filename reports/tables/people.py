@@ -168,12 +168,12 @@ PEOPLE_LIST = Listing(
 def people_rows(campaign: Campaign, counted: CurrentSummary) -> list[PersonRow]:
     """Return who asks to join, then the members by worker number, then who is invited, the newest first."""
     invitations = list(campaign.invitations.order_by("-pk"))
-    several = [each for each in invitations if each.places]
+    several = [invitation for invitation in invitations if invitation.places]
     those = Applicant.objects.holding_a_place().filter(invitation__in=several)
     applicants = list(those.select_related("user", "invitation__campaign"))
-    came_by = {each.user_id: each.invitation for each in applicants if each.approved}
-    came_by |= {each.used_by_id: each for each in invitations if each.used_by_id}
-    waiting = [each for each in applicants if each.approved is None]
+    came_by = {applicant.user_id: applicant.invitation for applicant in applicants if applicant.approved}
+    came_by |= {invitation.used_by_id: invitation for invitation in invitations if invitation.used_by_id}
+    waiting = [applicant for applicant in applicants if applicant.approved is None]
     asks = [
         PersonRow(Stage.ASKS, each.at, each.invitation.role, invitation=each.invitation, applicant=each)
         for each in waiting
@@ -191,7 +191,7 @@ def _members(campaign: Campaign, counted: CurrentSummary, came_by: dict[int, Inv
     idle = set(idle_annotators().filter(campaign=campaign).values_list("pk", flat=True))
     for member in campaign.memberships.filter(same_as=None).select_related("user").order_by("worker"):
         batches, *times = work.get(member.pk, (0, None, None, None))
-        first, *last = (datetime.fromisoformat(each) if each else None for each in times)
+        first, *last = (datetime.fromisoformat(time) if time else None for time in times)
         judgements, last_seen = made.get(member.pk, (0, None))
         stage, since = _stage_of(member, first, max(filter(None, (member.joined, *last))), member.pk in idle)
         yield PersonRow(
@@ -224,7 +224,7 @@ def _stage_of(
 def _invited(invitations: list[Invitation], applicants: list[Applicant]) -> Iterator[PersonRow]:
     """Return the invitations that nobody has used: open ones, and also expired ones of people who are named."""
     now = timezone.now()
-    unused = [each for each in invitations if not each.used and not each.withdrawn]
+    unused = [invitation for invitation in invitations if not invitation.used and not invitation.withdrawn]
     unused = [each for each in unused if each.seed or each.expires > now][:INVITATIONS_SHOWN]
     mailed = [each for each in unused if each.seed and not each.by_hand]
     jobs = {job.row: job for job in mail_invitation.jobs(mailed)}

@@ -251,7 +251,7 @@ class QueryRow:
         """What is to do with the query, or became of it, in a word or two."""
         if self.query.withdrawn:
             return f"withdrawn: {self.query.withdrawn_why}"
-        advice = [each.advice for each in self.batches if each.recommendation]
+        advice = [batch.advice for batch in self.batches if batch.recommendation]
         return ", ".join((["closed"] if self.query.closed else []) + advice)
 
 

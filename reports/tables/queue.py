@@ -97,7 +97,7 @@ def flags_of(campaign: Campaign, state: str) -> FlagQuerySet:
 
 def flags_listing(reader: Membership) -> Listing:
     """Return the list of flags for a member; comments are for leads alone."""
-    columns = tuple(each for each in FLAGS.columns if reader.may_review or each.key != "comment")
+    columns = tuple(column for column in FLAGS.columns if reader.may_review or column.key != "comment")
     return replace(FLAGS, columns=columns, show=lambda flags: [FlagLine(flag, reader) for flag in flags])
 
 
@@ -166,10 +166,12 @@ def _subject(question: int, candidate: int | None, query: int | None) -> ThreadS
 def threads(subjects: Iterable[ThreadSubject], reader: Membership) -> list[Thread]:
     """Return the flags and questions that wait about each of these."""
     subjects = list(subjects)
-    keys = {kind: [each.pk for each in subjects if each.kind == kind] for kind in ("pair", "query", "question")}
+    keys = {
+        kind: [subject.pk for subject in subjects if subject.kind == kind] for kind in ("pair", "query", "question")
+    }
     # Read once, and not beside each flag and each question.
     pairs = Candidate.objects.select_related("query", "clip", "batch", "moment__video").in_bulk(keys["pair"])
-    of_subject: dict[ThreadSubject, Thread] = {each: Thread([], []) for each in subjects}
+    of_subject: dict[ThreadSubject, Thread] = {subject: Thread([], []) for subject in subjects}
     flags = Flag.objects.waiting(reader.campaign).filter(candidate__in=pairs).order_by("at", "pk")
     flags = flags.select_related("assignment__annotator__user").defer("assignment__places", "assignment__limits")
     for flag in flags:
@@ -196,8 +198,10 @@ def last_handled(campaign: Campaign) -> QuestionQuerySet:
 def question_rows(questions: Iterable[Question]) -> list[QuestionRow]:
     """Return the questions, each with the conversation before it."""
     questions = list(questions)
-    written = conversations_of({each.annotator for each in questions if each.letter_id})  # the others begin one
-    return [QuestionRow(each, _before(each, written) if each.letter_id else []) for each in questions]
+    written = conversations_of(
+        {question.annotator for question in questions if question.letter_id}
+    )  # the others begin one
+    return [QuestionRow(question, _before(question, written) if question.letter_id else []) for question in questions]
 
 
 def _before(question: Question, written: list[Conversation]) -> list[ConversationPart]:

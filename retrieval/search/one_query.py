@@ -66,7 +66,7 @@ def _pooling(name: str, folder: Path) -> str:
     if not (folder / "modules.json").exists():
         return "cls" if is_simcse(name) else "mean"
     modules = json.loads((folder / "modules.json").read_bytes())
-    if [each["type"].rpartition(".")[2] for each in modules] not in (MODULES, MODULES[:2]):
+    if [module["type"].rpartition(".")[2] for module in modules] not in (MODULES, MODULES[:2]):
         return ""
     if modules[0]["path"]:
         return ""

@@ -173,7 +173,7 @@ class RunFilters(forms.Form):
     q = forms.CharField(required=False, max_length=100, label="Name", help_text="part of a run’s or a system’s name")
     visibility = forms.ChoiceField(
         required=False,
-        choices=[("", "all"), *((each, each.capitalize()) for each in Visibility.values)],
+        choices=[("", "all"), *((value, value.capitalize()) for value in Visibility.values)],
         label="Seen by",
     )
     worker = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, label="Uploaded by worker")

@@ -102,7 +102,7 @@ def board(runs: RunQuerySet, reference: ScoringReference, options: BoardOptions)
     release, convention = reference.release, options.convention.name
     mask = Queries(reference).chosen(options)
     scorings = Scoring.objects.filter(release=release, run__in=runs).select_related("run")
-    refused = [(each.run, each.refusals[convention]) for each in scorings if convention in each.refusals]
+    refused = [(scoring.run, scoring.refusals[convention]) for scoring in scorings if convention in scoring.refusals]
     sample = Sample(reference)
     estimates = sample.is_part and mask is None and not options.plain
     with_values = estimates or mask is not None or options.baseline is not None
@@ -131,12 +131,12 @@ def _found(scorings: list[Scoring], options: BoardOptions, with_values: bool) ->
     """Return the scores that the leaderboard shows, by the run and the name of the measure."""
     convention, names = options.convention.name, [str(m) for m in options.measures]
     wanted = Q(convention=convention, measure__in=names) | Q(convention=options.judged_under, measure=options.judged)
-    rows = Score.objects.filter(wanted, scoring__in=[each.pk for each in scorings])
+    rows = Score.objects.filter(wanted, scoring__in=[scoring.pk for scoring in scorings])
     rows = rows if with_values else rows.defer("values", "predicted")
     by_scoring: dict[int, Found] = defaultdict(dict)
     for score in rows:
         by_scoring[score.scoring_id][score.measure] = score
-    return [(each.run, by_scoring[each.pk]) for each in scorings if set(names) & by_scoring[each.pk].keys()]
+    return [(scoring.run, by_scoring[scoring.pk]) for scoring in scorings if set(names) & by_scoring[scoring.pk].keys()]
 
 
 def _cell(score: Score | None) -> Cell:

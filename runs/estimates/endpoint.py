@@ -210,8 +210,8 @@ def _pictures(candidate: Candidate, number: int, tool: Cutter, beat: Callable[[]
 def messages_for(prompt: str, query: str, pictures: list[bytes]) -> Messages:
     """Return the messages that ask for the grade of one candidate. They hold no caption, no times and no name."""
     images = [
-        {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{base64.b64encode(each).decode()}"}}
-        for each in pictures
+        {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{base64.b64encode(picture).decode()}"}}
+        for picture in pictures
     ]
     content = [{"type": "text", "text": _question(query)}, *images]
     return [{"role": "system", "content": prompt}, {"role": "user", "content": content}]

@@ -62,15 +62,15 @@ def pilots_of(user: User) -> dict[str, Pilot]:
     campaigns = Campaign.objects.led_by(user).values("pk")
     references = ScoringReference.objects.filter(release__campaign__in=campaigns).defer("queries", "ranked", "measures")
     newest = {
-        each.release.campaign_id: each
-        for each in references.order_by("release__version").select_related("release__campaign")
+        reference.release.campaign_id: reference
+        for reference in references.order_by("release__version").select_related("release__campaign")
     }
     pilots = {each.release_id: Pilot(each) for each in newest.values()}
     seen = Q(run__by__user=user) | ~Q(run__visibility=Visibility.PRIVATE)
     scorings = Scoring.objects.filter(seen, release__in=pilots).select_related("run")
-    for each in scorings.order_by("run__number"):
-        pilots[each.release_id].runs[each.run.number] = each.run
-    found = sorted((each for each in pilots.values() if len(each.runs) > 1), key=lambda each: each.name)
+    for scoring in scorings.order_by("run__number"):
+        pilots[scoring.release_id].runs[scoring.run.number] = scoring.run
+    found = sorted((pilot for pilot in pilots.values() if len(pilot.runs) > 1), key=lambda each: each.name)
     return {each.name: each for each in found}
 
 

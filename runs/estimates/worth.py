@@ -78,7 +78,9 @@ def worth_of(campaign: Campaign) -> Worth:
     counts = row.counts
     predictors: list[Predictor | None] = [None, *campaign.predictors.exclude(ended=None)]
     left = {key: value for key, value in counts["left"].items() if value is not None}
-    savings = [_saving(each, left.get(_key(each)), counts["judged"], counts["ranked"]) for each in predictors]
+    savings = [
+        _saving(predictor, left.get(_key(predictor)), counts["judged"], counts["ranked"]) for predictor in predictors
+    ]
     calibrations = {int(key): held for key, held in counts["calibrations"].items()}
     about = {name: counts[name] for name in ("run", "judged", "ranked", "why")}
     return Worth(row.made, savings=savings, calibrations=calibrations, **about)
@@ -129,7 +131,7 @@ def weigh_predictors(campaign: Campaign, report: Report, run: int | None = None)
         known = Summary.objects.filter(campaign=campaign, name=SUMMARY).first()
         run = known.counts["run"] if known else 0
     predictors = list(campaign.predictors.exclude(ended=None))
-    tables = {_key(each): predicted_from(each.rows(), each.name) for each in predictors}
+    tables = {_key(predictor): predicted_from(predictor.rows(), predictor.name) for predictor in predictors}
     counts: dict[str, Any] = {"run": run, "judged": scope.frontier.sample, "ranked": scope.frontier.queries}
     counts["calibrations"] = dict(_calibrations(scope, predictors))
     report(1, 2, "estimating with each predictor")

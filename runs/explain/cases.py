@@ -194,7 +194,7 @@ def _find_clips(case: Case, campaign: Campaign) -> None:
     moments = Moment.everything.filter(video__in=videos).only("video", "start", "end")
     keys = {each.pk: moment_id(videos[each.video_id].name, each.start, each.end) for each in moments}
     candidates = _candidates(campaign).filter(moment__in=[pk for pk, key in keys.items() if key in wanted])
-    clips = {keys[each.moment_id]: each.clip for each in candidates.filter(clip__state=Clip.State.READY)}
+    clips = {keys[candidate.moment_id]: candidate.clip for candidate in candidates.filter(clip__state=Clip.State.READY)}
     for rank in predicted:
         rank.clip = clips.get(rank.key)
 
@@ -328,7 +328,7 @@ def _add_all(column: Column, found: Iterable[Stretch], case: Case) -> None:
         by_video[each.video].append(each)
     matched = {id(rank.match) for side in case.sides for rank in side.ranks}
     for video, stretches in by_video.items():
-        longest = max(each.end for each in stretches)
+        longest = max(stretch.end for stretch in stretches)
         column.add(video, case.durations.get(video, longest) or 1.0, stretches)
     for video_line in column.lines:
         for each in by_video[video_line.video]:

@@ -79,7 +79,7 @@ def compare_pools(release: Release, report: Report) -> None:
 
 def _runs(release: Release) -> list[Run]:
     rows = Scoring.objects.filter(release=release).select_related("run").order_by("run__number")
-    return [each.run for each in rows if USUAL not in each.refusals]
+    return [row.run for row in rows if USUAL not in row.refusals]
 
 
 def _groups(runs: Sequence[Run]) -> list[int]:
@@ -260,9 +260,9 @@ def comparison(member: Membership, release: Release, measure: str) -> Comparison
         release=release, measure=measure, run__in=Run.objects.seen_by(member), first__isnull=False
     )
     rows = [
-        ComparedRow(each.run, each.first, each.whole, each.without, each.reused)
-        for each in scores.select_related("run")
-        if each.first is not None and each.whole is not None
+        ComparedRow(score.run, score.first, score.whole, score.without, score.reused)
+        for score in scores.select_related("run")
+        if score.first is not None and score.whole is not None
     ]
     for row in rows:
         row.place_first = place(row.first, [other.first for other in rows]) or 0

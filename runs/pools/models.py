@@ -58,14 +58,14 @@ class Enlargement(models.Model):
 
     def to_judge(self, near: str) -> list[dict[str, Any]]:
         """Return the moments that annotators can judge, the most decisive first."""
-        return [each for each in self.moments if near == Near.JUDGE or each["near"] is None]
+        return [moment for moment in self.moments if near == Near.JUDGE or moment["near"] is None]
 
     @property
     def reused(self) -> list[dict[str, Any]]:
         """The moments that count with the grade of a judged one, on the lead's word."""
         if not self.opened or self.near != Near.REUSE:
             return []
-        return [each for each in self.moments if each["near"]]
+        return [moment for moment in self.moments if moment["near"]]
 
 
 class Source(models.Model):

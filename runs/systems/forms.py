@@ -152,7 +152,7 @@ def _field(kind: type[Options], name: str, initial: Any, meaning: str) -> forms.
     shared = {"label": LABELS.get(name, name.replace("_", " ").capitalize()), "help_text": meaning, "initial": initial}
     choices = kind.table("choices").get(name)
     if choices:
-        return forms.ChoiceField(choices=[(each, each) for each in choices], **shared)
+        return forms.ChoiceField(choices=[(choice, choice) for choice in choices], **shared)
     if isinstance(initial, bool):
         return forms.BooleanField(required=False, **shared)
     return NUMBERS[type(initial)](**shared)

@@ -161,7 +161,7 @@ def _of_new_order(own: str) -> list[Heading]:
     """Return the columns of the page: a score and a place on the benchmark, and the same by each measure in grades."""
     graded = [f"{parse_measure(each).spelling} in grades" for each in IN_GRADES]
     scores = [f"{parse_measure(own).spelling} on the benchmark", *graded]
-    pairs = [Heading(words, is_number=True) for each in scores for words in (each, "Place")]
+    pairs = [Heading(words, is_number=True) for score in scores for words in (score, "Place")]
     return [Heading("Run"), *pairs]
 
 

@@ -68,7 +68,10 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     case = case_of(options, query_id)
     if case is None:
         raise Http404
-    named = [(each.name, [side.values.get(each.name) for side in case.sides]) for each in CONVENTIONS.values()]
+    named = [
+        (convention.name, [side.values.get(convention.name) for side in case.sides])
+        for convention in CONVENTIONS.values()
+    ]
     context: dict[str, Any] = {
         "case": case,
         "drawing": drawing_of(case),

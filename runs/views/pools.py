@@ -46,7 +46,7 @@ def _index(
         "measure": parse_measure(measure),
         "measures": [parse_measure(each) for each in NDCG],
         "convention": USUAL,
-        "enlargements": [(each, batches_of(each)) for each in enlargements],
+        "enlargements": [(enlargement, batches_of(enlargement)) for enlargement in enlargements],
         "form": (form or ProposalForm(member.campaign)) if member.may_review else None,
         "jobs": list(compare_pools.jobs(newest).not_done()) if newest else [],
     }
@@ -134,7 +134,7 @@ def _findings(enlargement: Enlargement, member: Membership, form: OpeningForm | 
         "there": there,
         "near": len(enlargement.moments) - there,
         "more": len(enlargement.moments) - MOST_SHOWN,
-        "queries": len({each["query"] for each in enlargement.moments}),
+        "queries": len({moment["query"] for moment in enlargement.moments}),
         "form": form or OpeningForm(initial={"taken": there}),
         "batches": batches_of(enlargement),
     }

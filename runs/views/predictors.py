@@ -61,11 +61,11 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 def _rows(campaign: Campaign, worth: Worth) -> list[PredictorRow]:
     """Return caption rank, which needs no predictor, and then the predictors."""
     predictors = list(campaign.predictors.all())
-    savings = {each.predictor.pk if each.predictor else 0: each for each in worth.savings}
+    savings = {saving.predictor.pk if saving.predictor else 0: saving for saving in worth.savings}
     jobs = {job.row: job for kind in (ask_for_grades, receive_predictions) for job in kind.jobs(predictors).not_done()}
     rows = [
-        PredictorRow(each, savings.get(each.pk), worth.calibrations.get(each.pk), jobs.get(each.pk))
-        for each in predictors
+        PredictorRow(predictor, savings.get(predictor.pk), worth.calibrations.get(predictor.pk), jobs.get(predictor.pk))
+        for predictor in predictors
     ]
     return [PredictorRow(None, savings.get(0), None, None), *rows] if rows else []
 

@@ -66,8 +66,8 @@ def ask(request: HttpRequest, name: str) -> HttpResponse:
 def _offered(options: ReliabilityOptions, member: Membership) -> dict[str, Any]:
     """Return what else can be chosen."""
     return {
-        "conventions": [(each, options.address(convention=each)) for each in CONVENTIONS],
-        "tabs": [(each, options.address(figure=each.key)) for each in FIGURES],
+        "conventions": [(convention, options.address(convention=convention)) for convention in CONVENTIONS],
+        "tabs": [(figure, options.address(figure=figure.key)) for figure in FIGURES],
         "known": [(run, run in options.runs) for run in options.known],
         "releases": member.campaign.releases.filter(scoring_reference__isnull=False).only("version"),
     }

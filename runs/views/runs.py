@@ -83,7 +83,7 @@ def description(request: HttpRequest, name: str, number: int) -> HttpResponse:
 
 
 def _file(name: str, run: Run) -> FileResponse:
-    suffixes = [each for each in Path(run.filename).suffixes if each in SUFFIXES]
+    suffixes = [suffix for suffix in Path(run.filename).suffixes if suffix in SUFFIXES]
     filename = f"{name}-run-{run.number}{''.join(suffixes)}"
     return FileResponse(run.file.open("rb"), as_attachment=True, filename=filename)
 

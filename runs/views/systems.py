@@ -149,8 +149,8 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     near = [(hit, clips.get(hit.moment.pk)) for hit in answer.hits]
     context: dict[str, Any] = {"row": row, "words": words, "system_search": system_search, "job": job, "hits": hits}
     others = [
-        (each, reverse("system-search", args=[name, each.number]))
-        for each in member.campaign.systems.exclude(trained=None)
+        (system, reverse("system-search", args=[name, system.number]))
+        for system in member.campaign.systems.exclude(trained=None)
     ]
     context |= {"answer": answer, "near": near, "waits": waits, "others": others}
     return campaign_page(request, member, template, **context)

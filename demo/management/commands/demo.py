@@ -101,7 +101,9 @@ class Command(ReeljudgeCommand):
 
     def _make_judged(self, campaign: Campaign, truth: Path) -> None:
         """Make the judged campaign, unless an earlier version made this demo, which had no researcher."""
-        people = {each.user.username: each.user for each in campaign.memberships.select_related("user")}
+        people = {
+            membership.user.username: membership.user for membership in campaign.memberships.select_related("user")
+        }
         if RESEARCHER in people:
             make_judged(campaign, truth, people[LEAD], people[RESEARCHER], self._tell)
 

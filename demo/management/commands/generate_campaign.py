@@ -151,7 +151,9 @@ def _exam(campaign: Campaign, people: list[Membership], queries: int, chance: ra
     set_exam(campaign, seed=1, queries=queries, keep_in_pool=True)
     made, began = Made(), timezone.now() - timedelta(days=DAYS + 1)
     for batch in exam_batches(campaign).order_by("pk"):
-        pairs = [(each, round(4 * (each.similarity or 0.0))) for each in batch.candidates.order_by("rank")]
+        pairs = [
+            (candidate, round(4 * (candidate.similarity or 0.0))) for candidate in batch.candidates.order_by("rank")
+        ]
         for member in people:
             _judge(batch, member, pairs, began, chance, made)
     made.store()

@@ -37,8 +37,10 @@ class Command(ReeljudgeCommand):
             return
         writer = csv.writer(self.stdout, lineterminator="\n")
         writer.writerow(HEADER)
-        for each in changes:
-            writer.writerow([each.what, printable(each.query), printable(each.moment), each.before, each.after])
-        counts = Counter(each.what for each in changes)
+        for change in changes:
+            writer.writerow(
+                [change.what, printable(change.query), printable(change.moment), change.before, change.after]
+            )
+        counts = Counter(change.what for change in changes)
         summary = ", ".join(f"{counts[what]:,} {what}" for what in ("added", "changed", "gone"))
         sys.stderr.write(f"{summary}\n")

@@ -50,7 +50,7 @@ def read_recipe(file: Path) -> dict[str, Any]:
         right = all(type(made_by[name]) is kind for name, kind in TYPES.items())
         right &= type(learned_from.get("release")) in (int, type(None)) and isinstance(about["weights"], dict)
         right &= type(about["options"]["seed"]) is int and about["trained_on"] in (None, *DEVICES)
-        if not right or not all(isinstance(each, str) for each in texts):
+        if not right or not all(isinstance(text, str) for text in texts):
             raise TypeError
         about["features"] = {
             use: [{"file": name, "sha256": sha} for name, sha in files.items()]

@@ -89,7 +89,7 @@ def _lead(campaign: Campaign, name: str | None) -> Membership:
     leads = campaign.memberships.filter(role=Membership.Role.LEAD).select_related("user", "campaign")
     if found := leads.filter(user__username=name or "").first():
         return found
-    known = ", ".join(each.user.get_username() for each in leads[:20])
+    known = ", ".join(lead.user.get_username() for lead in leads[:20])
     raise ReeljudgeError(f"--by {name or 'nobody'}: expected a lead of {campaign}: {known}")
 
 

@@ -96,7 +96,7 @@ def _site() -> Found:
 
 def _missing() -> Iterator[tuple[str, str]]:
     """Yield each setting that names a file or folder which is not there."""
-    named = [("MEDIA_FOLDERS", each) for each in settings.MEDIA_FOLDERS if not each.startswith(SCHEME)]
+    named = [("MEDIA_FOLDERS", folder) for folder in settings.MEDIA_FOLDERS if not folder.startswith(SCHEME)]
     named += [(name, getattr(settings, name)) for name in ("ENCODER", "NAMES_MODEL", "VISION_MODEL")]
     for name, path in [*named, ("RELEASE_KEY", settings.RELEASE_KEY)]:
         is_path = path.startswith((".", "/")) or name in ("MEDIA_FOLDERS", "RELEASE_KEY")

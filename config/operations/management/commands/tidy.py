@@ -61,7 +61,7 @@ def tidy(delete: bool) -> Iterator[tuple[str, int]]:
 def _is_used(model: str) -> bool:
     """Return whether vectors are or will be made by the model, or a campaign was ranked by it and may get queries."""
     rankings = Campaign.objects.exclude(encoder="").values_list("encoder", flat=True).distinct()
-    return model == model_key() or any(same_model(model, each) for each in rankings)
+    return model == model_key() or any(same_model(model, ranking) for ranking in rankings)
 
 
 def _of_models(models: set[str] | list[str], last: int, texts: NDArray[np.uint64] | None, delete: bool) -> int:
