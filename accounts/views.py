@@ -142,12 +142,6 @@ def ways_in(request: HttpRequest) -> dict[str, object]:
 
 DAYS = {1: gettext_lazy("1 day"), 7: gettext_lazy("7 days"), 30: gettext_lazy("30 days")}
 DAYS |= {90: gettext_lazy("90 days"), 365: gettext_lazy("a year")}
-SCOPES = {
-    Token.Scope.READ: gettext_lazy("Read what you can read"),
-    Token.Scope.JUDGE: gettext_lazy("Judge: claim, grade, flag and submit"),
-    Token.Scope.LEAD: gettext_lazy("Lead: change what a lead can change"),
-    Token.Scope.RUNS: gettext_lazy("Submit runs, and change your own"),
-}
 
 
 class TokenForm(forms.Form):
@@ -157,7 +151,7 @@ class TokenForm(forms.Form):
         help_text=gettext_lazy("For example the name of the program."),
     )
     scopes = forms.MultipleChoiceField(
-        choices=list(SCOPES.items()),
+        choices=Token.Scope.choices,
         label=gettext_lazy("What it may do"),
         widget=forms.CheckboxSelectMultiple,
         initial=[Token.Scope.READ],
@@ -199,7 +193,7 @@ def _make_token(request: HttpRequest, form: TokenForm) -> str:
 
 def _tokens_page(request: HttpRequest, form: TokenForm, secret: str = "", status: int = 200) -> HttpResponse:
     tokens = access.signed_in(request).tokens.usable().order_by("-pk")
-    rows = [(token, [SCOPES[scope] for scope in SCOPES if token.allows(scope)]) for token in tokens]
+    rows = [(token, [scope.label for scope in Token.Scope if token.allows(scope)]) for token in tokens]
     context = {"tokens": rows, "form": form, "secret": secret}
     return render(request, "accounts/tokens.html", context, status=status)
 
