@@ -6,9 +6,8 @@ from typing import Any
 
 from allauth.account.decorators import reauthentication_required
 from allauth.account.models import EmailAddress
-from allauth.mfa.base.views import IndexView
-from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.views import ActivateTOTPView
+from allauth.mfa.utils import is_mfa_enabled
 from allauth.mfa.webauthn.views import AddWebAuthnView
 from allauth.socialaccount.forms import DisconnectForm
 from allauth.socialaccount.models import SocialAccount
@@ -45,7 +44,7 @@ def account(request: HttpRequest) -> HttpResponse:
     user = access.signed_in(request)
     context = {
         "address": EmailAddress.objects.get_verified(user),
-        "has_second_factor": Authenticator.objects.filter(user=user, type__in=SINGLE).exists(),
+        "has_second_factor": is_mfa_enabled(user, SINGLE),
         "sessions": UserSession.objects.filter(user=user).count(),
         "tokens": user.tokens.usable().count(),
         "connected": SocialAccount.objects.filter(user=user).first(),
@@ -98,18 +97,7 @@ def disconnect(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("account")
 
 
-class SecondFactor(IndexView):  # type: ignore[misc]  # allauth has no types
-    template_name = "accounts/second_factor.html"
-
-    def get_context_data(self, **options: Any) -> dict[str, Any]:
-        context: dict[str, Any] = super().get_context_data(**options)
-        found = context["authenticators"]
-        codes = found.get(Authenticator.Type.RECOVERY_CODES)
-        context |= {"app": found.get(Authenticator.Type.TOTP), "passkeys": found.get(Authenticator.Type.WEBAUTHN)}
-        return context | {"codes": codes, "codes_left": len(codes.get_unused_codes()) if codes else 0}
-
-
-class SetUpApp(ActivateTOTPView):  # type: ignore[misc]
+class SetUpApp(ActivateTOTPView):  # type: ignore[misc]  # allauth has no types
     template_name = "accounts/app.html"
 
     def form_valid(self, form: Any) -> HttpResponse:
