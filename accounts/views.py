@@ -162,12 +162,13 @@ def list_tokens(request: HttpRequest) -> HttpResponse:
 
     A token is a way to sign in, so making one needs what changing a password needs.
     """
-    if request.method != "POST":
-        return _tokens_page(request, TokenForm())
-    form = TokenForm(request.POST)
-    if not form.is_valid():
-        return _tokens_page(request, form, status=400)
-    return _tokens_page(request, TokenForm(), secret=_make_token(request, form))
+    form, secret = TokenForm(request.POST if request.method == "POST" else None), ""
+    if form.is_valid():
+        form, secret = TokenForm(), _make_token(request, form)
+    tokens = access.signed_in(request).tokens.usable().order_by("-pk")
+    rows = [(token, [scope.label for scope in Token.Scope if token.allows(scope)]) for token in tokens]
+    context = {"tokens": rows, "form": form, "secret": secret}
+    return render(request, "accounts/tokens.html", context, status=400 if form.is_bound else 200)
 
 
 def _make_token(request: HttpRequest, form: TokenForm) -> str:
@@ -177,13 +178,6 @@ def _make_token(request: HttpRequest, form: TokenForm) -> str:
     token, secret = Token.objects.make(user, data["name"], data["scopes"], data["days"])
     security_log.note("token made", user, request, "+".join(token.scopes))
     return secret
-
-
-def _tokens_page(request: HttpRequest, form: TokenForm, secret: str = "", status: int = 200) -> HttpResponse:
-    tokens = access.signed_in(request).tokens.usable().order_by("-pk")
-    rows = [(token, [scope.label for scope in Token.Scope if token.allows(scope)]) for token in tokens]
-    context = {"tokens": rows, "form": form, "secret": secret}
-    return render(request, "accounts/tokens.html", context, status=status)
 
 
 @require_POST
