@@ -18,7 +18,6 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts import security_log
@@ -127,9 +126,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         for method in methods:
             method["description"] = METHODS[method["id"]]
         return methods
-
-    def get_password_change_redirect_url(self, request: HttpRequest) -> str:
-        return reverse("account")
 
     def add_message(
         self, request: HttpRequest, level: int, message_template: str | None = None, *rest: Any, **options: Any

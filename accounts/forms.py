@@ -69,7 +69,6 @@ OF_LIBRARIES = [
     gettext_noop("Null characters are not allowed."),
 ]
 SECOND_FACTOR = "the secret of an app that is being set up"  # in the session, encrypted
-NAMED = 60  # characters of a passkey's name
 RIGHT_FOR = 30 * (2 * settings.MFA_TOTP_TOLERANCE + 2)  # seconds: longer than any code of an app can be right
 
 
@@ -247,12 +246,7 @@ class Hostile(forms.Form):
 
 
 class AddPasskeyForm(Hostile, AddWebAuthnForm):  # type: ignore[misc]
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.fields["name"].widget.attrs["maxlength"] = NAMED
-
-    def clean_name(self) -> str:
-        return str(super().clean_name())[:NAMED]
+    name = forms.CharField(required=False, max_length=60)
 
 
 class PasskeyForm(Hostile, AuthenticateWebAuthnForm):  # type: ignore[misc]

@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext_lazy as _
 
 from base.errors import Gone
 from base.transactions import all_or_nothing, locked
@@ -99,10 +100,10 @@ class Token(models.Model):
     class Scope(models.TextChoices):
         """What a token may do, within what its person may do."""
 
-        READ = "read", "read what you can read"
-        JUDGE = "judge", "judge: claim, grade, flag and submit"
-        LEAD = "lead", "lead: all that a lead can change"
-        RUNS = "runs", "submit runs, and change those that are yours"
+        READ = "read", _("Read what you can read")
+        JUDGE = "judge", _("Judge: claim, grade, flag and submit")
+        LEAD = "lead", _("Lead: change what a lead can change")
+        RUNS = "runs", _("Submit runs, and change your own")
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=100, help_text="what it is for, in the person's words")

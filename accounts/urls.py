@@ -25,14 +25,14 @@ sent = account.PasswordResetDoneView.as_view(template_name="accounts/sent.html")
 new_password = account.PasswordResetFromKeyView.as_view(
     template_name="accounts/new_password.html", success_url=reverse_lazy("account_login")
 )
-password = account.PasswordChangeView.as_view(template_name="accounts/password.html")
-first_password = account.PasswordSetView.as_view(
-    template_name="accounts/password.html", success_url=reverse_lazy("account")
-)
+new = {"template_name": "accounts/password.html", "success_url": reverse_lazy("account")}
+password = account.PasswordChangeView.as_view(**new)
+first_password = account.PasswordSetView.as_view(**new)
 mail = account.EmailView.as_view(template_name="accounts/mail.html")
 confirm_mail = account.ConfirmEmailView.as_view(template_name="accounts/confirm_mail.html")
 confirm = account.ReauthenticateView.as_view(template_name="accounts/confirm.html")
 code = codes.AuthenticateView.as_view(template_name="accounts/code.html")
+second_factor = codes.IndexView.as_view(template_name="accounts/second_factor.html")
 confirm_code = codes.ReauthenticateView.as_view(template_name="accounts/confirm_code.html")
 confirm_passkey = passkeys.ReauthenticateWebAuthnView.as_view(template_name="accounts/confirm_passkey.html")
 app_off = app.DeactivateTOTPView.as_view(template_name="accounts/app_off.html")
@@ -68,7 +68,7 @@ urlpatterns = [
     path("account/confirm", page_or_form(confirm), name="account_reauthenticate"),
     path("account/confirm/code", page_or_form(confirm_code), name="mfa_reauthenticate"),
     path("account/confirm/passkey", page_or_form(confirm_passkey), name="mfa_reauthenticate_webauthn"),
-    path("account/second-factor", require_safe(views.SecondFactor.as_view()), name="mfa_index"),
+    path("account/second-factor", require_safe(second_factor), name="mfa_index"),
     path("account/second-factor/app", page_or_form(views.SetUpApp.as_view()), name="mfa_activate_totp"),
     path("account/second-factor/app/off", page_or_form(app_off), name="mfa_deactivate_totp"),
     path("account/second-factor/passkey", page_or_form(views.AddPasskey.as_view()), name="mfa_add_webauthn"),

@@ -6,9 +6,8 @@ from typing import Any
 
 from allauth.account.decorators import reauthentication_required
 from allauth.account.models import EmailAddress
-from allauth.mfa.base.views import IndexView
-from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.views import ActivateTOTPView
+from allauth.mfa.utils import is_mfa_enabled
 from allauth.mfa.webauthn.views import AddWebAuthnView
 from allauth.socialaccount.forms import DisconnectForm
 from allauth.socialaccount.models import SocialAccount
@@ -45,7 +44,7 @@ def account(request: HttpRequest) -> HttpResponse:
     user = access.signed_in(request)
     context = {
         "address": EmailAddress.objects.get_verified(user),
-        "has_second_factor": Authenticator.objects.filter(user=user, type__in=SINGLE).exists(),
+        "has_second_factor": is_mfa_enabled(user, SINGLE),
         "sessions": UserSession.objects.filter(user=user).count(),
         "tokens": user.tokens.usable().count(),
         "connected": SocialAccount.objects.filter(user=user).first(),
@@ -98,18 +97,7 @@ def disconnect(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("account")
 
 
-class SecondFactor(IndexView):  # type: ignore[misc]  # allauth has no types
-    template_name = "accounts/second_factor.html"
-
-    def get_context_data(self, **options: Any) -> dict[str, Any]:
-        context: dict[str, Any] = super().get_context_data(**options)
-        found = context["authenticators"]
-        codes = found.get(Authenticator.Type.RECOVERY_CODES)
-        context |= {"app": found.get(Authenticator.Type.TOTP), "passkeys": found.get(Authenticator.Type.WEBAUTHN)}
-        return context | {"codes": codes, "codes_left": len(codes.get_unused_codes()) if codes else 0}
-
-
-class SetUpApp(ActivateTOTPView):  # type: ignore[misc]
+class SetUpApp(ActivateTOTPView):  # type: ignore[misc]  # allauth has no types
     template_name = "accounts/app.html"
 
     def form_valid(self, form: Any) -> HttpResponse:
@@ -142,12 +130,6 @@ def ways_in(request: HttpRequest) -> dict[str, object]:
 
 DAYS = {1: gettext_lazy("1 day"), 7: gettext_lazy("7 days"), 30: gettext_lazy("30 days")}
 DAYS |= {90: gettext_lazy("90 days"), 365: gettext_lazy("a year")}
-SCOPES = {
-    Token.Scope.READ: gettext_lazy("Read what you can read"),
-    Token.Scope.JUDGE: gettext_lazy("Judge: claim, grade, flag and submit"),
-    Token.Scope.LEAD: gettext_lazy("Lead: change what a lead can change"),
-    Token.Scope.RUNS: gettext_lazy("Submit runs, and change your own"),
-}
 
 
 class TokenForm(forms.Form):
@@ -157,7 +139,7 @@ class TokenForm(forms.Form):
         help_text=gettext_lazy("For example the name of the program."),
     )
     scopes = forms.MultipleChoiceField(
-        choices=list(SCOPES.items()),
+        choices=Token.Scope.choices,
         label=gettext_lazy("What it may do"),
         widget=forms.CheckboxSelectMultiple,
         initial=[Token.Scope.READ],
@@ -180,12 +162,13 @@ def list_tokens(request: HttpRequest) -> HttpResponse:
 
     A token is a way to sign in, so making one needs what changing a password needs.
     """
-    if request.method != "POST":
-        return _tokens_page(request, TokenForm())
-    form = TokenForm(request.POST)
-    if not form.is_valid():
-        return _tokens_page(request, form, status=400)
-    return _tokens_page(request, TokenForm(), secret=_make_token(request, form))
+    form, secret = TokenForm(request.POST if request.method == "POST" else None), ""
+    if form.is_valid():
+        form, secret = TokenForm(), _make_token(request, form)
+    tokens = access.signed_in(request).tokens.usable().order_by("-pk")
+    rows = [(token, [scope.label for scope in Token.Scope if token.allows(scope)]) for token in tokens]
+    context = {"tokens": rows, "form": form, "secret": secret}
+    return render(request, "accounts/tokens.html", context, status=400 if form.is_bound else 200)
 
 
 def _make_token(request: HttpRequest, form: TokenForm) -> str:
@@ -195,13 +178,6 @@ def _make_token(request: HttpRequest, form: TokenForm) -> str:
     token, secret = Token.objects.make(user, data["name"], data["scopes"], data["days"])
     security_log.note("token made", user, request, "+".join(token.scopes))
     return secret
-
-
-def _tokens_page(request: HttpRequest, form: TokenForm, secret: str = "", status: int = 200) -> HttpResponse:
-    tokens = access.signed_in(request).tokens.usable().order_by("-pk")
-    rows = [(token, [SCOPES[scope] for scope in SCOPES if token.allows(scope)]) for token in tokens]
-    context = {"tokens": rows, "form": form, "secret": secret}
-    return render(request, "accounts/tokens.html", context, status=status)
 
 
 @require_POST
