@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +40,12 @@ def user_named(name: str) -> User:
     if user := User.objects.filter(username=name).first():
         return user
     raise ReeljudgeError(f"user {name}: nobody has this name; expected the one to sign in with")
+
+
+def show_progress(done: int, total: int, message: str = "") -> None:
+    """Show how far a command has come, if its errors go to a terminal."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{done:,} of {total:,}  {printable(message)}")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from base.errors import ReeljudgeError
 from base.text import storable, wording
 from corpus.errors import CorpusError
 from corpus.importers.rows import LONGEST_NAME, LONGEST_TEXT, BadField, json_object, lines, number, text
+from judging.consensus import ANNOTATORS
 from metrics import MeasureError
 from metrics.formats.csv_tables import csv_rows, rating_rows
 from metrics.formats.errors import Place
@@ -22,8 +23,6 @@ from metrics.formats.files import read_beginning, read_text
 from metrics.formats.json_files import looks_like_json
 from metrics.formats.json_reader import read_json
 
-MOST_RATINGS = 4  # of a pair
-MOST_IN_A_ROUND = 2  # ratings of a pair
 NEEDED_OF_QUERIES = ("query_id", "query")  # the columns of a CSV
 LARGEST_LIST = 64 * 2**20  # bytes of one JSON list, or of a CSV; lines of JSON have no such limit
 NEEDED = ("pair_id", "query_id", "query", "video", "start", "end")
@@ -49,15 +48,15 @@ def read(file: Path) -> Ratings:
             given = ratings.setdefault(pair, [])
             if number == 2:
                 given = second.setdefault(pair, [])
-            if number and len(given) == MOST_IN_A_ROUND:
+            if number and len(given) == ANNOTATORS:
                 raise place.fail(f"a third rating of pair {pair} in round {number}; expected at most two")
-            if len(given) == MOST_RATINGS:
+            if len(given) == 2 * ANNOTATORS:
                 raise place.fail(f"a fifth rating of pair {pair}; expected at most four")
             given.append((worker, grade))
     except MeasureError as fault:
         raise ReeljudgeError(str(fault)) from fault
     for pair, given in second.items():
-        if len(ratings[pair]) < MOST_IN_A_ROUND:
+        if len(ratings[pair]) < ANNOTATORS:
             raise ReeljudgeError(f"{file}: pair {pair} has ratings of round 2, and not two of round 1")
         ratings[pair] += given
     return ratings

@@ -167,7 +167,7 @@ def _candidates(
             candidate.similarity = pair.similarity
             grades = [grade for _, grade in ratings[pair.pair_id]]
             candidate.escalated = len(grades) > ANNOTATORS
-            candidate.settle(2 if candidate.escalated else 1, grades, final=True)
+            candidate.settle(2, grades, final=True)
             candidates[pair.pair_id] = candidate
     store(batches)
     store(candidates.values())

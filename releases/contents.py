@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign
 from judging import order
 from judging.models import Candidate
+from judging.models.states import WITH_CONSENSUS
 from judging.pool.selection import caption_id, training_queries
 from metrics.analysis.estimates import RULE
 from metrics.formats.moment_ids import moment_id
@@ -35,6 +37,7 @@ from releases.exports import (
     by_rank,
     manifest,
     pair_id,
+    pair_rows,
     trec_qrels,
 )
 from releases.models import Release
@@ -146,21 +149,12 @@ def judgements(scope: ExportScope) -> Lines:
 
 def nested_qrels(scope: ExportScope) -> Lines:
     """Yield the qrels as JSON, `{query_id: {moment_id: grade}}`, which ir_measures and pytrec_eval read."""
-    candidates = scope.candidates.settled().order_by(*by_rank())
-    listed = candidates.values_list("query__query_id", *MOMENT, "grade")
-    query, graded = None, dict[str, int]()
-    yield "{"
-    for name, video, start, end, grade in listed.iterator(chunk_size=5000):
-        if name != query:
-            if query is not None:
-                yield f"{_entry(query, graded)},\n"
-            query, graded = name, {}
-        graded[moment_id(video, start, end)] = grade
-    yield f"{_entry(query, graded)}}}\n" if query is not None else "}\n"
-
-
-def _entry(query: str, graded: dict[str, int]) -> str:
-    return f"{json.dumps(query, ensure_ascii=False)}: {json.dumps(graded, ensure_ascii=False)}"
+    rows, before = pair_rows(scope, WITH_CONSENSUS, "query__query_id", *MOMENT, "grade"), "{"
+    for query, own in groupby(rows, key=itemgetter(0)):
+        graded = {moment_id(*moment): grade for _, *moment, grade in own}
+        yield f"{before}{json.dumps(query, ensure_ascii=False)}: {json.dumps(graded, ensure_ascii=False)}"
+        before = ",\n"
+    yield "{}\n" if before == "{" else "}\n"
 
 
 def _training(campaign: Campaign) -> Iterator[ReleaseFile]:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
-from django.db.models import Case, CharField, Count, F, Func, IntegerField, Value, When
+from django.db.models import Case, CharField, Count, F, Func, IntegerField, Sum, Value, When
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Cast, Coalesce, Concat, Length, NullIf
+from django.db.models.functions import Cast, Coalesce, Concat, Floor, Length, NullIf
 
 from base.text import csv_lines, harmless
 from campaigns.models import Campaign
@@ -33,6 +33,8 @@ Lines = Iterator[str]
 # In imported ratings a worker can have several memberships; exports print the number of the first one.
 WORKER = Coalesce("annotator__same_as__worker", "annotator__worker")
 # The round follows from the seat, because imported ratings of both rounds are in one assignment.
+# Active time of a judgement. Whole milliseconds: a sum of fractions would depend on the order in which they are added.
+MILLISECONDS = Sum(Floor(F("revisions__seconds") * 1000))
 _ROUND = Case(
     When(seat__lte=ANNOTATORS, then=1),
     When(seat__isnull=False, then=2),
@@ -89,7 +91,7 @@ class Export:
 
 def trec_qrels(scope: ExportScope, outcomes: Iterable[str] = WITH_CONSENSUS, **only: str) -> Lines:
     """Yield the pairs with some outcomes as qrels in TREC format, `query_id 0 moment_id grade`."""
-    for query, *moment, grade in _of(scope, outcomes, "query__query_id", *MOMENT, "grade", **only):
+    for query, *moment, grade in pair_rows(scope, outcomes, "query__query_id", *MOMENT, "grade", **only):
         yield f"{as_word(query)} 0 {moment_id(*moment)} {grade}\n"
 
 
@@ -98,7 +100,7 @@ def tvr_ranking(scope: ExportScope) -> Lines:
 
     `consensus` is "reused" where the grade is that of an earlier campaign.
     """
-    for row in _of(scope, WITH_CONSENSUS, *RECORD):
+    for row in pair_rows(scope, WITH_CONSENSUS, *RECORD):
         yield json.dumps(_record(*row), ensure_ascii=False) + "\n"
 
 
@@ -106,7 +108,7 @@ def adjudicated(scope: ExportScope) -> Lines:
     """Yield a JSON object for each pair that a lead graded: TVR-Ranking's fields and the lead's `reason`."""
     adjudications = Adjudication.objects.in_force().filter(candidate__query__campaign=scope.campaign)
     reasons = dict(adjudications.order_by().values_list(pair_id("candidate__"), "reason"))
-    for row in _of(scope, [Outcome.ADJUDICATED], *RECORD):
+    for row in pair_rows(scope, [Outcome.ADJUDICATED], *RECORD):
         record = _record(*row) | {"reason": reasons[row[0]]}
         yield json.dumps(record, ensure_ascii=False) + "\n"
 
@@ -170,7 +172,7 @@ def ratings(scope: ExportScope) -> Lines:
 
 def moments(scope: ExportScope) -> Lines:
     """Yield the video and the times, in seconds, of each moment id in the TREC files."""
-    found = _of(scope, WITH_GRADE, *MOMENT)
+    found = pair_rows(scope, WITH_GRADE, *MOMENT)
     listed = {moment_id(*moment): moment for moment in found}
     rows = ((name, *moment) for name, moment in sorted(listed.items()))
     return csv_lines(["moment_id", "video", "start", "end"], rows)
@@ -181,16 +183,19 @@ def queries(scope: ExportScope) -> Lines:
 
     `sample` says whether the query is up to the frontier, and `place` is its number in the order, from 1.
     """
-    places = {each.query_id: (number, each.sample) for number, each in enumerate(scope.order, 1)}
-    rows = scope.queries.order_by(*by_query()).values_list("query_id", "text", "split", "aliases", "stratum")
     listed = (
-        (
-            *(key, harmless(text), harmless(split), harmless(" ".join(map(str, aliases)))),
-            *("yes" if places[key][1] else "no", places[key][0], harmless(stratum)),
-        )
-        for key, text, split, aliases, stratum in rows.iterator(chunk_size=2000)
+        (key, *map(harmless, texts), "yes" if sample else "no", place, harmless(stratum))
+        for key, *texts, sample, place, stratum in query_rows(scope)
     )
     return csv_lines(["query_id", "query", "split", "aliases", "sample", "place", "stratum"], listed)
+
+
+def query_rows(scope: ExportScope) -> Iterator[tuple[Any, ...]]:
+    """Yield id, text, split and aliases of each query, whether it is in the sample, its place, and its stratum."""
+    places = {each.query_id: (each.sample, number) for number, each in enumerate(scope.order, 1)}
+    rows = scope.queries.order_by(*by_query()).values_list("query_id", "text", "split", "aliases", "stratum")
+    for key, text, split, aliases, stratum in rows.iterator(chunk_size=2000):
+        yield key, text, split, " ".join(map(str, aliases)), *places[key], stratum
 
 
 def manifest(scope: ExportScope) -> Lines:
@@ -238,8 +243,8 @@ FILES = [
 BY_NAME = {export.file: export for export in FILES}
 
 
-def _of(
-    scope: ExportScope, outcomes: Iterable[str], *fields: str | Combinable, **only: str
+def pair_rows(
+    scope: ExportScope, outcomes: Iterable[str], *fields: str | Combinable, **only: Any
 ) -> Iterator[tuple[Any, ...]]:
     """Yield fields of the pool's pairs with these outcomes. These are tuples: there may be hundreds of thousands."""
     candidates = scope.candidates.filter(outcome__in=outcomes, **only).order_by(*by_rank())

@@ -10,6 +10,7 @@ from rest_framework.utils.urls import replace_query_param
 
 from api.fields import Text, Whole
 from api.operations import ONCE, UNFIT, annotated, reads, starts
+from api.problems import checked
 from api.resource import CAMPAIGN, Resource
 from api.serializers import Body, QueryParameters
 from base.forms import LARGEST, LARGEST_KEY
@@ -22,7 +23,7 @@ from reports.campaign_summaries import AGREEMENT, FIGURES, PROGRESS, QUERIES, SE
 from reports.figures.catalogue import DRAWN, TABLES, CampaignFigure
 from reports.figures.files import campaign_figure_file, subject_of
 from reports.figures.numbers import FigureSubject, annotator_of, disputed, matrix, opposed, severities, week_name
-from reports.tables.judgements import ONLY, judgements_page
+from reports.tables.judgements import ONLY, counted_judgements, judgements_listing
 from reports.tables.queries import numbers_in_states
 
 HOURS = ("seconds", "mean", "seconds_left")  # which a researcher is not told
@@ -227,9 +228,12 @@ class Judgements(Resource, at=f"{CAMPAIGN}/judgements", name="judgements"):
     @reads(JudgementsPage, UNFIT, query=JudgementsParameters)
     def get(self) -> Any:
         """The judgements that count, the newest first."""
-        page = judgements_page(self.member.campaign, self.params)
-        here, older = site_address(self.request) + self.request.get_full_path(), page.older
-        following = None if older is None else str(replace_query_param(here, "before", older))
+        rows, before = counted_judgements(self.member.campaign), self.params.get("before")
+        choices = judgements_listing(self.member).choices(self.params)
+        checked(choices.form)
+        page = choices.part(rows if before is None else rows.filter(pk__lt=before), total=0)
+        here = site_address(self.request) + self.request.get_full_path()
+        following = str(replace_query_param(here, "before", page.keys[-1])) if page.after else None
         return {"next": following, "results": page.lines}
 
 

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from base.forms import valid_data
+from base.listing import ON_A_PAGE
 from base.problem_documents import refusal_as_message
 from base.templatetags.page_parts import Heading
 from campaigns import access
@@ -29,7 +30,7 @@ from reports.figures.files import campaign_figure_file, subject_of
 from reports.figures.numbers import FigureSubject, annotator_of, disputed, opposed, week_name
 from reports.lists import list_page
 from reports.statistics.severity import MUCH
-from reports.tables.judgements import ON_A_PAGE, counted_judgements, judgements_listing
+from reports.tables.judgements import counted_judgements, judgements_listing
 
 NUMBERS = {
     "judged": "Judged",

@@ -14,12 +14,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.db.models import F, Sum
-from django.db.models.functions import Floor
-
 from judging.models import Judgement
+from judging.models.states import WITH_CONSENSUS
 from metrics.formats.moment_ids import as_word, moment_id
-from releases.exports import MOMENT, WORKER, ExportScope, Lines, by_query, by_rank, in_order, pair_id, round_of
+from releases.exports import (
+    MILLISECONDS,
+    MOMENT,
+    WORKER,
+    ExportScope,
+    Lines,
+    by_query,
+    by_rank,
+    in_order,
+    pair_id,
+    pair_rows,
+    query_rows,
+    round_of,
+)
 from releases.models import creator_of, title_of
 from releases.publishing.parquet import (
     NUMBER,
@@ -90,9 +101,7 @@ def _own(splits: Named) -> list[str]:
 
 def judged(scope: ExportScope, **only: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the query's id, the moment's id and the record of every judgement, also of those that do not count."""
-    # Whole milliseconds: a sum of fractions would depend on the order in which the database adds them.
-    milliseconds = Sum(Floor(F("revisions__seconds") * 1000))
-    rows = Judgement.objects.filter(candidate__in=scope.candidates, **only).annotate(milliseconds=milliseconds)
+    rows = Judgement.objects.filter(candidate__in=scope.candidates, **only).annotate(milliseconds=MILLISECONDS)
     fields = (pair_id("candidate__"), WORKER, round_of(scope.campaign), "grade", "seat", "reopening", "milliseconds")
     own = ("candidate__query__query_id", *(f"candidate__{each}" for each in MOMENT))
     listed = rows.order_by(*in_order(scope.campaign)).values_list(*fields, "assignment__guideline", *own)
@@ -111,10 +120,9 @@ def judged(scope: ExportScope, **only: Any) -> Iterator[tuple[str, str, dict[str
 
 
 def _pairs(scope: ExportScope, splits: Named) -> Iterator[tuple[Any, ...]]:
-    rows = scope.candidates.settled().filter(query__split__in=_own(splits)).order_by(*by_rank())
-    listed = rows.values_list("query__query_id", "query__text", *MOMENT, "grade", "moment__caption", pair_id())
-    for *about, caption, pair in listed.iterator(chunk_size=5000):
-        yield *about, caption, moment_id(*about[2:5]), pair
+    fields = ("query__query_id", "query__text", *MOMENT, "grade", "moment__caption", pair_id())
+    for *about, pair in pair_rows(scope, WITH_CONSENSUS, *fields, query__split__in=_own(splits)):
+        yield *about, moment_id(*about[2:5]), pair
 
 
 def _qrels(scope: ExportScope, splits: Named) -> Iterator[tuple[Any, ...]]:
@@ -123,11 +131,9 @@ def _qrels(scope: ExportScope, splits: Named) -> Iterator[tuple[Any, ...]]:
 
 
 def _queries(scope: ExportScope, splits: Named) -> Iterator[tuple[Any, ...]]:
-    places = {each.query_id: (each.sample, number) for number, each in enumerate(scope.order, 1)}
     of = {name: split for split, names in splits.items() for name in names}
-    rows = scope.queries.order_by(*by_query())
-    for key, text, split, aliases, stratum in rows.values_list("query_id", "text", "split", "aliases", "stratum"):
-        yield key, text, of[split], " ".join(map(str, aliases)), *places[key], stratum
+    for key, text, split, *rest in query_rows(scope):
+        yield key, text, of[split], *rest
 
 
 def _corpus(scope: ExportScope, splits: Named) -> Iterator[tuple[Any, ...]]:

@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any
 
-from django.db.models import F, Sum
-from django.db.models.functions import Floor
-
 from campaigns.models import Campaign
 from judging.models import Judgement
 from metrics.analysis.comparison import LATEX
 from releases.checks import MANIFEST
-from releases.exports import ExportScope, Lines
+from releases.exports import MILLISECONDS, ExportScope, Lines
 from reports.statistics.agreement import agreement
 from reports.statistics.arrays import Read
 
@@ -202,7 +199,7 @@ def cost(scope: ExportScope) -> dict[str, Any]:
     """Return the hours of the release's judgements, also of those that do not count, and the hourly rates."""
     campaign = scope.campaign
     rows = Judgement.objects.filter(candidate__in=scope.candidates).order_by()
-    spent = rows.aggregate(sum=Sum(Floor(F("revisions__seconds") * 1000)))["sum"]
+    spent = rows.aggregate(sum=MILLISECONDS)["sum"]
     known = {"hours": None, "seconds_each": None}
     if spent and not campaign.imported:
         known = {"hours": round(spent / 3_600_000, 1), "seconds_each": round(spent / 1000 / rows.count(), 1)}

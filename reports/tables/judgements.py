@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,14 +15,12 @@ from base.dates import week_bounds
 from base.errors import BadValue
 from base.forms import LARGEST_KEY
 from base.listing import Choose, Column, Listing
-from base.text import abbreviated
 from campaigns.models import Campaign, Membership
 from judging.consensus import ANNOTATORS
 from judging.models import Adjudication, Candidate, Judgement, Query, Revision
 from judging.models.judgement import PARTNERS
 from judging.quality.check_results import FAST
 
-ON_A_PAGE = 50
 MOST_COUNTED = 1000
 Judgements = QuerySet[Judgement]
 
@@ -66,29 +64,8 @@ class JudgementFilters(forms.Form):
             try:
                 week_bounds(week)
             except BadValue as fault:
-                raise forms.ValidationError(str(fault)) from fault
+                raise forms.ValidationError(fault.fault) from fault
         return week
-
-
-@dataclass(frozen=True)
-class JudgementsPage:
-    lines: list[JudgementRow]
-    older: int | None  # the key to go on before, when there are more
-
-
-def judgements_page(campaign: Campaign, filters: Mapping[str, Any]) -> JudgementsPage:
-    """Return a page of the judgements that the filters choose. What is unknown of the campaign filters nothing.
-
-    Raise BadValue if the week is none, or `only` is not one of `only_of(campaign)`.
-    """
-    rows = counted_judgements(campaign)
-    for name, choose in filters_of(campaign).items():
-        if filters.get(name) not in (None, ""):
-            rows = choose(rows, filters[name], campaign)
-    # Keys first: what a line shows is joined to those of a page only.
-    keys = list(rows.order_by("-pk").values_list("pk", flat=True)[: ON_A_PAGE + 1])
-    page = keys[:ON_A_PAGE]
-    return JudgementsPage(_lines(page, campaign), page[-1] if len(keys) > ON_A_PAGE else None)
 
 
 def counted_judgements(campaign: Campaign) -> Judgements:
@@ -98,14 +75,14 @@ def counted_judgements(campaign: Campaign) -> Judgements:
 
 
 def judgements_listing(reader: Membership) -> Listing:
-    """Return the list of judgements for a member, with what is known of the campaign's."""
+    """Return the list of judgements for a member. It has the filters and columns of what is known of the campaign's."""
     campaign = reader.campaign
 
     def chosen_by(name: str) -> Choose:
         return lambda rows, value: FILTERS[name](rows, value, campaign)
 
     pairs, times = campaign.rounds_known, not campaign.imported
-    known = [name for name in filters_of(campaign) if name != "before"]
+    known = list(filters_of(campaign))
     # A field of its own: that of the class is shared by all campaigns.
     words = [(key, key.replace("-", " ")) for key in only_of(campaign)]
     only = forms.ChoiceField(required=False, choices=[("", "all"), *words], label="Only")
@@ -194,12 +171,6 @@ def _beside(**fields: Any) -> Exists:
     return Exists(others.filter(**fields))
 
 
-def _only(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
-    if value not in (known := only_of(campaign)):
-        raise BadValue("only", abbreviated(value), f"one of {', '.join(known)}")
-    return ONLY[value](rows, campaign)
-
-
 ONLY: dict[str, Callable[[Judgements, Campaign], Judgements]] = {
     "round-one": lambda rows, campaign: rows.filter(_beside(), seat__lte=ANNOTATORS),
     "never-escalated": lambda rows, campaign: rows.filter(_beside(), seat__lte=ANNOTATORS, candidate__escalated=False),
@@ -215,10 +186,9 @@ FILTERS: dict[str, Callable[[Judgements, Any, Campaign], Judgements]] = {
     "week": _week,
     "query": lambda rows, query, campaign: rows.filter(candidate__query=query),
     "candidate": lambda rows, candidate, campaign: rows.filter(candidate=candidate),
-    "only": _only,
+    "only": lambda rows, value, campaign: ONLY[value](rows, campaign),
     "own": lambda rows, grade, campaign: rows.filter(grade=grade),
     "other": lambda rows, grade, campaign: rows.filter(_beside(grade=grade)),
-    "before": lambda rows, key, campaign: rows.filter(pk__lt=key),
 }
 # What the rounds, and what the times tell. Of imported ratings times are never known, and rounds seldom.
 OF_ROUNDS, OF_TIMES = {"own", "other", "round-one", "never-escalated", "contested"}, {"week", "fast"}

@@ -103,6 +103,23 @@ def test_agreement_and_figures_have_the_numbers_of_the_pages(settled: Batch, ada
     problem_in(lead.get(f"{FILMS}/figures", query=""), 400)  # given, and nothing: not the same as not given
 
 
+def test_judgements_are_chosen_and_read_page_by_page(
+    settled: Batch, ada: Membership, leo: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("base.listing.ON_A_PAGE", 15)
+    lead, pages = Program(leo), [Program(leo).get(f"{FILMS}/judgements", worker=ada.worker).json()]
+    assert "worker=" in pages[0]["next"]
+    pages.append(lead.ask("GET", pages[0]["next"].removeprefix("http://testserver")).json())
+    assert (pages[1]["next"], [len(page["results"]) for page in pages]) == (None, [15, 5])
+    found = [row["id"] for page in pages for row in page["results"]]
+    assert found == sorted(found, reverse=True)
+    assert {(row["worker"], row["seat"]) for page in pages for row in page["results"]} == {(ada.worker, 1)}
+    before = lead.get(f"{FILMS}/judgements", worker=ada.worker, before=found[17]).json()["results"]
+    assert [row["id"] for row in before] == found[18:]
+    assert problem_in(lead.get(f"{FILMS}/judgements", week="2026-W99"), 422)["fields"].keys() == {"week"}
+    assert problem_in(lead.get(f"{FILMS}/judgements", only="none"), 400)["fields"].keys() == {"only"}
+
+
 def test_an_exam_is_no_part_of_the_pool(campaign: Campaign, leo: Membership) -> None:
     make_query(campaign, "2", "A person stands up.")
     set_exam(campaign, 1, 1, 3)

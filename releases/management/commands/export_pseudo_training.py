@@ -1,12 +1,11 @@
 """manage.py export_pseudo_training: write a campaign's pseudo training sets into a folder."""
 
-import sys
 from argparse import ArgumentParser
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from base.commands import ReeljudgeCommand, written
+from base.commands import ReeljudgeCommand, show_progress, written
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.errors import CorpusError
@@ -34,7 +33,7 @@ class Command(ReeljudgeCommand):
         try:
             with written("--out", folder):
                 folder.mkdir(parents=True, exist_ok=True)
-                queries = write(campaign, parts, _progress)
+                queries = write(campaign, parts, show_progress)
                 for part in parts.values():
                     part.rename(part.with_suffix(""))
         finally:
@@ -43,8 +42,3 @@ class Command(ReeljudgeCommand):
                     part.unlink()
         for depth in depths:
             self.stdout.write(f"{folder / file_name(depth)}: {queries:,} queries, N = {depth}")
-
-
-def _progress(done: int, total: int, message: str = "") -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{message}")

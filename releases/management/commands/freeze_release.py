@@ -1,10 +1,9 @@
 """manage.py freeze_release: freeze a campaign's next release and write its zip."""
 
-import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from base.commands import ReeljudgeCommand
+from base.commands import ReeljudgeCommand, show_progress
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from releases.data_card import LICENCES
@@ -42,7 +41,7 @@ class Command(ReeljudgeCommand):
             raise ReeljudgeError(f"campaign {campaign.name}: has no lead, who freezes releases")
         names = ("notes", "contact", "language", "films", "baselines", "with_finished", "with_unfinished")
         release = freeze(campaign, lead, options["licence"], **{name: options[name] for name in names})
-        freeze_release(release, _progress)
+        freeze_release(release, show_progress)
         number = len(release.unfinished)
         fate = "held" if release.with_unfinished else "left out"
         self.stdout.write(f"{campaign.name}, release {release.version}")
@@ -55,8 +54,3 @@ class Command(ReeljudgeCommand):
         )
         self.stdout.write(f"SHA-256 {release.sha256}")
         self.stdout.write(str(release.file))
-
-
-def _progress(done: int, total: int, message: str = "") -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{message or 'reading'}, file {done:,} of {total:,}")

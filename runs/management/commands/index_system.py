@@ -1,12 +1,10 @@
 """manage.py index_system: index a campaign's corpus anew with a trained system, or check its index."""
 
-import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from base.commands import ReeljudgeCommand
+from base.commands import ReeljudgeCommand, show_progress
 from base.errors import ReeljudgeError
-from base.text import printable
 from corpus.errors import CorpusError
 from runs.management.commands.search_system import NUMBER, system_numbered
 from runs.systems.training import index
@@ -30,12 +28,6 @@ class Command(ReeljudgeCommand):
             row.made().check_index()
             done = "the index is whole"
         else:
-            index(row, say)
+            index(row, show_progress)
             done = f"{row.campaign.corpus} is indexed"
         self.stdout.write(f"system {row.number} ({row}): {done}")
-
-
-def say(done: int, total: int, text: str = "") -> None:
-    """Show progress in a terminal."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{printable(text)}  {done:,} of {total:,}")

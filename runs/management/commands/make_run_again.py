@@ -5,12 +5,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from base.commands import ReeljudgeCommand
+from base.commands import ReeljudgeCommand, show_progress
 from campaigns.models import Campaign
 from corpus.errors import CorpusError
 from metrics import MeasureError
 from metrics.formats.json_reader import read_json
-from runs.management.commands.index_system import say
 from runs.systems.models import TrainedSystem
 from runs.systems.orders import Wanted
 from runs.systems.training import MADE_BY, Say, as_ranking, found_by
@@ -35,7 +34,9 @@ class Command(ReeljudgeCommand):
         about, out = read_recipe(options["description"]), options["out"]
         choose(options["device"] or about["trained_on"] or "cpu")
         campaign = Campaign.objects.named(options["campaign"] or about["made_by"]["campaign"])
-        self.stdout.write(f"{out}: is the run of the description, SHA-256 {make_again(campaign, about, out, say)}")
+        self.stdout.write(
+            f"{out}: is the run of the description, SHA-256 {make_again(campaign, about, out, show_progress)}"
+        )
 
 
 TYPES = dict(zip(MADE_BY, (str, float, str, bool, int, str), strict=True))
