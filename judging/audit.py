@@ -129,8 +129,12 @@ def _exam_lost(submitted: models.QuerySet[Assignment]) -> Findings:
 
 
 def two_a_round(campaign: Campaign) -> Findings:
-    """Check the slots of batches and the seats of judgements. Constraints say that there are no more of either."""
-    here = Q(assignments__round=F("round"), assignments__slot__isnull=False)  # exams and checks take no slot
+    with_slot = Q(slot__isnull=False)  # exams and checks take no slot
+    not_lapsed = Assignment.objects.not_lapsed().filter(with_slot, batch__campaign=campaign)
+    rounds = not_lapsed.values_list("batch", "round").annotate(n=Count("pk")).filter(n__gt=ANNOTATORS)
+    for pk, number, n in rounds:
+        yield f"batch {pk} has {n} assignments in round {number}"
+    here = Q(assignments__round=F("round"), assignments__slot__isnull=False)
     here &= ~Q(assignments__state=AssignmentState.LAPSED)
     wrong = (
         Batch.objects.in_campaign(campaign).annotate(held=Count("assignments", filter=here)).exclude(taken=F("held"))
@@ -138,6 +142,9 @@ def two_a_round(campaign: Campaign) -> Findings:
     for pk, taken, held in wrong.values_list("pk", "taken", "held"):
         yield f"batch {pk} counts {taken} slots as taken; {held} are"
     counted = _judgements(campaign).filter(seat__isnull=False)
+    many = counted.order_by().values_list("candidate").annotate(n=Count("pk")).filter(n__gt=2 * ANNOTATORS)
+    for pk, n in many:
+        yield f"candidate {pk} has {n} counted judgements"
     for judgement in counted.select_related("assignment"):
         if judgement.seat != judgement.assignment.seat:
             yield f"judgement {judgement.pk} has seat {judgement.seat}, but its assignment has another"
@@ -146,10 +153,9 @@ def two_a_round(campaign: Campaign) -> Findings:
 
 
 def nobody_twice(campaign: Campaign) -> Findings:
-    """Check that who judged a candidate is who got it, and that others can where it was reopened.
-
-    A constraint says that one person has no two judgements of a candidate.
-    """
+    pairs = _judgements(campaign).order_by().values("candidate", "annotator__user").annotate(n=Count("pk"))
+    for row in pairs.filter(n__gt=1):
+        yield f"candidate {row['candidate']} was judged {row['n']} times by one person"
     for judgement in _judgements(campaign).exclude(annotator=F("assignment__annotator")):
         yield f"judgement {judgement.pk} is not by the annotator of its assignment"
     for judgement in _judgements(campaign).filter(_elsewhere()):

@@ -845,7 +845,11 @@ def reopening(held: Assignment) -> Reopening:
     """What a lead has reopened of an annotator's work, of which nothing was there."""
     lead = action(held).lead
     about = {"what": "all work of worker 1", "reason": "again", "lead": lead, "annotator": held.annotator}
-    return Reopening.objects.get_or_create(campaign=lead.campaign, defaults=about)[0]
+    record, made = Reopening.objects.get_or_create(campaign=lead.campaign, defaults=about)
+    if made:
+        now = {"begun": Now(), "ended": Now()}
+        Action.objects.create(campaign=lead.campaign, lead=lead, verb="reopen", reopening=record, **now)
+    return record
 
 
 def saved_view(held: Assignment) -> SavedView:

@@ -11,7 +11,7 @@ from campaigns.models import Campaign
 from judging.models import Action, ActionRow, Batch, Query, Reopening, Review
 from judging.models.pool import QueryQuerySet
 from judging.pool.queries import set_group
-from judging.review.decisions import bring_back, likely_reason, withdraw
+from judging.review.decisions import bring_back, withdraw
 from judging.review.reopening import reopen_query, scope_of_query, scope_of_record, undo_query
 from judging.review.reviewing import recommendation, review, undo
 
@@ -61,7 +61,7 @@ def _undo_review(query: Query, action: Action, row: ActionRow) -> None:
 def _withdraw(query: Query, action: Action) -> None:
     if query.withdrawn:
         raise WrongState("It is withdrawn already.")
-    withdraw(query, action.reason, likely_reason(query), action.lead)
+    withdraw(query, action.reason, by=action.lead)
 
 
 def _bring_back(query: Query, action: Action) -> None:
