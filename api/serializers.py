@@ -110,6 +110,10 @@ class QueryParameters(Body):
     def field_for(column: Any, help_text: str | None) -> serializers.Field:
         """Return the field that reads what a field of a form takes, with its limits and choices."""
         options = {"required": False, "help_text": help_text or column.help_text or column.label}
+        if hasattr(column, "each"):  # a parameter that may come several times
+            return serializers.ListField(
+                child=QueryParameters.field_for(column.each, None), max_length=column.most, **options
+            )
         if isinstance(column, forms.ChoiceField):
             choices: Any = column.choices
             return serializers.ChoiceField([key for key, _ in choices if key], **options)
@@ -148,6 +152,12 @@ def filters_of(listing: Listing, base: type[QueryParameters] = PageParameters) -
     sort = serializers.ChoiceField(listing.sorts, required=False, help_text="a column; the largest first after “-”")
     meta = type("Meta", (), {"form": listing.form, "fields": [*listing.filters]})
     return inline(listing.key, base, Meta=meta, sort=sort)
+
+
+def parameters_of(form: type[forms.Form], **fields: serializers.Field) -> Any:
+    """Return the query of an address that takes what the form of its page takes, and other fields."""
+    meta = type("Meta", (), {"form": form, "fields": [*form.base_fields]})
+    return inline(form.__name__, QueryParameters, Meta=meta, **fields)
 
 
 QUERY_FIELDS: dict[type, type[serializers.Field]] = {

@@ -1,6 +1,6 @@
 """The forms of runs: the query parameters of pages, and what people send.
 
-An operation of the API declares the parameters of its page, and calls the same function with the same values.
+An operation of the API takes the parameters of its page's form, and calls the same function with the same values.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from django import forms
 from base.forms import LARGEST
 from campaigns.models import Campaign
 from metrics.formats import RUN_FORMATS, TASKS
+from runs.board.options import AMOUNTS, LENGTHS
 from runs.estimates.predictors import FEWEST_FRAMES, FRAMES, MOST_FRAMES
 from runs.explain.queries import EXPLAINED
+from runs.explain.queries import MOST_RUNS as MOST_EXPLAINED
 from runs.measures import NAMES, NDCG
 from runs.models import Near, Predictor, Run, Score, Submission
 from runs.pools.enlarging import DEEPEST, MOST_RUNS, THRESHOLDS, PoolPlan, open_runs
 from runs.rejudging import OF_BENCHMARK
 from runs.reliability.figures import FIGURES
 from runs.reliability.inquiries import CONVENTIONS
+from runs.reliability.inquiries import MOST_RUNS as MOST_EXAMINED
 from runs.systems.models import LONGEST_QUERY
 from systems.interface import SYSTEMS
 
@@ -33,10 +36,12 @@ FORMATS = {
 }
 
 
-def number_field(right: str, required: bool = False) -> forms.IntegerField:
+def number_field(right: str, required: bool = False, least: int = 1, help_text: str = "") -> forms.IntegerField:
     """Return the field of a number that people see, such as a run's; `right` is what its message expects."""
     messages = dict.fromkeys(("required", "invalid", "min_value", "max_value"), f"expected {right}")
-    return forms.IntegerField(required=required, min_value=0, max_value=LARGEST, error_messages=messages)
+    return forms.IntegerField(
+        required=required, min_value=least, max_value=LARGEST, error_messages=messages, help_text=help_text
+    )
 
 
 def choice_field(names: Iterable[str], required: bool = False) -> forms.ChoiceField:
@@ -46,36 +51,39 @@ def choice_field(names: Iterable[str], required: bool = False) -> forms.ChoiceFi
     return forms.ChoiceField(required=required, choices=[(name, name) for name in known], error_messages=messages)
 
 
-def measure_field(required: bool = False) -> forms.CharField:
+def measure_field(required: bool = False, help_text: str = "") -> forms.CharField:
     """Return the name of a measure, as the library parses it."""
-    return forms.CharField(required=required, max_length=LONGEST_MEASURE)
+    return forms.CharField(required=required, max_length=LONGEST_MEASURE, help_text=help_text)
 
 
 class SeveralField(forms.MultipleChoiceField):
-    """A parameter that may come several times. The field `each` cleans each value; empty ones are left out."""
+    """A parameter that may come several times. The field `each` cleans each value; empty ones are left out.
 
-    def __init__(self, each: forms.Field) -> None:
-        self.each = each
-        super().__init__(required=False)
+    `most`: how many values the API takes.
+    """
+
+    def __init__(self, each: forms.Field, help_text: str, most: int | None = None) -> None:
+        self.each, self.most = each, most
+        super().__init__(required=False, help_text=help_text)
 
     def clean(self, value: list[str]) -> list[object]:
         return [self.each.clean(one) for one in value if one]
 
 
 class ReleaseForm(forms.Form):
-    release = number_field("the number of a release")
+    release = number_field("the number of a release", help_text="else the newest")
 
 
 class BoardForm(ReleaseForm):
     convention = choice_field(NAMES)
-    m = SeveralField(measure_field())
-    sort = measure_field()
-    baseline = number_field("the number of a run")
+    m = SeveralField(measure_field(), "measures")
+    sort = measure_field(help_text="a measure, or `run`")
+    baseline = number_field("the number of a run", help_text="a run's number")
     seeds = forms.CharField(required=False)
     means = forms.CharField(required=False)
-    split = forms.CharField(required=False)
-    length = forms.CharField(required=False)
-    relevant = forms.CharField(required=False)
+    split = forms.CharField(required=False, max_length=100)
+    length = choice_field(LENGTHS)
+    relevant = choice_field(AMOUNTS)
 
 
 class RejudgedForm(forms.Form):
@@ -84,7 +92,9 @@ class RejudgedForm(forms.Form):
 
 class ReliabilityForm(ReleaseForm):
     convention = choice_field(CONVENTIONS)
-    run = SeveralField(number_field("the number of a run"))
+    run = SeveralField(
+        number_field("the number of a run"), "numbers of runs; without them, all that are scored", MOST_EXAMINED
+    )
     measure = measure_field()
     figure = choice_field(figure.key for figure in FIGURES)
 
@@ -92,7 +102,7 @@ class ReliabilityForm(ReleaseForm):
 class ExplanationForm(ReleaseForm):
     convention = choice_field(EXPLAINED)
     measure = measure_field()
-    against = SeveralField(number_field("the number of a run"))
+    against = SeveralField(number_field("the number of a run"), "numbers of other runs", MOST_EXPLAINED - 1)
 
 
 class QueryForm(forms.Form):
@@ -181,11 +191,11 @@ class WatchForm(forms.Form):
     run = number_field("the number of a run", required=True)
     other = number_field("the number of a run", required=True)
     measure = measure_field(required=True)
-    predictor = number_field("the id of a predictor")
+    predictor = number_field("the id of a predictor", least=0)
 
 
 class WeighForm(forms.Form):
-    run = number_field("the number of a run")
+    run = number_field("the number of a run", least=0)
 
 
 class FilePredictorForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -1,4 +1,4 @@
-"""The leaderboard, one more measure, watched differences, whether measures can be believed, and why a score is so."""
+"""The leaderboard, one more measure, a benchmark judged again, why a score is so, and how reliable measures are."""
 
 from __future__ import annotations
 
@@ -8,53 +8,34 @@ from django.http import Http404
 from django.urls import reverse
 from rest_framework import serializers
 
-from api.fields import Choice, Text, Truth, Whole
-from api.operations import OR_LATER, RUNS, UNFIT, Answer, Rows, annotated, changes, reads, starts
+from api.fields import Choice, Text, Whole
+from api.operations import OR_LATER, RUNS, UNFIT, Answer, annotated, changes, reads
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobSerializer
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
-from api.serializers import Body, ModelAnswer, Page, QueryParameters
+from api.serializers import Body, parameters_of
 from base.errors import WrongState
 from base.forms import LARGEST
 from campaigns.models import Membership
 from runs.access import benchmark as benchmark_of
-from runs.access import watch as watch_of
 from runs.board.files import numbers_of
-from runs.board.held_back import entered_runs, entries_closed, held_by, hold_back, open_scores
 from runs.board.options import board_options, board_reference, measure_named
 from runs.board.table import board
-from runs.estimates.watches import begin, estimate_difference, last_look, watches_of
 from runs.explain.cases import Side, case_of
-from runs.explain.queries import (
-    EXPLAINED,
-    ExplanationOptions,
-    explanation_options,
-    scatter_file,
-    scored_queries,
-    texts_of,
-)
-from runs.explain.queries import MOST_RUNS as MOST_EXPLAINED
-from runs.forms import LONGEST_MEASURE
-from runs.measures import NAMES
-from runs.models import HeldScore, Run, ScoringReference, Watch
-from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, new_order
-from runs.reliability.figures import BY_KEY
+from runs.explain.queries import ExplanationOptions, explanation_options, scatter_file, scored_queries, texts_of
+from runs.forms import LONGEST_MEASURE, BoardForm, ExplanationForm, RejudgedForm, ReliabilityForm
+from runs.models import Run, ScoringReference
+from runs.rejudging import HEADLINE, IN_GRADES, new_order
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
 from runs.reliability.options import ReliabilityOptions, examination_file, reliability_options
 from runs.scoring import ask_for_measure, remove_measure, score_runs
 
-
-class BoardParameters(OfRelease):
-    convention = serializers.ChoiceField(list(NAMES), required=False)
-    m = serializers.ListField(child=Text(max_length=LONGEST_MEASURE), required=False, help_text="measures")
-    sort = Text(required=False, max_length=LONGEST_MEASURE, help_text="a measure, or `run`")
-    baseline = serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text="a run's number")
-    seeds = serializers.ChoiceField(["together"], required=False)
-    means = serializers.ChoiceField(["plain"], required=False, help_text="of the judged queries, instead of estimates")
-    split = Text(required=False, max_length=100)
-    length = serializers.ChoiceField(["short", "middle", "long"], required=False)
-    relevant = serializers.ChoiceField(["few", "some", "many"], required=False)
+BoardParameters = parameters_of(
+    BoardForm,
+    seeds=serializers.ChoiceField(["together"], required=False),
+    means=serializers.ChoiceField(["plain"], required=False, help_text="of the judged queries, instead of estimates"),
+)
 
 
 class SampleSerializer(serializers.Serializer):
@@ -108,18 +89,12 @@ class NewOrderSerializer(serializers.Serializer):
     queries = serializers.IntegerField(help_text="that are judged in both ways")
     release = serializers.IntegerField(source="release.version")
     measures = serializers.ListField(child=serializers.CharField(), help_text="in grades")
-    taus = serializers.ListField(
-        child=serializers.FloatField(allow_null=True), help_text="Kendall's τ-b of each with the benchmark's order"
-    )
+    taus = serializers.ListField(child=serializers.FloatField(allow_null=True), help_text="τ-b with the benchmark")
     rows = NewOrderRow(many=True)
 
 
-class NewOrderParameters(QueryParameters):
-    own = serializers.ChoiceField(OF_BENCHMARK, required=False, help_text="the measure of the benchmark")
-
-
 class Rejudged(Resource, at=f"{CAMPAIGN}/leaderboard/judged-again", name="rejudged"):
-    @reads(NewOrderSerializer, query=NewOrderParameters)
+    @reads(NewOrderSerializer, query=parameters_of(RejudgedForm))
     def get(self) -> Any:
         """How the order of systems changes once a leaderboard is judged again."""
         benchmark_of(self.participant)
@@ -127,63 +102,6 @@ class Rejudged(Resource, at=f"{CAMPAIGN}/leaderboard/judged-again", name="rejudg
         if found is None:
             raise Http404
         return annotated(found, measures=IN_GRADES)
-
-
-class HeldScoreSerializer(ModelAnswer):
-    run = serializers.IntegerField(source="run.number")
-
-    class Meta:
-        model = HeldScore
-        fields = ["measure", "value"]
-
-
-class HeldBackSerializer(serializers.Serializer):
-    split = serializers.CharField(help_text="the split of which researchers see no grades; empty if there is none")
-    release = serializers.IntegerField(allow_null=True, help_text="whose runs are scored on a split, or would be")
-    opened = serializers.DateTimeField(
-        allow_null=True, help_text="since when members see the scores; null: nobody does"
-    )
-    closed = serializers.DateTimeField(
-        allow_null=True, help_text="since when no run can be entered; null: runs can be entered"
-    )
-    entered = serializers.IntegerField(help_text="runs that are scored on it once the scores are opened")
-    scores = HeldScoreSerializer(many=True)
-
-
-class NewHeldBack(Body):
-    """What is to change; what is left out stays."""
-
-    split = Text(required=False, max_length=20, allow_blank=True, help_text="a split of queries, or empty for none")
-    open = Truth(required=False, help_text="whether members see the scores")
-
-
-class HeldBack(Resource, at=f"{CAMPAIGN}/held-back", name="held-back"):
-    @reads(HeldBackSerializer)
-    def get(self) -> Any:
-        """The split that is held back, and the scores on it once a lead has opened them."""
-        return _held_back(self.participant)
-
-    @changes(HeldBackSerializer, UNFIT, body=NewHeldBack)
-    def put(self) -> Any:
-        """Hold a split back, or open the scores on it, which closes the list of runs."""
-        if "split" in self.data:
-            hold_back(self.lead, self.data["split"])
-        if "open" in self.data:
-            open_scores(self.lead, self.data["open"])
-        return _held_back(self.lead)
-
-
-def _held_back(member: Membership) -> Any:
-    held = held_by(member.campaign)
-    scores = HeldScore.objects.filter(reference=held, run__in=Run.objects.seen_by(member)).select_related("run")
-    return {
-        "split": member.campaign.held_back,
-        "release": held.release.version if held else None,
-        "opened": held.opened if held else None,
-        "closed": entries_closed(member.campaign),
-        "entered": entered_runs(member.campaign).count(),
-        "scores": scores.order_by("run__number", "pk") if held and held.opened else [],
-    }
 
 
 class NewMeasure(Body):
@@ -222,16 +140,116 @@ def _reference(member: Membership, version: int | None) -> ScoringReference:
     return found
 
 
-class ReliabilityParameters(OfRelease):
-    convention = serializers.ChoiceField(CONVENTIONS, required=False)
-    run = serializers.ListField(
-        child=serializers.IntegerField(min_value=1, max_value=LARGEST),
-        required=False,
-        max_length=MOST_RUNS,
-        help_text="numbers of runs; without them, all that are scored",
+ExplanationParameters = parameters_of(ExplanationForm)
+OneQueryParameters = parameters_of(ExplanationForm, query=Text(max_length=100, help_text="its id in runs"))
+
+
+class LineSerializer(serializers.Serializer):
+    query = serializers.CharField(help_text="its id in runs")
+    value = serializers.FloatField(allow_null=True)
+    other = serializers.FloatField(allow_null=True, help_text="of the first run beside it")
+    difference = serializers.FloatField(allow_null=True, help_text="to the other run; of several, highest less lowest")
+    values = serializers.ListField(child=serializers.FloatField(), help_text="of all runs, in the order of `runs`")
+    text = serializers.CharField()
+
+
+class QueriesSerializer(serializers.Serializer):
+    release = serializers.IntegerField(source="reference.release.version")
+    convention = serializers.CharField(source="convention.name")
+    measure = serializers.CharField()
+    queries = LineSerializer(many=True, help_text="the worst first; beside runs, by the size of the difference")
+    runs = serializers.ListField(child=serializers.IntegerField(), source="run_numbers", help_text="their numbers")
+
+
+class JudgedSerializer(serializers.Serializer):
+    video = serializers.CharField()
+    start = serializers.FloatField(help_text="seconds")
+    end = serializers.FloatField(help_text="seconds")
+    grade = serializers.IntegerField()
+    candidate = serializers.IntegerField(source="candidate.pk", allow_null=True, default=None)
+    clip = ClipAddress(read_only=True)
+
+
+class RankSerializer(serializers.Serializer):
+    video = serializers.CharField()
+    start = serializers.FloatField(help_text="seconds")
+    end = serializers.FloatField(help_text="seconds")
+    score = serializers.FloatField(help_text="of the run")
+    iou = serializers.FloatField(help_text="with what it matches, or nearly")
+    gain = serializers.FloatField(allow_null=True)
+    discount = serializers.FloatField(allow_null=True)
+    counts = serializers.FloatField(allow_null=True, help_text="the gain over the discount")
+    rank = serializers.IntegerField(source="number")
+    match = serializers.IntegerField(allow_null=True, read_only=True, help_text="its place in `moments`, from 0")
+
+
+class SideSerializer(serializers.Serializer):
+    run = serializers.IntegerField(source="run.number")
+    ideal = serializers.FloatField(allow_null=True)
+    values = serializers.DictField(child=serializers.FloatField(allow_null=True), help_text="by convention")
+    ranks = RankSerializer(many=True)
+
+
+class CaseSerializer(serializers.Serializer):
+    query = serializers.CharField()
+    text = serializers.CharField()
+    durations = serializers.DictField(child=serializers.FloatField(), help_text="seconds of each video")
+    moments = JudgedSerializer(many=True, help_text="judged moments that take part")
+    sides = SideSerializer(many=True, help_text="the run, and the others")
+
+
+class RunQueries(Resource, at=f"{CAMPAIGN}/runs/<int:number>/queries", name="run-queries"):
+    @reads(QueriesSerializer, UNFIT, query=ExplanationParameters)
+    def get(self, number: int) -> Any:
+        """What a run scores on each query."""
+        options = _explained(self.participant, number, **self.params)
+        lines = scored_queries(options)
+        if lines is None:
+            raise Http404
+        texts = texts_of(options.run.campaign, lines)
+        runs = [run.number for run in options.runs]
+        return annotated(
+            options, run_numbers=runs, queries=[annotated(line, text=texts.get(line.query, "")) for line in lines]
+        )
+
+
+class RunQuery(Resource, at=f"{CAMPAIGN}/runs/<int:number>/query", name="run-query"):
+    @reads(CaseSerializer, UNFIT, query=OneQueryParameters)
+    def get(self, number: int) -> Any:
+        """What each rank of a run counts on one query."""
+        options = dict(self.params)
+        query = options.pop("query")
+        case = case_of(_explained(self.participant, number, **options), query)
+        if case is None:
+            raise Http404
+        places = {id(moment): place for place, moment in enumerate(case.moments)}
+        return annotated(case, sides=[_side(side, places) for side in case.sides])
+
+
+class RunScatter(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scatter/<slug:format>", name="run-scatter"):
+    @reads(FILE_TYPES, UNFIT, query=ExplanationParameters)
+    def get(self, number: int, format: str) -> Any:
+        """Two runs query by query: the numbers as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
+        options = explanation_options(self.participant, number, **self.params)
+        return scatter_file(options, self.params.get("against", []), format)
+
+
+def _explained(member: Membership, number: int, **options: Any) -> ExplanationOptions:
+    found = explanation_options(member, number, **options)
+    if found is None:
+        raise WrongState("The run has no scores yet.")
+    return found
+
+
+def _side(side: Side, places: dict[int, int]) -> Any:
+    """Return a run on the query; values that are not counted are null."""
+    values = {name: None if value != value else value for name, value in side.values.items()}
+    return annotated(
+        side, values=values, ranks=[annotated(rank, match=places.get(id(rank.match))) for rank in side.ranks]
     )
-    measure = Text(required=False, max_length=LONGEST_MEASURE)
-    figure = serializers.ChoiceField(list(BY_KEY), required=False)
+
+
+ReliabilityParameters = parameters_of(ReliabilityForm)
 
 
 class ExaminedSerializer(serializers.Serializer):
@@ -296,201 +314,3 @@ def _examined(options: ReliabilityOptions) -> Any:
     findings, job = options.findings, job_of(options.inquiry)
     runs, measures = [run.number for run in options.runs], findings["measures"] if findings else []
     return annotated(options, run_numbers=runs, measures=measures, examined=findings is not None, job=job)
-
-
-class ExplanationParameters(OfRelease):
-    convention = serializers.ChoiceField(EXPLAINED, required=False)
-    measure = Text(required=False, max_length=LONGEST_MEASURE)
-    against = serializers.ListField(
-        child=serializers.IntegerField(min_value=1, max_value=LARGEST),
-        required=False,
-        max_length=MOST_EXPLAINED - 1,
-        help_text="numbers of other runs",
-    )
-
-
-class LineSerializer(serializers.Serializer):
-    query = serializers.CharField(help_text="its id in runs")
-    value = serializers.FloatField(allow_null=True)
-    other = serializers.FloatField(allow_null=True, help_text="of the first run beside it")
-    difference = serializers.FloatField(
-        allow_null=True, help_text="to the other run; of more runs, the highest value less the lowest"
-    )
-    values = serializers.ListField(child=serializers.FloatField(), help_text="of all runs, in the order of `runs`")
-    text = serializers.CharField()
-
-
-class QueriesSerializer(serializers.Serializer):
-    release = serializers.IntegerField(source="reference.release.version")
-    convention = serializers.CharField(source="convention.name")
-    measure = serializers.CharField()
-    queries = LineSerializer(many=True, help_text="the worst first; beside runs, by the size of the difference")
-    runs = serializers.ListField(
-        child=serializers.IntegerField(), source="run_numbers", help_text="numbers of the run and of the others"
-    )
-
-
-class JudgedSerializer(serializers.Serializer):
-    video = serializers.CharField()
-    start = serializers.FloatField(help_text="seconds")
-    end = serializers.FloatField(help_text="seconds")
-    grade = serializers.IntegerField()
-    candidate = serializers.IntegerField(source="candidate.pk", allow_null=True, default=None)
-    clip = ClipAddress(read_only=True)
-
-
-class RankSerializer(serializers.Serializer):
-    video = serializers.CharField()
-    start = serializers.FloatField(help_text="seconds")
-    end = serializers.FloatField(help_text="seconds")
-    score = serializers.FloatField(help_text="of the run")
-    iou = serializers.FloatField(help_text="with what it matches, or nearly")
-    gain = serializers.FloatField(allow_null=True)
-    discount = serializers.FloatField(allow_null=True)
-    counts = serializers.FloatField(allow_null=True, help_text="the gain over the discount")
-    rank = serializers.IntegerField(source="number")
-    match = serializers.IntegerField(
-        allow_null=True, read_only=True, help_text="the place of the judged moment in `moments`, from 0"
-    )
-
-
-class SideSerializer(serializers.Serializer):
-    run = serializers.IntegerField(source="run.number")
-    ideal = serializers.FloatField(allow_null=True)
-    values = serializers.DictField(child=serializers.FloatField(allow_null=True), help_text="by convention")
-    ranks = RankSerializer(many=True)
-
-
-class CaseSerializer(serializers.Serializer):
-    query = serializers.CharField()
-    text = serializers.CharField()
-    durations = serializers.DictField(child=serializers.FloatField(), help_text="seconds of each video")
-    moments = JudgedSerializer(many=True, help_text="judged moments that take part")
-    sides = SideSerializer(many=True, help_text="the run, and the others")
-
-
-class RunQueries(Resource, at=f"{CAMPAIGN}/runs/<int:number>/queries", name="run-queries"):
-    @reads(QueriesSerializer, UNFIT, query=ExplanationParameters)
-    def get(self, number: int) -> Any:
-        """What a run scores on each query."""
-        options = _explained(self.participant, number, **self.params)
-        lines = scored_queries(options)
-        if lines is None:
-            raise Http404
-        texts = texts_of(options.run.campaign, lines)
-        runs = [run.number for run in options.runs]
-        return annotated(
-            options, run_numbers=runs, queries=[annotated(line, text=texts.get(line.query, "")) for line in lines]
-        )
-
-
-class OneQueryParameters(ExplanationParameters):
-    query = Text(max_length=100, help_text="its id in runs")
-
-
-class RunQuery(Resource, at=f"{CAMPAIGN}/runs/<int:number>/query", name="run-query"):
-    @reads(CaseSerializer, UNFIT, query=OneQueryParameters)
-    def get(self, number: int) -> Any:
-        """What each rank of a run counts on one query."""
-        options = dict(self.params)
-        query = options.pop("query")
-        case = case_of(_explained(self.participant, number, **options), query)
-        if case is None:
-            raise Http404
-        places = {id(moment): place for place, moment in enumerate(case.moments)}
-        return annotated(case, sides=[_side(side, places) for side in case.sides])
-
-
-class RunScatter(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scatter/<slug:format>", name="run-scatter"):
-    @reads(FILE_TYPES, UNFIT, query=ExplanationParameters)
-    def get(self, number: int, format: str) -> Any:
-        """Two runs query by query: the numbers as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
-        options = explanation_options(self.participant, number, **self.params)
-        return scatter_file(options, self.params.get("against", []), format)
-
-
-def _explained(member: Membership, number: int, **options: Any) -> ExplanationOptions:
-    found = explanation_options(member, number, **options)
-    if found is None:
-        raise WrongState("The run has no scores yet.")
-    return found
-
-
-def _side(side: Side, places: dict[int, int]) -> Any:
-    """Return a run on the query; values that are not counted are null."""
-    values = {name: None if value != value else value for name, value in side.values.items()}
-    return annotated(
-        side, values=values, ranks=[annotated(rank, match=places.get(id(rank.match))) for rank in side.ranks]
-    )
-
-
-class LookSerializer(serializers.Serializer):
-    at = serializers.CharField()
-    judged = serializers.IntegerField(help_text="queries up to the frontier")
-    ranked = serializers.IntegerField(help_text="all queries")
-    value = serializers.FloatField(help_text="the difference over all queries, estimated")
-    low = serializers.FloatField(help_text="of an interval that holds at all times, however often one looks")
-    high = serializers.FloatField()
-    method = serializers.CharField(
-        help_text="of the interval: regression, or bounded where fewer than 10 queries deviate from their prediction"
-    )
-    needed = serializers.IntegerField(
-        allow_null=True,
-        help_text="queries after which it is decided, if it stays so; null if all do not suffice, or if bounded",
-    )
-    decided = serializers.BooleanField(source="is_decided", help_text="whether the interval excludes 0")
-
-
-class WatchSerializer(ModelAnswer):
-    run = serializers.IntegerField(source="run.number", help_text="its number")
-    other = serializers.IntegerField(source="other.number", help_text="the number of the run whose score is taken off")
-    predictor = serializers.IntegerField(
-        source="predictor_id", allow_null=True, help_text="the id of what corrects it; null: caption rank"
-    )
-    look = LookSerializer(allow_null=True, help_text="the last; null before the first")
-
-    class Meta:
-        model = Watch
-        fields = ["id", "measure"]
-
-
-class NewWatch(Body):
-    run = Whole(min_value=1, max_value=LARGEST, help_text="its number")
-    other = Whole(min_value=1, max_value=LARGEST, help_text="the number of the run whose score is taken off")
-    measure = Text(max_length=LONGEST_MEASURE, help_text="its name, as the library parses it")
-    predictor = Whole(required=False, min_value=1, max_value=LARGEST, help_text="its id; without it, caption rank")
-
-
-class Watches(Resource, at=f"{CAMPAIGN}/watches", name="watches"):
-    @reads(Page(WatchSerializer))
-    def get(self) -> Any:
-        """The differences that leads of the campaign watch."""
-        return Rows(watches_of(self.lead.campaign), ("pk",), lambda page: [*map(_with_look, page)])
-
-    @starts(WatchSerializer, UNFIT, body=NewWatch)
-    def post(self) -> Any:
-        """Watch the difference of two runs; the first look follows."""
-        watch = begin(self.lead, **self.data)
-        return self.under_way(estimate_difference.jobs(watch).first(), _with_look(watch))
-
-
-class OneWatch(Resource, at=f"{CAMPAIGN}/watches/<int:pk>", name="watch"):
-    @reads(WatchSerializer)
-    def get(self, pk: int) -> Any:
-        """A watched difference, with its last look."""
-        return _with_look(watch_of(self.lead, pk))
-
-    @starts(WatchSerializer)
-    def put(self, pk: int) -> Any:
-        """Look at a difference now."""
-        watch = watch_of(self.lead, pk)
-        return self.under_way(estimate_difference.ask(watch), _with_look(watch))
-
-    @changes()
-    def delete(self, pk: int) -> Any:
-        """Watch a difference no longer."""
-        watch_of(self.lead, pk).delete()
-
-
-def _with_look(watch: Watch) -> Any:
-    return annotated(watch, look=last_look(watch))

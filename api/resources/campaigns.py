@@ -101,9 +101,7 @@ class OneCampaign(Resource, at=CAMPAIGN, name="campaign"):
 
 
 class SettingsSerializer(ModelAnswer):
-    fixed = serializers.DictField(
-        child=serializers.CharField(), help_text="settings that can no longer change, each with the reason"
-    )
+    fixed = serializers.DictField(child=serializers.CharField(), help_text="why settings can no longer change")
 
     class Meta:
         model = Campaign
@@ -155,9 +153,7 @@ class StratumSerializer(serializers.Serializer):
     stratum = serializers.CharField()
     queries = serializers.IntegerField()
     finished = serializers.IntegerField()
-    in_order = serializers.IntegerField(
-        help_text="of the finished ones, those before the first that is not finished: a random sample of the stratum"
-    )
+    in_order = serializers.IntegerField(help_text="finished ones before the first unfinished one: a random sample")
     priority = serializers.CharField(help_text="when annotators get it")
 
 
@@ -173,15 +169,9 @@ class LimitsSerializer(serializers.Serializer):
     group = serializers.CharField(source="member.group")
     today = serializers.IntegerField(help_text="judgements")
     week = serializers.IntegerField(help_text="judgements since Monday")
-    most_a_day = serializers.IntegerField(
-        source="member.most_a_day", allow_null=True, help_text="Judgements on a day, at most. Empty for no limit."
-    )
-    most_a_week = serializers.IntegerField(
-        source="member.most_a_week", allow_null=True, help_text="Judgements in a week, at most. Empty for no limit."
-    )
-    most_in_all = serializers.IntegerField(
-        source="member.most_in_all", allow_null=True, help_text="Judgements, at most. Empty for no limit."
-    )
+    most_a_day = serializers.IntegerField(source="member.most_a_day", allow_null=True, help_text="null: no limit")
+    most_a_week = serializers.IntegerField(source="member.most_a_week", allow_null=True, help_text="null: no limit")
+    most_in_all = serializers.IntegerField(source="member.most_in_all", allow_null=True, help_text="null: no limit")
 
 
 class SteeringSerializer(serializers.Serializer):
@@ -202,9 +192,7 @@ class HardBatch(ModelAnswer):
 
 class OutlookSerializer(serializers.Serializer):
     words = serializers.CharField(help_text="what is done")
-    nobody = serializers.IntegerField(
-        source="number", help_text="batches that nobody may judge any more, and somebody could before"
-    )
+    nobody = serializers.IntegerField(source="number", help_text="batches that lose their last possible annotator")
     nobody_before = serializers.IntegerField(source="before", help_text="batches that nobody could judge before")
     reach = serializers.IntegerField(allow_null=True, help_text=REACH)
     batches = HardBatch(many=True, help_text="the first 20 that nobody may judge any more")

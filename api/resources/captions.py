@@ -51,12 +51,8 @@ class CaptionsSerializer(serializers.Serializer):
         source="counted.figures.descriptions", allow_null=True, help_text="null until a job has counted them"
     )
     captions = serializers.IntegerField(source="counted.figures.captions", allow_null=True)
-    ready = serializers.IntegerField(
-        source="counted.figures.ready", allow_null=True, help_text="captions that may become queries"
-    )
-    counted = serializers.DateTimeField(
-        source="counted.old", allow_null=True, help_text="when, if captions have changed since"
-    )
+    ready = serializers.IntegerField(source="counted.figures.ready", allow_null=True, help_text="that may be queries")
+    counted = serializers.DateTimeField(source="counted.old", allow_null=True, help_text="null: they are up to date")
     settled = serializers.IntegerField(help_text="descriptions that are reworded")
     waiting = serializers.IntegerField(source="queued", help_text="that wait for a lead")
     names = serializers.IntegerField(source="confirmed", help_text="of the cast list that are confirmed")
@@ -108,7 +104,7 @@ class ReplacedSerializer(serializers.Serializer):
 
 class ReplacedFound(serializers.Serializer):
     counting = serializers.BooleanField(help_text="whether a job counts them anew")
-    replaced = ReplacedSerializer(allow_null=True, help_text="null until they were counted once")
+    replaced = ReplacedSerializer(allow_null=True, help_text="null until a job has counted them")
 
 
 def _rewording_later(corpus: Corpus) -> Answer:

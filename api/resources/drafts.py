@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from django.forms import BaseForm, Field, FloatField, IntegerField
+from django.forms import BaseForm
 from django.http import StreamingHttpResponse
 from django.urls import reverse
 from rest_framework import serializers
@@ -31,7 +31,7 @@ from api.resource import Resource, must_match, tag_of
 from api.resources.campaigns import SettingsChange
 from api.resources.jobs import JobSerializer
 from api.resources.runs import PIECE, FileSerializer, take
-from api.serializers import Body, ModelAnswer, Page, QueryParameters, inline
+from api.serializers import Body, ModelAnswer, Page, inline
 from base.errors import Unfit
 from base.forms import LARGEST_KEY, faults_of
 from base.transactions import all_or_nothing, locked
@@ -47,7 +47,7 @@ from drafts.models import Draft, Upload
 from drafts.sources import draw_queries, store_corpus
 from drafts.uploads import begin, remove_draft
 from retrieval.rewriting.counting import counted, ready_in
-from runs.estimates.planning import PlanForm, costs_of_pools
+from runs.estimates.planning import costs_of_pools
 
 LARGEST_FILE = 2**53 - 1  # bytes; the settings allow less
 
@@ -116,55 +116,11 @@ class CorpusStep(Body):
     corpus = Whole(required=False, allow_null=True, min_value=1, max_value=LARGEST_KEY)
     format = Choice(choices=list(FORMATS), required=False, allow_blank=True, help_text="empty: as recognised")
     columns = Columns(required=False, help_text="of a csv or jsonl; empty: those that are proposed")
-    text = Text(
-        required=False, max_length=forms.LONGEST_PASTE, trim_whitespace=False, help_text="its lines, in place of a file"
-    )
+    text = Text(required=False, max_length=forms.LONGEST_PASTE, trim_whitespace=False, help_text="in place of a file")
 
     class Meta:
         form = forms.CorpusForm
         fields = ["corpus_name", "kind", "leaves_out_unusable"]
-
-
-class FaultSerializer(serializers.Serializer):
-    line = serializers.IntegerField(allow_null=True, help_text="its number; null: of the whole file, or of an entry")
-    text = serializers.CharField(allow_blank=True, help_text="how the line begins")
-    problem = serializers.CharField(help_text="what is wrong with it, and what was expected")
-
-
-class ReadingSerializer(serializers.Serializer):
-    """What was found in a file."""
-
-    recognised = serializers.CharField(help_text="the format that the file seems to have; empty if none, or of queries")
-    format = serializers.CharField(help_text="the one that it was read in")
-    wrong = serializers.IntegerField(help_text="how many problems there are")
-    names = serializers.ListField(child=serializers.CharField(), help_text="of the file's columns or keys")
-    columns = serializers.DictField(child=serializers.CharField(), help_text="that are proposed for the fields")
-    first = serializers.ListField(
-        child=serializers.ListField(), help_text="the first ten: video, start, end and caption; or a query"
-    )
-    counts = serializers.DictField(
-        child=serializers.IntegerField(), help_text="videos and moments, or queries and repeated texts"
-    )
-    problems = FaultSerializer(many=True, help_text="the first ten of them")
-
-
-class PoolCostSerializer(serializers.Serializer):
-    depth = serializers.IntegerField(help_text="ranks of each run that are judged")
-    candidates = serializers.IntegerField()
-    judgements = serializers.IntegerField()
-    hours = serializers.IntegerField()
-    cost = serializers.IntegerField(allow_null=True, help_text="null without an hourly rate")
-
-
-class ReadingsSerializer(serializers.Serializer):
-    """What was found in a draft's files; null where there is none, or it is still being read."""
-
-    moments = ReadingSerializer(allow_null=True)
-    queries = ReadingSerializer(allow_null=True)
-    benchmark = ReadingSerializer(allow_null=True, help_text="and the runs on it")
-    depths = PoolCostSerializer(many=True, help_text="what judging the leaderboard again takes")
-    corpus_name = serializers.CharField(allow_blank=True, help_text="a free name that is proposed for the new corpus")
-    name = serializers.CharField(allow_blank=True, help_text="a free name that is proposed for the campaign")
 
 
 class FilmsStep(Body):
@@ -239,6 +195,44 @@ FORMS: dict[str, Callable[[Draft, Any], BaseForm]] = {
     "settings": _settings,
     "people": _people,
 }
+
+
+class FaultSerializer(serializers.Serializer):
+    line = serializers.IntegerField(allow_null=True, help_text="its number; null: of the whole file, or of an entry")
+    text = serializers.CharField(allow_blank=True, help_text="how the line begins")
+    problem = serializers.CharField(help_text="what is wrong with it, and what was expected")
+
+
+class ReadingSerializer(serializers.Serializer):
+    """What was found in a file."""
+
+    recognised = serializers.CharField(help_text="the format that the file seems to have; empty if none, or of queries")
+    format = serializers.CharField(help_text="the one that it was read in")
+    wrong = serializers.IntegerField(help_text="how many problems there are")
+    names = serializers.ListField(child=serializers.CharField(), help_text="of the file's columns or keys")
+    columns = serializers.DictField(child=serializers.CharField(), help_text="that are proposed for the fields")
+    first = serializers.ListField(child=serializers.ListField(), help_text="the first ten moments or queries")
+    counts = serializers.DictField(child=serializers.IntegerField(), help_text="of videos, moments, queries or repeats")
+    problems = FaultSerializer(many=True, help_text="the first ten of them")
+
+
+class PoolCostSerializer(serializers.Serializer):
+    depth = serializers.IntegerField(help_text="ranks of each run that are judged")
+    candidates = serializers.IntegerField()
+    judgements = serializers.IntegerField()
+    hours = serializers.IntegerField()
+    cost = serializers.IntegerField(allow_null=True, help_text="null without an hourly rate")
+
+
+class ReadingsSerializer(serializers.Serializer):
+    """What was found in a draft's files; null where there is none, or it is still being read."""
+
+    moments = ReadingSerializer(allow_null=True)
+    queries = ReadingSerializer(allow_null=True)
+    benchmark = ReadingSerializer(allow_null=True, help_text="and the runs on it")
+    depths = PoolCostSerializer(many=True, help_text="what judging the leaderboard again takes")
+    corpus_name = serializers.CharField(allow_blank=True, help_text="a free name that is proposed for the new corpus")
+    name = serializers.CharField(allow_blank=True, help_text="a free name that is proposed for the campaign")
 
 
 def _answer(draft: Draft) -> Answer:
@@ -337,58 +331,6 @@ class StoreCorpus(Resource, at="drafts/<slug:token>/corpus", name="draft-store")
     def post(self, token: str) -> Any:
         """Store the new corpus before the campaign, so that it can be reworded."""
         return _later(drafts_access.open_draft(self.request, token), store_corpus.ask)
-
-
-class SpreadSerializer(serializers.Serializer):
-    judged = serializers.FloatField(help_text="standard deviation")
-    left = serializers.FloatField(help_text="what the caption ranks do not explain of it")
-
-
-class PlannedSerializer(serializers.Serializer):
-    way = serializers.CharField()
-    queries = serializers.IntegerField(allow_null=True, help_text="null if more than a million, or than are ranked")
-    judgements = serializers.IntegerField(allow_null=True)
-    hours = serializers.IntegerField(allow_null=True)
-    cost = serializers.IntegerField(allow_null=True, help_text="null without an hourly rate")
-    weeks = serializers.IntegerField(allow_null=True)
-
-
-class PilotSerializer(serializers.Serializer):
-    like = serializers.CharField()
-    runs = serializers.ListField(child=serializers.IntegerField(), help_text="numbers")
-
-
-class PlanAdvice(serializers.Serializer):
-    spread = SpreadSerializer(help_text="of the difference of NDCG@20 between queries")
-    plans = PlannedSerializer(many=True)
-    pilots = PilotSerializer(many=True, help_text="releases with runs whose difference may serve as an example")
-
-
-def _in_an_address(field: Field) -> serializers.Field:
-    """Return the field that takes what a form's field takes, as text."""
-    words = {"required": False, "help_text": " ".join(filter(None, (f"{field.label}.", str(field.help_text))))}
-    limits = {name: value for name in ("min_value", "max_value") if (value := getattr(field, name, None)) is not None}
-    if isinstance(field, FloatField):
-        return serializers.FloatField(**words, **limits)
-    if isinstance(field, IntegerField):
-        return serializers.IntegerField(**words, **limits)
-    return Text(**words, max_length=150)
-
-
-PlanParameters = inline(
-    "PlanParameters", QueryParameters, **{name: _in_an_address(each) for name, each in PlanForm.base_fields.items()}
-)
-
-
-class PlanDraft(Resource, at="drafts/<slug:token>/plan", name="draft-plan"):
-    @reads(PlanAdvice, UNFIT, query=PlanParameters)
-    def get(self, token: str) -> Any:
-        """How many queries tell two systems apart, and what judging them takes."""
-        form = PlanForm(drafts_access.open_draft(self.request, token), self.params)
-        if not form.is_valid():
-            raise Unfit(faults_of(form))
-        pilots = [{"like": name, "runs": list(pilot.runs)} for name, pilot in form.pilots.items()]
-        return {"spread": form.spread, "plans": form.plans, "pilots": pilots}
 
 
 class DrawQueries(Resource, at="drafts/<slug:token>/queries", name="draft-draw"):

@@ -114,9 +114,7 @@ class ExampleSerializer(serializers.Serializer):
     why = serializers.CharField(help_text="why the grade is right")
     clip = ClipAddress()
     moment = serializers.CharField(required=False, help_text="its id in TREC files; not for annotators")
-    hidden = serializers.BooleanField(
-        required=False, help_text="whether its pair is judged again; not for annotators, who do not see it"
-    )
+    hidden = serializers.BooleanField(required=False, help_text="whether its pair is judged again; not for annotators")
 
 
 class TeachableSerializer(ModelAnswer):

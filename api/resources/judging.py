@@ -1,4 +1,4 @@
-"""The annotator's loop: claim, grade or flag each place, submit. An answer tells no more than the pages do."""
+"""The annotator's loop: claim, grade or flag, ask, submit; own work and practice. It tells no more than pages do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from api.fields import Choice, Key, Number, Text, Whole
 from api.operations import JUDGE, OR_NOTHING, annotated, changes, fresh, reads
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.serializers import Body, ModelAnswer, QueryParameters, inline
-from base.errors import NotFound
 from base.forms import LARGEST_KEY
 from base.sites import site_address
 from campaigns import access
@@ -19,7 +18,7 @@ from campaigns.models import Membership, Message
 from corpus.clip_files import padded_clip_file
 from judging import access as judging_access
 from judging.consensus import GRADES
-from judging.models import Assignment, Flag, Practice, Question, Revision, Sitting
+from judging.models import Assignment, Flag, Practice, Question, Revision
 from judging.models.assignment import taken_from_you
 from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state
@@ -83,17 +82,7 @@ class Stored(serializers.Serializer):
     position = serializers.IntegerField()
     grade = serializers.IntegerField(allow_null=True)
     flag = serializers.ChoiceField(Flag.Reason.choices, allow_null=True)
-    overtaken = serializers.IntegerField(
-        required=False, help_text="the last press, if this one was said before what is stored already"
-    )
-
-
-class Letter(ModelAnswer):
-    text = serializers.CharField(source="words")
-
-    class Meta:
-        model = Message
-        fields = ["id", "at", "read"]
+    overtaken = serializers.IntegerField(required=False, help_text="the last press, if that is newer than this one")
 
 
 class QuestionGiven(Body):
@@ -105,10 +94,6 @@ class QuestionAtPlace(QuestionGiven):
     about = Choice(choices=list(grading.AT_A_PLACE), help_text="the clip at the position, or its query")
 
 
-class OwnQuestionGiven(QuestionGiven):
-    letter = Whole(required=False, min_value=1, max_value=LARGEST_KEY, help_text="the message that it answers")
-
-
 class OwnQuestion(ModelAnswer):
     query = serializers.CharField(
         source="query.text",
@@ -117,9 +102,7 @@ class OwnQuestion(ModelAnswer):
         help_text="that it is about, or whose clip; null if it is about neither",
     )
     letter = serializers.IntegerField(source="letter_id", allow_null=True, help_text="the message that it answers")
-    answer = serializers.IntegerField(
-        source="answer_id", allow_null=True, help_text="the lead’s message that answers it"
-    )
+    answer = serializers.IntegerField(source="answer_id", allow_null=True, help_text="the message that answers it")
     about = serializers.ChoiceField(Question.About.choices)
 
     class Meta:
@@ -141,71 +124,6 @@ class News(serializers.Serializer):
     waits = serializers.BooleanField(help_text="the annotator goes on waiting")
 
 
-class OwnDay(serializers.Serializer):
-    day = serializers.DateField(allow_null=True, help_text="null for the sum")
-    hours = serializers.FloatField(source="worked.hours")
-    judgements = serializers.IntegerField(source="worked.judgements")
-    batches = serializers.IntegerField(source="worked.batches")
-    earned = serializers.CharField(help_text="with its currency; empty without a rate")
-
-
-class OwnWork(serializers.Serializer):
-    days = OwnDay(many=True, help_text="of the last two weeks, newest first")
-    total = OwnDay()
-    agreement = serializers.CharField(help_text="with the final grades, in words")
-    direction = serializers.CharField(help_text="which way the grades lean, in words; empty while little is settled")
-    exam = serializers.CharField(help_text="how far the exam is, in words; empty if none stands before work")
-    limit = serializers.CharField(help_text="which limit leaves no room for a batch, in words; empty while none does")
-    messages = Letter(many=True)
-    questions = OwnQuestion(many=True, help_text="to the leads, the oldest first")
-
-
-class CameBackSerializer(serializers.Serializer):
-    query = serializers.CharField()
-    grade = serializers.IntegerField(help_text="the annotator’s own, at the end of the round")
-    reason = serializers.CharField(help_text="says where to look")
-    clip = ClipAddress(read_only=True)
-
-
-class ExamResultSerializer(serializers.Serializer):
-    round = serializers.IntegerField(source="sitting.round")
-    result = serializers.ChoiceField(Sitting.Result.choices, source="sitting.result")
-    pairs = serializers.IntegerField(source="sitting.pairs", help_text="judged in the round")
-    missed = serializers.IntegerField(source="sitting.missed")
-    goes_on = serializers.BooleanField(help_text="whether these pairs are judged once more")
-    came_back = CameBackSerializer(many=True)
-
-
-class PracticeSerializer(ModelAnswer):
-    query = serializers.CharField()
-    clip = ClipAddress(read_only=True)
-    right = serializers.ListField(
-        child=serializers.IntegerField(), allow_null=True, help_text="the right grade, or the two between which it lies"
-    )
-    agrees = serializers.BooleanField(allow_null=True, help_text="whether the grade is right or close enough")
-    reason = serializers.CharField(help_text="for the right grade; empty until it is answered")
-
-    class Meta:
-        model = Practice
-        fields = ["id", "grade", "seconds"]
-        help_texts = {"grade": "the annotator’s own; null until it is answered", "seconds": "those that count as work"}
-
-
-class PracticeAnswer(Body):
-    grade = Whole(min_value=min(GRADES), max_value=max(GRADES))
-    seconds = Number(required=False, allow_null=True, min_value=0, max_value=LONGEST, help_text="of active work")
-
-
-def _practised(practice: Practice) -> Any:
-    """Return what is practised; the right grade comes with it once it is answered."""
-    known = practising.known_of(practice)
-    feedback: dict[str, Any] = {"right": None, "agrees": None, "reason": ""}
-    if practice.grade is not None:
-        agrees = practice.annotator.campaign.tolerates(practice.grade, known.truth)
-        feedback = {"right": known.right, "agrees": agrees, "reason": known.why}
-    return annotated(practice, query=known.query, clip=known.clip, **feedback)
-
-
 def _data_of(assignment: Assignment) -> dict[str, Any]:
     """Return the assignment as the workplace gets it, with its query, and with the API's addresses of clips."""
     data = assignment_data(assignment, "api-place")
@@ -215,14 +133,6 @@ def _data_of(assignment: Assignment) -> dict[str, Any]:
 
 def _assignment(resource: Resource, token: str, **_: Any) -> Assignment:
     return judging_access.assignment(resource.request, token)
-
-
-def _own(resource: Resource) -> Membership:
-    return resource.through(access.own)
-
-
-def _practice(resource: Resource, pk: int) -> Practice:
-    return judging_access.practice(resource.request, resource.kwargs["name"], pk)
 
 
 class Claim(Resource, at=f"{CAMPAIGN}/claim", name="claim"):
@@ -318,6 +228,75 @@ class Submit(Resource, at="assignments/<slug:token>/submit", name="submit"):
         submitting.submit(judging_access.assignment(self.request, token), self.data["fence"])
 
 
+class Letter(ModelAnswer):
+    text = serializers.CharField(source="words")
+
+    class Meta:
+        model = Message
+        fields = ["id", "at", "read"]
+
+
+class OwnQuestionGiven(QuestionGiven):
+    letter = Whole(required=False, min_value=1, max_value=LARGEST_KEY, help_text="the message that it answers")
+
+
+class OwnDay(serializers.Serializer):
+    day = serializers.DateField(allow_null=True, help_text="null for the sum")
+    hours = serializers.FloatField(source="worked.hours")
+    judgements = serializers.IntegerField(source="worked.judgements")
+    batches = serializers.IntegerField(source="worked.batches")
+    earned = serializers.CharField(help_text="with its currency; empty without a rate")
+
+
+class OwnWork(serializers.Serializer):
+    days = OwnDay(many=True, help_text="of the last two weeks, newest first")
+    total = OwnDay()
+    agreement = serializers.CharField(help_text="with the final grades, in words")
+    direction = serializers.CharField(help_text="which way the grades lean, in words; empty while little is settled")
+    exam = serializers.CharField(help_text="how far the exam is, in words; empty if none stands before work")
+    limit = serializers.CharField(help_text="which limit leaves no room for a batch, in words; empty while none does")
+    messages = Letter(many=True)
+    questions = OwnQuestion(many=True, help_text="to the leads, the oldest first")
+
+
+class PracticeSerializer(ModelAnswer):
+    query = serializers.CharField()
+    clip = ClipAddress(read_only=True)
+    right = serializers.ListField(
+        child=serializers.IntegerField(), allow_null=True, help_text="the right grade, or the two between which it lies"
+    )
+    agrees = serializers.BooleanField(allow_null=True, help_text="whether the grade is right or close enough")
+    reason = serializers.CharField(help_text="for the right grade; empty until it is answered")
+
+    class Meta:
+        model = Practice
+        fields = ["id", "grade", "seconds"]
+        help_texts = {"grade": "the annotator’s own; null until it is answered", "seconds": "those that count as work"}
+
+
+class PracticeAnswer(Body):
+    grade = Whole(min_value=min(GRADES), max_value=max(GRADES))
+    seconds = Number(required=False, allow_null=True, min_value=0, max_value=LONGEST, help_text="of active work")
+
+
+def _practised(practice: Practice) -> Any:
+    """Return what is practised; the right grade comes with it once it is answered."""
+    known = practising.known_of(practice)
+    feedback: dict[str, Any] = {"right": None, "agrees": None, "reason": ""}
+    if practice.grade is not None:
+        agrees = practice.annotator.campaign.tolerates(practice.grade, known.truth)
+        feedback = {"right": known.right, "agrees": agrees, "reason": known.why}
+    return annotated(practice, query=known.query, clip=known.clip, **feedback)
+
+
+def _own(resource: Resource) -> Membership:
+    return resource.through(access.own)
+
+
+def _practice(resource: Resource, pk: int) -> Practice:
+    return judging_access.practice(resource.request, resource.kwargs["name"], pk)
+
+
 class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
     @reads(OwnWork)
     def get(self) -> Any:
@@ -361,15 +340,6 @@ class OnePractice(Resource, at=f"{CAMPAIGN}/practice/<int:pk>", name="practised"
         """Answer a clip of practice; the first answer holds."""
         given = judging_access.practice(self.request, self.kwargs["name"], pk)
         return _practised(practising.answer(given, self.data["grade"], self.data.get("seconds")))
-
-
-class OwnExam(Resource, at=f"{CAMPAIGN}/mine/exam", name="mine-exam"):
-    @reads(ExamResultSerializer)
-    def get(self) -> Any:
-        """How the annotator's last round of the exam ended, and what came back."""
-        if (result := own_work.exam_result(self.through(access.learner))) is None:
-            raise NotFound("No round of the exam is marked yet.")
-        return result
 
 
 class ReadMessage(Resource, at=f"{CAMPAIGN}/messages/<int:pk>/read", name="message-read"):

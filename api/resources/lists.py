@@ -30,12 +30,8 @@ class ActionCostSerializer(serializers.Serializer):
     left = serializers.IntegerField(help_text="to which it cannot")
     judgements = serializers.IntegerField(help_text="to come; negative if so many are not needed any more")
     hours = serializers.FloatField(allow_null=True)
-    pay = serializers.FloatField(
-        allow_null=True, help_text="in the campaign's currency; null, as the hours, while nobody's time is known"
-    )
-    nobody = serializers.IntegerField(
-        help_text="batches that somebody may judge now, and nobody could any more, of a group"
-    )
+    pay = serializers.FloatField(allow_null=True, help_text="in the campaign's currency; null as the hours")
+    nobody = serializers.IntegerField(help_text="of a group: batches that lose their last possible annotator")
     reach = serializers.IntegerField(allow_null=True, help_text=REACH)
 
 

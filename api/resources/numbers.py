@@ -39,9 +39,7 @@ class Numbers(Counted):
     """Numbers about a campaign. Those of a large one are counted by a job, and may be some minutes old."""
 
     counting = serializers.BooleanField(help_text="whether newer ones are being counted")
-    numbers = serializers.DictField(
-        child=serializers.JSONField(), allow_null=True, help_text="null until they were counted once"
-    )
+    numbers = serializers.DictField(child=serializers.JSONField(), allow_null=True, help_text="null until counted")
 
 
 class QueryAgreement(serializers.Serializer):
@@ -252,9 +250,7 @@ class FiguresSerializer(Counted):
 
 
 class OfQuery(QueryParameters):
-    query = Text(
-        required=False, max_length=100, help_text="whose figure 6 is wanted, by its id in runs; else the first"
-    )
+    query = Text(required=False, max_length=100, help_text="the query of figure 6, by its id in runs; else the first")
 
 
 class OfFigure(OfQuery):

@@ -1,4 +1,4 @@
-"""The people of a campaign, for its leads: members, invitations, messages, hours, and the digest."""
+"""The people of a campaign, for its leads: members, invitations, those who ask to join, and hours with pay."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from api.operations import UNFIT, Rows, annotated, changes, fresh, makes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource
 from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
-from base.forms import LARGEST
 from base.sites import site_address
 from campaigns import access, invitations, mails
 from campaigns.access import let_create, let_create_no_longer, may_let_create
 from campaigns.forms import InvitationsForm, LinkForm
-from campaigns.models import Applicant, Invitation, Membership, Message
+from campaigns.models import Applicant, Invitation, Membership
 from campaigns.models.invitation import DECISIONS, LONGEST_NAME, MOST_PLACES
 from campaigns.models.membership import LONGEST_GROUP
 from judging.review import decisions
 from reports.campaign_summaries import PEOPLE, current_summary
-from reports.digest import digest_of, have_mailed
 from reports.hours import Rates
 from reports.models import ApprovedPeriod
 from reports.pay import Period, approve, pay_of
@@ -117,17 +115,66 @@ class PersonSerializer(serializers.Serializer):
     stage = serializers.ChoiceField(Stage.choices, help_text="how far the person has come")
 
 
-class PeopleSerializer(serializers.Serializer):
-    people = PersonSerializer(many=True)
-
-
 class People(Resource, at=f"{CAMPAIGN}/people", name="people"):
-    @reads(PeopleSerializer, query=filters_of(PEOPLE_LIST, QueryParameters))
+    @reads(
+        inline("PeopleSerializer", people=PersonSerializer(many=True)), query=filters_of(PEOPLE_LIST, QueryParameters)
+    )
     def get(self) -> Any:
         """Those who are members, ask to join, or are invited, and how far each has come."""
         campaign, choices = self.lead.campaign, PEOPLE_LIST.choices(self.request.query_params)
         rows = people_rows(campaign, current_summary(campaign, PEOPLE))
         return {"people": choices.ordered(choices.chosen(rows))[0]}
+
+
+class HoursParameters(QueryParameters):
+    from_ = serializers.DateField(required=False, help_text="the first day; else the present month's")
+    to = serializers.DateField(required=False, help_text="the last day")
+
+
+class HoursLine(serializers.Serializer):
+    worker = serializers.IntegerField(source="member.worker")
+    first = serializers.DateField(source="period.first")
+    last = serializers.DateField(source="period.last")
+    batches = serializers.IntegerField(source="worked.batches")
+    judgements = serializers.IntegerField(source="worked.judgements")
+    reported_hours = serializers.FloatField(source="worked.reported_hours", help_text="as browsers measured")
+    hours = serializers.FloatField(source="worked.hours", help_text="those that count")
+    rate = serializers.FloatField(allow_null=True)
+    currency = serializers.CharField()
+    pay = serializers.FloatField(allow_null=True)
+    approved = serializers.DateTimeField(source="approved.at", allow_null=True, default=None)
+
+
+class HoursSerializer(serializers.Serializer):
+    currency = serializers.CharField()
+    lines = HoursLine(many=True, help_text="for each member and hourly rate, and for approved days and others")
+
+
+class PeriodBody(Body):
+    from_ = serializers.DateField(help_text="the first day")
+    to = serializers.DateField(help_text="the last day, which must be over")
+
+
+class ApprovalSerializer(ModelAnswer):
+    by = serializers.IntegerField(source="by.worker", help_text="the lead’s worker number")
+
+    class Meta:
+        model = ApprovedPeriod
+        fields = ["first", "last", "at"]
+
+
+class Hours(Resource, at=f"{CAMPAIGN}/hours", name="hours"):
+    @reads(HoursSerializer, UNFIT, query=HoursParameters)
+    def get(self) -> Any:
+        """Hours and pay in a period."""
+        campaign = self.lead.campaign
+        lines = pay_of(campaign, Period.between(self.params.get("from"), self.params.get("to")), Rates.of(campaign))
+        return {"currency": campaign.currency, "lines": lines}
+
+    @changes(ApprovalSerializer, UNFIT, body=PeriodBody)
+    def post(self) -> Any:
+        """Approve the hours and the pay of a period, which then never change."""
+        return approve(self.lead, Period.between(self.data["from"], self.data["to"]))
 
 
 class InvitationSerializer(ModelAnswer):
@@ -175,10 +222,6 @@ class Invited(Named):
     language = Choice(choices=settings.LANGUAGES, required=False, help_text="of the mail")
 
 
-class HowMany(serializers.Serializer):
-    number = serializers.IntegerField()
-
-
 class Invitations(Resource, at=f"{CAMPAIGN}/invitations", name="invitations"):
     @reads(Page(InvitationSerializer))
     def get(self) -> Any:
@@ -193,7 +236,7 @@ class Invitations(Resource, at=f"{CAMPAIGN}/invitations", name="invitations"):
 
 
 class InvitationsByMail(Resource, at=f"{CAMPAIGN}/invitations/by-mail", name="invitations-by-mail"):
-    @makes(HowMany, body=Invited, status=202)
+    @makes(inline("HowManyInvited", number=serializers.IntegerField()), body=Invited, status=202)
     def post(self) -> Any:
         """Invite people by mail: all of a list, or nobody."""
         lead = self.lead
@@ -278,113 +321,3 @@ class MailAgain(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>/mail", name="invi
         invitations.must_send_mails()
         mails.ask_for(mails.mail_invitation, invitation, self.request._request, invitation.language)
         return invitation
-
-
-class MessageSerializer(ModelAnswer):
-    to = serializers.IntegerField(source="to.worker")
-
-    class Meta:
-        model = Message
-        fields = ["id", "text", "at", "read"]
-
-
-class NewMessage(Body):
-    to = Whole(required=False, min_value=1, max_value=LARGEST, help_text="a worker's number; without it, all")
-
-    class Meta:
-        model = Message
-        fields = ["text"]
-
-
-class Messages(Resource, at=f"{CAMPAIGN}/messages", name="messages"):
-    @reads(Page(MessageSerializer))
-    def get(self) -> Any:
-        """The messages to annotators, the newest first."""
-        sent = Message.objects.filter(to__campaign=self.lead.campaign)
-        return Rows(sent.select_related("to"), ("-pk",))
-
-    @makes(HowMany, body=NewMessage)
-    def post(self) -> Any:
-        """Write to one annotator, or to all."""
-        chosen = self.lead.campaign.memberships.reachable()
-        if "to" in self.data:
-            chosen = chosen.filter(pk=access.annotator_of(self.lead, self.data["to"]).pk)
-        return {"number": Message.objects.send(chosen, self.data["text"], by=self.lead)}
-
-
-class HoursParameters(QueryParameters):
-    from_ = serializers.DateField(required=False, help_text="the first day; else the present month's")
-    to = serializers.DateField(required=False, help_text="the last day")
-
-
-class HoursLine(serializers.Serializer):
-    worker = serializers.IntegerField(source="member.worker")
-    first = serializers.DateField(source="period.first")
-    last = serializers.DateField(source="period.last")
-    batches = serializers.IntegerField(source="worked.batches")
-    judgements = serializers.IntegerField(source="worked.judgements")
-    reported_hours = serializers.FloatField(source="worked.reported_hours", help_text="as browsers measured")
-    hours = serializers.FloatField(source="worked.hours", help_text="those that count")
-    rate = serializers.FloatField(allow_null=True)
-    currency = serializers.CharField()
-    pay = serializers.FloatField(allow_null=True)
-    approved = serializers.DateTimeField(source="approved.at", allow_null=True, default=None)
-
-
-class HoursSerializer(serializers.Serializer):
-    currency = serializers.CharField()
-    lines = HoursLine(many=True, help_text="for each member and hourly rate, and for approved days and others")
-
-
-class PeriodBody(Body):
-    from_ = serializers.DateField(help_text="the first day")
-    to = serializers.DateField(help_text="the last day, which must be over")
-
-
-class ApprovalSerializer(ModelAnswer):
-    by = serializers.IntegerField(source="by.worker", help_text="the lead’s worker number")
-
-    class Meta:
-        model = ApprovedPeriod
-        fields = ["first", "last", "at"]
-
-
-class Hours(Resource, at=f"{CAMPAIGN}/hours", name="hours"):
-    @reads(HoursSerializer, UNFIT, query=HoursParameters)
-    def get(self) -> Any:
-        """Hours and pay in a period."""
-        campaign = self.lead.campaign
-        lines = pay_of(campaign, Period.between(self.params.get("from"), self.params.get("to")), Rates.of(campaign))
-        return {"currency": campaign.currency, "lines": lines}
-
-    @changes(ApprovalSerializer, UNFIT, body=PeriodBody)
-    def post(self) -> Any:
-        """Approve the hours and the pay of a period, which then never change."""
-        return approve(self.lead, Period.between(self.data["from"], self.data["to"]))
-
-
-class NeedSerializer(serializers.Serializer):
-    number = serializers.IntegerField()
-    words = serializers.CharField()
-    address = serializers.CharField(help_text="of the page about it")
-
-
-class DigestSerializer(serializers.Serializer):
-    since = serializers.DateTimeField(help_text="the beginning of yesterday, in the time zone of the site")
-    happened = NeedSerializer(many=True)
-    waits = NeedSerializer(many=True)
-    mailed = serializers.BooleanField(help_text="whether who asks gets it by mail each morning")
-
-
-class TheDigest(Resource, at=f"{CAMPAIGN}/digest", name="digest"):
-    @reads(DigestSerializer)
-    def get(self) -> Any:
-        """What happened since yesterday, and what waits for a lead."""
-        return annotated(digest_of(self.lead), mailed=bool(self.lead.digest_site))
-
-
-class DigestByMail(Resource, at=f"{CAMPAIGN}/digest/mail", name="digest-mail"):
-    @changes(body=inline("DigestWanted", Body, wanted=Truth()))
-    def put(self) -> Any:
-        """Get the digest by mail each morning, or no longer."""
-        have_mailed(self.lead, site_address(self.request._request) if self.data["wanted"] else "")

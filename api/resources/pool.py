@@ -1,16 +1,15 @@
-"""What is judged: queries, batches, candidates, and pools that are enlarged by what runs found."""
+"""What is judged: queries, batches and candidates, and how far queries are finished in their order."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
-from api.fields import Choice, Number, Text, Whole
-from api.operations import ONCE, UNFIT, Rows, annotated, changes, reads, starts
+from api.fields import Choice, Text, Whole
+from api.operations import Rows, annotated, changes, reads
 from api.resource import CAMPAIGN, ClipAddress, Resource
-from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
+from api.serializers import Body, ModelAnswer, Page, filters_of, inline
 from base.forms import LARGEST_KEY
 from campaigns.models import Membership
 from judging import access as judging_access
@@ -20,26 +19,11 @@ from judging.pool.opening import open_without_clips
 from judging.review.decisions import bring_back, withdraw
 from judging.review.frontier import REACH, frontier, reach
 from judging.review.reviewing import place_in_line, recommendations, waiting_in_order
-from releases.models import Release
 from reports.steering import WHY, held_rows, holding
 from reports.tables.batch import CandidateRow, Editions, GradeRow, candidate_rows
 from reports.tables.batches import ALL, BATCHES, batches_of
 from reports.tables.queries import QUERIES, queries_of, query_rows
-from runs.access import enlargement as enlargement_of
-from runs.measures import NDCG
-from runs.models import Enlargement, Near
-from runs.pools.comparing import HEADLINE, comparison, found_moments
-from runs.pools.enlarging import (
-    DEEPEST,
-    MOST_MOMENTS,
-    PoolPlan,
-    ask_to_open,
-    ask_to_propose,
-    open_further_batches,
-    propose_moments,
-)
 
-MOST = 2**31 - 1
 MOST_HELD = 100  # queries that hold the frontier back
 
 
@@ -82,12 +66,8 @@ class QuerySerializer(serializers.Serializer):
         help_text="of the final grades among the last five of its last batch with grades",
     )
     similarity = serializers.FloatField(source="query.similarity", allow_null=True, help_text="of rank 1")
-    changed = serializers.DateTimeField(
-        source="query.changed", allow_null=True, help_text="when somebody last submitted a batch of it"
-    )
-    withdrawn_for = serializers.CharField(
-        source="query.withdrawn_for", help_text="query or judged; empty if it is not withdrawn"
-    )
+    changed = serializers.DateTimeField(source="query.changed", allow_null=True, help_text="last submission of a batch")
+    withdrawn_for = serializers.CharField(source="query.withdrawn_for", help_text="query, judged, or empty")
     batches = BatchSerializer(many=True, help_text="of each number the edition in work, or the newest")
 
 
@@ -138,12 +118,8 @@ class InLineSerializer(serializers.Serializer):
 
     number = serializers.IntegerField(allow_null=True, help_text="from 1; null if the batch does not wait")
     of = serializers.IntegerField(help_text="how many wait")
-    before = serializers.IntegerField(
-        allow_null=True, help_text="the id of the one before; before the first comes the last"
-    )
-    after = serializers.IntegerField(
-        allow_null=True, help_text="the id of the one after; after the last comes the first"
-    )
+    before = serializers.IntegerField(allow_null=True, help_text="the id before it; before the first: the last")
+    after = serializers.IntegerField(allow_null=True, help_text="the id after it; after the last: the first")
 
 
 class BatchDetail(BatchSerializer):
@@ -225,9 +201,7 @@ class FrontierSerializer(serializers.Serializer):
     sample = serializers.IntegerField(help_text="those up to the frontier: all are finished")
     beyond = serializers.IntegerField(help_text="those that are finished beyond it")
     holding = serializers.IntegerField(help_text="those that are not finished, before one that is")
-    left_out = serializers.IntegerField(
-        help_text="those up to the frontier that were withdrawn for what judging them showed"
-    )
+    left_out = serializers.IntegerField(help_text="those up to the frontier that were withdrawn after judging")
     random = serializers.BooleanField(source="is_random", help_text="whether the sample is random")
     reach = serializers.IntegerField(allow_null=True, help_text=REACH)
     held = HeldSerializer(many=True, help_text="the first 100 queries that hold the frontier back, in their order")
@@ -244,9 +218,7 @@ class FrontierNow(Resource, at=f"{CAMPAIGN}/frontier", name="frontier"):
 
 
 class BatchListed(BatchSerializer):
-    mean = serializers.FloatField(
-        source="last_mean", allow_null=True, help_text="of the final grades among the last five"
-    )
+    mean = serializers.FloatField(source="last_mean", allow_null=True, help_text="of the last five final grades")
 
     class Meta(BatchSerializer.Meta):
         fields = [*BatchSerializer.Meta.fields, "pairs", "settled", "contested", "discarded", "flagged", "group"]
@@ -303,138 +275,3 @@ class OpenBatches(Resource, at=f"{CAMPAIGN}/batches/open", name="batches-open"):
         """Open a batch, or all batches, that wait because clips of them cannot be cut."""
         batch = judging_access.batch(self.lead, self.data["batch"]) if "batch" in self.data else None
         return {"number": open_without_clips(self.lead, batch)}
-
-
-class EnlargementSerializer(ModelAnswer):
-    release = serializers.IntegerField(source="release.version")
-    runs = serializers.ListField(child=serializers.IntegerField())
-    moments = serializers.SerializerMethodField(help_text="how many were found; null until then")
-
-    class Meta:
-        model = Enlargement
-        fields = ["number", "at", "depth", "iou", "taken", "near", "opened"]
-        help_texts = {
-            "depth": "how many ranks of each run are looked at",
-            "iou": "from which a prediction matches a judged moment",
-            "taken": "how many of the first are judged",
-        }
-
-    def get_moments(self, enlargement: Enlargement) -> int | None:
-        return None if enlargement.found is None else len(enlargement.moments)
-
-
-class FinderSerializer(serializers.Serializer):
-    run = serializers.IntegerField(allow_null=True, help_text="its number; null of a private run")
-    rank = serializers.IntegerField()
-
-
-class FoundSerializer(serializers.Serializer):
-    """A moment that runs found."""
-
-    query = serializers.CharField()
-    video = serializers.CharField()
-    start = serializers.FloatField(help_text="seconds")
-    end = serializers.FloatField(help_text="seconds")
-    influence = serializers.FloatField(help_text="how much it could change the order of the runs")
-    found_by = FinderSerializer(many=True)
-    overlap = serializers.FloatField(
-        allow_null=True, help_text="IoU with the judged moment that it may be; null if there is none"
-    )
-    batch = serializers.IntegerField(allow_null=True, help_text="the batch in which it is judged")
-
-
-class OneEnlargementSerializer(EnlargementSerializer):
-    found = FoundSerializer(many=True, source="found_moments", help_text="the most decisive first")
-
-
-class NewEnlargement(Body):
-    runs = serializers.ListField(child=Whole(min_value=1, max_value=MOST), max_length=1000)
-    depth = Whole(min_value=1, max_value=DEEPEST, required=False)
-    iou = Number(min_value=0, max_value=1, required=False, help_text="0.3, 0.5 or 0.7")
-
-
-class Opening(Body):
-    taken = Whole(min_value=0, max_value=MOST, help_text="how many are judged, from the top")
-    near = Choice(choices=Near.choices, required=False, help_text="what becomes of those near to judged ones")
-
-
-class Enlargements(Resource, at=f"{CAMPAIGN}/enlargements", name="enlargements"):
-    @reads(Page(EnlargementSerializer))
-    def get(self) -> Any:
-        """The enlargements of the pool."""
-        return Rows(self.participant.campaign.enlargements.select_related("release"), ("-number",))
-
-    @starts(EnlargementSerializer, ONCE, UNFIT, body=NewEnlargement)
-    def post(self) -> Any:
-        """Ask which unjudged moments would decide between runs."""
-        made = ask_to_propose(self.lead, PoolPlan(**self.data))
-        return self.under_way(propose_moments.jobs(made).get(), made)
-
-
-class OneEnlargement(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>", name="enlargement"):
-    @reads(OneEnlargementSerializer)
-    def get(self, number: int) -> Any:
-        """An enlargement, with the moments that were found."""
-        enlargement = enlargement_of(self.participant, number)
-        return annotated(enlargement, found_moments=_found(enlargement, self.participant))
-
-
-def _found(enlargement: Enlargement, member: Membership) -> list[dict[str, Any]]:
-    return [
-        {
-            **each.moment,
-            "found_by": [{"run": run.number if run else None, "rank": rank} for run, rank in each.sources],
-            "overlap": each.moment["near"]["iou"] if each.moment["near"] else None,
-            "batch": each.candidate.batch_id if each.candidate else None,
-        }
-        for each in found_moments(enlargement, member, MOST_MOMENTS)
-    ]
-
-
-class EnlargementOpening(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>/opening", name="enlargement-opening"):
-    @starts(EnlargementSerializer, UNFIT, body=Opening)
-    def put(self, number: int) -> Any:
-        """Have the first moments judged, in further batches."""
-        near = self.data.get("near", Near.LEAVE)
-        opened = ask_to_open(enlargement_of(self.lead, number), self.lead, self.data["taken"], near)
-        return self.under_way(open_further_batches.jobs(opened).first(), opened)
-
-
-class PoolsParameters(QueryParameters):
-    release = serializers.IntegerField(
-        required=False, min_value=1, max_value=MOST, help_text="else the newest with two pools"
-    )
-    measure = serializers.ChoiceField(NDCG, required=False)
-
-
-class PoolRow(serializers.Serializer):
-    first = serializers.FloatField(help_text="the score with the first pool")
-    whole = serializers.FloatField(help_text="with the enlarged pool")
-    without = serializers.FloatField(allow_null=True, help_text="without what only its system found")
-    reused = serializers.FloatField(allow_null=True, help_text="with the grades of near moments too")
-    place_first = serializers.IntegerField()
-    place_whole = serializers.IntegerField()
-    run = serializers.IntegerField(source="run.number")
-    name = serializers.CharField(source="run.name")
-
-
-class PoolsSerializer(serializers.Serializer):
-    release = serializers.IntegerField()
-    measure = serializers.CharField()
-    convention = serializers.CharField()
-    tau = serializers.FloatField(allow_null=True, help_text="Kendall's τ-b of the two orders")
-    runs = PoolRow(many=True)
-
-
-class Pools(Resource, at=f"{CAMPAIGN}/pools", name="pools"):
-    @reads(PoolsSerializer, query=PoolsParameters)
-    def get(self) -> Any:
-        """The runs with the first and with the enlarged pool."""
-        releases = Release.objects.filter(campaign=self.participant.campaign, pool_scores__isnull=False).distinct()
-        if "release" in self.params:
-            releases = releases.filter(version=self.params["release"])
-        release = get_object_or_404(releases.order_by("-version")[:1])
-        measure = self.params.get("measure", HEADLINE)
-        found = comparison(self.participant, release, measure)
-        about = {"release": release.version, "measure": measure, "convention": "paper"}
-        return about | {"tau": found.tau if found else None, "runs": found.rows if found else []}

@@ -1,4 +1,4 @@
-"""The exam and the quiet checks: pairs with their truth, examinees, and decisions on them."""
+"""The exam and the quiet checks: pairs with their truth, examinees and their results, and decisions on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from api.fields import Choice, Text, Truth, Whole
 from api.operations import TAGGED, UNFIT, VERSIONED, Answer, Rows, annotated, changes, makes, reads
 from api.resource import CAMPAIGN, ClipAddress, Resource, must_match, tag_of
 from api.serializers import Body, ModelAnswer, Page, PageParameters
-from base.errors import Unfit
+from base.errors import NotFound, Unfit
 from base.transactions import all_or_nothing, locked
 from campaigns import access
 from campaigns.models import Campaign, Membership
@@ -33,6 +33,7 @@ from judging.quality.exam import (
     unexplained,
 )
 from judging.quality.examples import LONGEST_WHY
+from reports import own_work
 from reports.campaign_summaries import PEOPLE, current_summary
 from reports.tables.examinees import check_rows, examinee, overview, pairs_in, pairs_of_one
 
@@ -274,3 +275,28 @@ class CheckPairs(Resource, at=f"{CAMPAIGN}/checks/<int:worker>/pairs", name="che
             keys = [each.pk for each in rows]
             rows = check_results.pairs_behind(annotator, "all").filter(pk__in=keys)
         return Rows(rows, ("spent", "pk") if which == "speed" else ("-pk",))
+
+
+class CameBackSerializer(serializers.Serializer):
+    query = serializers.CharField()
+    grade = serializers.IntegerField(help_text="the annotator’s own, at the end of the round")
+    reason = serializers.CharField(help_text="says where to look")
+    clip = ClipAddress(read_only=True)
+
+
+class ExamResultSerializer(serializers.Serializer):
+    round = serializers.IntegerField(source="sitting.round")
+    result = serializers.ChoiceField(Sitting.Result.choices, source="sitting.result")
+    pairs = serializers.IntegerField(source="sitting.pairs", help_text="judged in the round")
+    missed = serializers.IntegerField(source="sitting.missed")
+    goes_on = serializers.BooleanField(help_text="whether these pairs are judged once more")
+    came_back = CameBackSerializer(many=True)
+
+
+class OwnExam(Resource, at=f"{CAMPAIGN}/mine/exam", name="mine-exam"):
+    @reads(ExamResultSerializer)
+    def get(self) -> Any:
+        """How the annotator's last round of the exam ended, and what came back."""
+        if (result := own_work.exam_result(self.through(access.learner))) is None:
+            raise NotFound("No round of the exam is marked yet.")
+        return result

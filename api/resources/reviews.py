@@ -132,9 +132,7 @@ class QuestionsParameters(PageParameters):
 
 
 class QuestionHandled(Body):
-    answer = Text(
-        required=False, max_length=LONGEST_MESSAGE, help_text="comes to who asked; without it, it is put aside"
-    )
+    answer = Text(required=False, max_length=LONGEST_MESSAGE, help_text="sent to who asked; else it is put aside")
     wording = Text(
         required=False,
         max_length=LONGEST_QUESTION,

@@ -1,4 +1,4 @@
-"""Runs: sending one, with its files in pieces and their check; and those that are stored, with their scores."""
+"""Runs: sending one in pieces, its check, those that are stored with their scores, and the split that is held back."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from api.fields import Choice, Text, Truth, Whole
 from api.operations import OR_LATER, RUNS, STORES, UNFIT, Rows, annotated, changes, fresh, makes, reads, starts
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource
-from api.serializers import Body, ModelAnswer, Page, QueryParameters, filters_of, inline
+from api.serializers import Body, ModelAnswer, Page, filters_of, inline, parameters_of
 from base.errors import BadValue, Unfit
-from base.forms import LARGEST
+from campaigns.models import Membership
 from campaigns.models.draft import ArrivingFile
 from campaigns.pages import take_piece
 from drafts.models import Upload
 from metrics.analysis.sampling import Method
 from metrics.formats import RUN_FORMATS, TASKS
 from runs import access
-from runs.board.held_back import enter
+from runs.board.held_back import enter, entered_runs, entries_closed, held_by, hold_back, open_scores
 from runs.board.options import RUNS_LIST, runs_of
 from runs.estimates.scores import sample_of, scores_of
-from runs.forms import RunForm
-from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
+from runs.forms import ReleaseForm, RunForm
+from runs.models import Arrival, HeldScore, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, announce, describe, must_be_open, submit
 from runs.scoring import score_runs
 
@@ -80,32 +80,13 @@ UNSCORED: dict[str, Any] = {"release": None, "missing": 0, "unjudged": 0, "refus
 
 
 class RunSerializer(ModelAnswer):
-    by = serializers.IntegerField(
-        source="worker", allow_null=True, help_text="number of who uploaded it; null while it is anonymous"
-    )
+    by = serializers.IntegerField(source="worker", allow_null=True, help_text="a worker; null while anonymous")
     notes = serializers.ListField(child=serializers.CharField(), help_text="warnings, and what is unusual about it")
 
     class Meta:
         model = Run
-        fields = [
-            "number",
-            "name",
-            "system",
-            "group",
-            "description",
-            "paper",
-            "code",
-            "citation",
-            "anonymous_until",
-            "visibility",
-            "at",
-            "filename",
-            "sha256",
-            "size",
-            "queries",
-            "predictions",
-            "entered",
-        ]
+        fields = ["number", *Submission.DETAILS, "at", "filename", "sha256", "size"]
+        fields += ["queries", "predictions", "entered"]
         help_texts = {
             "group": "the same for runs of a system that differ by their seed",
             "anonymous_until": "the day on which it gets its name; null unless it is anonymous",
@@ -140,9 +121,7 @@ class SubmissionSerializer(ModelAnswer):
     """A run on its way: not a run before its file was checked and nothing was wrong."""
 
     files = FileSerializer(many=True)
-    findings = Findings(
-        allow_null=True, read_only=True, help_text="of the last check; null before it, and after a good one"
-    )
+    findings = Findings(allow_null=True, read_only=True, help_text="of the last check; null if it found none")
     run = serializers.IntegerField(source="run.number", allow_null=True, default=None, help_text="what it became")
 
     class Meta:
@@ -252,9 +231,7 @@ class EstimateSerializer(serializers.Serializer):
 
 
 class OneScore(ModelAnswer):
-    estimate = EstimateSerializer(
-        allow_null=True, help_text="null if the queries are judged in full, or are no random sample"
-    )
+    estimate = EstimateSerializer(allow_null=True, help_text="null if all are judged, or not a random sample")
 
     class Meta:
         model = Score
@@ -274,8 +251,7 @@ class ScoresSerializer(serializers.Serializer):
     scores = OneScore(many=True)
 
 
-class OfRelease(QueryParameters):
-    release = serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text="else the newest")
+OfRelease = parameters_of(ReleaseForm)
 
 
 class Scores(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scores", name="run-scores"):
@@ -296,3 +272,56 @@ def _scores(scoring: Scoring | None) -> Any:
         return UNSCORED
     scores = [annotated(score, estimate=estimate) for score, estimate in scores_of(scoring, sample_of(scoring))]
     return vars(scoring) | {"release": scoring.release.version, "scores": scores}
+
+
+class HeldScoreSerializer(ModelAnswer):
+    run = serializers.IntegerField(source="run.number")
+
+    class Meta:
+        model = HeldScore
+        fields = ["measure", "value"]
+
+
+class HeldBackSerializer(serializers.Serializer):
+    split = serializers.CharField(help_text="the split of which researchers see no grades; empty if there is none")
+    release = serializers.IntegerField(allow_null=True, help_text="whose runs are scored on a split, or would be")
+    opened = serializers.DateTimeField(allow_null=True, help_text="since when members see the scores; null: never")
+    closed = serializers.DateTimeField(allow_null=True, help_text="since when no run can be entered; null: still open")
+    entered = serializers.IntegerField(help_text="runs that are scored on it once the scores are opened")
+    scores = HeldScoreSerializer(many=True)
+
+
+class NewHeldBack(Body):
+    """What is to change; what is left out stays."""
+
+    split = Text(required=False, max_length=20, allow_blank=True, help_text="a split of queries, or empty for none")
+    open = Truth(required=False, help_text="whether members see the scores")
+
+
+class HeldBack(Resource, at=f"{CAMPAIGN}/held-back", name="held-back"):
+    @reads(HeldBackSerializer)
+    def get(self) -> Any:
+        """The split that is held back, and the scores on it once a lead has opened them."""
+        return _held_back(self.participant)
+
+    @changes(HeldBackSerializer, UNFIT, body=NewHeldBack)
+    def put(self) -> Any:
+        """Hold a split back, or open the scores on it, which closes the list of runs."""
+        if "split" in self.data:
+            hold_back(self.lead, self.data["split"])
+        if "open" in self.data:
+            open_scores(self.lead, self.data["open"])
+        return _held_back(self.lead)
+
+
+def _held_back(member: Membership) -> Any:
+    held = held_by(member.campaign)
+    scores = HeldScore.objects.filter(reference=held, run__in=Run.objects.seen_by(member)).select_related("run")
+    return {
+        "split": member.campaign.held_back,
+        "release": held.release.version if held else None,
+        "opened": held.opened if held else None,
+        "closed": entries_closed(member.campaign),
+        "entered": entered_runs(member.campaign).count(),
+        "scores": scores.order_by("run__number", "pk") if held and held.opened else [],
+    }

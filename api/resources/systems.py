@@ -16,7 +16,7 @@ from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobSerializer
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import Findings
-from api.serializers import Body, ModelAnswer, Page, QueryParameters
+from api.serializers import Body, ModelAnswer, Page, QueryParameters, inline
 from corpus.features import sets_of
 from releases.training import DEEPEST
 from runs import access
@@ -56,9 +56,7 @@ class KindSerializer(serializers.Serializer):
     needs = serializers.ListField(child=serializers.CharField(), help_text="what videos must have")
     options = OptionSerializer(many=True)
     steps = serializers.IntegerField(help_text="of a training with the defaults; 0 if it is not trained by steps")
-    step_seconds = serializers.FloatField(
-        allow_null=True, help_text="how long a step took when one was last trained on this site; null if none was"
-    )
+    step_seconds = serializers.FloatField(allow_null=True, help_text="of the last training on this site; null: none")
     paper = serializers.DictField(
         child=serializers.IntegerField(),
         allow_null=True,
@@ -115,9 +113,7 @@ class SystemSerializer(ModelAnswer):
     job = JobSerializer(allow_null=True, read_only=True, help_text="that trains it, with its progress or its error")
     steps_left = serializers.IntegerField(read_only=True)
     before = BeforeSerializer(allow_null=True, read_only=True, help_text="while it waits, what is done before it")
-    findings = Findings(
-        source="submission.findings", allow_null=True, read_only=True, help_text="why its run was refused"
-    )
+    findings = Findings(source="submission.findings", allow_null=True, read_only=True, help_text="why it was refused")
 
     class Meta:
         model = TrainedSystem
@@ -155,10 +151,6 @@ class PointSerializer(serializers.Serializer):
     curve = serializers.CharField(help_text="loss, or the measure that the validation computes")
     step = serializers.IntegerField()
     value = serializers.FloatField()
-
-
-class OneSystemSerializer(SystemSerializer):
-    curves = PointSerializer(many=True, source="rows_of_curves")
 
 
 class SystemOptions(Body):
@@ -250,7 +242,7 @@ class Systems(Resource, at=f"{CAMPAIGN}/systems", name="systems"):
 
 
 class OneSystem(Resource, at=f"{CAMPAIGN}/systems/<int:number>", name="system"):
-    @reads(OneSystemSerializer)
+    @reads(inline("OneSystemSerializer", SystemSerializer, curves=PointSerializer(many=True, source="rows_of_curves")))
     def get(self, number: int) -> Any:
         """A system, how far it is, and its curves."""
         return _with_jobs([access.trained_system(self.participant, number)])[0]

@@ -25,6 +25,7 @@ from runs.models import Run, ScoringReference, Visibility
 MOST = 12  # columns
 FIRST = dict.fromkeys(("paper", "released", "spr"), NDCG[3:6])  # NDCG@20 at three thresholds
 THIRDS = (1 / 3, 2 / 3)
+LENGTHS, AMOUNTS = ("short", "middle", "long"), ("few", "some", "many")  # of queries, in words and in relevant moments
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,8 @@ class Queries:
         self._split = np.array([row[1] for row in rows], dtype=np.str_)
         self._words, self._relevant = (np.array([row[n] for row in rows], dtype=np.int64) for n in (2, 3))
         self.splits = sorted({split for split in self._split.tolist() if split})
-        self.lengths = _bands(self._words, ("short", "middle", "long"), " words")
-        self.amounts = _bands(self._relevant, ("few", "some", "many"))
+        self.lengths = _bands(self._words, LENGTHS, " words")
+        self.amounts = _bands(self._relevant, AMOUNTS)
 
     def chosen(self, options: BoardOptions) -> NDArray[np.bool_] | None:
         """Return the queries of the options; None for all. Raise BadValue for an unknown split, length or amount."""

@@ -55,6 +55,7 @@ from systems.errors import SystemsError
 from systems.examples import queries_in, read_objects
 from systems.neural.again import read_description
 from systems.streams.published import read_checkpoint
+from tests.forked_readers import forked
 from tests.hostile.texts import FILES
 from tests.installation import ROOT
 from tests.metrics.shared import run_cli
@@ -132,6 +133,12 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture
 def rio(member: Callable[..., Membership], batch: Batch) -> Membership:
     return member("rio", "researcher")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forks() -> Iterator[None]:
+    with forked():
+        yield
 
 
 @pytest.fixture(autouse=True)

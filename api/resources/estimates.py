@@ -1,4 +1,4 @@
-"""Predictors: their grades from a file or the chat endpoint, how these compare with consensus, and what they save."""
+"""What estimates take and tell: predictors with their grades, watched differences, and the plan of a campaign."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from api.fields import Choice, Text, Whole
 from api.operations import STORES, UNFIT, Rows, annotated, changes, fresh, makes, reads, starts
 from api.resource import CAMPAIGN, Resource
 from api.resources.runs import MOST, PIECE, FileSerializer, take
-from api.serializers import Body, ModelAnswer, Page
-from base.forms import LARGEST
+from api.serializers import Body, ModelAnswer, Page, parameters_of
+from base.errors import Unfit
+from base.forms import LARGEST, faults_of
 from campaigns.models import Membership
+from drafts import access as drafts_access
 from metrics.formats.predicted import predicted_csv
 from runs import access
+from runs.estimates import watches
 from runs.estimates.endpoint import estimate
+from runs.estimates.planning import PlanForm
 from runs.estimates.predictors import (
     FEWEST_FRAMES,
     FRAMES,
@@ -28,7 +32,8 @@ from runs.estimates.predictors import (
     remove_predictor,
 )
 from runs.estimates.worth import ask_to_weigh, worth_of
-from runs.models import PredictionsFile, Predictor
+from runs.forms import LONGEST_MEASURE
+from runs.models import PredictionsFile, Predictor, Watch
 
 
 class AskingCostSerializer(serializers.Serializer):
@@ -69,9 +74,7 @@ class PredictorSerializer(ModelAnswer):
 
 class OnePredictorSerializer(PredictorSerializer):
     prompt = serializers.CharField(help_text="what the endpoint is told before each clip")
-    estimate = AskingCostSerializer(
-        allow_null=True, help_text="what asking the endpoint for the rest costs; null with a file"
-    )
+    estimate = AskingCostSerializer(allow_null=True, help_text="what asking for the rest costs; null with a file")
 
 
 class NewPredictor(Body):
@@ -222,3 +225,110 @@ def _worth(lead: Membership) -> Any:
     return annotated(
         worth, calibrations=[held | {"predictor": key} for key, held in sorted(worth.calibrations.items())]
     )
+
+
+class LookSerializer(serializers.Serializer):
+    at = serializers.CharField()
+    judged = serializers.IntegerField(help_text="queries up to the frontier")
+    ranked = serializers.IntegerField(help_text="all queries")
+    value = serializers.FloatField(help_text="the difference over all queries, estimated")
+    low = serializers.FloatField(help_text="of an interval that holds at all times, however often one looks")
+    high = serializers.FloatField()
+    method = serializers.CharField(help_text="of the interval: regression, or bounded if fewer than 10 queries deviate")
+    needed = serializers.IntegerField(
+        allow_null=True,
+        help_text="queries after which it is decided, if it stays so; null if all do not suffice, or if bounded",
+    )
+    decided = serializers.BooleanField(source="is_decided", help_text="whether the interval excludes 0")
+
+
+class WatchSerializer(ModelAnswer):
+    run = serializers.IntegerField(source="run.number", help_text="its number")
+    other = serializers.IntegerField(source="other.number", help_text="the number of the run whose score is taken off")
+    predictor = serializers.IntegerField(source="predictor_id", allow_null=True, help_text="its id; null: caption rank")
+    look = LookSerializer(allow_null=True, help_text="the last; null before the first")
+
+    class Meta:
+        model = Watch
+        fields = ["id", "measure"]
+
+
+class NewWatch(Body):
+    run = Whole(min_value=1, max_value=LARGEST, help_text="its number")
+    other = Whole(min_value=1, max_value=LARGEST, help_text="the number of the run whose score is taken off")
+    measure = Text(max_length=LONGEST_MEASURE, help_text="its name, as the library parses it")
+    predictor = Whole(required=False, min_value=1, max_value=LARGEST, help_text="its id; without it, caption rank")
+
+
+class Watches(Resource, at=f"{CAMPAIGN}/watches", name="watches"):
+    @reads(Page(WatchSerializer))
+    def get(self) -> Any:
+        """The differences that leads of the campaign watch."""
+        return Rows(watches.watches_of(self.lead.campaign), ("pk",), lambda page: [*map(_with_look, page)])
+
+    @starts(WatchSerializer, UNFIT, body=NewWatch)
+    def post(self) -> Any:
+        """Watch the difference of two runs; the first look follows."""
+        watch = watches.begin(self.lead, **self.data)
+        return self.under_way(watches.estimate_difference.jobs(watch).first(), _with_look(watch))
+
+
+class OneWatch(Resource, at=f"{CAMPAIGN}/watches/<int:pk>", name="watch"):
+    @reads(WatchSerializer)
+    def get(self, pk: int) -> Any:
+        """A watched difference, with its last look."""
+        return _with_look(access.watch(self.lead, pk))
+
+    @starts(WatchSerializer)
+    def put(self, pk: int) -> Any:
+        """Look at a difference now."""
+        watch = access.watch(self.lead, pk)
+        return self.under_way(watches.estimate_difference.ask(watch), _with_look(watch))
+
+    @changes()
+    def delete(self, pk: int) -> Any:
+        """Watch a difference no longer."""
+        access.watch(self.lead, pk).delete()
+
+
+def _with_look(watch: Watch) -> Any:
+    return annotated(watch, look=watches.last_look(watch))
+
+
+class SpreadSerializer(serializers.Serializer):
+    judged = serializers.FloatField(help_text="standard deviation")
+    left = serializers.FloatField(help_text="what the caption ranks do not explain of it")
+
+
+class PlannedSerializer(serializers.Serializer):
+    way = serializers.CharField()
+    queries = serializers.IntegerField(allow_null=True, help_text="null if more than a million, or than are ranked")
+    judgements = serializers.IntegerField(allow_null=True)
+    hours = serializers.IntegerField(allow_null=True)
+    cost = serializers.IntegerField(allow_null=True, help_text="null without an hourly rate")
+    weeks = serializers.IntegerField(allow_null=True)
+
+
+class PilotSerializer(serializers.Serializer):
+    like = serializers.CharField()
+    runs = serializers.ListField(child=serializers.IntegerField(), help_text="numbers")
+
+
+class PlanAdvice(serializers.Serializer):
+    spread = SpreadSerializer(help_text="of the difference of NDCG@20 between queries")
+    plans = PlannedSerializer(many=True)
+    pilots = PilotSerializer(many=True, help_text="releases with runs whose difference may serve as an example")
+
+
+PlanParameters = parameters_of(PlanForm, like=Text(required=False, max_length=150, help_text="how differences vary"))
+
+
+class PlanDraft(Resource, at="drafts/<slug:token>/plan", name="draft-plan"):
+    @reads(PlanAdvice, UNFIT, query=PlanParameters)
+    def get(self, token: str) -> Any:
+        """How many queries tell two systems apart, and what judging them takes."""
+        form = PlanForm(drafts_access.open_draft(self.request, token), self.params)
+        if not form.is_valid():
+            raise Unfit(faults_of(form))
+        pilots = [{"like": name, "runs": list(pilot.runs)} for name, pilot in form.pilots.items()]
+        return {"spread": form.spread, "plans": form.plans, "pilots": pilots}
