@@ -59,10 +59,14 @@ def exam_batch(member: Membership, pk: int) -> Batch:
     return get_object_or_404(exam_batches(member.campaign).select_related("query__campaign"), pk=pk)
 
 
+def actions(member: Membership) -> QuerySet[Action]:
+    """Return what leads did to many queries at once. What concerns the work of a person is for leads only."""
+    rows = member.campaign.actions.select_related("lead__user", "undone_by__user", "campaign", "reopening")
+    return rows if member.may_review else rows.filter(reopening__annotator=None)
+
+
 def action(member: Membership, pk: int) -> Action:
-    """Return what a lead of the member's campaign has done, or prepared, for many queries at once."""
-    actions = member.campaign.actions.select_related("lead__user", "undone_by__user", "campaign")
-    return get_object_or_404(actions, pk=pk)
+    return get_object_or_404(actions(member), pk=pk)
 
 
 def candidate(member: Membership, pk: int) -> Candidate:

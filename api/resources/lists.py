@@ -84,7 +84,7 @@ class Actions(Resource, at=f"{CAMPAIGN}/actions", name="actions"):
     @reads(Page(ActionSerializer))
     def get(self) -> Any:
         """What leads did to many queries at once, the newest first."""
-        return Rows(self.member.campaign.actions.select_related("lead"), ("-pk",))
+        return Rows(judging_access.actions(self.member), ("-pk",))
 
     @makes(OneActionSerializer, UNFIT, body=NewAction)
     def post(self) -> Any:

@@ -68,16 +68,13 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     case = case_of(options, query_id)
     if case is None:
         raise Http404
-    named = [
-        (convention.name, [side.values.get(convention.name) for side in case.sides])
-        for convention in CONVENTIONS.values()
-    ]
+    values = {name: [side.values.get(name) for side in case.sides] for name in CONVENTIONS}
     context: dict[str, Any] = {
         "case": case,
         "drawing": drawing_of(case),
         "gains": [Heading(words, is_number=True) for words in GAINS] if case.sides[0].ideal is not None else [],
         "headings": _headings(options),
-        "values": [(each, values) for each, values in named if any(value is not None for value in values)],
+        "values": [(name, row) for name, row in values.items() if any(value is not None for value in row)],
         **_offered(options, member, query=query_id),
     }
     return campaign_page(request, member, "runs/query.html", **context)
