@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from jobs.errors import JobLost
-from jobs.queue import JobQuerySet, JobState, Lane, machine_of, send
+from jobs.queue import CANCELLED, JobQuerySet, JobState, Lane, machine_of, send
 
 # Seconds until a postponed job is tried again; each wait is twice the one before.
 FIRST_WAIT, LONGEST_WAIT = 30, 3600
@@ -121,6 +121,10 @@ class Job(models.Model):
     @property
     def has_failed(self) -> bool:
         return self.state == Job.State.FAILED
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self.has_failed and self.error == CANCELLED
 
     @property
     def is_to_begin_later(self) -> bool:
@@ -236,7 +240,7 @@ class Job(models.Model):
         """End a job that has not ended, and return whether this call did. Its worker stops at its next report."""
         unfinished = Job.objects.unfinished().filter(pk=self.pk)
         ended = {"state": Job.State.FAILED, "lease": None, "again": False, "ended": Now()}
-        return bool(unfinished.update(error="ended by hand", **ended))
+        return bool(unfinished.update(error=CANCELLED, **ended))
 
     def release(self) -> None:
         """Give the job back, because the worker was told to stop. The attempt does not count."""

@@ -33,6 +33,7 @@ SECONDS_BETWEEN_UPKEEP = 3600.0
 DEADLINE = 1.0  # seconds that whoever asks for a job waits for Redis, whatever is wrong with it
 REST = 15.0  # seconds without messages after one that was not published
 LOOK_AGAIN = 60  # seconds after which one of many jobs may have ended
+CANCELLED = "cancelled"  # the error of a job that a person ended
 LATELY = timedelta(days=7)  # for as long a job that is done is listed
 
 
@@ -76,6 +77,10 @@ class JobQuerySet(models.QuerySet["Job"]):
 
     def failed(self) -> JobQuerySet:
         return self.filter(state=JobState.FAILED)
+
+    def cancelled(self) -> JobQuerySet:
+        """Return the failed jobs that a person cancelled."""
+        return self.failed().filter(error=CANCELLED)
 
     def not_done(self) -> JobQuerySet:
         """Return the jobs that are waited for, and those that failed and can be tried again."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from django.db.models import Exists, OuterRef
 from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -25,17 +26,17 @@ JUDGES = 2  # of a batch in round one
 def jobs_of(member: Membership) -> dict[str, Any]:
     """The campaign's long work: how much is under way, what of it runs, what is delayed, and what failed."""
     found = list(access.jobs(member).not_done().order_by("pk")[:JOBS_LOOKED_AT])
-    failed = [job for job in found if job.has_failed]
+    failed = [job for job in found if job.has_failed and not job.is_cancelled]
     delayed = [job for job in found if job.is_delayed]
     return {
-        "unfinished": len(found) - len(failed),
+        "unfinished": sum(not job.has_failed for job in found),
         "waiting": sum(not (job.has_failed or job.is_running or job.is_delayed) for job in found),
         "running": [job for job in found if job.is_running][:JOBS_SHOWN],
         "delayed": delayed[:JOBS_SHOWN],
         "more_delayed": len(delayed[JOBS_SHOWN:]),
         "failed": failed[:JOBS_SHOWN],
         "n_failed": len(failed),
-        "n_without_clips": sum(job.kind == cut_clips.code for job in failed),
+        "n_without_clips": sum(job.has_failed and job.kind == cut_clips.code for job in found),
     }
 
 
@@ -59,7 +60,7 @@ def checklist(campaign: Campaign) -> list[Item]:
 
 def _ranking(campaign: Campaign) -> Item:
     queries = Query.objects.pool().filter(campaign=campaign)
-    ranked = Candidate.objects.in_campaign(campaign).filter(query__kind=Kind.POOL).values("query").distinct().count()
+    ranked = queries.filter(Exists(Candidate.objects.filter(query=OuterRef("pk")))).count()
     total = queries.count()
     state = f"{ranked:,} of {total:,} queries are ranked." + ("" if ranked else " It runs by itself; see below.")
     return Item("Ranking", state, f"{_page('campaign', campaign)}#jobs", bool(total) and ranked >= total)

@@ -13,13 +13,14 @@ from django.views.decorators.http import require_POST, require_safe
 from campaigns import access
 from campaigns.pages import campaign_page
 from jobs.models import Job, in_words
-from jobs.queue import JobQuerySet
+from jobs.queue import CANCELLED, JobQuerySet
 
 ON_A_PAGE = 25
 TABS = {
     "": "All",
     Job.State.RUNNING: "Running",
     Job.State.FAILED: "Failed",
+    CANCELLED: "Cancelled",
     Job.State.WAITING: "Waiting",
     Job.State.DONE: "Ended this week",
 }
@@ -68,10 +69,13 @@ def _template(request: HttpRequest) -> str:
 def _listed(request: HttpRequest, jobs: JobQuerySet) -> dict[str, Any]:
     """Return a page of the jobs with what the person may do with each, and how many there are in each state."""
     current = jobs.current()
-    numbers = current.numbers()
+    cancelled = current.cancelled()
+    numbers = current.numbers() | {CANCELLED: cancelled.count()}
+    numbers[Job.State.FAILED] -= numbers[CANCELLED]
     chosen = request.GET.get("state", "")
     chosen = chosen if chosen in TABS else ""
-    listed = current.filter(state=chosen) if chosen else current
+    listed = current.filter(state=chosen).exclude(pk__in=cancelled.values("pk")) if chosen else current
+    listed = cancelled if chosen == CANCELLED else listed
     page = Paginator(listed.in_order(), ON_A_PAGE).get_page(request.GET.get("page"))
     keys = [job.pk for job in page]
     return {

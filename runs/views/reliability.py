@@ -15,7 +15,7 @@ from campaigns.pages import campaign_page, while_working
 from metrics import parse_measure
 from runs import access
 from runs.forms import ReliabilityForm
-from runs.reliability.figures import FIGURES
+from runs.reliability.figures import BY_KEY, FIGURES
 from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
 from runs.reliability.options import ReliabilityOptions, examination_file, reliability_options
 
@@ -24,6 +24,10 @@ from runs.reliability.options import ReliabilityOptions, examination_file, relia
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """A figure and what it tells, or how far its examination is, or a button that asks for it."""
     member = access.participant(request, name)
+    if figure := _first_of(request.GET.get("figure", "")):
+        params = request.GET.copy()
+        params["figure"] = figure
+        return redirect(f"{request.path}?{params.urlencode()}")
     options = reliability_options(member, **valid_data(ReliabilityForm(request.GET)))
     if options is None:
         return campaign_page(request, member, "runs/no_board.html", title="Can a measure be believed?")
@@ -42,6 +46,12 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         **(_findings(found, options, member) if found else {}),
     }
     return campaign_page(request, member, "runs/reliability.html", **context)
+
+
+def _first_of(beginning: str) -> str:
+    """Return the first figure whose key begins so, if that is not a key itself; old addresses have `stability`."""
+    begins = (key for key in BY_KEY if beginning and key.startswith(beginning))
+    return "" if beginning in BY_KEY else next(begins, "")
 
 
 @require_safe

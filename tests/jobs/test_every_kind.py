@@ -132,7 +132,7 @@ def test_on_the_page(each_kind: EachKind, campaign: Campaign) -> None:
         assert (answer.status_code, answer["Location"], is_waiting(job)) == (302, page, True)
         client.post(reverse("job-cancel", args=[job.pk]), {"back": "https://example.org/"})
         job.refresh_from_db()
-        assert (job.state, job.error) == (Job.State.FAILED, "ended by hand")
+        assert (job.state, job.error) == (Job.State.FAILED, "cancelled")
 
 
 def test_by_the_api(each_kind: EachKind, campaign: Campaign) -> None:

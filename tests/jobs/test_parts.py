@@ -153,7 +153,7 @@ def test_what_was_cancelled_leaves_no_parts_to_be_done(
     monkeypatch.setattr("jobs.running.SECONDS_BETWEEN_REPORTS", 0)
     ended: list[bool] = []
     job = whole(lambda report, first: ended.append(job.end()))
-    assert work().error == "ended by hand"
+    assert work().error == "cancelled"
     assert ended == [True]
     assert not Job.objects.unfinished().exists()
 

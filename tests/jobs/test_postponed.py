@@ -175,6 +175,6 @@ def test_an_ended_job_is_no_workers_any_more(work: Register) -> None:
     job = ask()
     run(take())
     job.refresh_from_db()
-    assert (seen, job.state, job.error) == ([True], Job.State.FAILED, "ended by hand")
+    assert (seen, job.state, job.error) == ([True], Job.State.FAILED, "cancelled")
     assert not job.end()
     assert Job.objects.take("wanda") is None

@@ -23,7 +23,10 @@ from campaigns.models import Campaign, Membership
 from demo.generating import generate
 from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate, Flag, Query, Sitting
+from judging.pool.clips import cut_clips
 from judging.pool.ranking import RankingPlan, ask_for_study, rank_candidates
+from judging.review.decisions import withdraw
+from lead.desk import jobs_of
 from releases.freezing import freeze
 from reports.campaign_summaries import PROGRESS, store_summaries
 from reports.digest import needs
@@ -110,6 +113,25 @@ def test_whatever_failed_is_tried_again_from_the_desk(batch: Batch, leo: Members
 
 
 @pytest.mark.both_databases
+def test_a_cancelled_job_is_not_a_failed_one(batch: Batch, leo: Membership) -> None:
+    jobs = [cut_clips.ask(make_query(leo.campaign, number, f"Query {number}.").batches.get()) for number in ("2", "3")]
+    Job.objects.filter(pk=jobs[0].pk).update(state=Job.State.FAILED, error="the film is gone", ended=timezone.now())
+    assert jobs[1].end()
+    context = browser(leo).get(reverse("campaign-work", args=["films"])).context
+    numbers = {words: number for _, words, number, _ in context["tabs"]}
+    assert (numbers["All"], numbers["Failed"], numbers["Cancelled"]) == (2, 1, 1)
+    for state, job in (("failed", jobs[0]), ("cancelled", jobs[1])):
+        page = browser(leo).get(reverse("campaign-work", args=["films"]), {"state": state})
+        assert [listed.pk for listed in page.context["page"]] == [job.pk]
+    assert "Cancelled" in page.content.decode()
+    assert jobs_of(leo)["n_failed"] == 1
+
+
+def test_withdrawn_queries_are_not_counted_as_ranked(batch: Batch, leo: Membership) -> None:
+    withdraw(make_query(leo.campaign, "2", "A person waves."), "out of focus")
+    assert "1 of 1 queries are ranked." in desk(leo)
+
+
 def test_a_contested_batch_is_stuck_only_after_a_day_without_anybody(
     batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership, leo: Membership
 ) -> None:

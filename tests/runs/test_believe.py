@@ -98,6 +98,8 @@ def test_it_is_examined_once_and_each_figure_is_there_as_a_page_and_as_files(run
     assert file(leo, "pdf", figure="select").startswith(b"%PDF")
     wrong = [leo.get(PAGE, {field: value}).status_code for field, value in NOT_THERE.items()]
     assert wrong == [400] * len(NOT_THERE)
+    old = leo.get(PAGE, {"figure": "stability", "convention": "paper"})
+    assert (old.status_code, old["Location"]) == (302, f"{PAGE}?figure=stability-two&convention=paper")
 
 
 def numbers(client: Client, figure: str) -> list[dict[str, str]]:
