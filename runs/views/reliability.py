@@ -24,34 +24,35 @@ from runs.reliability.options import ReliabilityOptions, examination_file, relia
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """A figure and what it tells, or how far its examination is, or a button that asks for it."""
     member = access.participant(request, name)
-    if figure := _first_of(request.GET.get("figure", "")):
-        params = request.GET.copy()
-        params["figure"] = figure
-        return redirect(f"{request.path}?{params.urlencode()}")
+    if address := _newer_address(request):
+        return redirect(address)
     options = reliability_options(member, **valid_data(ReliabilityForm(request.GET)))
     if options is None:
         return campaign_page(request, member, "runs/no_board.html", title="Can a measure be believed?")
     job = job_of(options.inquiry)
     if request.headers.get("hx-request"):
         return _progress(request, job)
-    found = options.findings
     context: dict[str, Any] = {
         "options": options,
         **_offered(options, member),
-        "most": MOST_RUNS,
-        "found": found,
+        "found": options.findings,
         "jobs": [job] if job else [],
         "job": job,
         "progress": f"{request.path}?{options.address()}",
-        **(_findings(found, options, member) if found else {}),
+        **(_findings(options, member) if options.findings else {}),
     }
     return campaign_page(request, member, "runs/reliability.html", **context)
 
 
-def _first_of(beginning: str) -> str:
-    """Return the first figure whose key begins so, if that is not a key itself; old addresses have `stability`."""
-    begins = (key for key in BY_KEY if beginning and key.startswith(beginning))
-    return "" if beginning in BY_KEY else next(begins, "")
+def _newer_address(request: HttpRequest) -> str:
+    """Return the address of the figure that an older one names by the beginning of its key, such as `stability`."""
+    params = request.GET.copy()
+    older = params.get("figure", "")
+    found = [key for key in BY_KEY if older and key.startswith(older)]
+    if not found or older in found:
+        return ""
+    params["figure"] = found[0]
+    return f"{request.path}?{params.urlencode()}"
 
 
 @require_safe
@@ -76,6 +77,7 @@ def ask(request: HttpRequest, name: str) -> HttpResponse:
 def _offered(options: ReliabilityOptions, member: Membership) -> dict[str, Any]:
     """Return what else can be chosen."""
     return {
+        "most": MOST_RUNS,
         "conventions": [(convention, options.address(convention=convention)) for convention in CONVENTIONS],
         "tabs": [(figure, options.address(figure=figure.key)) for figure in FIGURES],
         "known": [(run, run in options.runs) for run in options.known],
@@ -83,9 +85,9 @@ def _offered(options: ReliabilityOptions, member: Membership) -> dict[str, Any]:
     }
 
 
-def _findings(found: Any, options: ReliabilityOptions, member: Membership) -> dict[str, Any]:
+def _findings(options: ReliabilityOptions, member: Membership) -> dict[str, Any]:
     """What the page says of its figure, and its numbers."""
-    figure, rows = options.figure, options.rows
+    found, figure, rows = options.findings, options.figure, options.rows
     files = {
         kind: f"{reverse('believe-file', args=[member.campaign.name, kind])}?{options.address()}"
         for kind in ("json", "svg", "pdf", "csv")
