@@ -33,6 +33,8 @@ class ActionCostSerializer(serializers.Serializer):
     pay = serializers.FloatField(allow_null=True, help_text="in the campaign's currency; null as the hours")
     nobody = serializers.IntegerField(help_text="of a group: batches that lose their last possible annotator")
     reach = serializers.IntegerField(allow_null=True, help_text=REACH)
+    ready = serializers.IntegerField(allow_null=True, help_text="queries up to the frontier; null if that stays")
+    ready_after = serializers.IntegerField(allow_null=True, help_text="how many would be left of them")
 
 
 class ActionSerializer(ModelAnswer):

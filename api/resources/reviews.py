@@ -316,6 +316,8 @@ class CostSerializer(serializers.Serializer):
     hours = serializers.FloatField(allow_null=True, help_text="of work; null where nobody's time is known")
     stuck = serializers.IntegerField(help_text="batches for which not even two annotators remain")
     tight = serializers.IntegerField(help_text="batches for which not four remain")
+    ready = serializers.IntegerField(help_text="queries up to the frontier, which are a random sample of all")
+    ready_after = serializers.IntegerField(help_text="how many would be left of them")
 
 
 class ReopeningCost(Resource, at=f"{CAMPAIGN}/reopenings/cost", name="reopening-cost"):

@@ -87,6 +87,15 @@ def reach(campaign: Campaign) -> int | None:
     return None if waits is None else population.filter(place__lt=waits).count()
 
 
+def sample_without(campaign: Campaign, queries: QuerySet[Query], *, withdrawn: bool = False) -> int:
+    """Return how many queries would be up to the frontier if these were not finished; or were withdrawn."""
+    population, others = campaign.queries.ranked_population(), ~Q(pk__in=queries.values("pk"))
+    unfinished = UNFINISHED & others if withdrawn else UNFINISHED | (Q(withdrawn=None) & ~others)
+    end = population.filter(unfinished).aggregate(first=Min("place"))["first"]
+    before = Q() if end is None else Q(place__lt=end)
+    return population.filter(FINISHED & others & before).count()
+
+
 def _place(queries: QueryQuerySet) -> Subquery:
     return Subquery(queries.values("place")[:1])
 

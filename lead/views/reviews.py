@@ -33,7 +33,7 @@ from lead.views.messages import back_to_queue
 from reports.lists import list_page
 from reports.tables.batch import ClipsToCome, Editions, candidate_rows, verdict_buttons
 from reports.tables.batches import BATCHES, REVIEW, STATES_OF_BATCHES, batches_of, states_of_batches
-from reports.tables.costs import cost_of
+from reports.tables.costs import cost_of, withdrawal_cost
 from reports.tables.history import reopening_rows, reopenings_of
 from reports.tables.queries import appearance
 
@@ -225,6 +225,7 @@ def withdraw_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         status=400 if form.errors else 200,
         form=form,
         query=query,
+        cost=withdrawal_cost(query),
         judgements=counted.count(),
         settled=query.candidates.settled().count(),
         live=Assignment.objects.live().filter(batch__query=query).count(),

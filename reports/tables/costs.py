@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db.models import BooleanField, Count, ExpressionWrapper, F, Max, Q, Sum
 
 from campaigns.models import Campaign, Membership
 from judging.consensus import ANNOTATORS
 from judging.models import Action, Assignment, Batch, Candidate, Flag, Judgement, Query, Review
+from judging.models.pool import CandidateQuerySet
 from judging.models.states import CLAIMED
+from judging.review.frontier import frontier, sample_without
 from judging.review.reopening import DONE, ReopeningScope, finished, scope_of_annotator
 from judging.review.reviewing import recommendations
 from judging.review.verbs import steering
@@ -29,6 +31,8 @@ class Cost:
     hours: float | None  # for two grades each; None where nobody's time is known
     stuck: int  # batches for which not even two annotators remain
     tight: int  # batches for which not four remain, so that what is contested could not settle
+    ready: int  # queries up to the frontier, now
+    ready_after: int
 
     @property
     def nothing(self) -> bool:
@@ -56,7 +60,22 @@ def cost_of(campaign: Campaign, scope: ReopeningScope) -> Cost:
         hours=_hours(campaign, ANNOTATORS * work.candidates + again.count()),
         stuck=sum(n < ANNOTATORS for n in work.left),
         tight=sum(ANNOTATORS <= n < 2 * ANNOTATORS for n in work.left),
+        ready=frontier(campaign).sample,
+        ready_after=sample_without(campaign, Query.objects.filter(pk__in=scope.queries)),
     )
+
+
+@dataclass(frozen=True)
+class FrontierChange:
+    """How many queries are up to the frontier, before and after something is done."""
+
+    ready: int
+    ready_after: int
+
+
+def withdrawal_cost(query: Query) -> FrontierChange:
+    only = Query.objects.filter(pk=query.pk)
+    return FrontierChange(frontier(query.campaign).sample, sample_without(query.campaign, only, withdrawn=True))
 
 
 def _hours(campaign: Campaign, judgements: float) -> float | None:
@@ -135,6 +154,8 @@ class ActionCost:
     pay: float | None
     nobody: int = 0  # batches that somebody may judge now, and nobody could any more
     reach: int | None = None  # see `judging.review.frontier.reach`
+    ready: int | None = None  # queries up to the frontier, now; None if that stays
+    ready_after: int | None = None
 
 
 def action_cost(action: Action) -> ActionCost:
@@ -147,6 +168,11 @@ def action_cost(action: Action) -> ActionCost:
         queries, apply = steered
         count, found = queries.count(), outlook(campaign, apply)
         return ActionCost(count, action.rows.count() - count, 0, None, None, found.number, found.reach)
+    ready: list[int] = []
+    if action.verb in ("reopen", "withdraw"):
+        rows = Query.objects.filter(pk__in=action.rows.values("row"))
+        rows = rows.filter(pk__in=_reopened_candidates(action).values("query")) if action.verb == "reopen" else rows
+        ready = [frontier(campaign).sample, sample_without(campaign, rows, withdrawn=action.verb == "withdraw")]
     if action.verb in REVIEWED_BY:
         count, candidates = _to_be_reviewed(action)
     elif action.verb == "reopen":
@@ -159,7 +185,8 @@ def action_cost(action: Action) -> ActionCost:
     judgements = candidates * ANNOTATORS * (1 + _contested_share(campaign))
     hours = _hours(campaign, judgements)
     pay = hours * float(campaign.hourly_rate) if hours is not None and campaign.hourly_rate is not None else None
-    return ActionCost(count, action.rows.count() - count, round(judgements), hours, pay)
+    cost = ActionCost(count, action.rows.count() - count, round(judgements), hours, pay)
+    return replace(cost, ready=ready[0], ready_after=ready[1]) if ready else cost
 
 
 def _to_be_reviewed(action: Action) -> tuple[int, int]:
@@ -174,9 +201,12 @@ def _to_be_reviewed(action: Action) -> tuple[int, int]:
 
 def _to_be_reopened(action: Action) -> tuple[int, int]:
     """Return how many queries have something to reopen, and how many candidates."""
-    rows = finished(Candidate.objects.filter(query__in=action.rows.values("row")))
-    found = rows.aggregate(queries=Count("query", distinct=True), candidates=Count("pk"))
+    found = _reopened_candidates(action).aggregate(queries=Count("query", distinct=True), candidates=Count("pk"))
     return found["queries"], found["candidates"]
+
+
+def _reopened_candidates(action: Action) -> CandidateQuerySet:
+    return finished(Candidate.objects.filter(query__in=action.rows.values("row")))
 
 
 def _contested_share(campaign: Campaign) -> float:

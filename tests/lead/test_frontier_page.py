@@ -12,15 +12,17 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
+from jobs.running import work_off
 from judging import order
 from judging.audit import audit
 from judging.models import Batch, Candidate, Query, Review
 from judging.pool.clips import cut_clips
-from judging.review.actions import reopen
+from judging.review.actions import begin, prepare, reopen, undo_action, undo_reopening
 from judging.review.decisions import bring_back, withdraw
 from judging.review.frontier import Frontier, frontier
 from judging.review.reopening import scope_of_batch
 from judging.review.reviewing import review
+from reports.tables.costs import action_cost, cost_of, withdrawal_cost
 from tests.api.asking import Program
 from tests.cast import browser, claim, judge_all, make_query, regrade, settle
 from tests.remembered import remembered
@@ -76,6 +78,34 @@ def test_a_reopened_query_and_one_that_is_added_bring_it_back(
     early = next(number for number in range(7, 999) if order.place(7, str(number)) < first)
     make_query(campaign, str(early), "A dog barks.")
     assert now(campaign) == (7, 0, 3)
+
+
+def test_previews_say_how_far_it_falls(several: list[Batch], ada: Membership, bob: Membership, leo: Membership) -> None:
+    """What a preview says is what then happens: of a reopening, of a withdrawal, and of either for many queries."""
+    campaign, client = several[0].query.campaign, browser(leo)
+    for batch in several[:4]:
+        close(batch, ada, bob)
+    scope = scope_of_batch(several[2])
+    cost = cost_of(campaign, scope)
+    assert (cost.ready, cost.ready_after) == (4, 2)
+    page = client.get(reverse("reopen", args=["films"]), {"batch": several[2].pk}).content.decode()
+    assert "4 now, <strong>2 afterwards</strong>" in page
+    undo_reopening(reopen(leo, scope, "again"), leo)
+    for verb, rows in (("reopen", several[1:3]), ("withdraw", several[1:5])):
+        action = prepare(leo, verb, Query.objects.filter(pk__in=[batch.query_id for batch in rows]))
+        foreseen = action_cost(action).ready_after
+        begin(action, leo, "the wrong film")
+        work_off()
+        assert foreseen == frontier(campaign).sample == {"reopen": 1, "withdraw": 1}[verb]
+        action.refresh_from_db()
+        undo_action(action, leo)
+        work_off()
+        assert frontier(campaign).sample == 4
+    page = client.get(reverse("withdraw", args=["films", several[0].query_id])).content.decode()
+    assert "4 now, <strong>3 afterwards</strong>" in page
+    # What is not finished holds nothing back once it is withdrawn.
+    close(several[5], ada, bob)
+    assert withdrawal_cost(several[4].query).ready_after == 5
 
 
 def test_withdrawn_queries_are_told_apart(several: list[Batch], ada: Membership, bob: Membership) -> None:
