@@ -648,6 +648,8 @@ def test_a_waiting_training_says_what_is_before_it(researcher: Membership, leo: 
     assert "2 trainings are before it, about 60 s<" in page(third)
     assert "3 trainings are before it, about 2 min." in rio.get(new, {"system": "mcn"}).content.decode()
     assert "1 training is before it, about 60 s\n" in rio.get(reverse("systems", args=["films"])).content.decode()
+    # On one line it made the page wider than a window of 1,280 pixels.
+    assert re.search(r"<td>\s*waits for a worker: 1 tr", rio.get(reverse("systems", args=["films"])).content.decode())
     train_system.jobs(second).update(due=Now() + timedelta(hours=1))  # because of a fault it is tried later
     assert "1 training is before it, about 60 s<" in page(third)
     train_system.jobs(third).update(state=Job.State.RUNNING, lease=Now())
