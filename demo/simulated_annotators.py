@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import httpx
 from django.contrib.auth.models import User
@@ -24,7 +24,7 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
-from judging.models import Assignment, Batch, Candidate
+from judging.models import Assignment, Batch, Candidate, Kind, Query
 from judging.pool.clips import cut_clips
 from judging.pool.ranking import rank_candidates
 from judging.review.reviewing import recommendation
@@ -52,7 +52,7 @@ def truth_from(file: Path) -> Truth:
     grades = true_grades(file)
 
     def truth(candidate: Candidate) -> int:
-        moment, known = candidate.moment, grades[candidate.query.query_id]
+        moment, known = candidate.moment, grades[_query_id(candidate.query)]
         video, span = moment.video.name, (moment.start, moment.end)
         if not moment.predicted:
             return known[video, *span]
@@ -61,6 +61,14 @@ def truth_from(file: Path) -> Truth:
         return there[best] if _overlap(span, best) >= HALF else 0
 
     return truth
+
+
+def _query_id(query: Query) -> str:
+    """Return the id of a query, or of the one of which an exam holds a copy."""
+    if query.kind != Kind.EXAM:
+        return query.query_id
+    original = Query.objects.get(campaign=query.campaign_id, kind=Kind.POOL, text=query.text)
+    return original.query_id
 
 
 def true_grades(file: Path) -> Grades:
@@ -127,7 +135,8 @@ class Person:
                 "grade": grade,
                 "fence": fence,
                 "press": position,
-                "key": str(UUID(int=chance.getrandbits(128), version=4)),
+                # Another one where a pair of an exam comes back in another round
+                "key": str(uuid5(UUID(int=chance.getrandbits(128)), f"{token} {fence}")),
                 "seconds": round(chance.uniform(4, 30), 1),
             }
             self.send("PUT", reverse("judge", args=[token, position]), body)

@@ -19,7 +19,9 @@ from demo.simulated_annotators import Person, own_server, play, truth_from
 from jobs.models import Job
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Kind
+from judging.models.sitting import exam_batches
 from judging.pool.clips import cut_clips
+from judging.quality.exam import set_exam, set_truth
 from tests.cast import by_rank, small_batches
 from tests.installation import ROOT, Installation
 from tests.jobs.conftest import Register, work
@@ -49,6 +51,20 @@ def test_a_campaign_is_played_to_its_end(campaign: Campaign, truths: Path) -> No
     played = campaign.memberships.filter(user__username__startswith="played")
     assert tallies[-1].batches == 2 * 8
     assert {(len(each.places), each.hidden) for each in Assignment.objects.filter(annotator__in=played)} == {(6, 2)}
+    assert not any(audit(campaign).values())
+
+
+@pytest.mark.any_database
+def test_the_exam_is_taken_first(campaign: Campaign, truths: Path) -> None:
+    """Its queries are copies with ids of their own, and what was missed comes back in another round."""
+    set_exam(campaign, seed=1, queries=2, depth=3)
+    for batch in exam_batches(campaign):
+        of_exam = batch.candidates.order_by("rank")
+        set_truth(batch, {pair.rank: (0 if pair.rank == 1 else by_rank(pair), "") for pair in of_exam})
+    with own_server() as address:
+        list(play(address, campaign, 2, 1, truth_from(truths), reviews=False))
+    sittings = Assignment.objects.filter(batch__kind=Kind.EXAM).values_list("annotator", "batch").distinct()
+    assert len(sittings) == 4
     assert not any(audit(campaign).values())
 
 
