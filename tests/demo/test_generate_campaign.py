@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from campaigns.models import Campaign
+from demo.management.commands import generate_campaign
 from judging.audit import audit
 from judging.models import Batch, Candidate, Flag, Judgement, Question, Sitting
 from judging.quality.check_results import check_totals
@@ -89,3 +93,21 @@ def test_what_cannot_be_is_refused(more: tuple[str, str]) -> None:
 def test_a_name_that_is_taken_is_refused(made: Campaign) -> None:
     with pytest.raises(CommandError, match="campaign made: exists already"):
         call_command("generate_campaign", "made")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.any_database
+def test_others_can_write_between_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On SQLite one transaction of all of it kept everybody else from writing for a minute and more."""
+    seen = []
+    for name in ("reopen", "adjudicate", "_flag", "_hide"):
+        step = getattr(generate_campaign, name)
+
+        def spy(*arguments: Any, step: Any = step) -> Any:
+            seen.append(connection.in_atomic_block)
+            return step(*arguments)
+
+        monkeypatch.setattr(generate_campaign, name, spy)
+    make("made")
+    assert len(seen) > 40
+    assert not any(seen)

@@ -82,9 +82,11 @@ SPREAD = 0.8  # standard deviation of grades around the expected grade
 Expected = Sequence[tuple[Candidate, int]]  # pairs, each with the grade that is expected of it
 
 
-@transaction.atomic
 def generate_extras(campaign: Campaign, seed: int) -> None:
-    """Add the extras to a campaign that `generate` made, in proportion to its number of queries."""
+    """Add the extras to a campaign that `generate` made, in proportion to its number of queries.
+
+    Each is a transaction, so that others can write between two of them.
+    """
     chance, queries = random.Random(seed), campaign.queries.count()
     people = list(campaign.memberships.annotators().order_by("worker"))
     lead = Membership.objects.leads().get(campaign=campaign)
@@ -106,19 +108,24 @@ def _flags(campaign: Campaign, number: int) -> None:
     candidates = Candidate.objects.in_pool(campaign).filter(batch__state=Batch.State.SETTLED, escalated=False)
     first = candidates.filter(rank__in=(1, 21)).select_related("query__campaign")
     for candidate in first.order_by("pk")[:number]:
-        judgement = candidate.judgements.earliest("seat")
-        Judgement.objects.filter(pk=judgement.pk).update(seat=None)
-        Flag.objects.create(assignment=judgement.assignment, candidate=candidate, reason=Flag.Reason.CLIP)
-        candidate.settle(1, candidate.counted_grades(1))
-        candidate.save()
-        summarize([candidate.query_id])
-        Question.objects.create(
-            annotator=judgement.annotator,
-            query=candidate.query,
-            candidate=candidate,
-            text="It is dark at the beginning. Does what cannot be seen count?",
-            key=uuid5(NAMESPACE_OID, f"{campaign.name} {candidate.pk}"),
-        )
+        _flag(candidate)
+
+
+@transaction.atomic
+def _flag(candidate: Candidate) -> None:
+    judgement = candidate.judgements.earliest("seat")
+    Judgement.objects.filter(pk=judgement.pk).update(seat=None)
+    Flag.objects.create(assignment=judgement.assignment, candidate=candidate, reason=Flag.Reason.CLIP)
+    candidate.settle(1, candidate.counted_grades(1))
+    candidate.save()
+    summarize([candidate.query_id])
+    Question.objects.create(
+        annotator=judgement.annotator,
+        query=candidate.query,
+        candidate=candidate,
+        text="It is dark at the beginning. Does what cannot be seen count?",
+        key=uuid5(NAMESPACE_OID, f"{candidate.query.campaign.name} {candidate.pk}"),
+    )
 
 
 def _checks(campaign: Campaign, number: int, chance: random.Random) -> None:
@@ -132,6 +139,7 @@ def _checks(campaign: Campaign, number: int, chance: random.Random) -> None:
         _hide(assignment, chance)
 
 
+@transaction.atomic
 def _hide(assignment: Assignment, chance: random.Random) -> None:
     pairs = [judgement.candidate for judgement in assignment.judgements.all() if judgement.seat]
     if not pairs:
@@ -146,6 +154,7 @@ def _hide(assignment: Assignment, chance: random.Random) -> None:
     assignment.save(update_fields=["places", "hidden"])
 
 
+@transaction.atomic
 def _exam(campaign: Campaign, people: list[Membership], queries: int, chance: random.Random) -> None:
     """Make an exam that everybody sat at the beginning. The lead let those work who did not pass."""
     set_exam(campaign, seed=1, queries=queries, keep_in_pool=True)
