@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
 from judging import order
@@ -18,7 +19,7 @@ from judging.review.reviewing import review
 from releases.archive import ReleaseArchive
 from releases.checks import verify
 from releases.models import Release
-from tests.cast import judge_all, make_query
+from tests.cast import browser, judge_all, make_query
 from tests.releases.test_releases import frozen, tampered
 from tests.remembered import remembered
 from tests.terminal import printed
@@ -77,6 +78,8 @@ def test_it_holds_the_queries_up_to_the_frontier(several: Campaign, leo: Members
     text = "".join(archive.lines("README.md"))
     assert "Its 2 queries up to the frontier are a random sample, drawn without replacement, of all 6" in text
     assert "Finished queries that come after one that is not, and are left out: 1." in text
+    page = " ".join(browser(leo).get(reverse("releases", args=[several.name])).content.decode().split())
+    assert "1 finished query beyond the frontier left out" in page
     assert not any(audit(several).values())
 
 
