@@ -91,9 +91,8 @@ def sample_without(campaign: Campaign, queries: QuerySet[Query], *, withdrawn: b
     """Return how many queries would be up to the frontier if these were not finished; or were withdrawn."""
     population, others = campaign.queries.ranked_population(), ~Q(pk__in=queries.values("pk"))
     unfinished = UNFINISHED & others if withdrawn else UNFINISHED | (Q(withdrawn=None) & ~others)
-    end = population.filter(unfinished).aggregate(first=Min("place"))["first"]
-    before = Q() if end is None else Q(place__lt=end)
-    return population.filter(FINISHED & others & before).count()
+    end = Coalesce(_place(population.filter(unfinished).order_by("place")), Value(BEYOND_ALL))
+    return population.filter(FINISHED & others, place__lt=end).count()
 
 
 def _place(queries: QueryQuerySet) -> Subquery:

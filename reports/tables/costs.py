@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from django.db.models import BooleanField, Count, ExpressionWrapper, F, Max, Q, Sum
+from django.db.models import BooleanField, Count, ExpressionWrapper, F, Max, Q, QuerySet, Sum
 
 from campaigns.models import Campaign, Membership
 from judging.consensus import ANNOTATORS
@@ -61,7 +61,7 @@ def cost_of(campaign: Campaign, scope: ReopeningScope) -> Cost:
         stuck=sum(n < ANNOTATORS for n in work.left),
         tight=sum(ANNOTATORS <= n < 2 * ANNOTATORS for n in work.left),
         ready=frontier(campaign).sample,
-        ready_after=sample_without(campaign, Query.objects.filter(pk__in=scope.queries)),
+        ready_after=sample_without(campaign, _queries_of(scope)),
     )
 
 
@@ -76,6 +76,11 @@ class FrontierChange:
 def withdrawal_cost(query: Query) -> FrontierChange:
     only = Query.objects.filter(pk=query.pk)
     return FrontierChange(frontier(query.campaign).sample, sample_without(query.campaign, only, withdrawn=True))
+
+
+def _queries_of(scope: ReopeningScope) -> QuerySet[Query]:
+    of_candidates = Q(pk__in=scope.candidates.order_by().values("query"))
+    return Query.objects.filter(of_candidates | Q(pk__in=scope.assignments.order_by().values("batch__query")))
 
 
 def _hours(campaign: Campaign, judgements: float) -> float | None:
