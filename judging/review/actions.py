@@ -245,9 +245,9 @@ def forget(action: Action) -> None:
     locked(Action.objects.filter(pk=action.pk, begun=None)).delete()
 
 
-def named_rows(action: Action, most: int) -> list[tuple[Query, str]]:
-    """Return the first queries to which the action was not done, or not undone, each with the reason."""
-    rows = list(action.rows.filter(state__in=(State.LEFT, State.KEPT)).order_by("pk")[:most])
+def named_rows(action: Action, most: int, *states: str) -> list[tuple[Query, str]]:
+    """Return the first queries in these states, each with the reason; else those not done, or not undone."""
+    rows = list(action.rows.filter(state__in=states or (State.LEFT, State.KEPT)).order_by("pk")[:most])
     found = Query.objects.select_related("campaign").in_bulk([row.row for row in rows])
     return [(found[row.row], row.why) for row in rows if row.row in found]
 

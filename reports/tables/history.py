@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
@@ -97,18 +98,21 @@ def reopenings_of(campaign: Campaign) -> QuerySet[Reopening]:
 
 
 def reopening_rows(page: Iterable[Reopening]) -> list[ReopeningRow]:
-    records = list(page)
-    actions = {action.pk: action for record in records if (action := getattr(record, "action", None))}
-    jobs = {job.row: job for kind in (act, undo_all) for job in kind.jobs(actions.values()).not_done()}
-    numbers: dict[int, dict[str, int]] = {key: {} for key in actions}
+    found: list[tuple[Reopening, Action | None]] = [(record, getattr(record, "action", None)) for record in page]
+    actions = [action for _, action in found if action]
+    jobs = {job.row: job for kind in (act, undo_all) for job in kind.jobs(actions).not_done()}
+    numbers: dict[int, dict[str, int]] = defaultdict(dict)
     counted = ActionRow.objects.filter(action__in=actions).order_by().values_list("action", "state")
     for key, state, number in counted.annotate(n=Count("pk")):
         numbers[key][state] = number
-    kept = {key: named_rows(actions[key], MOST_NAMED) for key in actions if numbers[key].get(ActionRow.State.KEPT)}
-    keys = [(record, getattr(record, "action", None)) for record in records]
     return [
-        ReopeningRow(record, jobs.get(action.pk), numbers[action.pk], kept.get(action.pk, []))
+        ReopeningRow(record, jobs.get(action.pk), numbers[action.pk], _kept(action, numbers[action.pk]))
         if action
         else ReopeningRow(record, None, {}, [])
-        for record, action in keys
+        for record, action in found
     ]
+
+
+def _kept(action: Action, numbers: dict[str, int]) -> list[tuple[Query, str]]:
+    kept = ActionRow.State.KEPT
+    return named_rows(action, MOST_NAMED, kept) if numbers.get(kept) else []

@@ -32,6 +32,7 @@ from judging.review.reopening import (
 from judging.review.reviewing import review
 from judging.work import grading, submitting
 from reports.tables.costs import action_cost, cost_of
+from reports.tables.history import reopening_rows
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 
 
@@ -144,6 +145,10 @@ def test_rounds_that_were_under_way_stay_ended(
     queries = dict(Query.objects.values_list("pk", "query_id"))
     why = {queries[row.row]: row.why for row in record.action.rows.all()}
     assert why == {settled.query.query_id: "", "2": UNDER_WAY, "3": UNDER_WAY}
+    # What was never reopened is not among what stays reopened.
+    record.action.rows.filter(why="").update(state=ActionRow.State.LEFT, why="reopened before")
+    [row] = reopening_rows([record])
+    assert [why for _, why in row.kept] == [UNDER_WAY, UNDER_WAY]
     settled.refresh_from_db()
     half.refresh_from_db()
     assert (settled.state, half.taken) == ("settled", 0)
