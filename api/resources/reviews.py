@@ -31,7 +31,7 @@ WEEK_HELP = "of a worker, only what was submitted in this week, such as 2026-W05
 OFF_HELP = f"of a worker, only what is off: {OFF}"
 WITH_HELP = "of a worker, only what stands beside this worker's"
 REOPENED_STATES = [("reopened", "Reopened"), ("undone", "Undone"), ("kept", "not undone, or only in part")]
-REOPENED_AS: dict[str, str] = dict(zip(("done", "undone", "kept"), dict(REOPENED_STATES), strict=True))
+REOPENED_AS = {"done": "reopened", "undone": "undone", "kept": "kept"}  # the states of an action's rows
 
 
 class ReviewSerializer(ModelAnswer):

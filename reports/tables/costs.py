@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from django.db.models import BooleanField, Count, ExpressionWrapper, F, Max, Q, QuerySet, Sum
 
@@ -173,11 +173,6 @@ def action_cost(action: Action) -> ActionCost:
         queries, apply = steered
         count, found = queries.count(), outlook(campaign, apply)
         return ActionCost(count, action.rows.count() - count, 0, None, None, found.number, found.reach)
-    ready: list[int] = []
-    if action.verb in ("reopen", "withdraw"):
-        rows = Query.objects.filter(pk__in=action.rows.values("row"))
-        rows = rows.filter(pk__in=_reopened_candidates(action).values("query")) if action.verb == "reopen" else rows
-        ready = [frontier(campaign).sample, sample_without(campaign, rows, withdrawn=action.verb == "withdraw")]
     if action.verb in REVIEWED_BY:
         count, candidates = _to_be_reviewed(action)
     elif action.verb == "reopen":
@@ -190,8 +185,20 @@ def action_cost(action: Action) -> ActionCost:
     judgements = candidates * ANNOTATORS * (1 + _contested_share(campaign))
     hours = _hours(campaign, judgements)
     pay = hours * float(campaign.hourly_rate) if hours is not None and campaign.hourly_rate is not None else None
-    cost = ActionCost(count, action.rows.count() - count, round(judgements), hours, pay)
-    return replace(cost, ready=ready[0], ready_after=ready[1]) if ready else cost
+    after = _ready_after(action)
+    ready = None if after is None else frontier(campaign).sample
+    left = action.rows.count() - count
+    return ActionCost(count, left, round(judgements), hours, pay, ready=ready, ready_after=after)
+
+
+def _ready_after(action: Action) -> int | None:
+    """Return how many queries would be up to the frontier after an action; None if it takes none away."""
+    if action.verb == "withdraw":
+        return sample_without(action.campaign, Query.objects.filter(pk__in=action.rows.values("row")), withdrawn=True)
+    if action.verb == "reopen":
+        queries = Query.objects.filter(pk__in=_reopened_candidates(action).values("query"))
+        return sample_without(action.campaign, queries)
+    return None
 
 
 def _to_be_reviewed(action: Action) -> tuple[int, int]:
