@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -54,14 +55,8 @@ def _person(with_second_factor: bool) -> tuple[str, tuple[Any, ...]]:
     return statement, parameters[:-1]
 
 
-class RequiredMiddleware:
+class RequiredMiddleware(MiddlewareMixin):
     """Leads leads to set up a second factor where one is required, before they see any page but their account."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
@@ -84,11 +79,8 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth h
         "cannot_generate_recovery_codes": _("Set up an app or a passkey first."),
     }
 
-    def encrypt(self, text: str) -> str:
-        return encrypt(text)
-
-    def decrypt(self, encrypted_text: str) -> str:
-        return decrypt(encrypted_text)
+    encrypt = staticmethod(encrypt)
+    decrypt = staticmethod(decrypt)
 
     def get_totp_label(self, user: User) -> str:
         return f"Reeljudge:{user.get_username()}"

@@ -25,14 +25,13 @@ sent = account.PasswordResetDoneView.as_view(template_name="accounts/sent.html")
 new_password = account.PasswordResetFromKeyView.as_view(
     template_name="accounts/new_password.html", success_url=reverse_lazy("account_login")
 )
-new = {"template_name": "accounts/password.html", "success_url": reverse_lazy("account")}
+new = {"template_name": "accounts/password.html", "success_url": reverse_lazy("mfa_index")}
 password = account.PasswordChangeView.as_view(**new)
 first_password = account.PasswordSetView.as_view(**new)
-mail = account.EmailView.as_view(template_name="accounts/mail.html")
+own = page_or_form(views.Account.as_view(success_url=reverse_lazy("account")))
 confirm_mail = account.ConfirmEmailView.as_view(template_name="accounts/confirm_mail.html")
 confirm = account.ReauthenticateView.as_view(template_name="accounts/confirm.html")
 code = codes.AuthenticateView.as_view(template_name="accounts/code.html")
-second_factor = codes.IndexView.as_view(template_name="accounts/second_factor.html")
 confirm_code = codes.ReauthenticateView.as_view(template_name="accounts/confirm_code.html")
 confirm_passkey = passkeys.ReauthenticateWebAuthnView.as_view(template_name="accounts/confirm_passkey.html")
 app_off = app.DeactivateTOTPView.as_view(template_name="accounts/app_off.html")
@@ -41,7 +40,7 @@ new_codes = recovery.GenerateRecoveryCodesView.as_view(template_name="accounts/n
 remove_passkey = passkeys.RemoveWebAuthnView.as_view(
     template_name="accounts/remove_passkey.html", success_url=reverse_lazy("mfa_index")
 )
-list_sessions = sessions.ListUserSessionsView.as_view(template_name="accounts/sessions.html")
+end_others = sessions.ListUserSessionsView.as_view(success_url=reverse_lazy("mfa_index"))
 elsewhere = {"provider_id": "sso"}
 
 urlpatterns = [
@@ -60,22 +59,22 @@ urlpatterns = [
     ),
     path("sign-out/", views.sign_out, name="sign-out"),
     path("language", login_not_required(require_POST(set_language)), name="language"),
-    path("account/", views.account, name="account"),
+    path("account/", own, name="account"),
+    path("account/", own, name="account_email"),
     path("account/password", page_or_form(password), name="account_change_password"),
     path("account/password/first", page_or_form(first_password), name="account_set_password"),
-    path("account/mail", page_or_form(mail), name="account_email"),
     path("account/mail/<str:key>", page_or_form(confirm_mail), name="account_confirm_email"),
     path("account/confirm", page_or_form(confirm), name="account_reauthenticate"),
     path("account/confirm/code", page_or_form(confirm_code), name="mfa_reauthenticate"),
     path("account/confirm/passkey", page_or_form(confirm_passkey), name="mfa_reauthenticate_webauthn"),
-    path("account/second-factor", require_safe(second_factor), name="mfa_index"),
-    path("account/second-factor/app", page_or_form(views.SetUpApp.as_view()), name="mfa_activate_totp"),
-    path("account/second-factor/app/off", page_or_form(app_off), name="mfa_deactivate_totp"),
-    path("account/second-factor/passkey", page_or_form(views.AddPasskey.as_view()), name="mfa_add_webauthn"),
-    path("account/second-factor/passkeys/<int:pk>/remove", page_or_form(remove_passkey), name="mfa_remove_webauthn"),
-    path("account/second-factor/codes", require_safe(recovery_codes), name="mfa_view_recovery_codes"),
-    path("account/second-factor/codes/new", page_or_form(new_codes), name="mfa_generate_recovery_codes"),
-    path("account/sessions", page_or_form(list_sessions), name="usersessions_list"),
+    path("account/security", views.security, name="mfa_index"),
+    path("account/security/app", page_or_form(views.SetUpApp.as_view()), name="mfa_activate_totp"),
+    path("account/security/app/off", page_or_form(app_off), name="mfa_deactivate_totp"),
+    path("account/security/passkey", page_or_form(views.AddPasskey.as_view()), name="mfa_add_webauthn"),
+    path("account/security/passkeys/<int:pk>/remove", page_or_form(remove_passkey), name="mfa_remove_webauthn"),
+    path("account/security/codes", require_safe(recovery_codes), name="mfa_view_recovery_codes"),
+    path("account/security/codes/new", page_or_form(new_codes), name="mfa_generate_recovery_codes"),
+    path("account/sessions/end", require_POST(end_others), name="usersessions_list"),
     path("account/sessions/<int:pk>/end", views.end_session, name="session-end"),
     path("account/tokens", views.list_tokens, name="tokens"),
     path("account/tokens/<int:pk>/revoke", views.revoke_token, name="token-revoke"),

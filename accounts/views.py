@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from allauth.account.decorators import reauthentication_required
-from allauth.account.models import EmailAddress
+from allauth.account.views import EmailView
+from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.views import ActivateTOTPView
-from allauth.mfa.utils import is_mfa_enabled
 from allauth.mfa.webauthn.views import AddWebAuthnView
 from allauth.socialaccount.forms import DisconnectForm
 from allauth.socialaccount.models import SocialAccount
@@ -30,7 +31,6 @@ from requests import RequestException
 from accounts import security_log
 from accounts.forms import SECOND_FACTOR
 from accounts.models import Token
-from accounts.second_factor import SINGLE
 from accounts.single_sign_on import not_working
 from base.errors import WrongState
 from base.text import storable
@@ -39,17 +39,19 @@ from campaigns import access
 MOST_TOKENS = 50  # tokens of one person
 
 
+class Account(EmailView):  # type: ignore[misc]  # allauth has no types
+    """A person's mail address, and single sign-on."""
+
+    template_name = "accounts/account.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        connected = SocialAccount.objects.filter(user=access.signed_in(self.request)).first()
+        return super().get_context_data(connected=connected, **kwargs)  # type: ignore[no-any-return]
+
+
 @require_safe
-def account(request: HttpRequest) -> HttpResponse:
-    user = access.signed_in(request)
-    context = {
-        "address": EmailAddress.objects.get_verified(user),
-        "has_second_factor": is_mfa_enabled(user, SINGLE),
-        "sessions": UserSession.objects.filter(user=user).count(),
-        "tokens": user.tokens.usable().count(),
-        "connected": SocialAccount.objects.filter(user=user).first(),
-    }
-    return render(request, "accounts/account.html", context)
+def security(request: HttpRequest) -> HttpResponse:
+    return render(request, "accounts/security.html")
 
 
 @require_POST
@@ -61,7 +63,7 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     if is_this_one:
         logout(request)
     messages.success(request, _("That session has ended."))
-    return redirect("usersessions_list")
+    return redirect("mfa_index")
 
 
 @login_not_required
@@ -97,7 +99,7 @@ def disconnect(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("account")
 
 
-class SetUpApp(ActivateTOTPView):  # type: ignore[misc]  # allauth has no types
+class SetUpApp(ActivateTOTPView):  # type: ignore[misc]
     template_name = "accounts/app.html"
 
     def form_valid(self, form: Any) -> HttpResponse:
@@ -124,8 +126,25 @@ def _end_what_began_before(request: HttpRequest) -> None:
 
 
 def ways_in(request: HttpRequest) -> dict[str, object]:
-    """Return the name of single sign-on, or an empty text if there is none, and whether this site sends mails."""
-    return {"sso": settings.OIDC_ISSUER and settings.OIDC_NAME, "mails": settings.MAILS}
+    """Return the name of single sign-on, or an empty text if there is none, and whether this site sends mails.
+
+    `own_security` is a function, because allauth's views render the page of security behind their forms.
+    """
+    sso = settings.OIDC_ISSUER and settings.OIDC_NAME
+    return {"sso": sso, "mails": settings.MAILS, "own_security": partial(own_security, request)}
+
+
+def own_security(request: HttpRequest) -> dict[str, object]:
+    """Return the person's passkeys, whether they have an app, their recovery codes, and their sessions."""
+    user = access.signed_in(request)
+    ways = Authenticator.objects.filter(user=user).order_by("created_at")
+    by_type = {kind: [way.wrap() for way in ways if way.type == kind] for kind in Authenticator.Type}
+    return {
+        "passkeys": by_type[Authenticator.Type.WEBAUTHN],
+        "has_app": bool(by_type[Authenticator.Type.TOTP]),
+        "codes": next(iter(by_type[Authenticator.Type.RECOVERY_CODES]), None),
+        "sessions": sorted(UserSession.objects.purge_and_list(user), key=lambda session: session.created_at),
+    }
 
 
 DAYS = {1: gettext_lazy("1 day"), 7: gettext_lazy("7 days"), 30: gettext_lazy("30 days")}

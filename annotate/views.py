@@ -25,7 +25,7 @@ from base.sites import site_address
 from campaigns import access, mails
 from campaigns.models import Applicant, Membership
 from campaigns.pages import campaign_page
-from corpus.clip_files import clip_file, padded_clip_file
+from corpus.clip_files import clip_file
 from judging import access as judging_access
 from judging.models import Assignment, Flag, Kind, Revision
 from judging.models.judgement import LONGEST_QUESTION
@@ -242,7 +242,7 @@ def clip(request: HttpRequest, token: str) -> HttpResponseBase:
 def place(request: HttpRequest, token: str, key: str) -> HttpResponseBase:
     """The clip of one place of the batch in hand."""
     clip, full = judging_access.clip_of_place(request, token, key)
-    return padded_clip_file(request, clip, key, full)
+    return clip_file(request, clip, key, full)
 
 
 @require_POST

@@ -32,10 +32,7 @@ class ReeljudgeCommand(BaseCommand):
 def user_named(name: str) -> User:
     """Return the person of that name.
 
-    Raises
-    ------
-    ReeljudgeError
-        If nobody has it.
+    Raises ReeljudgeError if nobody has it.
     """
     if user := User.objects.filter(username=name).first():
         return user

@@ -57,11 +57,7 @@ def refuse(table: str, *verbs: str, but: Collection[str] = (), when: str = "") -
 
 def refuse_no_longer(table: str, *verbs: str) -> RunPython:
     """Return the operation that ends it, before a migration that sets it anew. On SQLite a copied table has none."""
-
-    def drop(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
-        _drop(table, verbs, apps, editor)
-
-    return Statements(drop, RunPython.noop)
+    return Statements(partial(_drop, table, verbs), RunPython.noop)
 
 
 class Statements(RunPython):
@@ -164,13 +160,9 @@ def compiled(rows: Callable[..., models.QuerySet[Any, Any]], keys: int = 1) -> C
     Django takes longer to make a statement of ten subqueries than the database takes to answer it, and only the keys
     ever differ. So it is made once.
 
-    Parameters
-    ----------
-    rows
-        Makes the rows, as `values_list` has them, of the keys and of what else there is to say, of which each value has
-        a statement of its own.
-    keys
-        How many there are.
+    rows: makes the rows, as `values_list` has them, of the keys and of what else there is to say, of which each value
+    has a statement of its own.
+    keys: how many there are.
     """
     marks = [ANY_ROW + number for number in range(keys)]
 
@@ -194,11 +186,8 @@ def compiled(rows: Callable[..., models.QuerySet[Any, Any]], keys: int = 1) -> C
 def counts_for(model: type[models.Model], counts: Callable[[], dict[str, Any]]) -> Callable[[int], dict[str, Any]]:
     """Return a function that counts what belongs to one row of a model, given its key, in one compiled statement.
 
-    Parameters
-    ----------
-    counts
-        Makes the subqueries by name, each of which has one whole number, or several as a JSON object. They know the
-        row as `OuterRef("pk")`.
+    counts: makes the subqueries by name, each of which has one value, or several as a JSON object. They know the
+    row as `OuterRef("pk")`.
     """
     named = cache(counts)
     ask = compiled(lambda key: model._base_manager.filter(pk=key).values_list(*named().values()))

@@ -26,10 +26,7 @@ def iso_week(moment: datetime) -> int:
 def week_bounds(value: str) -> tuple[datetime, datetime]:
     """Return the beginning and the end of a week that is written as 2026-W05.
 
-    Raises
-    ------
-    BadValue
-        If the text is not a week.
+    Raises BadValue if the text is not a week.
     """
     try:
         monday = datetime.strptime(f"{value}-1", "%G-W%V-%u")

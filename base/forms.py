@@ -26,10 +26,8 @@ def faults_of(form: forms.BaseForm) -> dict[str, list[str]]:
 def valid_data(form: forms.BaseForm) -> dict[str, Any]:
     """Return the cleaned data of a form.
 
-    Raises
-    ------
-    BadFields
-        With the faults of each field. The page of the error shows a form with visible fields again, as it was typed.
+    Raises BadFields with the faults of each field. The page of the error shows a form with visible fields again, as it
+    was typed.
     """
     if not form.is_valid():
         raise BadFields(faults_of(form), form)

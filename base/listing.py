@@ -61,6 +61,7 @@ class Listing:
     usual: str = "pk"  # the fields that rows are sorted by unless a heading is chosen
     show: Callable[[list[Any]], list[Any]] = list  # makes of some rows what the columns read
     most_counted: int = 10_000  # rows; of more a page says “more than”
+    tab: str = ""  # the view of its page on which the list is, as the address names it
 
     def choices(self, params: Mapping[str, Any]) -> Choices:
         """Return what an address, or a dictionary of filters, asks for."""
@@ -150,10 +151,23 @@ class Choices:
 
     def address(self, **changes: Any) -> str:
         """Return the address with some changes, from its question mark on. None leaves a name out."""
+        return f"?{urlencode([*self._tab, *self._named(**changes)])}"
+
+    @property
+    def _tab(self) -> list[tuple[str, str]]:
+        view = self.listing.tab or self.params.get("view", "")
+        return [("view", view)] if view else []
+
+    def _named(self, **changes: Any) -> list[tuple[str, Any]]:
         known = {*self.listing.filters, "sort", "column"} - changes.keys()
         kept = [(name, value) for name, values in self.params.lists() if name in known for value in values if value]
         changed = [(name, value) for name, value in changes.items() if value not in (None, "")]
-        return f"?{urlencode([*kept, *changed])}"
+        return [*kept, *changed]
+
+    @property
+    def tab(self) -> str:
+        """The start of each address of the list, to which filters can be added."""
+        return f"?{urlencode(self._tab)}&" if self._tab else "?"
 
     @property
     def first(self) -> str:
@@ -177,7 +191,8 @@ class Choices:
 
     @property
     def kept(self) -> Iterator[tuple[str, str]]:
-        """What a form of the filters has to carry besides: the order, and a state chosen elsewhere on the page."""
+        """What a form of the filters has to carry besides: the tab, the order, and a state chosen elsewhere."""
+        yield from self._tab
         for name in ("sort", "show"):
             if value := self.params.get(name):
                 yield name, value
@@ -208,7 +223,7 @@ class Choices:
     @property
     def view(self) -> str:
         """The filters, the order and the columns as they stand in the address: what a saved view keeps."""
-        return self.address()[1:]
+        return urlencode(self._named())
 
     def csv(self, rows: Rows, name: str) -> HttpResponseBase:
         """Return all rows that are chosen as a CSV file, with every column."""

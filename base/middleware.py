@@ -14,6 +14,7 @@ from django.middleware.gzip import GZipMiddleware
 from django.middleware.locale import LocaleMiddleware
 from django.urls import reverse
 from django.utils import translation
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
 from base.errors import ReeljudgeError, SignedOut, TooLarge
@@ -77,16 +78,12 @@ def _warn_of_address() -> None:
     logger.warning("X-Forwarded-For of a trusted proxy holds a text that is not an IP address; its clients share one")
 
 
-class NotStoredMiddleware:
+class NotStoredMiddleware(MiddlewareMixin):
     """Keeps browsers and proxies from storing an answer, unless its view says something else of that."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        answer = self.get_response(request)
-        answer.setdefault("Cache-Control", "private, no-store")
-        return answer
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        response.setdefault("Cache-Control", "private, no-store")
+        return response
 
 
 class SignedInMiddleware(LoginRequiredMiddleware):
@@ -111,18 +108,14 @@ class CompressionMiddleware(GZipMiddleware):
         return super().process_response(request, response)
 
 
-class ProblemMiddleware:
+class ProblemMiddleware(MiddlewareMixin):
     """Answers a ReeljudgeError with its status and its message, and a large body with a 413 before it is read."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         # Django would write an upload to the disk before it looks at anything else.
-        if not 0 <= _length(request) <= most:
-            return problem(request, TooLarge(f"body: more than {most:,} bytes"))
-        return self.get_response(request)
+        is_small = 0 <= _length(request) <= most
+        return None if is_small else problem(request, TooLarge(f"body: more than {most:,} bytes"))
 
     def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
         return problem(request, fault) if isinstance(fault, ReeljudgeError) else None
@@ -153,9 +146,10 @@ def is_english_only(request: HttpRequest) -> bool:
 
 @cache
 def _english_only() -> tuple[str, ...]:
-    """Return how their addresses begin. Those of captions have no page above them."""
-    above = ("campaigns", "corpora", "site-work", "drafts", "first-account", "api-root")
-    return (*map(reverse, above), reverse("captions", args=[0]).removesuffix("0/"))
+    """Return how their addresses begin. Those of corpora and captions have no page above them."""
+    above = ("campaigns", "site-work", "drafts", "first-account", "api-root")
+    without = reverse("corpus", args=["0"]), reverse("captions", args=[0])
+    return (*map(reverse, above), *(address.removesuffix("0/") for address in without))
 
 
 def languages(request: HttpRequest) -> dict[str, bool]:

@@ -66,15 +66,11 @@ def server_error(request: HttpRequest) -> HttpResponse:
     takes no more connections, a full disk.
     """
     if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
-        return problem(
-            request,
-            Busy(
-                _(
-                    "The database cannot do this now. Go back and try again in a moment. "
-                    "Everything that you saved before is safe."
-                )
-            ),
+        words = _(
+            "The database cannot do this now. Go back and try again in a moment. "
+            "Everything that you saved before is safe."
         )
+        return problem(request, Busy(words))
     return defaults.server_error(request)
 
 

@@ -29,10 +29,7 @@ def locked(rows: models.QuerySet[Row], *, skip_locked: bool = False) -> models.Q
 def all_or_nothing(verb: Callable[P, T]) -> Callable[P, T]:
     """Run a function in a transaction, and again if another transaction was in its way, three times at most.
 
-    Raises
-    ------
-    Busy
-        If the third attempt fails too.
+    Raises Busy if the third attempt fails too.
     """
 
     @wraps(verb)

@@ -6,6 +6,8 @@ import platform
 import sys
 import time
 
+from benchmarks.measuring import Skipped
+
 MODULES = [
     "ranking",
     "streaming",
@@ -46,8 +48,11 @@ def main() -> None:
     print(f"Python {platform.python_version()}, {platform.machine()}, {cores} cores, {time.strftime('%Y-%m-%d')}")
     for name in sys.argv[1:] or MODULES:
         print(f"\n{name}")
-        for line in importlib.import_module(f"benchmarks.{name}").figures():
-            print(f"  {line}", flush=True)
+        try:
+            for line in importlib.import_module(f"benchmarks.{name}").figures():
+                print(f"  {line}", flush=True)
+        except Skipped as reason:
+            print(f"  {reason}")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,12 @@
-"""Agreement and severity of TVR-Ranking's annotators, with intervals; and whether these hold of simulated annotators.
+"""Agreement and severity of TVR-Ranking's annotators, with intervals; and whether these hold of simulated ones."""
 
-Run as ``python -m benchmarks.annotators``.
-"""
-
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.metrics_kernel import best_of
+from benchmarks.measuring import SHARED, best_of
 from metrics.analysis.agreement import alpha_with_interval
 from metrics.analysis.severity import severity
 from metrics.formats.csv_tables import Ratings
@@ -21,8 +17,7 @@ SEEDS, PEOPLE = 50, 20
 
 def figures() -> Iterator[str]:
     """The lines of `make bench`."""
-    shared = Path(__file__).resolve().parents[1] / os.environ.get("REELJUDGE_SHARED", "../shared")
-    file = shared / "data" / "tvr_ranking" / "raw_annotation.csv"
+    file = SHARED / "tvr_ranking" / "raw_annotation.csv"
     if file.exists():
         yield from real_lines(file)
     else:
@@ -61,7 +56,3 @@ def covered_line(batches: int) -> str:
         f"{SEEDS} × {PEOPLE} simulated annotators, {batches} batches: intervals of severity hold in {of_severity:.1%}, "
         f"of spread in {of_spread:.1%}"
     )
-
-
-if __name__ == "__main__":
-    print(*figures(), sep="\n")

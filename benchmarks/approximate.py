@@ -7,26 +7,26 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from django.core.management import call_command
 
-from benchmarks.ranking import SHARED, activitynet, progress
+from benchmarks.measuring import SHARED, in_turn, need
+from benchmarks.ranking import activitynet, progress
 from retrieval.embedding import Vectors, embed
 from retrieval.nearest import nearest
-from retrieval.search.approximate import nearest_of, read, write
+from retrieval.search.approximate import nearest_of, write
+from systems.clips.codes import mapped
 
 CAPTIONS, RUNS, DEPTH = 1_050_000, 40, 40
 SHARES = np.array([0.8, 0.6], np.float32)  # of the first and the second caption in a mixture
 
 
 def figures() -> Iterator[str]:
-    if not SHARED.is_dir() or find_spec("faiss") is None:
-        yield "skipped: the shared data (REELJUDGE_SHARED) or faiss-cpu are not here"
-        return
+    need(SHARED.is_dir() and find_spec("faiss") is not None, "the shared data (REELJUDGE_SHARED) and faiss-cpu")
     call_command("migrate", verbosity=0)
     vectors = _vectors(embed([caption for *_, caption in activitynet()], progress))
     with tempfile.TemporaryDirectory() as folder:
@@ -35,11 +35,12 @@ def figures() -> Iterator[str]:
         recall = write(vectors, file)
         took, size = time.perf_counter() - began, os.path.getsize(file) / 1e6
         yield f"index of {len(vectors):,} captions: {took:.0f} s, {size:.0f} MB"
-        index, drawn = read(file), np.random.default_rng(3).permutation(len(vectors))[:RUNS]
+        index, drawn = mapped(file), np.random.default_rng(3).permutation(len(vectors))[:RUNS]
         yield f"recall@20: {recall:.4f}, looking at {index.nprobe} of {index.nlist:,} groups"
-        exact = _milliseconds(lambda query: nearest(query[None], vectors, DEPTH), vectors[drawn])
-        ours = _milliseconds(lambda query: nearest_of(index, query, vectors, DEPTH), vectors[drawn])
-    yield f"the nearest {DEPTH}: exact {exact:.0f} ms, by the index {ours:.1f} ms"
+        (exact,) = in_turn([lambda query: nearest(query[None], vectors, DEPTH)], vectors[drawn])
+        (ours,) = in_turn([lambda query: nearest_of(index, query, vectors, DEPTH)], vectors[drawn])
+    median = [1000 * statistics.median(each) for each in (exact, ours)]
+    yield f"the nearest {DEPTH}: exact {median[0]:.0f} ms, by the index {median[1]:.1f} ms"
 
 
 def _vectors(captions: Vectors) -> Vectors:
@@ -51,12 +52,3 @@ def _vectors(captions: Vectors) -> Vectors:
     mixed += captions[pairs[:, 1]] * SHARES[1]
     mixed /= np.linalg.norm(mixed, axis=1, keepdims=True)
     return vectors
-
-
-def _milliseconds(search: Callable[[Vectors], object], queries: Vectors) -> float:
-    seconds = []
-    for query in queries:
-        began = time.perf_counter()
-        search(query)
-        seconds.append(time.perf_counter() - began)
-    return 1000 * statistics.median(seconds)

@@ -11,21 +11,26 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.chamfer import chamfer, chamfer_cost, squared_distances
-from benchmarks.clip_vectors import CLIPS, DIMENSIONS, SECONDS, VIDEOS_AT_A_TIME, Drawn
+from benchmarks.measuring import best_of, in_turn, need
 from systems.clips.building import plan_index, write_shard
 from systems.clips.codes import wanted_sample
 from systems.clips.index import ClipIndex, Found
 from systems.clips.layout import CODES, ROWS, shard_folder
 from systems.clips.two_stage import rank_around, windows_around
-from systems.data import Ints, Rows
+from systems.data import Ints, Rows, Videos
 from systems.windows import Scales
 
+CLIPS, SECONDS, DIMENSIONS = 20, 3.0, 100  # of a video, as in STAL's Section 4.3
+VIDEOS_AT_A_TIME = 5_000
+VIDEOS_OF_A_SCENE, SCENES_OF_A_TOPIC = 11, 100
+CENTRES, STEEPNESS = 3_000, 0.75  # the n-th number of a spectrum has a deviation of n to the power of -STEEPNESS
 VIDEOS = int(os.environ.get("CLIPS_VIDEOS", 100_000))
 KINDS = os.environ.get("CLIPS_KINDS", "clustered uniform").split()
 FEWER, EVERY_KIND = 20_000, ("clustered", "spectrum", "gap", "uniform")
@@ -34,10 +39,81 @@ ALL = Scales(1, 14, 0.05)  # every moment of up to 14 clips, as in STAL's Sectio
 Step = Callable[[Rows], object]
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """A collection of so many videos.
+
+    Attributes
+    ----------
+    kind
+        ``clustered``: clips lie around videos (standard deviation 0.6), these around scenes (0.4), these around topics
+        (0.4), whose numbers are standard normal. ``uniform``: all numbers are uniform in [0, 1), as in the paper.
+        ``spectrum``: clips lie around 3,000 centres (half a standard deviation), and the numbers of both get smaller.
+        ``gap``: clips lie around 3,000 centres (0.6); queries are moved by one vector of standard normal numbers, and
+        each by noise (0.5).
+    """
+
+    videos: int
+    kind: str = "clustered"
+
+    def blocks(self, first: int = 0, stop: int | None = None) -> Iterator[Videos]:
+        """Yield the videos first to stop - 1, some at a time; both are multiples of VIDEOS_AT_A_TIME."""
+        for start in range(first, self.videos if stop is None else stop, VIDEOS_AT_A_TIME):
+            yield Videos(
+                names=tuple(f"video{number:07}" for number in range(start, start + VIDEOS_AT_A_TIME)),
+                duration=np.full(VIDEOS_AT_A_TIME, CLIPS * SECONDS),
+                offsets=np.arange(VIDEOS_AT_A_TIME + 1) * CLIPS,
+                clips=self._clips(VIDEOS_AT_A_TIME, CLIPS, 1 + start),
+                clip_seconds=SECONDS,
+            )
+
+    def sample(self, count: int) -> Rows:
+        """Return clips to learn from, each of another video of the same scenes."""
+        return self._clips(count, 1, -1)
+
+    def queries(self, count: int) -> Rows:
+        """Return queries, which lie where clips do, but for those with a gap to them."""
+        return self._queries(count, -2)
+
+    def others(self, count: int) -> Rows:
+        """Return other queries of the same kind."""
+        return self._queries(count, -3)
+
+    def _queries(self, count: int, seed: int) -> Rows:
+        found = self._clips(count, 1, seed)
+        if self.kind == "gap":
+            draw = np.random.default_rng([4, seed % 2**32])
+            found += _normal(np.random.default_rng(4), 1, 1) + _normal(draw, count, 0.5)
+        return found
+
+    def _clips(self, videos: int, each: int, seed: int) -> Rows:
+        draw = np.random.default_rng([3, seed % 2**32])
+        if self.kind == "uniform":
+            return draw.random((videos * each, DIMENSIONS), np.float32)
+        if self.kind != "clustered":
+            sizes = np.arange(1, DIMENSIONS + 1, dtype=np.float32) ** -STEEPNESS if self.kind == "spectrum" else 1
+            centres = _normal(np.random.default_rng(2), CENTRES, 1)
+            around = _normal(draw, videos * each, 0.5 if self.kind == "spectrum" else 0.6)
+            return np.asarray((centres[draw.integers(CENTRES, size=videos * each)] + around) * sizes, np.float32)
+        scenes = self._scenes()
+        here = scenes[draw.integers(len(scenes), size=videos)] + _normal(draw, videos, 0.4)
+        clips = np.repeat(here, each, axis=0)
+        clips += _normal(draw, len(clips), 0.6)
+        return clips
+
+    def _scenes(self) -> Rows:
+        draw = np.random.default_rng(2)
+        count = self.videos // VIDEOS_OF_A_SCENE
+        topics = _normal(draw, max(1, count // SCENES_OF_A_TOPIC), 1)
+        return topics[draw.integers(len(topics), size=count)] + _normal(draw, count, 0.4)
+
+
+def _normal(draw: np.random.Generator, rows: int, deviation: float) -> Rows:
+    return np.float32(deviation) * draw.standard_normal((rows, DIMENSIONS), np.float32)
+
+
 def figures() -> Iterator[str]:
-    if find_spec("faiss") is None:
-        yield "skipped: faiss-cpu is not here"
-        return
+    need(find_spec("faiss") is not None, "faiss-cpu")
     for kind in EVERY_KIND:
         with tempfile.TemporaryDirectory() as place:
             yield from _of_a_kind(Drawn(FEWER, kind), Path(place))
@@ -127,22 +203,12 @@ def _beside(what: str, index: ClipIndex, rows: Rows, queries: Rows) -> Iterator[
         "one NumPy product": lambda query: query @ rows.T,
         "the index": lambda query: index.search(query, K),
     }
-    times = dict(zip(steps, in_turn(list(steps.values()), queries), strict=True))
+    some = [queries[turn : turn + 1] for turn in range(BESIDE + 1)]
+    seconds = zip(steps, in_turn([*steps.values()], some, warming=1), strict=True)
+    times = {name: 1000 * statistics.median(each) for name, each in seconds}
     ours = times.pop("the index")
     for name, other in times.items():
         yield f"{what}: {name} {other:.1f} ms, the index {ours:.2f} ms: {other / ours:.1f} ×"
-
-
-def in_turn(steps: list[Step], queries: Rows) -> list[float]:
-    """Return the median milliseconds of each step for one query, in turn, after one query that does not count."""
-    seconds: list[list[float]] = [[] for _ in steps]
-    for turn in range(BESIDE + 1):
-        for place, step in enumerate(steps):
-            began = time.perf_counter()
-            step(queries[turn : turn + 1])
-            if turn:
-                seconds[place].append(time.perf_counter() - began)
-    return [1000 * statistics.median(each) for each in seconds]
 
 
 def stages(what: str, index: ClipIndex, queries: Rows) -> Iterator[str]:
@@ -175,13 +241,9 @@ def _loop(index: ClipIndex, found: Found, words: Rows) -> str:
     first, stop, rows = _around(index, found)
     began = time.perf_counter()
     each = [_plain(rows[a:b], words) for a, b in zip(first.tolist(), stop.tolist(), strict=True)]
-    slow, times = time.perf_counter() - began, []
-    for _ in range(BESIDE):
-        began = time.perf_counter()
-        costs = chamfer(squared_distances(rows, words), first, stop)
-        times.append(time.perf_counter() - began)
-    ours = statistics.median(times)
-    np.testing.assert_allclose(costs, each, rtol=1e-4)
+    slow = time.perf_counter() - began
+    ours = best_of(BESIDE, lambda: chamfer(squared_distances(rows, words), first, stop))
+    np.testing.assert_allclose(chamfer(squared_distances(rows, words), first, stop), each, rtol=1e-4)
     return (
         f"Chamfer distances of {len(first):,} moments: a loop over moments {1000 * slow:.0f} ms, "
         f"all at once {1000 * ours:.1f} ms: {slow / ours:.0f} ×"

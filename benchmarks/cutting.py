@@ -4,8 +4,7 @@ import random
 import shutil
 import statistics
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from benchmarks.measuring import in_turn, need
 from corpus.clips import cutter
 
 WIDTH, HEIGHT, RATE, SECONDS = 1280, 720, 30, 120
@@ -26,21 +26,20 @@ HOW = "-vf scale=-2:480 -c:v libx264 -preset veryfast -crf 23 -pix_fmt yuv420p -
 
 def figures() -> Iterator[str]:
     program = shutil.which("ffmpeg")
-    if not program:
-        yield "skipped: ffmpeg, the program to compare with, is not installed"
-        return
+    need(bool(program), "ffmpeg, the program to compare with")
     with TemporaryDirectory() as name:
         film = _draw(Path(name) / "film.mp4")
         chance = random.Random(3)
         stretches = [_stretch(chance) for _ in range(CUTS)]
         to = Path(name) / "clip.mp4"
 
-        def theirs(start: float, end: float) -> None:
+        def theirs(stretch: tuple[float, float]) -> None:
+            start, end = stretch
             times = f"-ss {start:.3f} -to {end:.3f} -i {film}"
             subprocess.run(f"{program} -v error -y {times} {HOW} {to}".split(), check=True)
 
-        with cutter() as tool:
-            ours, ffmpeg = _in_turn(stretches, lambda start, end: tool.cut(film, start, end, to), theirs)
+        with cutter() as tool:  # the first time includes starting it
+            ours, ffmpeg = in_turn([lambda stretch: tool.cut(film, *stretch, to), theirs], stretches)
     length = sum(end - start for start, end in stretches)
     ratio = statistics.median(b / a for a, b in zip(ours, ffmpeg, strict=True))
     yield f"{CUTS} clips of {SHORTEST:g}-{LONGEST:g} s out of {SECONDS} s of {WIDTH}x{HEIGHT}, H.264, {RATE} frames/s"
@@ -52,17 +51,6 @@ def figures() -> Iterator[str]:
 def _stretch(chance: random.Random) -> tuple[float, float]:
     start = chance.uniform(0, SECONDS - LONGEST)
     return start, start + chance.uniform(SHORTEST, LONGEST)
-
-
-def _in_turn(stretches: list[tuple[float, float]], *each: Callable[[float, float], None]) -> list[list[float]]:
-    """Measure the seconds of each function for each clip, A B A B …. The first time includes starting the cutter."""
-    seconds: list[list[float]] = [[] for _ in each]
-    for start, end in stretches:
-        for place, function in enumerate(each):
-            began = time.perf_counter()
-            function(start, end)
-            seconds[place].append(time.perf_counter() - began)
-    return seconds
 
 
 def _draw(file: Path) -> Path:

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterator
 
-from benchmarks.databases import on_each
+from benchmarks.databases import inside, on_each
 from benchmarks.inside import BARE
 from tests.installation import Installation
 
@@ -27,14 +26,14 @@ def _measured(place: Installation) -> Iterator[str]:
     yield place.manage("generate_campaign", NAME, "--queries", str(QUERIES)).strip()
     yield f"generated in {time.perf_counter() - began:.0f} s"
     began = time.perf_counter()
-    place.run("-m", "benchmarks.inside", "count", NAME)
+    inside(place, "inside.count", NAME)
     yield f"all numbers counted in {time.perf_counter() - began:.0f} s"
-    pages = json.loads(place.run("-m", "benchmarks.inside", "pages", NAME))
+    pages = inside(place, "inside.pages", NAME)
     bare = next(page["median"] for page in pages if page["name"] == BARE)
     for page in sorted(pages, key=lambda each: -each["median"]):
         times = f"median {page['median']:.0f} ms, p95 {page['p95']:.0f} ms, {page['median'] / bare:.1f} × {BARE}"
         yield f"{page['name']}: {times}, {page['queries']} queries"
     most = max(pages, key=lambda each: each["queries"])
     yield f"{len(pages)} pages; at most {most['queries']} queries ({most['name']})"
-    made = json.loads(place.run("-m", "benchmarks.inside", "release", NAME))
+    made = inside(place, "inside.release", NAME)
     yield f"release: {made['seconds']:.0f} s, {made['megabytes']} MB of memory at most, {made['size']:,} bytes"

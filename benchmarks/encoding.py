@@ -6,26 +6,23 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.measuring import SHARED, need
 from retrieval.embedding import Vectors, encode
 from retrieval.encoders import encoder, encoder_in_bfloat16
 from retrieval.nearest import nearest
 from retrieval.simcse.comparing import overlap
 from systems.encoders import BUNDLED
 
-SHARED = Path(os.environ.get("REELJUDGE_SHARED", "../shared")) / "data"
 CAPTIONS = int(os.environ.get("ENCODING_CAPTIONS", "4000"))  # of each corpus
 TURNS = int(os.environ.get("ENCODING_TURNS", "3"))
 DEPTH = 40
 
 
 def figures() -> Iterator[str]:
-    if not SHARED.is_dir():
-        yield "skipped: the shared data are not here (REELJUDGE_SHARED)"
-        return
+    need(SHARED.is_dir())
     for name, captions in (("TVR", _tvr()), ("ActivityNet", _activitynet()), ("Charades", _charades())):
         yield from _figures_of(name, random.Random(1).sample(captions, min(CAPTIONS, len(captions))))
 

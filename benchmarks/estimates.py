@@ -1,16 +1,11 @@
-"""Scores estimated from part of the judgements: their time beside plain scoring, and whether their intervals hold.
+"""Scores estimated from part of the judgements: their time beside plain scoring, and whether their intervals hold."""
 
-Run as ``python -m benchmarks.estimates``.
-"""
-
-import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.metrics_kernel import best_of
+from benchmarks.measuring import SHARED, best_of, need
 from metrics import Estimator, default_measures, qrels_from_dict, run_from_dict, scores_of
 from metrics.analysis.planning import TVR_RANKING
 from tests.metrics.coverage import MEASURES, SAMPLES, Cell, coverage, coverage_at_all_times, worlds
@@ -26,11 +21,8 @@ RANKED, SAMPLES_OF_A_CELL, LOOKS = 400, 1000, range(20, 400, 40)
 def figures() -> Iterator[str]:
     """The lines of `make bench`."""
     yield speed_line()
-    shared = Path(__file__).resolve().parents[1] / os.environ.get("REELJUDGE_SHARED", "../shared")
-    if not (shared / "data" / "tvr_ranking").exists():
-        yield "the replay: the shared data is not here (REELJUDGE_SHARED)"
-        return
-    judged = Judged.of(real_pairs(shared / "data"))
+    need(SHARED.is_dir())
+    judged = Judged.of(real_pairs(SHARED))
     yield from replay_lines(judged)
     yield from coverage_lines(judged)
     started = time.perf_counter()
@@ -106,7 +98,3 @@ def replay_lines(judged: Judged) -> Iterator[str]:
             f"{np.quantile(tau, 0.05):.3f}"
         )
     yield f"the replay of 500 queries, 40 draws, three sets: {seconds:.1f} s"
-
-
-if __name__ == "__main__":
-    print(*figures(), sep="\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,11 @@ import av
 import numpy as np
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from benchmarks.databases import fresh
+from benchmarks.measuring import need
 from tests import browsing
 from tests.browsing import Person, moving
-from tests.installation import Installation, installation
+from tests.installation import Installation
 
 LATENCY, BITS = 300, 1_500_000  # milliseconds; bits a second
 LINES, COLUMNS, RATE, SECONDS, SIZE = 480, 854, 25, 8, 900_000  # of the clips; the last in bytes
@@ -62,10 +63,8 @@ print(*(clip.file.path for clip in Clip.objects.filter(state="ready")), sep="\\n
 
 
 def figures() -> Iterator[str]:
-    if "CHROMIUM" not in os.environ:
-        yield "skipped, Chromium is not here"
-        return
-    with tempfile.TemporaryDirectory() as home, installation(Path(home), "sqlite") as place:
+    need("CHROMIUM" in os.environ, "Chromium")
+    with fresh() as place:
         place.manage("demo", "--only-make", "--untrained")
         size = _make_heavy(place)
         with browsing.chromium() as chromium:

@@ -7,7 +7,6 @@ Rows travel by PostgreSQL's COPY. Indexes are made at the end, as after a restor
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -132,13 +131,6 @@ def _number(connection: Any, statement: str) -> int:
     return int(connection.execute(statement).fetchone()[0])
 
 
-def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    import django
-
-    django.setup()
-    grow(os.environ["DATABASE_URL"], int(sys.argv[1]))
-
-
-if __name__ == "__main__":
-    main()
+def grow_here(judgements: str) -> None:
+    """Copy everything in the database of this process."""
+    grow(os.environ["DATABASE_URL"], int(judgements))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from benchmarks.databases import on_each
-from tests.conftest import SHARED
+from benchmarks.databases import inside, on_each
+from benchmarks.measuring import SHARED, need
 from tests.installation import Installation
 from tests.stand_ins import write_pairs
 
@@ -15,9 +15,7 @@ NAME = "tvr-ranking"
 
 
 def figures() -> Iterator[str]:
-    if not RATINGS.is_file():
-        yield "skipped, the shared data are not here"
-        return
+    need(RATINGS.is_file())
     yield from on_each(_measured)
 
 
@@ -27,8 +25,8 @@ def _measured(place: Installation) -> Iterator[str]:
     began = time.perf_counter()
     printed = place.manage("import_ratings", NAME, "--ratings", str(RATINGS), "--pairs", str(pairs))
     imported = time.perf_counter() - began
-    place.run("-m", "benchmarks.inside", "count", NAME)
-    place.run("-m", "benchmarks.inside", "draw", NAME)
+    inside(place, "inside.count", NAME)
+    inside(place, "inside.draw", NAME)
     whole = time.perf_counter() - began
     yield printed.splitlines()[0]
     yield f"imported in {imported:.0f} s, counted and Figure 5 drawn after {whole:.0f} s in all"

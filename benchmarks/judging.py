@@ -16,26 +16,14 @@ from pathlib import Path
 from uuid import UUID
 
 from benchmarks.bare import TABLE
-from benchmarks.databases import on_each
+from benchmarks.databases import inside, is_sound, make_campaign, on_each
 from benchmarks.hot_clients import Client, Request, run, run_httpx
-from tests import browsing
+from benchmarks.measuring import processor_seconds
 from tests.installation import Installation, sql
 
 CLIENTS = int(os.environ.get("JUDGING_CLIENTS", "32"))
 TURNS = int(os.environ.get("JUDGING_TURNS", "8"))
 MOMENTS, SAVES = 60, 20
-TICK = os.sysconf("SC_CLK_TCK")
-SESSIONS = """
-import json
-from django.contrib.auth.models import User
-from django.test import Client
-def key(user):
-    client = Client()
-    client.force_login(user)
-    return client.cookies["sessionid"].value
-print(json.dumps([key(user) for user in User.objects.filter(username__startswith="client-").order_by("pk")]))
-"""
-
 STATEMENTS = """
 import json, uuid
 from django.contrib.auth.models import User
@@ -107,8 +95,7 @@ def _measured(place: Installation) -> Iterator[str]:
         yield from _compared(people, place, bare, run_httpx)
     finally:
         bare.stop()
-    broken = "BROKEN" in place.manage("audit", "bench", check=False)
-    yield f"audit {'broken' if broken else 'ok'}"
+    yield is_sound(place, "bench")
 
 
 def _compared(people: Sequence[Person], place: Installation, alone: Installation, by: Clients) -> Iterator[str]:
@@ -148,8 +135,8 @@ class Person:
         self.handed = json.loads(body)["assignment"]
         assert self.handed, "there is no work left"
 
-    def save(self) -> Client:
-        for position in range(1, SAVES + 1):
+    def save(self, places: int = SAVES) -> Client:
+        for position in range(1, places + 1):
             address = f"/judge/assignments/{self.handed['token']}/judgements/{position}"
             status, body = yield Request("PUT", address, self.headers, self._press(position))
             assert status == 200, body
@@ -173,19 +160,9 @@ class Person:
 
 def prepare(place: Installation, turns: int) -> list[str]:
     """Make a campaign without media, with a query for each batch of two clients. Return the clients' sessions."""
-    moments = [
-        {"vid_name": "film", "duration": MOMENTS, "ts": [n, n + 1], "desc": f"caption {n}", "type": "v"}
-        for n in range(MOMENTS)
-    ]
-    queries = [{"query_id": n, "query": f"query {n}"} for n in range(CLIENTS * (turns + 2) // 2)]
-    (place.home / "moments.jsonl").write_text("".join(f"{json.dumps(moment)}\n" for moment in moments))
-    (place.home / "queries.json").write_text(json.dumps(queries))
-    place.manage("import_corpus", "bench", str(place.home / "moments.jsonl"), "--format", "tvr")
-    place.manage("create_campaign", "bench", "--corpus", "bench", "--queries", str(place.home / "queries.json"))
-    place.manage("worker", "--until-idle")
-    browsing.wait_until_open(place, "bench", len(queries))
+    make_campaign(place, "bench", CLIENTS * (turns + 2) // 2, MOMENTS)
     place.accounts("bench", "annotator", *[f"client-{n}" for n in range(CLIENTS)])
-    sessions: list[str] = json.loads(place.shell(SESSIONS))
+    sessions: list[str] = inside(place, "inside.sessions", "bench")
     return sessions
 
 
@@ -206,7 +183,7 @@ def _serve_bare(place: Installation) -> Installation:
 
 def _processor_seconds(place: Installation) -> float:
     """Return the processor time of the web processes so far, those of the system included."""
-    return sum(map(_seconds_of, _web_processes(place.processes[0].pid)))
+    return sum(map(processor_seconds, _web_processes(place.processes[0].pid)))
 
 
 def _web_processes(pid: int) -> Iterator[int]:
@@ -215,8 +192,3 @@ def _web_processes(pid: int) -> Iterator[int]:
     yield pid
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         yield from _web_processes(int(child))
-
-
-def _seconds_of(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICK

@@ -1,17 +1,16 @@
 """What runs reveal about a held-back split: an attack that combines the scores of many runs, on TVR-Ranking's grades.
 
-Run as ``python -m benchmarks ladder``. The attack is that of Blum and Hardt (2015, section 4): each run takes, for each
+The attack is that of Blum and Hardt (2015, section 4): each run takes, for each
 query, one of two equally good orders of the candidates at random. The final run takes the order of each query that was
 in the runs with higher scores. What it gains is fitted to the split and worth nothing on other queries.
 """
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.measuring import SHARED, need
 from runs.board.held_back import DECIMALS
 from tests.metrics.replay import Judged
 from tests.metrics.tvr_ratings import real_pairs
@@ -23,11 +22,8 @@ EXACT = 12  # decimals
 
 def figures() -> Iterator[str]:
     """The lines of `make bench`."""
-    shared = Path(__file__).resolve().parents[1] / os.environ.get("REELJUDGE_SHARED", "../shared")
-    if not (shared / "data" / "tvr_ranking").exists():
-        yield "the shared data is not here (REELJUDGE_SHARED)"
-        return
-    judged = Judged.of(real_pairs(shared / "data"))
+    need(SHARED.is_dir())
+    judged = Judged.of(real_pairs(SHARED))
     for size in SIZES:
         for number in RUNS:
             gains = [gain(judged, size, number, decimals) for decimals in (EXACT, DECIMALS)]

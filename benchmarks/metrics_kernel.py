@@ -1,17 +1,14 @@
-"""How fast NDCG@K, IoU≥μ is: beside the published algorithm as a plain loop, and beside sorting and IoU
-alone.
-
-Run as ``python -m benchmarks.metrics_kernel``.
-"""
+"""How fast NDCG@K, IoU≥μ is: beside the published algorithm as a plain loop, and beside sorting and IoU alone."""
 
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from benchmarks.measuring import best_of
 from metrics import default_measures, evaluator, qrels_from_dict, run_from_dict
 from metrics.formats.tables import Qrels, Run
 from metrics.measures.matching import temporal_iou
@@ -143,18 +140,3 @@ def sorting_and_iou(qrels: Qrels, run: Run, queries: int) -> None:
         p = slice(q * PREDICTIONS, min(q + 64, queries) * PREDICTIONS)
         first, last = (c[p].reshape(-1, PREDICTIONS, 1) for c in (run.start, run.end))
         temporal_iou(first, last, start[q : q + 64, None, :], end[q : q + 64, None, :])
-
-
-def best_of(times: int, work: Callable[[], object]) -> float:
-    """Shortest of several runs, in seconds."""
-    seconds = []
-    for _ in range(times):
-        started = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - started)
-    return min(seconds)
-
-
-if __name__ == "__main__":
-    for line in figures():
-        print(line)

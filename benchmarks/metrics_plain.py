@@ -1,7 +1,4 @@
-"""How fast plain nDCG@20 on moment ids is, beside trec_eval's Python wrappers.
-
-Run as ``python -m benchmarks.metrics_plain``.
-"""
+"""How fast plain nDCG@20 on moment ids is, beside trec_eval's Python wrappers."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,8 +7,8 @@ import ir_measures
 import numpy as np
 import pytrec_eval
 
-from benchmarks.metrics_kernel import best_of
-from metrics import as_run, calc_aggregate, evaluator
+from benchmarks.measuring import best_of
+from metrics import as_run, calc_aggregate, evaluator, parse_moment_id
 
 QUERIES, MOMENTS, PREDICTIONS = 2800, 40, 100
 POOL = [f"video_{v}@{start}-{start + 5000}" for v in range(100) for start in range(0, 40_000, 4000)]
@@ -54,16 +51,4 @@ def lists(rng: np.random.Generator, length: int, grades: bool) -> ById:
 
 def as_spans(found: ById) -> Spans:
     """The same as (video, start, end, value), in seconds."""
-    spans: Spans = {}
-    for query, moments in found.items():
-        spans[query] = []
-        for moment, value in moments.items():
-            video, _, times = moment.partition("@")
-            start, _, end = times.partition("-")
-            spans[query].append((video, int(start) / 1000, int(end) / 1000, value))
-    return spans
-
-
-if __name__ == "__main__":
-    for line in figures():
-        print(line)
+    return {query: [(*parse_moment_id(id), value) for id, value in held.items()] for query, held in found.items()}

@@ -1,6 +1,6 @@
 """How fast files are read: beside bare `json`, and beside the wrappers of trec_eval, in one run.
 
-Run as ``python -m benchmarks.metrics_reading``. Every figure is the median of a few rounds in which both sides take
+Every figure is the median of a few rounds in which both sides take
 turns; the large TREC files are read in a process of their own, whose highest memory is its own.
 """
 
@@ -8,7 +8,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.measuring import alone, in_turn
 from metrics import calc, default_measures, read_qrels, read_run
 from metrics.formats import json_files
 
@@ -30,14 +30,6 @@ seconds = time.perf_counter() - started
 assert qrels.grades.size == run.scores.size == int(sys.argv[3])
 print(seconds, time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
-WITHOUT_FAST = """
-import sys
-sys.modules["orjson"] = None  # as if it were not installed
-from pathlib import Path
-from benchmarks.metrics_reading import of_json
-for line in of_json(*map(Path, sys.argv[1:])):
-    print(line)
-"""
 
 
 def figures() -> Iterator[str]:
@@ -47,10 +39,14 @@ def figures() -> Iterator[str]:
         rng = np.random.default_rng(5)
         files = write_json(folder, rng)
         yield from of_json(*files)
-        command = [sys.executable, "-c", WITHOUT_FAST, *map(str, files)]
-        plain = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        yield from plain.stdout.splitlines()
+        yield from alone("metrics_reading.without_fast", *files)
         yield trec(folder, rng)
+
+
+def without_fast(*files: str) -> list[str]:
+    """The same figures as if orjson were not installed."""
+    json_files.orjson = None
+    return [*of_json(*map(Path, files))]
 
 
 def of_json(qrels: Path, ranking: Path, lists: Path, index: Path) -> Iterator[str]:
@@ -93,16 +89,10 @@ def scoring(qrels: Path, run: Path) -> str:
 
 def ratio(what: str, beside: str, bare: Callable[[], object], ours: Callable[[], object]) -> str:
     """Median ratio of rounds in which both take turns."""
-    pairs = [(seconds_of(bare), seconds_of(ours)) for _ in range(ROUNDS)]
-    times = [median(column) for column in zip(*pairs, strict=True)]
-    share = median(our / their for their, our in pairs)
+    seconds = in_turn([lambda _: bare(), lambda _: ours()], range(ROUNDS))
+    times = [median(column) for column in seconds]
+    share = median(our / their for their, our in zip(*seconds, strict=True))
     return f"{what}: {share:.2f} x {beside} ({times[1]:.2f} s beside {times[0]:.2f} s)"
-
-
-def seconds_of(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 def trec(folder: Path, rng: np.random.Generator) -> str:
@@ -156,8 +146,3 @@ def write_trec(path: Path, rng: np.random.Generator, graded: bool) -> None:
                 moment = f"{video(v)}@{round(1000 * s)}-{round(1000 * e)}"
                 end = f"0 {moment} {int(5 * x)}" if graded else f"Q0 {moment} {rank} {x:.6f} system"
                 out.write(f"{q} {end}\n")
-
-
-if __name__ == "__main__":
-    for line in figures():
-        print(line)

@@ -1,17 +1,12 @@
-"""How fast the measures are measured: stability beside SciPy's kendalltau in a loop, and noise.
+"""How fast the measures are measured: stability beside SciPy's kendalltau in a loop, and noise."""
 
-Run as ``python -m benchmarks.metrics_stability``.
-"""
-
-import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import kendalltau
 
-from benchmarks.metrics_kernel import best_of
+from benchmarks.measuring import SHARED, best_of, need
 from metrics import qrels_from_dict, run_from_dict
 from metrics.analysis.agreement import alpha
 from metrics.analysis.meta import paper_measures, signs, stability, tau_b
@@ -33,12 +28,9 @@ def figures() -> Iterator[str]:
 
 def alpha_lines() -> list[str]:
     """Krippendorff's alpha over TVR-Ranking's raw ratings, reading included."""
-    shared = Path(__file__).resolve().parents[1] / os.environ.get("REELJUDGE_SHARED", "../shared")
-    path = shared / "data" / "tvr_ranking" / "raw_annotation.csv"
-    if not path.exists():
-        return ["alpha: the shared data is not here (REELJUDGE_SHARED)"]
+    need(SHARED.is_dir())
     started = time.perf_counter()
-    ratings = read_ratings(path)
+    ratings = read_ratings(SHARED / "tvr_ranking" / "raw_annotation.csv")
     ordinal, nominal, interval = (alpha(ratings, scale) for scale in ("ordinal", "nominal", "interval"))
     seconds = time.perf_counter() - started
     return [
@@ -104,8 +96,3 @@ def noise_lines() -> list[str]:
     noise_error(paper_measures(), qrels, runs, datasets=100)
     seconds = time.perf_counter() - started
     return [f"noise, 100 data sets x 4 levels x {SYSTEMS} systems x {QUERIES} queries: {seconds:.1f} s"]
-
-
-if __name__ == "__main__":
-    for line in figures():
-        print(line, flush=True)

@@ -15,10 +15,9 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
-from benchmarks.databases import on_each
+from benchmarks.databases import inside, is_sound, make_campaign, on_each
 from benchmarks.inside import CROWD, SECONDS_OF_A_GRADE
 from campaigns.models.campaign import BATCH_SIZE
-from tests import browsing
 from tests.installation import Installation, sql
 
 SECONDS = int(os.environ.get("PACED_SECONDS", "600"))
@@ -45,8 +44,7 @@ def _measured(place: Installation) -> Iterator[str]:
     acknowledged = sum(each["num_requests"] - each["num_failures"] for each in rows if each["name"] == "save")
     (stored,) = sql(place, "SELECT count(*) FROM judging_revision")[0]
     yield f"{acknowledged:,} grades acknowledged, {stored:,} stored"
-    broken = "BROKEN" in place.manage("audit", NAME, check=False)
-    yield f"audit {'broken' if broken else 'ok'}"
+    yield is_sound(place, NAME)
 
 
 @contextmanager
@@ -72,19 +70,9 @@ def _statistics_kept(place: Installation) -> Iterator[None]:
 
 def _prepare(place: Installation) -> None:
     """Make a campaign with a batch for each two annotators, and more; and the annotators' sessions."""
-    moments = [
-        {"vid_name": "film", "duration": MOMENTS, "ts": [n, n + 1], "desc": f"caption {n}", "type": "v"}
-        for n in range(MOMENTS)
-    ]
-    queries = [{"query_id": n, "query": f"query {n}"} for n in range(QUERIES)]
-    (place.home / "moments.jsonl").write_text("".join(f"{json.dumps(moment)}\n" for moment in moments))
-    (place.home / "queries.json").write_text(json.dumps(queries))
-    place.manage("import_corpus", NAME, str(place.home / "moments.jsonl"), "--format", "tvr")
-    place.manage("create_campaign", NAME, "--corpus", NAME, "--queries", str(place.home / "queries.json"))
-    place.manage("worker", "--until-idle")
-    browsing.wait_until_open(place, NAME, QUERIES)  # the server has a worker of its own, which may rank them
-    place.run("-m", "benchmarks.inside", "crowd", NAME)
-    (place.home / "sessions.json").write_text(place.run("-m", "benchmarks.inside", "sessions", NAME))
+    make_campaign(place, NAME, QUERIES, MOMENTS)
+    inside(place, "inside.crowd", NAME)
+    (place.home / "sessions.json").write_text(json.dumps(inside(place, "inside.sessions", NAME)))
     sql(place, "UPDATE corpus_clip SET state = 'ready', file = 'clips/clip.mp4'")
 
 

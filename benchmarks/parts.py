@@ -18,7 +18,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from benchmarks.ranking import SHARED, activitynet
+from benchmarks.measuring import SHARED, need, processor_seconds
+from benchmarks.ranking import activitynet
 from tests import made_once
 from tests.installation import ROOT, Installation, sql
 from tests.waiting import wait_until
@@ -54,9 +55,8 @@ TOOK = "SELECT state, started, ended FROM jobs_job WHERE kind = 'index-captions'
 
 def figures() -> Iterator[str]:
     cores = sorted(os.sched_getaffinity(0))[:2]
-    if len(cores) < 2 or not SHARED.is_dir() or "TEST_POSTGRES_URL" not in os.environ:
-        yield "skipped: it needs two cores, PostgreSQL and the shared data (REELJUDGE_SHARED)"
-        return
+    is_there = len(cores) == 2 and SHARED.is_dir() and "TEST_POSTGRES_URL" in os.environ
+    need(is_there, "two cores, PostgreSQL and the shared data (REELJUDGE_SHARED)")
     with _place() as place:
         texts = sorted({caption for *_, caption in activitynet()})[:: 71957 // CAPTIONS][:CAPTIONS]
         (place.home / "texts").write_text(json.dumps(texts))
@@ -89,18 +89,13 @@ def _seconds(place: Installation, cores: list[int]) -> tuple[float, float]:
     with ExitStack() as workers:
         pids = [workers.enter_context(_worker(place, core)) for core in cores]
         wait_until(lambda: sql(place, "SELECT count(*) FROM jobs_sign")[0][0] == len(cores), lambda: "workers start")
-        before = [_processor_seconds(pid) for pid in pids]
+        before = [processor_seconds(pid) for pid in pids]
         place.shell(ASK)
         while (row := sql(place, TOOK)[0])[0] in ("waiting", "running"):
             signal.sigtimedwait([], 0.5)
-        busiest = max(_processor_seconds(pid) - each for pid, each in zip(pids, before, strict=True))
+        busiest = max(processor_seconds(pid) - each for pid, each in zip(pids, before, strict=True))
     assert row[0] == "done", row
     return (row[2] - row[1]).total_seconds(), busiest
-
-
-def _processor_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager

@@ -1,38 +1,34 @@
 """Ranking 3,281 queries against the 71,957 captions of ActivityNet, beside the bare matrix product."""
 
 import json
-import os
 import statistics
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 from django.core.management import call_command
 
+from benchmarks.measuring import SHARED, in_turn, need
 from retrieval.embedding import Vectors, embed
 from retrieval.nearest import BLOCK, nearest
 
-SHARED = Path(os.environ.get("REELJUDGE_SHARED", "../shared")) / "data"
 QUERIES, K, RUNS = 3281, 40, 5
 
 
 def figures() -> Iterator[str]:
-    if not SHARED.is_dir():
-        yield "skipped: the shared data are not here (REELJUDGE_SHARED)"
-        return
+    need(SHARED.is_dir())
     call_command("migrate", verbosity=0)
     captions, queries = _vectors()
     rows = BLOCK // (4 * len(captions))
     out = np.empty((rows, len(captions)), np.float32)
 
-    def product() -> None:
+    def product(_: int) -> None:
         for start in range(0, len(queries), rows):
             block = queries[start : start + rows]
             np.matmul(block, captions.T, out=out[: len(block)])
 
-    bare, ours = _in_turn(product, lambda: nearest(queries, captions, K))
+    steps = [product, lambda _: nearest(queries, captions, K)]
+    bare, ours = in_turn(steps, range(RUNS + 1), warming=1)
     ratio = statistics.median(b / a for a, b in zip(bare, ours, strict=True))
     yield f"queries {len(queries):,}, captions {len(captions):,}, dimensions {captions.shape[1]}, top {K}, float32"
     yield f"bare matrix product, in blocks of {rows} rows: {statistics.median(bare):.2f} s"
@@ -61,18 +57,6 @@ def activitynet() -> list[tuple[str, float, float, float, str]]:
 
 def progress(done: int, total: int) -> None:
     print(f"\r  encoding {done:,} of {total:,}", end="\r", flush=True)
-
-
-def _in_turn(*each: Callable[[], object]) -> list[list[float]]:
-    """Measure the seconds of each function over several rounds A B A B …, after one that does not count."""
-    seconds: list[list[float]] = [[] for _ in each]
-    for turn in range(RUNS + 1):
-        for place, function in enumerate(each):
-            began = time.perf_counter()
-            function()
-            if turn:
-                seconds[place].append(time.perf_counter() - began)
-    return seconds
 
 
 def _peak(function: Callable[[], object]) -> int:

@@ -5,30 +5,23 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
-from tests.installation import Installation, installation
+from benchmarks.databases import fresh, inside
 
 QUERIES = int(os.environ.get("RUNS_QUERIES", "2781"))
 NAME = "bench"
 
 
 def figures() -> Iterator[str]:
-    with tempfile.TemporaryDirectory() as home, installation(Path(home), "sqlite") as place:
-        yield from _measured(place)
-
-
-def _measured(place: Installation) -> Iterator[str]:
-    began = time.perf_counter()
-    place.manage("generate_campaign", NAME, "--queries", str(QUERIES))
-    place.manage("freeze_release", NAME, "--licence", "CC0-1.0")
-    yield f"{QUERIES:,} queries generated and frozen in {time.perf_counter() - began:.0f} s"
-    results = json.loads(place.run("-m", "benchmarks.runs_inside", NAME))
+    with fresh() as place:
+        began = time.perf_counter()
+        place.manage("generate_campaign", NAME, "--queries", str(QUERIES))
+        place.manage("freeze_release", NAME, "--licence", "CC0-1.0")
+        yield f"{QUERIES:,} queries generated and frozen in {time.perf_counter() - began:.0f} s"
+        results = inside(place, "runs_inside.measured", NAME)
     yield f"a run of {results['predictions']:,} predictions, {results['megabytes']:.0f} MB of JSON:"
     times = f"{results['confined']:.2f} times what it takes without a confined process"
     yield f"  checked and stored in {results['received']:.2f} s, {times}"

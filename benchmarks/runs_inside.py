@@ -1,18 +1,18 @@
-"""The part of the benchmark of runs that works inside an installation, in a process of its own that prints JSON."""
+"""The part of the benchmark of runs that works inside an installation, in a process of its own."""
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import resource
 import statistics
-import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+
+from benchmarks.measuring import in_turn
 
 PREDICTIONS = 100
 SCORED, COPIES, RESAMPLED = 20, 200, 20
@@ -26,7 +26,8 @@ PAGES = {
 }
 
 
-def main(name: str) -> dict[str, Any]:
+def measured(name: str) -> dict[str, Any]:
+    """Receive, score and list the runs of a campaign."""
     from campaigns.models import Campaign
     from runs.references import reference_of
 
@@ -174,21 +175,9 @@ def _page(campaign: Any, address: str) -> tuple[float, float, int]:
     from campaigns.models import Membership
 
     settings.ALLOWED_HOSTS = ["testserver"]
-    client, milliseconds = Client(), []
+    client, page = Client(), f"/campaigns/{campaign.name}/leaderboard/{address}"
     client.force_login(Membership.objects.leads().get(campaign=campaign).user)
-    for _ in range(ROUNDS):
-        began = time.perf_counter()
-        answer = client.get(f"/campaigns/{campaign.name}/leaderboard/{address}")
-        milliseconds.append(1000 * (time.perf_counter() - began))
-        assert answer.status_code == 200
+    milliseconds = [1000 * each for each in in_turn([client.get], [page] * ROUNDS)[0]]
     with CaptureQueriesContext(connection) as statements:
-        client.get(f"/campaigns/{campaign.name}/leaderboard/{address}")
+        assert client.get(page).status_code == 200
     return statistics.median(milliseconds), max(milliseconds), len(statements)
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    import django
-
-    django.setup()
-    print(json.dumps(main(sys.argv[1])))

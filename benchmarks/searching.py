@@ -1,11 +1,9 @@
 """A search among 100,000 captions, warm: the page as the lead gets it, and its parts. The vectors are random."""
 
-import hashlib
 import statistics
 import time
 from collections.abc import Callable, Iterator
 
-import numpy as np
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
@@ -13,10 +11,10 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from benchmarks.measuring import in_turn
+from benchmarks.streaming import stored_corpus
 from campaigns.models import Campaign, Membership
-from corpus.models import Corpus, Moment, Video
-from retrieval.encoders import model_key
-from retrieval.models import Vector
+from corpus.models import Corpus
 from retrieval.nearest import nearest
 from retrieval.search.index import index_captions, opened
 from retrieval.search.one_query import encode_here
@@ -27,7 +25,7 @@ CAPTIONS, RUNS, NAME = 100_000, 60, "searching"
 
 def figures() -> Iterator[str]:
     call_command("migrate", verbosity=0)
-    corpus = _corpus()
+    corpus = stored_corpus(NAME, CAPTIONS)
     began = time.perf_counter()
     index_captions(corpus, lambda done, total, message="": None)
     yield f"index of {CAPTIONS:,} captions whose vectors are stored, written in {time.perf_counter() - began:.1f} s"
@@ -38,7 +36,7 @@ def figures() -> Iterator[str]:
     yield _told(f"a query encoded without torch, {of}", lambda: encode_here(next(queries)))
     yield _told(f"the nearest 40, {of}", lambda: nearest(vector[None], rows.vectors, 40))
     yield _told(f"a search, {of}", lambda: search(corpus, next(queries)))
-    client, address = _lead(corpus), reverse("search", args=[NAME])
+    client, address = _lead(corpus), f"{reverse('queries', args=[NAME])}"
 
     def ask() -> None:
         answer = client.get(address, {"q": next(queries)})
@@ -61,38 +59,5 @@ def _lead(corpus: Corpus) -> Client:
 
 
 def _told(what: str, work: Callable[[], object]) -> str:
-    seconds = []
-    for turn in range(RUNS + 5):
-        began = time.perf_counter()
-        work()
-        if turn >= 5:
-            seconds.append(time.perf_counter() - began)
-    seconds.sort()
+    seconds = sorted(in_turn([lambda _: work()], range(RUNS + 5), warming=5)[0])
     return f"{what}: {statistics.median(seconds) * 1000:.1f} ms, p95 {seconds[int(0.95 * RUNS)] * 1000:.1f} ms"
-
-
-def _corpus() -> Corpus:
-    """Return a corpus of captions that differ, made once; each has a random vector that is stored as if encoded."""
-    corpus, made = Corpus.objects.get_or_create(name=NAME, defaults={"format": "tvr"})
-    if not made:
-        return corpus
-    videos = [Video(corpus=corpus, name=f"video{n:05}", duration=1000) for n in range(CAPTIONS // 5)]
-    Video.objects.bulk_create(videos, batch_size=2000)
-    captions = [f"Somebody does thing number {n} and then sits down again." for n in range(CAPTIONS)]
-    Moment.objects.bulk_create(
-        (
-            Moment(video=videos[n // 5], start=n % 5 * 10, end=n % 5 * 10 + 5, description=text, caption=text)
-            for n, text in enumerate(captions)
-        ),
-        batch_size=2000,
-    )
-    vectors = np.random.default_rng(1).standard_normal((CAPTIONS, 384), np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    Vector.objects.bulk_create(
-        (
-            Vector(model=model_key(), hash=hashlib.sha256(text.encode()).hexdigest(), values=vector.tobytes())
-            for text, vector in zip(captions, vectors, strict=True)
-        ),
-        batch_size=2000,
-    )
-    return corpus

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.ranking import SHARED, activitynet
+from benchmarks.measuring import SHARED, need
+from benchmarks.ranking import activitynet
 from retrieval.encoders import weights_hash
 from retrieval.simcse.training import Recipe, load_base, train
 from systems.encoders import BUNDLED
@@ -15,9 +16,7 @@ CAPTIONS, SEEDS = 320, (1, 1, 2)
 
 
 def figures() -> Iterator[str]:
-    if not SHARED.is_dir():
-        yield "skipped: the shared data are not here (REELJUDGE_SHARED)"
-        return
+    need(SHARED.is_dir())
     captions = random.Random(1).sample(sorted({caption for *_, caption in activitynet()}), CAPTIONS)
     found = []
     for seed in SEEDS:

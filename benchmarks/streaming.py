@@ -5,12 +5,8 @@ The vectors are random, and stored.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import resource
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 
@@ -18,12 +14,13 @@ import numpy as np
 from django.core.management import call_command
 from django.db import connection
 
+from benchmarks.measuring import alone
 from campaigns.models import Campaign
 from corpus.models import Corpus, Moment, Video
 from jobs.parts import forget
 from judging.pool.ranking import compare, compare_some
 from retrieval.captions import CAPTIONS_OF_A_BLOCK, encode_captions
-from retrieval.embedding import Vectors, embed
+from retrieval.embedding import Vectors, embed, text_hash
 from retrieval.encoders import model_key
 from retrieval.models import Vector
 from retrieval.search import approximate
@@ -31,32 +28,19 @@ from retrieval.search.index import index_captions
 
 CAPTIONS = int(os.environ.get("STREAMING_CAPTIONS", "1000000"))
 QUERIES, DEPTH, AT_A_TIME, NAME = 500, 40, 5000, "streaming"
-ALONE = """
-import json, sys, django
-django.setup()
-from benchmarks import streaming
-json.dump(streaming.{0}(), sys.stdout)
-"""
 
 
 def figures() -> Iterator[str]:
     call_command("migrate", verbosity=0)
-    _store()
-    found = _alone("ranked")
+    stored_corpus(NAME, CAPTIONS)
+    found = alone("streaming.ranked")
     of = f"{CAPTIONS:,} captions, {QUERIES} queries, top {DEPTH}, {connection.vendor}"
     yield f"ranked in blocks of {CAPTIONS_OF_A_BLOCK:,}: {found['seconds']:.0f} s; {of}"
     yield f"of which looking for captions without a vector, which is not shared: {found['looking']:.0f} s"
     yield f"resident memory of the process at most: {found['memory'] / 2**20:.0f} MiB (promised: at most 1,024)"
     yield f"of which before the first block, with the model: {found['before'] / 2**20:.0f} MiB"
-    found = _alone("indexed")
+    found = alone("streaming.indexed")
     yield f"index written: {found['seconds']:.0f} s; resident at most {found['memory'] / 2**20:.0f} MiB"
-
-
-def _alone(what: str) -> dict[str, float]:
-    """Return what a process measures that does nothing else."""
-    done = subprocess.run([sys.executable, "-c", ALONE.format(what)], stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
 
 
 def ranked() -> dict[str, float]:
@@ -91,16 +75,15 @@ def _memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def _store() -> None:
-    """Store the corpus with a vector for each caption, unless they are there from the run before."""
-    corpus = Corpus.objects.get_or_create(name=NAME, format="tvr")[0]
+def stored_corpus(name: str, captions: int) -> Corpus:
+    """Return a corpus with a random vector for each caption, which may be there from the run before."""
+    corpus = Corpus.objects.get_or_create(name=name, format="tvr")[0]
     film = Video.objects.get_or_create(corpus=corpus, name="film", duration=1e9)[0]
-    random, key = np.random.default_rng(1), model_key()
-    for start in range(Moment.objects.filter(video=film).count(), CAPTIONS, AT_A_TIME):
+    key = model_key()
+    for start in range(Moment.objects.filter(video=film).count(), captions, AT_A_TIME):
         texts = [f"Person {number} does what nobody else does." for number in range(start, start + AT_A_TIME)]
-        vectors = _unit(random.standard_normal((AT_A_TIME, 384), np.float32))
-        hashes = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
-        rows = zip(hashes, vectors, strict=True)
+        vectors = random_vectors(AT_A_TIME, seed=start)
+        rows = zip(map(text_hash, texts), vectors, strict=True)
         Vector.objects.bulk_create(
             [Vector(model=key, hash=hash, values=vector.tobytes()) for hash, vector in rows], ignore_conflicts=True
         )
@@ -108,8 +91,11 @@ def _store() -> None:
             Moment(video=film, start=number, end=number + 1, description=text, caption=text)
             for number, text in enumerate(texts, start)
         )
+    return corpus
 
 
-def _unit(vectors: Vectors) -> Vectors:
+def random_vectors(count: int, seed: int) -> Vectors:
+    """Return vectors of length 1, as many numbers as the bundled model has."""
+    vectors = np.random.default_rng(seed).standard_normal((count, 384), np.float32)
     normalised: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return normalised

@@ -3,12 +3,9 @@
 `RANDOM_VECTORS=on` takes random vectors of the same size in place of the captions', which says as much about the time.
 """
 
-import json
 import os
 import resource
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,7 +15,9 @@ import numpy as np
 from django.core.management import call_command
 
 from base.text import wording
-from benchmarks.ranking import QUERIES, SHARED, activitynet, progress
+from benchmarks.measuring import SHARED, alone, need
+from benchmarks.ranking import QUERIES, activitynet, progress
+from benchmarks.streaming import random_vectors
 from metrics.formats.json_qrels import moment_fields
 from metrics.formats.moment_ids import moment_id
 from releases.training import Pool, write_queries
@@ -26,26 +25,16 @@ from retrieval.embedding import Vectors, embed
 from retrieval.nearest import BLOCK
 
 K, ROUNDS = 40, 3
-ALONE = """
-import json, sys, django
-django.setup()
-from benchmarks.training_sets import measured
-json.dump(measured(sys.argv[1]), sys.stdout)
-"""
 
 
 def figures() -> Iterator[str]:
-    if not SHARED.is_dir():
-        yield "skipped: the shared data are not here (REELJUDGE_SHARED)"
-        return
+    need(SHARED.is_dir())
     call_command("migrate", verbosity=0)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "vectors.npy"
         pool, queries = _pool_and_queries()
-        np.save(file, _vectors(pool))
-        # A process of its own, whose memory is that of this work alone.
-        done = subprocess.run([sys.executable, "-c", ALONE, file], stdout=subprocess.PIPE, text=True, check=True)
-    found = json.loads(done.stdout)
+        np.save(file, random_vectors(len(pool.captions), 1) if _random() else embed(pool.captions, progress))
+        found = alone("training_sets.measured", file)  # so that the memory is that of this work
     ratios = [ours / bare for bare, ours in zip(found["bare"], found["ours"], strict=True)]
     of = "random unit vectors" if _random() else "the captions' vectors"
     yield f"queries {len(queries):,}, captions {len(pool.captions):,}, top {K}, {of}"
@@ -75,14 +64,6 @@ def _pool_and_queries() -> tuple[Pool, list[str]]:
         own=own,
     )
     return pool, list(own)[QUERIES:]
-
-
-def _vectors(pool: Pool) -> Vectors:
-    if not _random():
-        return embed(pool.captions, progress)
-    vectors = np.random.default_rng(1).standard_normal((len(pool.captions), 384), np.float32)
-    normalised: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return normalised
 
 
 def measured(file: str) -> dict[str, object]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import statistics
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from playwright.sync_api import Browser, CDPSession, Page
 
-from benchmarks.databases import on_each
+from benchmarks.databases import fresh, is_sound, on_each
+from benchmarks.measuring import need
 from tests import browsing
 from tests.browsing import Person, moving
 from tests.faults.browser_shift import Shift
-from tests.installation import Installation, installation
+from tests.installation import Installation
 
 # Milliseconds of network; presses; milliseconds after a clip may be judged.
 LATENCY, PRESSES, BETWEEN = 300, 240, 700
@@ -43,13 +42,11 @@ window.addEventListener("keydown", ({ key, timeStamp }) => {
 
 
 def figures() -> Iterator[str]:
-    if "CHROMIUM" not in os.environ:
-        yield "skipped, Chromium is not here"
-        return
+    need("CHROMIUM" in os.environ, "Chromium")
     with browsing.chromium() as chromium:
-        with tempfile.TemporaryDirectory() as home, installation(Path(home), "sqlite") as place:
+        with fresh() as place:
             yield from _latency(place, chromium)
-        with tempfile.TemporaryDirectory() as home, installation(Path(home), "sqlite") as place:
+        with fresh() as place:
             yield _heap(place, chromium)
         yield from on_each(lambda place: _shift(place, chromium))
 
@@ -131,5 +128,4 @@ def _shift(place: Installation, chromium: Browser) -> Iterator[str]:
     browsing.wait_until_open(place, "shift", batches)
     password = place.accounts("shift", "annotator", "ada")["ada"]
     account = Shift(Person(place, chromium.new_context(), "ada", password)).work(SHIFT)
-    broken = "BROKEN" in place.manage("audit", "shift", check=False)
-    yield f"{account}; audit {'broken' if broken else 'ok'}"
+    yield f"{account}; {is_sound(place, 'shift')}"

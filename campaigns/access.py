@@ -183,25 +183,23 @@ def _seen(jobs: JobQuerySet, user: int, manages: bool) -> JobQuerySet:
     return seen if manages else seen.filter(for_leads=False)
 
 
-def jobs_to_change(request: HttpRequest) -> JobQuerySet:
-    """Return the jobs that the person may cancel.
+def may_cancel(request: HttpRequest) -> Q:
+    """Return the condition on jobs that the person may cancel.
 
     They are those of the campaigns that the person leads and of the corpora that the person may reword, and those that
     are for this person alone. Those who run the site may cancel all.
     """
     user = signed_in(request)
     if user.is_superuser:
-        return Job.objects.all()
+        return ~Q(pk=None)
     led = Campaign.objects.filter(pk__in=Membership.objects.leads().filter(user=user).values("campaign"))
-    of_all = Q(owner__in=[*map(key_of, (*led, *corpora_to_reword(request)))], person=None)
-    return Job.objects.filter(of_all | Q(person=user))
+    return Q(owner__in=[*map(key_of, (*led, *corpora_to_reword(request)))], person=None) | Q(person=user)
 
 
-def jobs_to_try_again(request: HttpRequest) -> JobQuerySet:
-    """Return the jobs that the person may have done once more: those to change, and what every member may ask for."""
+def may_try_again(request: HttpRequest, cancel: Q | None = None) -> Q:
+    """Return the condition on jobs that the person may repeat: those to cancel, and what every member may ask for."""
     followed = [key_of(campaign) for campaign in Campaign.objects.led_by(signed_in(request))]
-    of_members = Job.objects.filter(owner__in=followed, person=None, by_members=True)
-    return jobs_to_change(request) | of_members
+    return (cancel or may_cancel(request)) | Q(owner__in=followed, person=None, by_members=True)
 
 
 def may_create_campaigns(user: User | AnonymousUser) -> bool:

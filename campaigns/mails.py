@@ -42,7 +42,7 @@ def ask_for(mail: Kind[...], row: Model, request: HttpRequest, language: str = "
     of=Invitation,
     owner="campaign",
     subject="{0.address}",
-    page=("people", "campaign.name"),
+    page=("annotators", "campaign.name"),
     for_leads=True,
 )
 def mail_invitation(invitation: Invitation, report: Report, site: str, language: str) -> None:

@@ -77,7 +77,7 @@ def take_piece(
     return tell(found, 200 if found.received == offset + len(content) else 409)
 
 
-def progress_answer(file: ArrivingFile, address: str, status: int) -> HttpResponse:
+def progress_answer(file: ArrivingFile, address: str, status: int, **more: object) -> HttpResponse:
     """Return the answer that tells how much of a file has arrived, and where its pieces go."""
     answer = {"address": address, "name": file.name, "size": file.size, "received": file.received}
-    return JsonResponse(answer | {"whole": file.is_whole}, status=status)
+    return JsonResponse(answer | {"whole": file.is_whole} | more, status=status)

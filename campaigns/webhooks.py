@@ -246,7 +246,7 @@ def deliver(webhook: Webhook, event: str, about: About) -> Delivery:
     of=Delivery,
     owner="webhook.campaign",
     subject="{0.event} to {0.webhook}",
-    page=("webhook", "webhook.campaign.name", "webhook_id"),
+    page=("campaign-settings", "webhook.campaign.name"),
     for_leads=True,
 )
 def tell_webhook(delivery: Delivery, report: Report) -> None:

@@ -22,21 +22,14 @@ DAY = 24 * 3600
 JITTER, BOX = 4096, 8  # bytes: of a padded file's size, and of the head of a box
 
 
-def clip_file(request: HttpRequest, clip: Clip) -> HttpResponseBase:
-    """Answer with the clip itself, for somebody who may see it; a shared cache may not keep it."""
-    return _for_a_day(_proxied(request, clip.file, clip.token))
+def clip_file(request: HttpRequest, clip: Clip, key: str = "", full: int = 0) -> HttpResponseBase:
+    """Answer with the clip, for somebody who may see it; a shared cache may not keep it.
 
-
-def padded_clip_file(request: HttpRequest, clip: Clip, key: str, full: int) -> HttpResponseBase:
-    """Answer with the clip as one place of a batch has it: with an `ETag` and a size that no other place has.
-
-    An MP4 box without meaning follows the clip. It fills the file up to `full` bytes, which some clips of the batch
+    With a key, it is the clip as one place of a batch has it: with an `ETag` and a size that no other place has. An MP4
+    box without meaning follows the clip then. It fills the file up to `full` bytes, which some clips of the batch
     share, and a little more: up to `JITTER` bytes, by the key.
     """
-    return _for_a_day(_proxied(request, clip.file, key, full))
-
-
-def _for_a_day(answer: HttpResponseBase) -> HttpResponseBase:
+    answer = _proxied(request, clip.file, key or clip.token, full)
     patch_cache_control(answer, private=True, max_age=DAY, immutable=True)
     return answer
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from django.conf import settings
 
-from corpus.errors import CorpusError, FilmAway, Unavailable
+from base.confinement import Confined
+from corpus.errors import SYSTEMS, CorpusError, FilmAway, Unavailable
 from corpus.films import film_at
 from corpus.models import Clip, Moment, Video
-from corpus.stored_files import Stored, store
-from systems.features.confinement import Confined
+from corpus.stored_files import store
 
 CLIP = "clip.mp4"  # what the process writes
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ class Cutter(Confined):
     """Cuts clips one after the other. The process reads no files but those beside the film."""
 
     module = "corpus.cutting"
-    packages = ("base", "corpus", "jobs")
+    packages = ("corpus", "jobs", SYSTEMS)
     doing = "cutting"
     largest = 2**30
     kinds = {kind.__name__: kind for kind in (CorpusError, FilmAway, Unavailable)}
@@ -126,7 +126,10 @@ def make(clip: Clip, cutter: Cutter, sign: Callable[[], None] = lambda: None) ->
     if not clip.is_to_come:
         return
     try:
-        stored = _cut_and_store(clip, cutter, sign)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / CLIP
+            cut_aside(clip.video, (clip.start, clip.end), file, cutter, clip.sound, sign)
+            stored = store(f"{FOLDER}/{clip.token}.mp4", file)
     except Unavailable:
         raise
     except CorpusError as fault:
@@ -136,13 +139,6 @@ def make(clip: Clip, cutter: Cutter, sign: Callable[[], None] = lambda: None) ->
         ready = {"state": Clip.State.READY, "error": "", "file": stored.name}
         Clip.objects.filter(pk=clip.pk).update(**ready, size=stored.size, sha256=stored.sha256)
     clip.refresh_from_db(fields=OUTCOME)
-
-
-def _cut_and_store(clip: Clip, cutter: Cutter, sign: Callable[[], None]) -> Stored:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "clip.mp4"
-        cut_aside(clip.video, (clip.start, clip.end), file, cutter, clip.sound, sign)
-        return store(f"{FOLDER}/{clip.token}.mp4", file)
 
 
 def cut_aside(

@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 from base.text import printable
 from jobs.errors import JobLeft, JobPostponed
-from systems.errors import FULL
+from systems.errors import FULL, SystemsError
 
 # What the system says where a film is not, is on a disk that has gone, or may not be read.
 AWAY = {errno.ENOENT, errno.EACCES, errno.ENODEV, errno.ESTALE, errno.ENOTCONN, errno.EHOSTDOWN}
+
+SYSTEMS = SystemsError.__module__.partition(".")[0]  # the library's package, which an installed server has elsewhere
 
 
 class CorpusError(Exception):

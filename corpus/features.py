@@ -5,18 +5,20 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from django.conf import settings
 
+from base.confinement import Confined
 from base.errors import BadValue
 from base.text import abbreviated
-from corpus.errors import CorpusError, FilmAway
+from corpus.errors import SYSTEMS, CorpusError, FilmAway
 from corpus.films import film_at
 from corpus.models import Corpus, Video
 from jobs.errors import JobPostponed
@@ -26,8 +28,8 @@ from systems.data import Rows, Videos
 from systems.errors import FULL, SystemsError
 from systems.errors import Unavailable as OutOfRoom
 from systems.examples import read_objects
-from systems.features.reader import STRICT, FeatureSet, read_videos
-from systems.features.sources import HDF5, TORCH
+from systems.features.reader import STRICT, FeatureSet, read_videos, readable_folder
+from systems.features.sources import HDF5, ROWS, TORCH, Reader
 
 DESCRIPTOR = "descriptor"  # of the films themselves, computed here
 VISION = "vision"  # the same by the vision model of the settings
@@ -38,7 +40,49 @@ JOIN = "+"  # between the names of sets whose features are joined
 LEAST_SPREAD = 0.05  # of a descriptor’s numbers, which are from 0 to 1
 SUBTITLES, OBJECTS = ".subtitles", ".objects.jsonl"  # what stands after a set's name
 
+SECONDS, MEMORY = 300.0, 4096  # the limits of reading a part, of which MEMORY are MiB
+
 Say = Callable[[int, int, str], None]
+
+
+class FeatureProcess(Confined):
+    """Reads a feature file, some videos at a time. The process reads no files but those beside it, or in its folder."""
+
+    module = Reader.__module__
+    packages = (SYSTEMS,)
+    doing = "reading"
+    largest = 2**33
+    kinds = {kind.__name__: kind for kind in (SystemsError, OutOfRoom)}
+    stopped = OutOfRoom
+
+
+class ConfinedReader(Reader):
+    """Does what `Reader` does in a confined process. `sign` is called every few seconds meanwhile."""
+
+    def __init__(self, path: Path, process: FeatureProcess, sign: Callable[[], None] = lambda: None) -> None:
+        self.path, self.process, self.sign, self.readable = path, process, sign, readable_folder(path)
+
+    def contents(self) -> tuple[int, list[str]]:
+        count, some = self._call("contents")
+        return count, some
+
+    def shapes(self, names: Sequence[str]) -> list[tuple[int, int, int] | None]:
+        return [shape and tuple(shape) for shape in self._call("shapes", names)]
+
+    def rows(self, shapes: Sequence[tuple[str, Sequence[int]]], type_: str) -> Rows:
+        self._call("rows", shapes, type_)
+        with self.process.written(ROWS) as rows:
+            return np.fromfile(rows, type_).reshape(-1, shapes[0][1][1])
+
+    def _call(self, *order: Any) -> Any:
+        return self.process.ask(self.path, self.readable, order, self.sign)
+
+
+@contextmanager
+def open_confined(path: Path, sign: Callable[[], None] = lambda: None) -> Iterator[Reader]:
+    """Open a feature file or a folder in a confined process, which may read nothing else."""
+    with FeatureProcess(SECONDS, MEMORY) as process:
+        yield ConfinedReader(path, process, sign)
 
 
 def sets_of(corpus: Corpus) -> list[str]:
@@ -87,8 +131,10 @@ def videos_of(
     if not durations:
         raise SystemsError(f"corpus {corpus}: has no videos; import some")
     sign = partial(say, 0, 1, "reading features")
+    open_file = partial(open_confined, sign=sign)
     if name in (DESCRIPTOR, VISION):
-        videos = read_videos(durations, clip_seconds, _computed(corpus, name, clip_seconds, say), sign=sign)
+        computed = _computed(corpus, name, clip_seconds, say)
+        videos = read_videos(durations, clip_seconds, computed, sign=sign, open_file=open_file)
         return replace(videos, clips=_standardised(videos.clips)) if name == DESCRIPTOR else videos
     sign()
     sets = _sets(name, sets_of(corpus))
@@ -101,7 +147,7 @@ def videos_of(
     for file in filter(None, (*files, objects)):  # no link, by which others' files would be read
         if not file.resolve().is_relative_to(_folder(corpus).resolve()):
             raise SystemsError(f"{file.name}: a link that leads out of {_folder(corpus)}; expected the file itself")
-    videos = read_videos(durations, clip_seconds, clips, subtitles, sign=sign, fit=fit, unit=unit)
+    videos = read_videos(durations, clip_seconds, clips, subtitles, sign=sign, fit=fit, unit=unit, open_file=open_file)
     return replace(videos, objects=read_objects(objects, videos)) if objects else videos
 
 

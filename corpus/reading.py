@@ -16,8 +16,9 @@ from typing import Any, BinaryIO, NamedTuple, Self, TypeVar, cast
 import numpy as np
 from django.conf import settings
 
+from base.confinement import FROM_OUTSIDE, Confined
 from base.errors import ReeljudgeError
-from corpus.errors import CorpusError, Problem, Reason, Unavailable
+from corpus.errors import SYSTEMS, CorpusError, Problem, Reason, Unavailable
 from corpus.importers.formats import rows_of_file
 from corpus.importers.interface import Source
 from corpus.importers.rows import MomentRow, durations_of_file
@@ -30,7 +31,6 @@ from metrics.formats.qrels import read_qrels
 from metrics.formats.runs import check_run_file
 from metrics.formats.tables import Qrels, Run, Table
 from systems.errors import FULL
-from systems.features.confinement import FROM_OUTSIDE, Confined
 
 FAULTS = (MeasureError, CorpusError, ReeljudgeError)
 ROWS, LONGEST_ROW = "rows", 2**23  # the file of the rows that are read, and the bytes of one
@@ -54,7 +54,7 @@ class FileReader(Confined):
     """Reads sent files in a process that may read their folder only; `called` names each path in messages."""
 
     module = __name__
-    packages = ("base", "corpus", "jobs", "judging", MeasureError.__module__.partition(".")[0])
+    packages = ("corpus", "jobs", "judging", SYSTEMS, MeasureError.__module__.partition(".")[0])
     doing = "reading"
     stopped = Unavailable
     stopping = FROM_OUTSIDE - {"SIGKILL"}  # by which a system ends what takes too much memory

@@ -2,19 +2,15 @@
 
 Most batches are judged and reviewed. The newest wait for a review, are being judged, or are open. Grades follow a
 hidden truth that depends on the similarity, and each annotator has a bias.
-
-A campaign can also be generated for given runs, for trials of the leaderboard: the candidates of a query lie near what
-the runs predict for it. Which of them are good is chance, so it says nothing about the systems.
 """
 
 from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import chain, zip_longest
 from typing import Self
 
 from django.contrib.auth.models import User
@@ -27,7 +23,6 @@ from corpus.models import Corpus, Moment, Video
 from judging.models import Assignment, Batch, Candidate, Judgement, Query, Review, Revision
 from judging.order import place
 from judging.summaries import summarize
-from metrics import Run
 
 MOMENTS_OF_A_VIDEO = 5
 REVIEWED, TO_REVIEW, IN_WORK = 0.94, 0.02, 0.02  # shares of the queries; the rest is open
@@ -36,8 +31,6 @@ SPREAD = 1.15
 QUERIES_AT_A_TIME = 100
 DAYS = 90
 VERBS = ("walks", "sits down", "opens a door", "waves", "reads", "laughs", "turns around", "picks up a cup")
-SHIFT = 0.15  # of a moment's length, by which its ends may lie beside the prediction's
-Span = tuple[str, float, float]
 
 
 @dataclass
@@ -185,21 +178,28 @@ def _round(
     batch.taken = len(two)
     for slot, member in enumerate(two, 1):
         ended = began + timedelta(seconds=20 * len(candidates) + cast.chance.randrange(7200))
-        assignment = Assignment(batch=batch, annotator=member, round=batch.round, slot=slot)
-        assignment.state = Assignment.State.SUBMITTED
-        assignment.lease, assignment.claimed, assignment.submitted = ended, began, ended
-        made.assignments.append(assignment)
+        assignment = add_assignment(batch, member, began, ended, made, round=batch.round, slot=slot)
         for number, candidate in enumerate(candidates, 1):
-            _press(assignment, candidate, began + timedelta(seconds=20 * number), cast, made)
+            grade = nearest_grade(cast.grade(member, candidate))
+            made.grades.setdefault(id(candidate), []).append(grade)
+            add_judgement(assignment, candidate, grade, began + timedelta(seconds=20 * number), cast.chance, made)
     for candidate in candidates:
         candidate.settle(batch.round, made.grades[id(candidate)])
 
 
-def _press(assignment: Assignment, candidate: Candidate, at: datetime, cast: Cast, made: Made) -> None:
-    """Make one judgement."""
-    grade = min(4, max(0, round(cast.grade(assignment.annotator, candidate))))
-    made.grades.setdefault(id(candidate), []).append(grade)
-    add_judgement(assignment, candidate, grade, at, cast.chance, made)
+def nearest_grade(value: float) -> int:
+    return min(4, max(0, round(value)))
+
+
+def add_assignment(
+    batch: Batch, member: Membership, began: datetime, ended: datetime, made: Made, **fields: int
+) -> Assignment:
+    """Make an assignment that is submitted."""
+    times = {"lease": ended, "claimed": began, "submitted": ended}
+    made.assignments.append(
+        Assignment(batch=batch, annotator=member, state=Assignment.State.SUBMITTED, **times, **fields)
+    )
+    return made.assignments[-1]
 
 
 def add_judgement(
@@ -213,78 +213,3 @@ def add_judgement(
     key = uuid.uuid4()  # not from the seed, because two campaigns can have the same seed
     seconds = round(chance.lognormvariate(2.8, 0.5), 1)  # half of them under 16.4
     made.revisions.append(Revision(judgement=judgement, number=1, grade=grade, key=key, seconds=seconds, at=at))
-
-
-class OldCast(Cast):
-    """Annotators who finished long ago."""
-
-    def lateness(self, query: Query) -> float:
-        return 0.0
-
-
-def generate_for_runs(
-    name: str, runs: Sequence[Run], durations: Mapping[str, float], judged: int, annotators: int, seed: int
-) -> None:
-    """Make a campaign with all queries of the runs, of which the first few in its order are judged and closed."""
-    chance = random.Random(seed)
-    corpus = Corpus.objects.create(name=name, format="generated")
-    campaign = Campaign.objects.create(name=name, title="Generated for runs", corpus=corpus)
-    videos = _videos(corpus, runs, durations)
-    cast = OldCast.of(campaign, annotators, judged, chance)
-    texts = {name: run.texts.get(name, name) for run in reversed(runs) for name in run.queries}
-    names = dict.fromkeys(name for run in runs for name in run.queries)
-    queries = [Query(campaign=campaign, query_id=name, text=texts[name]) for name in names]
-    queries.sort(key=lambda query: place(campaign.order_seed, query.query_id))
-    for query in queries[:judged]:
-        query.closed = True
-    with transaction.atomic():
-        store(queries[judged:])
-        pools = {query.query_id: _moments_of(query, runs, videos, chance) for query in queries[:judged]}
-        store(chain.from_iterable(pools.values()))
-        store_queries(queries[:judged], lambda query: list(_candidates_of(query, pools[query.query_id])), cast)
-    many_rows_are_new()
-
-
-def _videos(corpus: Corpus, runs: Sequence[Run], durations: Mapping[str, float]) -> dict[str, Video]:
-    names = sorted({name for run in runs for name in run.names})
-    videos = [Video(corpus=corpus, name=name, duration=durations[name]) for name in names]
-    store(videos)
-    return {video.name: video for video in videos}
-
-
-def _moments_of(query: Query, runs: Sequence[Run], videos: Mapping[str, Video], chance: random.Random) -> list[Moment]:
-    """Make the moments of a query's candidates, of which no two overlap much."""
-    found: list[Span] = []
-    for span in chain.from_iterable(zip_longest(*(_predicted(run, query.query_id) for run in runs))):
-        if span is None or len(found) == query.campaign.depth:
-            continue
-        video, start, end = span
-        shift = SHIFT * (end - start)
-        start = round(max(0.0, start + chance.uniform(-shift, shift)), 2)
-        end = round(min(videos[video].duration, end + chance.uniform(-shift, shift)), 2)
-        if end - start > 1 and all(_apart((video, start, end), other) for other in found):
-            found.append((video, start, end))
-    chance.shuffle(found)
-    text = f"what {query.query_id} may mean"
-    return [
-        Moment(video=videos[video], start=start, end=end, description=f"{text}, {n}", caption=f"{text}, {n}")
-        for n, (video, start, end) in enumerate(found, 1)
-    ]
-
-
-def _predicted(run: Run, query: str) -> Iterator[Span]:
-    if query in run.queries:
-        n = run.queries.index(query)
-        for row in range(int(run.offsets[n]), int(run.offsets[n + 1])):
-            yield run.names[run.video[row]], float(run.start[row]), float(run.end[row])
-
-
-def _apart(one: Span, other: Span) -> bool:
-    """Return whether two spans are in different videos, or overlap by less than half of the shorter one."""
-    overlap = min(one[2], other[2]) - max(one[1], other[1])
-    return one[0] != other[0] or overlap < min(one[2] - one[1], other[2] - other[1]) / 2
-
-
-def _candidates_of(query: Query, moments: Sequence[Moment]) -> Iterator[Candidate]:
-    for rank, moment in enumerate(moments, 1):
-        yield Candidate(query=query, moment=moment, rank=rank, similarity=round(1 - rank / 50, 4))

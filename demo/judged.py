@@ -38,7 +38,6 @@ from jobs.running import work_off
 from judging.models import Batch, Candidate, Query
 from judging.pool.clips import prepare
 from metrics import Client
-from metrics.client.requests import Answer, Ask, Pause
 from releases.freezing import freeze
 from runs.systems.orders import Wanted, ask_to_train
 from runs.systems.training import train_system
@@ -142,10 +141,9 @@ def submit_systems(campaign: Campaign, source: Campaign, grades: Grades, researc
 class _Working(Client):
     """A client that does the server's jobs while it waits, because no worker runs yet."""
 
-    def _do(self, step: Ask | Pause) -> Answer:
-        if isinstance(step, Pause):
-            work_off(StringIO())
-        return super()._do(step)
+    def wait(self, seconds: float) -> None:
+        work_off(StringIO())
+        super().wait(seconds)
 
 
 def make_judged(source: Campaign, truth: Path, lead: User, researcher: User, tell: Callable[[str], None]) -> None:
@@ -224,17 +222,6 @@ def finish_jobs(out: TextIO = sys.stdout) -> None:
         time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-@dataclass(frozen=True)
-class Trained:
-    """A system of the demo, and the seconds until the next training is due.
-
-    They are about as long as one of this system takes, so that what a visitor asks for waits for one at most.
-    """
-
-    seconds: int
-    options: dict[str, Any]
-
-
 NETWORK: dict[str, Any] = {"batch_size": 32, "learning_rate": 0.002}
 NETWORK |= {"hidden": 128, "words": 64, "language": 64, "embedding": 64}
 PLACE: dict[str, Any] = {"iterations": 300, "decay_every": 200, "validate_every": 100}
@@ -247,17 +234,20 @@ STREAMS: dict[str, Any] = {"iterations": 220, "batch_size": 32, "learning_rate":
 STREAMS |= {"warmup": 25, "patience": 0, "hidden": 64, "words": 64, "heads": 2, "span": 0.1}
 CONQUER = {"first_iterations": 200, "iterations": 200, "batch_size": 16, "validate_every": 100, "others": 2}
 CONQUER |= {"inner": 64, "filters": 64, "clusters": 8}
-TRAINED = {  # from what sees nothing to what sees most, then those that look at videos twice
-    "chance": Trained(3, {}),
-    "prior": Trained(3, {"bins": 20}),
-    "tef_only": Trained(6, NETWORK | PLACE),
-    "mcn": Trained(8, NETWORK | RANKING),
-    "stal_clips": Trained(16, NETWORK | CONTRAST),
-    "stal": Trained(27, NETWORK | CONTRAST | LONGER),
-    "two_stage": Trained(18, NETWORK | CONTRAST | SHORTER),
-    "xml": Trained(14, STREAMS),
-    "reloclnet": Trained(13, STREAMS),
-    "conquer": Trained(36, STREAMS | CONQUER | {"optimiser": "adam"}),
+# The systems, from what sees nothing to what sees most, then those that look at videos twice. Each has the seconds
+# until the next training is due, and its options. The seconds are about as long as a training of this system takes, so
+# that what a visitor asks for waits for one at most.
+TRAINED: dict[str, tuple[int, dict[str, Any]]] = {
+    "chance": (3, {}),
+    "prior": (3, {"bins": 20}),
+    "tef_only": (6, NETWORK | PLACE),
+    "mcn": (8, NETWORK | RANKING),
+    "stal_clips": (16, NETWORK | CONTRAST),
+    "stal": (27, NETWORK | CONTRAST | LONGER),
+    "two_stage": (18, NETWORK | CONTRAST | SHORTER),
+    "xml": (14, STREAMS),
+    "reloclnet": (13, STREAMS),
+    "conquer": (36, STREAMS | CONQUER | {"optimiser": "adam"}),
 }
 
 
@@ -267,8 +257,8 @@ def ask_for_systems(researcher: Membership) -> None:
     if researcher.campaign.systems.exists():
         return
     wait = 0
-    for name, system in TRAINED.items():
-        wanted = Wanted(name, name, DESCRIPTOR, CLIP_SECONDS, depth=N, options=ALIKE | system.options)
+    for name, (seconds, options) in TRAINED.items():
+        wanted = Wanted(name, name, DESCRIPTOR, CLIP_SECONDS, depth=N, options=ALIKE | options)
         [row] = ask_to_train(researcher, wanted)
         train_system.jobs(row).update(due=Now() + timedelta(seconds=wait))
-        wait += system.seconds
+        wait += seconds

@@ -23,7 +23,9 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
+from demo.generating import nearest_grade
 from jobs.models import Job
+from judging.consensus import overlap
 from judging.models import Assignment, Batch, Candidate, Kind, Query
 from judging.pool.clips import cut_clips
 from judging.pool.ranking import rank_candidates
@@ -57,8 +59,8 @@ def truth_from(file: Path) -> Truth:
         if not moment.predicted:
             return known[video, *span]
         there = {(start, end): grade for (name, start, end), grade in known.items() if name == video}
-        best = max(there, key=lambda other: _overlap(span, other))
-        return there[best] if _overlap(span, best) >= HALF else 0
+        best = max(there, key=lambda other: overlap(span, other))
+        return there[best] if overlap(span, best) >= HALF else 0
 
     return truth
 
@@ -81,15 +83,9 @@ def true_grades(file: Path) -> Grades:
     return found
 
 
-def _overlap(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """Return the intersection of two stretches over their union."""
-    both = min(one[1], other[1]) - max(one[0], other[0])
-    return max(0.0, both) / (one[1] - one[0] + other[1] - other[0] - max(0.0, both))
-
-
 def truth_from_similarity(candidate: Candidate) -> int:
     """Return a grade that rises with the caption's similarity, for campaigns without true grades."""
-    return min(4, max(0, round(6 * (candidate.similarity or 0.0) - 1.5)))
+    return nearest_grade(6 * (candidate.similarity or 0.0) - 1.5)
 
 
 class Person:
@@ -146,7 +142,7 @@ class Person:
     def perceived(self, true: int, chance: random.Random, seed: int) -> int:
         skill = random.Random(f"{seed}:{self.name}")
         leaning, spread = skill.uniform(*LEANINGS), skill.uniform(*SPREADS)
-        return min(4, max(0, round(chance.gauss(true + leaning, spread))))
+        return nearest_grade(chance.gauss(true + leaning, spread))
 
     def review(self, batch: Batch) -> None:
         recommended = recommendation(batch)

@@ -19,7 +19,7 @@ from base.transactions import locked
 from campaigns.access import campaigns_to_reuse, corpora_open_to, may_create_campaigns
 from campaigns.models import Campaign, Membership
 from campaigns.models.draft import token
-from corpus.errors import BadLines, CorpusError
+from corpus.errors import BadLines, CorpusError, Reason
 from corpus.importers.load import Report as Imported
 from corpus.importers.load import forget, preview, reveal, unfinished
 from corpus.models import Corpus
@@ -36,6 +36,7 @@ from drafts.sources import (
     source_of,
     store_corpus,
     summary_of,
+    without_length,
 )
 from drafts.uploads import keep_films_only, read_whole
 from jobs.queue import Lane
@@ -88,7 +89,7 @@ class Findings:
     lane=Lane.QUICK,
     of=Draft,
     person="owner",
-    page=("draft-check", "token"),
+    page=("draft-create", "token"),
     refusals=(CorpusError,),
 )
 def check_draft(draft: Draft, report: Report) -> None:
@@ -126,15 +127,23 @@ def _preview(draft: Draft, found: Findings, report: Report) -> None:
     with _collecting(found, "corpus", what):
         source = source_of(draft)
         seen = preview(source, sign=lambda rows: report(0, 0, f"reading {what}: {rows:,} moments so far"))
-        found.add("corpus", *(f"{what}: {str(each).replace(f'{each.file}: ', '')}" for each in seen.problems))
-        found.more += seen.wrong - len(seen.problems)
-        found.notes += seen.hints
+        _add_problems(found, what, seen)
         found.counts |= {"moments": seen.new, "videos": seen.videos}
         if not seen.wrong and not seen.rows:
             found.add("corpus", f"{what}: holds no moments{f' of type {draft.kind}' if draft.kind else ''}")
         elif not seen.wrong:
             found.notes += _notes(seen)
             found.notes += faults_of_films(source, report)
+
+
+def _add_problems(found: Findings, what: str, seen: Imported) -> None:
+    """Add what is wrong with the file of moments; videos without a length are one problem."""
+    listed = [problem for problem in seen.problems if problem.reason is not Reason.NO_DURATION]
+    missing = 0 if seen.left_out[Reason.NO_DURATION] else seen.without_duration
+    if missing:
+        found.add("corpus", without_length(missing))
+    found.add("corpus", *(f"{what}: {str(problem).replace(f'{problem.file}: ', '')}" for problem in listed))
+    found.more += seen.wrong - missing - len(listed)
 
 
 def _look_at_leaderboard(draft: Draft, found: Findings, report: Report) -> None:
@@ -173,7 +182,12 @@ def marks(draft: Draft) -> list[Any]:
 
 
 @kind(
-    "make-campaign", "Make a campaign", of=Draft, person="owner", page=("draft-check", "token"), refusals=(CorpusError,)
+    "make-campaign",
+    "Make a campaign",
+    of=Draft,
+    person="owner",
+    page=("draft-create", "token"),
+    refusals=(CorpusError,),
 )
 def make_campaign(draft: Draft, report: Report) -> None:
     """Make the campaign, with its corpus, queries and members, and ask for the ranking. Doing it twice is harmless.
@@ -368,7 +382,8 @@ def build(plan: CampaignPlan, corpus: Corpus, step: Step = nullcontext) -> Built
 
 def _campaign(plan: CampaignPlan, corpus: Corpus, step: Step) -> Campaign:
     """Store the campaign, or a stand-in if its settings are wrong, so that the rest can be checked too."""
-    campaign, is_right = Campaign(name=plan.name, corpus=corpus, reuses=plan.reuses, **plan.settings), False
+    about = {"opens_without_films": False, **plan.settings}
+    campaign, is_right = Campaign(name=plan.name, corpus=corpus, reuses=plan.reuses, **about), False
     with step("The settings"):
         campaign.full_clean()
         is_right = True

@@ -11,6 +11,7 @@ from django.db.models import Q
 
 from base.errors import WrongState
 from campaigns.uploads import remove
+from corpus.models import Corpus
 from drafts.builder import check_draft, make_campaign
 from drafts.forms import CorpusForm, FilmsForm, QueriesForm, ReadingForm
 from drafts.models import Draft, Upload
@@ -24,14 +25,16 @@ KINDS = (check_draft, make_campaign, store_corpus, draw_queries, read_files)  # 
 MOST_DRAFTS = 50  # of one person at a time
 
 
-def begin_draft(owner: User, pool_depth: int | None = None) -> Draft:
+def begin_draft(owner: User, pool_depth: int | None = None, corpus: Corpus | None = None) -> Draft:
     """Begin another draft; with a depth, of a leaderboard that is judged again.
+
+    With a corpus that is stored, films can be added to it by the draft.
 
     Raise WrongState if the person has as many drafts as one can have.
     """
     if Draft.objects.unfinished().filter(owner=owner).count() >= MOST_DRAFTS:
         raise WrongState(f"You have {MOST_DRAFTS} drafts. Finish or remove some first.")
-    return Draft.objects.create(owner=owner, pool_depth=pool_depth)
+    return Draft.objects.create(owner=owner, pool_depth=pool_depth, corpus=corpus)
 
 
 def change_corpus(draft: Draft, form: CorpusForm) -> None:

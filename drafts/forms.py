@@ -32,7 +32,7 @@ from judging.settings import COLUMNS, SECTIONS, SettingsForm
 LONGEST_PASTE = 900_000  # characters; a request may have 1 MiB
 MOST_PEOPLE = 500
 MOST_DRAWN = 1_000_000  # queries
-OF_A_SELECTION = ("draws", "validation", "test", "seed", "strata")  # fields
+OF_A_SELECTION = ("validation", "test", "seed", "strata")  # fields
 REUSES_HELP = (
     "An earlier campaign over this corpus that you lead. Where it has closed a query of the same text, its consensus on"
     f" the same moment, or on one that overlaps it by {percent(LEAST_OVERLAP)}, holds here too, and nobody judges that"
@@ -140,10 +140,10 @@ class CorpusForm(ReadingForm):
 
 
 class FilmsForm(forms.Form):
-    """Where the films of a new corpus are."""
+    """Where the films of a corpus are: those that were uploaded, unless a folder is chosen."""
 
-    films = forms.ChoiceField(choices=Draft.Media.choices, label="Films", widget=forms.RadioSelect)
-    root = forms.ChoiceField(required=False, label="Folder on the server")
+    films = forms.ChoiceField(choices=Draft.Media.choices, required=False, widget=forms.HiddenInput)
+    root = forms.ChoiceField(required=False, label="Or a folder on the server")
     below = forms.CharField(
         max_length=300,
         required=False,
@@ -161,12 +161,16 @@ class FilmsForm(forms.Form):
         super().__init__(*arguments, **options)
         fields: dict[str, Any] = self.fields
         if settings.MEDIA_FOLDERS:
-            fields["root"].choices = [(root, root) for root in settings.MEDIA_FOLDERS]
+            fields["root"].choices = [("", "None"), *((root, root) for root in settings.MEDIA_FOLDERS)]
         else:
             without = [choice for choice in Draft.Media.choices if choice[0] != Draft.Media.FOLDER]
             fields["films"].choices = without
             for name in ("root", "below", "frame_rate"):
                 del self.fields[name]
+
+    def clean_films(self) -> str:
+        on_server = bool(self.data.get("root"))
+        return str(self.cleaned_data["films"]) or (Draft.Media.FOLDER if on_server else Draft.Media.UPLOAD)
 
     def clean_below(self) -> str:
         """Refuse what leads out of the folder. Whether it is there says the check, on the machine that cuts clips."""
@@ -181,9 +185,14 @@ class QueriesForm(forms.Form):
     those of a benchmark, and how many ranks of each run on it are judged.
     """
 
-    draws = forms.BooleanField(required=False, label="Draw queries from the captions")
     validation = forms.IntegerField(required=False, label="For validation", min_value=0, max_value=MOST_DRAWN)
-    test = forms.IntegerField(required=False, label="For the test", min_value=0, max_value=MOST_DRAWN)
+    test = forms.IntegerField(
+        required=False,
+        label="For the test",
+        min_value=0,
+        max_value=MOST_DRAWN,
+        help_text="0 and 0: no queries are drawn.",
+    )
     seed = forms.IntegerField(required=False, label="Seed", min_value=0, max_value=LARGEST_SEED)
     strata = forms.MultipleChoiceField(
         required=False,
@@ -228,7 +237,8 @@ class QueriesForm(forms.Form):
 
     def __init__(self, draft: Draft, ready: int | None, *arguments: Any, **options: Any) -> None:
         """`ready` is the number of distinct captions that may become queries, if it is known."""
-        options["initial"] = self._initial(draft, ready)
+        about = {"split": draft.split, "reuses": draft.reuses and draft.reuses.name, "pool_depth": draft.pool_depth}
+        options["initial"] = about | {"seed": 1, "strata": []} | draft.selection
         super().__init__(*arguments, **options)
         self.ready, self.is_rejudging = ready, draft.is_rejudging
         fields: dict[str, Any] = self.fields
@@ -238,43 +248,75 @@ class QueriesForm(forms.Form):
             for name in OF_A_SELECTION:
                 del self.fields[name]
 
+        usual = self._usual(ready)
+        for name in ("validation", "test"):
+            if name in fields:
+                fields[name].widget.attrs["placeholder"] = f"for example {getattr(usual, name):,}"
+
     @staticmethod
-    def _initial(draft: Draft, ready: int | None) -> dict[str, Any]:
-        """Return what the draft says, or the usual numbers; of a small corpus, a tenth and a half of its captions."""
+    def _usual(ready: int | None) -> Counts:
+        """Return the numbers of the paper; of a small corpus, a tenth and a half of its captions."""
         counts = Counts()
-        if ready is not None and ready < sum(counts):
-            counts = Counts(ready // 10, ready // 2)
-        usual = counts._asdict() | {"seed": 1, "strata": []}
-        about = {"split": draft.split, "reuses": draft.reuses and draft.reuses.name, "pool_depth": draft.pool_depth}
-        return about | {"draws": bool(draft.selection), **usual, **draft.selection}
+        return counts if ready is None or ready >= sum(counts) else Counts(ready // 10, ready // 2)
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
         if self.is_rejudging and data.get("pool_depth") is None and not self.errors:
             self.add_error("pool_depth", "Write how many ranks of each run are judged.")
-        if data.get("pool_depth") and (data.get("draws") or data.get("pasted")):
+        if data.get("pool_depth") and (self._wanted or data.get("pasted")):
             self.add_error("pool_depth", "The queries of a leaderboard are those of its benchmark, and no others.")
-        if not data.get("draws") or self.errors:
-            return data
-        for name in ("validation", "test", "seed"):
-            if data[name] is None:
-                self.add_error(name, "Write a whole number, 0 or more.")
-        wanted = (data["validation"] or 0) + (data["test"] or 0)
-        if not wanted:
-            self.add_error("test", "Draw at least one query.")
-        elif self.ready is not None and wanted > self.ready:
+        if "look" in self.data and not self._wanted and not self.errors:
+            self.add_error("test", "Write how many queries to draw.")
+        if self.ready is not None and self._wanted > self.ready:
             self.add_error(
                 "test",
-                f"{wanted:,} queries together; expected at most {self.ready:,}, the captions that may become queries.",
+                f"{self._wanted:,} queries together; expected at most {self.ready:,}, the captions that may become "
+                "queries.",
             )
         return data
 
     @property
+    def _wanted(self) -> int:
+        """How many queries are to be drawn."""
+        return (self.cleaned_data.get("validation") or 0) + (self.cleaned_data.get("test") or 0)
+
+    @property
     def selection(self) -> dict[str, Any]:
         """Return what the draft's row holds: how many queries are drawn, and how; nothing if none are."""
-        if not self.cleaned_data.get("draws"):
+        if not self._wanted:
             return {}
-        return {name: self.cleaned_data[name] for name in OF_A_SELECTION if name != "draws"}
+        data = self.cleaned_data
+        counts = {name: data[name] or 0 for name in ("validation", "test")}
+        return counts | {"seed": 1 if data["seed"] is None else data["seed"], "strata": data["strata"]}
+
+
+_BY_HAND: dict[str, Any] = {"auto_second_from": None, "auto_close_below": None, "hidden_places": 0}
+# A start for the rules: name, what it is for, and settings of a campaign.
+PRESETS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "usual": (
+        "TVR-Ranking",
+        "Up to two batches of 20 candidates a query; a lead opens the second ones.",
+        _BY_HAND | {"batches": 2, "exam": False},
+    ),
+    "pilot": (
+        "Pilot",
+        "One batch of 20 candidates a query: first numbers within days.",
+        _BY_HAND | {"batches": 1, "exam": False},
+    ),
+    "large": (
+        "Many annotators",
+        "As TVR-Ranking, with an exam and two attention checks a batch; clear second batches open by themselves.",
+        {"batches": 2, "exam": True, "auto_second_from": 2.5, "auto_close_below": 1.5, "hidden_places": 2},
+    ),
+}
+
+
+def preset_of(campaign: Campaign) -> str:
+    """Return the key of the preset whose settings a campaign has, or an empty text."""
+    for key, (_, _, values) in PRESETS.items():
+        if all(getattr(campaign, name) == value for name, value in values.items()):
+            return key
+    return ""
 
 
 class NewSettingsForm(SettingsForm):

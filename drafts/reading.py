@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from corpus.models import Corpus
 from corpus.reading import value_in
 from drafts.leaderboard import FEWEST_RUNS, read_leaderboard, sizes_of
 from drafts.models import Draft, Upload
-from drafts.sources import must_be_here, queries_file, source_of
+from drafts.sources import media_of, must_be_here, queries_file, source_of
 from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import Report, kind
@@ -61,6 +62,7 @@ class Reading:
     sizes: dict[str, list[list[int]]] = field(default_factory=dict)  # of a leaderboard: `sizes_of`
     problems: list[dict[str, Any]] = field(default_factory=list)  # the first of them: line, text, problem
     wrong: int = 0
+    unmeasured: list[str] = field(default_factory=list)  # videos of which no file gives the length
 
     @property
     def is_sound(self) -> bool:
@@ -77,7 +79,7 @@ class Reading:
         return FORMATS[self.recognised].title if self.recognised not in ("", self.format) else ""
 
 
-@kind("read-files", "Read the files", lane=Lane.QUICK, of=Draft, person="owner", page=("draft-corpus", "token"))
+@kind("read-files", "Read the files", lane=Lane.QUICK, of=Draft, person="owner", page=("draft-data", "token"))
 def read_files(draft: Draft, report: Report) -> None:
     """Read the files of a draft that were not read as the draft says now, and keep what was found."""
     must_be_here(draft)
@@ -117,8 +119,13 @@ def _keep(upload: Upload, read: Callable[..., None], found: Reading, report: Rep
 
 
 def _read_moments(upload: Upload, found: Reading, fault: Callable[[str, str], None], report: Report) -> None:
-    """Read a file of moments. Durations that only films tell are taken for granted: films may come later."""
+    """Read a file of moments. Videos whose lengths only films have are listed: films may come later."""
     file, draft = upload.path, upload.draft
+
+    def without_length(video: str) -> float:
+        found.unmeasured.append(video)
+        return math.inf
+
     try:
         found.recognised = value_in(recognised, file)
         found.format = draft.format or found.recognised
@@ -129,7 +136,7 @@ def _read_moments(upload: Upload, found: Reading, fault: Callable[[str, str], No
             source,
             importer_of(source),
             {},
-            measured=lambda video: math.inf,
+            measured=without_length,
             sign=lambda rows: report(0, 0, f"{upload.name}: {rows:,} moments so far"),
             faulty=lambda problem: fault(problem.where, _for_pages(problem, file)),
         )
@@ -266,9 +273,20 @@ def _is_whole(draft: Draft, purpose: str) -> bool:
 
 
 def is_sound(draft: Draft, purpose: str) -> bool:
-    """Return whether the file for a purpose is there as a whole, was read, and nothing is wrong with it."""
+    """Return whether the file for a purpose is there as a whole, was read, and could be stored."""
     found = reading_of(draft, purpose)
-    return bool(found and found.is_sound)
+    return bool(found and found.is_sound and not count_without_length(draft, found))
+
+
+def count_without_length(draft: Draft, found: Reading) -> int:
+    """Return for how many videos neither a file nor an uploaded film gives the length.
+
+    A folder on the server may have thousands of films; only the check looks into it.
+    """
+    if not found.unmeasured or draft.media == Draft.Media.FOLDER:
+        return 0
+    films = media_of(draft)
+    return sum(films is None or not films.place(video) for video in found.unmeasured)
 
 
 def problems_csv(draft: Draft) -> Iterator[str]:
@@ -318,9 +336,5 @@ def proposed_name(draft: Draft) -> str:
 def _free(model: type[Model], words: str) -> str:
     stem = slugify(words)[:90]
     taken = set(model._default_manager.filter(name__startswith=stem).values_list("name", flat=True)) if stem else set()
-    return next((each for each in _numbered(stem) if each not in taken), "")
-
-
-def _numbered(stem: str) -> Iterator[str]:
-    yield stem
-    yield from (f"{stem}-{number}" for number in range(2, 10_000))
+    numbered = chain([stem], (f"{stem}-{number}" for number in range(2, 10_000)))
+    return next((each for each in numbered if each not in taken), "")

@@ -6,7 +6,6 @@ import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from django.db import transaction
 from base.errors import ReeljudgeError
 from base.transactions import locked
 from campaigns.uploads import remove
-from corpus.errors import CorpusError
+from corpus.errors import BadLines, CorpusError, Reason
 from corpus.films import MediaFolder, is_remote, media_at
 from corpus.importers.formats import FORMATS
 from corpus.importers.interface import Source
@@ -30,10 +29,13 @@ from drafts.models import Draft, Upload
 from jobs.errors import JobLeft
 from jobs.queue import Lane
 from jobs.registry import Report, kind
+from judging.models import Batch
+from judging.pool.clips import retry_clips
 from judging.pool.selection import Counts, Selection, select
 from retrieval.models import Rewording
 
 MOST_SHOWN = 100  # films
+LISTED = 10  # problems
 NAMED = 5  # of the videos without a film
 LARGEST_LIST_OF_LINES = 64 * 2**20  # bytes of a text with one query a line
 EXAMPLES = 10  # of each split
@@ -182,12 +184,9 @@ def faults_of_films(source: Source, report: Report) -> Iterator[str]:
     if spare := sorted(source.media.index.keys() - set(map(source.media.name_of, lengths))):
         yield f"Films with the name of no video: {len(spare):,} ({_some(spare)})."
     known_lengths = {video: length for video, length in lengths.items() if length and source.media.place(video)}
-    looked = partial(_tell, report, len(known_lengths))
-    yield from map(str, misfits(known_lengths, source.media, looked))
-
-
-def _tell(report: Report, films: int, number: int) -> None:
-    report(number, films, f"looking at films: {number:,} of {films:,}")
+    films = len(known_lengths)
+    found = misfits(known_lengths, source.media, lambda n: report(n, films, f"looking at films: {n:,} of {films:,}"))
+    yield from map(str, found)
 
 
 def _lengths(source: Source) -> dict[str, float | None]:
@@ -224,6 +223,28 @@ def store_corpus(draft: Draft, report: Report) -> None:
             remove(upload)
 
 
+@kind("add-films", "Add films", of=Draft, person="owner", page=("corpus", "corpus.name"), refusals=(CorpusError,))
+def add_films(draft: Draft, report: Report) -> None:
+    """Add a draft's films to its corpus, which is stored already, and ask for the clips that were missing.
+
+    Raise CorpusError if there are no films, and ReeljudgeError if some have not arrived or none belongs to a video.
+    """
+    must_be_here(draft)
+    if partial := partial_films(draft):
+        raise ReeljudgeError("\n".join(partial))
+    media, corpus = media_of(draft), draft.corpus
+    if media is None or corpus is None:
+        raise ReeljudgeError("There are no films; upload films, or choose a folder.")
+    found = [video for video in corpus.videos.all() if media.place(video.name)]
+    if not found:
+        raise ReeljudgeError(f"None of {len(media.index):,} films has the name of a video of the corpus {corpus}.")
+    corpus.media_folder, corpus.frame_rate = media.folder, media.frame_rate
+    corpus.save(update_fields=["media_folder", "frame_rate"])
+    media.attach(found, lambda: report(0, len(found), f"{corpus}: films of {len(found):,} videos"))
+    batches = Batch.objects.filter(query__campaign__corpus=corpus, state=Batch.State.PREPARING)
+    retry_clips(batches.select_related("query__campaign").iterator(chunk_size=100))
+
+
 @contextmanager
 def corpus_of(draft: Draft, report: Report) -> Iterator[Corpus]:
     """Give the draft's corpus. A new one is stored, but not revealed, and deleted unless the caller reveals it."""
@@ -239,8 +260,26 @@ def corpus_of(draft: Draft, report: Report) -> Iterator[Corpus]:
         report(0, 0, f"storing the corpus: {rows:,} moments so far")
 
     sign(0)
-    with staged(draft.token, source_of(draft), sign) as corpus:
-        yield corpus
+    try:
+        with staged(draft.token, source_of(draft), sign) as corpus:
+            yield corpus
+    except BadLines as fault:
+        raise ReeljudgeError(_in_words(fault)) from fault
+
+
+def _in_words(fault: BadLines) -> str:
+    """Return what is wrong with the file of moments, without the server's path of it and the options of commands."""
+    missing = {problem.where for problem in fault.problems if problem.reason is Reason.NO_DURATION}
+    if len(missing) == len(fault.problems):
+        return without_length(fault.wrong)
+    lines = [str(problem).replace(f"{problem.file}: ", "") for problem in fault.problems[:LISTED]]
+    more = fault.wrong - len(lines)
+    return "\n".join(["The corpus was not stored.", *lines, *([f"and {more:,} more problems"] if more else [])])
+
+
+def without_length(videos: int) -> str:
+    """Return the sentence that so many videos have no length."""
+    return f"{videos:,} video{'s have' if videos > 1 else ' has'} no length. Upload a file of durations, or the films."
 
 
 def selection_of(draft: Draft) -> Selection | None:

@@ -177,10 +177,7 @@ class Job(models.Model):
     def report(self, done: int, total: int, message: str = "") -> None:
         """Store the progress and renew the lease.
 
-        Raises
-        ------
-        JobLost
-            If another worker has taken the job over.
+        Raises JobLost if another worker has taken the job over.
         """
         new_stage = self.stage_began is None or stage(message) != stage(self.message) or total != self.total
         self.stage_began = timezone.now() if new_stage else self.stage_began

@@ -32,12 +32,9 @@ def share(kind: Kind[...], row: Any, parts: Sequence[dict[str, Any]], report: Sa
     until `forget` is called, or for a day: its arguments must name whatever the result depends on. Another stores its
     outcome itself; name only those whose outcome is not there yet.
 
-    Raises
-    ------
-    JobError
-        If a part has failed.
-    JobPostponed
-        If what a part needs is not there now. Parts that nobody has tried are taken back, here as after a failure.
+    Raises JobError if a part has failed.
+    Raises JobPostponed if what a part needs is not there now. Parts that nobody has tried are taken back, here as after
+    a failure.
     """
     by_key = {_key(arguments): arguments for arguments in parts}
     mine = kind.jobs(row).filter(key__in=list(by_key))

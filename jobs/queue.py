@@ -149,10 +149,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         longest. Return None if no job is due, for which nobody has to wait. A job whose workers die again and again
         fails instead.
 
-        Raises
-        ------
-        Busy
-            If others were in the way three times.
+        Raises Busy if others were in the way three times.
         """
         due = self.due(machine_of(worker))
         due = due.filter(lane__in=lanes) if lanes else due

@@ -59,10 +59,15 @@ def exam_batch(member: Membership, pk: int) -> Batch:
     return get_object_or_404(exam_batches(member.campaign).select_related("query__campaign"), pk=pk)
 
 
+def exam_pair(member: Membership, pk: int) -> Candidate:
+    pairs = Candidate.objects.filter(batch__in=exam_batches(member.campaign))
+    return get_object_or_404(pairs, pk=pk)
+
+
 def actions(member: Membership) -> QuerySet[Action]:
     """Return what leads did to many queries at once. What concerns the work of a person is for leads only."""
     rows = member.campaign.actions.select_related("lead__user", "undone_by__user", "campaign", "reopening")
-    return rows if member.may_review else rows.filter(reopening__annotator=None)
+    return rows if member.may_review else rows.filter(reopening__annotator=None).exclude(argument__startswith="worker ")
 
 
 def action(member: Membership, pk: int) -> Action:

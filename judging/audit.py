@@ -12,6 +12,7 @@ from django.db.models import Count, Exists, F, Max, OuterRef, Q, Subquery
 from base.text import wording
 from base.transactions import snapshot
 from campaigns.models import Applicant, Campaign
+from corpus.models import ClipState
 from judging import order
 from judging.consensus import ANNOTATORS, RULE, Outcome, Reuse, Status, outcome_after
 from judging.models import (
@@ -197,8 +198,12 @@ def no_starvation(campaign: Campaign) -> Findings:
     full = batches.filter(state=Batch.State.OPEN, taken=ANNOTATORS)
     for batch in full.annotate(live=live).filter(live=0):
         yield f"batch {batch.pk} is open and full, but nobody holds it"
-    # A job that failed is known to the lead, who tries again or opens the batch without its clips.
+    # A job that failed is known to the lead, who tries again or opens the batch without its clips. So are films that
+    # are missing.
     known = set(cut_clips.jobs().not_done().values_list("row", flat=True))
+    if not campaign.opens_without_films:
+        missing = batches.filter(candidates__clip__state=ClipState.MISSING)
+        known |= set(missing.values_list("pk", flat=True))
     for batch in batches.filter(state=Batch.State.PREPARING):
         if batch.pk not in known:
             yield f"batch {batch.pk} waits for clips that no job is cutting"

@@ -164,24 +164,16 @@ def _number(row: dict[str, Any], name: str, default: float | None = None) -> flo
     return number(value, name)
 
 
-@dataclass(frozen=True)
-class RatingLine:
-    """A line or an entry of the file: where it is, and its content as bytes, or parsed."""
-
-    where: str
-    content: object
-
-
 def queries_of_file(file: Path) -> Iterator[tuple[str, str | None, str]]:
     """Yield for each line or entry of a file of queries where it is, its id and its text; or None and what is wrong.
 
     Raise ReeljudgeError if the file as a whole cannot be read.
     """
-    for line in _lines_of_queries(file):
+    for where, content in _lines_of_queries(file):
         try:
-            yield line.where, *_fields(_object(line.content))
+            yield where, *_fields(_object(content))
         except CorpusError as fault:
-            yield line.where, None, str(fault)
+            yield where, None, str(fault)
 
 
 def ratings_of_file(file: Path) -> Iterator[Any]:
@@ -196,18 +188,16 @@ def pairs_of_file(file: Path) -> Iterator[tuple[Any, ...]]:
     yield from map(astuple, read_pairs(file).values())
 
 
-def _lines_of_queries(file: Path) -> Iterator[RatingLine]:
+def _lines_of_queries(file: Path) -> Iterator[tuple[str, object]]:
+    """Yield where each line or entry of the file is, and its content as bytes, or parsed."""
     try:
         if _first_byte(file) == b"[":
             yield from _listed(file)
         elif file.suffix.lower() == ".csv":
-            yield from (
-                RatingLine(place.spot, row)
-                for place, row in csv_rows(_text_of_list(file), str(file), NEEDED_OF_QUERIES)
-            )
+            _must_fit(file)
+            yield from ((place.spot, row) for place, row in csv_rows(read_text(file), str(file), NEEDED_OF_QUERIES))
         else:
-            for number, line in lines(file):
-                yield RatingLine(f"line {number}", line)
+            yield from ((f"line {number}", line) for number, line in lines(file))
     except OSError as fault:
         raise ReeljudgeError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault
     except (CorpusError, MeasureError) as fault:
@@ -219,24 +209,18 @@ def _first_byte(file: Path) -> bytes:
         return source.read(1024).removeprefix(BOM_UTF8).lstrip()[:1]
 
 
-def _text_of_list(file: Path) -> str:
-    _must_fit(file)
-    return read_text(file)
-
-
 def _must_fit(file: Path) -> None:
     if file.stat().st_size > LARGEST_LIST:
         raise ReeljudgeError(f"{file}: over {LARGEST_LIST:,} bytes; write one JSON object a line instead")
 
 
-def _listed(file: Path) -> Iterator[RatingLine]:
+def _listed(file: Path) -> Iterator[tuple[str, object]]:
     _must_fit(file)
     try:
         records = read_json(file.read_bytes(), strict=False)
     except MeasureError as fault:
         raise ReeljudgeError(f"{file}: not JSON ({fault})") from fault
-    for place, record in enumerate(records, 1):
-        yield RatingLine(f"entry {place}", record)
+    yield from ((f"entry {place}", record) for place, record in enumerate(records, 1))
 
 
 def _object(content: object) -> dict[str, Any]:

@@ -38,31 +38,23 @@ def pairs_in(file: Path) -> dict[str, Pair]:
     return {pair.pair_id: pair for pair in (Pair(*values) for values in rows_in(pairs_of_file, file))}
 
 
+TWICE, TWICE_DIFFERING = "one worker twice", "one worker twice, with different grades"
+NO_NEED, STOPPED = "escalated although all within one", "stopped while still contested"
+ODD_NUMBER = "neither two nor four ratings"
+
+
 @dataclass
 class Settled:
-    """The number of ratings and the outcome of each pair, and the pairs with a defect of the rating process."""
+    """The number of ratings and the outcome of each pair, and the pairs with each defect of the rating process."""
 
     pairs: dict[str, tuple[int, Outcome]] = field(default_factory=dict)
-    one_worker_twice: list[str] = field(default_factory=list)
-    one_worker_twice_and_differing: list[str] = field(default_factory=list)
-    escalated_without_need: list[str] = field(default_factory=list)
-    stopped_while_contested: list[str] = field(default_factory=list)
-    odd_number: list[str] = field(default_factory=list)
+    defects: dict[str, list[str]] = field(
+        default_factory=lambda: {name: [] for name in (TWICE, TWICE_DIFFERING, NO_NEED, STOPPED, ODD_NUMBER)}
+    )
 
     @property
     def settled(self) -> int:
         return sum(outcome.status == Status.SETTLED for _, outcome in self.pairs.values())
-
-    @property
-    def defects(self) -> dict[str, list[str]]:
-        """The pairs with each defect, by a description of the defect."""
-        return {
-            "one worker twice": self.one_worker_twice,
-            "one worker twice, with different grades": self.one_worker_twice_and_differing,
-            "escalated although all within one": self.escalated_without_need,
-            "stopped while still contested": self.stopped_while_contested,
-            "neither two nor four ratings": self.odd_number,
-        }
 
 
 def settle(ratings: Ratings) -> Settled:
@@ -75,17 +67,16 @@ def settle(ratings: Ratings) -> Settled:
         grades = [grade for _, grade in given]
         outcome = consensus(grades)
         result.pairs[pair] = (len(given), outcome)
-        if outcome.status == Status.CONTESTED:
-            result.stopped_while_contested.append(pair)
-        if outcome.status == Status.OPEN:
-            result.odd_number.append(pair)
-        if len(given) == 4 and max(grades) - min(grades) <= TOLERANCE:
-            result.escalated_without_need.append(pair)
         workers = {worker for worker, _ in given}
-        if len(workers) < len(given):
-            result.one_worker_twice.append(pair)
-        if len(workers) < len(set(given)):
-            result.one_worker_twice_and_differing.append(pair)
+        has = {
+            TWICE: len(workers) < len(given),
+            TWICE_DIFFERING: len(workers) < len(set(given)),
+            NO_NEED: len(given) == 4 and max(grades) - min(grades) <= TOLERANCE,
+            STOPPED: outcome.status == Status.CONTESTED,
+            ODD_NUMBER: outcome.status == Status.OPEN,
+        }
+        for defect in (name for name, is_so in has.items() if is_so):
+            result.defects[defect].append(pair)
     return result
 
 

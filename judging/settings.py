@@ -28,7 +28,7 @@ SECTIONS = {
     "Batches and agreement": ("batch_size", "batches", "tolerance", "order_seed"),
     "When a query has had enough": ("second_from", "auto_second_from", "auto_close_below"),
     "Who may judge": ("exam", "exam_rounds", "may_return", "week_quota"),
-    "Quiet checks": ("hidden_places", "mixes_queries", "check_warn", "check_pause"),
+    "Attention checks": ("hidden_places", "mixes_queries", "check_warn", "check_pause"),
     "Runs": ("runs_a_day", "held_back_runs", "public_board"),
     "Pay": ("hourly_rate", "currency", "all_days", "paid_plays", "paid_beyond"),
 }  # of the page of settings
@@ -41,7 +41,8 @@ FIXED_WHEN_RANKED = ("batch_size", "batches")
 FIXED_WHEN_BEGUN = ("tolerance", "order_seed", "padding", "sound")
 NOT_SAID = object()
 ALL, OF_GROUP, NONE = "all", "group ", "-"  # as pages and the API name them
-WHO_HELP = f"A worker's number, “{OF_GROUP}” and the name of a group, or “{ALL}”."
+WHO_HELP = f"Worker numbers with commas between them, “{OF_GROUP}” and the name of a group, or “{ALL}”."
+WORKERS = re.compile("[0-9]{1,9}(,[0-9]{1,9}){0,499}", re.ASCII)
 SPLIT_HELP = f"Empty for all of them, “{NONE}” for queries without one."
 
 
@@ -225,6 +226,7 @@ class SteeringForm(forms.Form):
     """A way in which a lead steers work. What it leads to can be looked at before it is done (reports/steering.py)."""
 
     title = ""
+    has_outlook = True
 
     def __init__(self, lead: Membership, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(data, auto_id=f"{type(self).__name__}-%s")  # a page has several
@@ -238,7 +240,7 @@ class SteeringForm(forms.Form):
         """Return what there is to choose from on the page, of each field."""
         members = self.campaign.memberships.reachable().select_related("user").order_by("worker")
         groups = sorted({member.group for member in members} - {""})
-        strata = self.campaign.queries.all().strata()
+        strata = self.campaign.queries.all().strata() if "stratum" in self.fields else ()
         people = [(str(member.worker), f"Worker {member.worker}: {member.user.get_username()}") for member in members]
         who = [(ALL, "All annotators"), *((f"{OF_GROUP}{group}", f"Group {group}") for group in groups), *people]
         named = {"who": who, "group": [(group, group) for group in groups]}
@@ -253,7 +255,7 @@ class SteeringForm(forms.Form):
         if who.startswith(OF_GROUP):
             members = members.filter(group=who.removeprefix(OF_GROUP))
         elif who != ALL:
-            members = members.filter(worker=int(who)) if re.fullmatch("[0-9]{1,9}", who) else members.none()
+            members = members.filter(worker__in=who.split(",")) if WORKERS.fullmatch(who) else members.none()
         if not members.exists():
             raise forms.ValidationError(f"There is no such annotator. Expected: {WHO_HELP}")
         return members
@@ -277,7 +279,7 @@ class SteeringForm(forms.Form):
 
 
 class LimitsForm(SteeringForm):
-    title = "How much annotators judge"
+    title = "Set limits"
     who = forms.CharField(label="Who", help_text=WHO_HELP)
     most_in_all = Membership._meta.get_field("most_in_all").formfield(min_value=1, max_value=MOST_JUDGEMENTS)
     most_a_day = Membership._meta.get_field("most_a_day").formfield(min_value=1, max_value=MOST_JUDGEMENTS)
@@ -301,7 +303,7 @@ class LimitsForm(SteeringForm):
 
 
 class GroupForm(SteeringForm):
-    title = "Who is in a group"
+    title = "Put into a group"
     who = forms.CharField(label="Who", help_text=WHO_HELP)
     group = forms.CharField(label="Group", required=False, max_length=LONGEST_GROUP, help_text="Empty for none.")
 
@@ -319,7 +321,7 @@ class GroupForm(SteeringForm):
 
 
 class PriorityForm(SteeringForm):
-    title = "When a stratum comes"
+    title = "Set when a stratum comes"
     split = forms.CharField(label="Split", required=False, help_text=SPLIT_HELP)
     stratum = forms.CharField(label="Stratum", required=False, help_text=SPLIT_HELP)
     priority = forms.ChoiceField(
@@ -333,7 +335,7 @@ class PriorityForm(SteeringForm):
 
 
 class ShareForm(SteeringForm):
-    title = "What is for a group"
+    title = "Give queries to a group"
     split = forms.CharField(label="Split", required=False, help_text=SPLIT_HELP)
     stratum = forms.CharField(label="Stratum", required=False, help_text=SPLIT_HELP)
     group = forms.CharField(label="Group", max_length=LONGEST_GROUP)

@@ -83,6 +83,11 @@ class ReleaseArchive(Reader):
     def names(self) -> list[str]:
         return [self._within(name) for name in self.archive.namelist()]
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The bytes of each file, unpacked."""
+        return {self._within(entry.filename): entry.file_size for entry in self.archive.infolist()}
+
     def _within(self, name: str) -> str:
         """Return the name of a file within the release's folder; what is not in the folder keeps its name."""
         return name.removeprefix(self.root)

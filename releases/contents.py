@@ -65,12 +65,8 @@ class ReleaseFile:
 def parts(release: Release, about: dict[str, Any], pool: Read, written: Files) -> list[ReleaseFile]:
     """Return all files of a release except its manifest, in the order in which they are written.
 
-    Parameters
-    ----------
-    about
-        The manifest, without its list of files.
-    written
-        That list, which grows while the parts are written.
+    about: the manifest, without its list of files.
+    written: that list, which grows while the parts are written.
     """
     scope = scope_of(release)
     exports = [

@@ -65,12 +65,8 @@ def counted(scope: ExportScope) -> dict[str, Any]:
 def card(release: Release, files: list[tuple[str, str]], about: dict[str, Any]) -> Iterator[str]:
     """Yield README.md: a YAML header, then what the release is, how it was made, and its files.
 
-    Parameters
-    ----------
-    files
-        The name of each other file, and what it is.
-    about
-        The manifest, without its list of files.
+    files: the name of each other file, and what it is.
+    about: the manifest, without its list of files.
     """
     yield _header(release, about["splits"])
     folder = f"{about['campaign']}-v{about['version']}"

@@ -7,6 +7,7 @@ from django.shortcuts import get_object_or_404
 
 from campaigns.models import Campaign, LogEntry, Membership, log
 from judging.consensus import RULE
+from releases.archive import ReleaseArchive
 from releases.exports import BY_NAME
 from releases.models import Release
 from releases.publishing.signing import SUFFIX
@@ -33,6 +34,22 @@ def release_file(member: Membership, version: int) -> FileResponse:
     file = ready_release(campaign, version).file.open("rb")
     log(member, LogEntry.Kind.EXPORT, f"release {version}")
     return FileResponse(file, as_attachment=True, filename=f"{campaign.name}-v{version}.zip")
+
+
+def file_within_release(member: Membership, version: int, name: str) -> HttpResponse:
+    """Answer with a file of the release's zip; 404 if it has none of this name."""
+    with ready_release(member.campaign, version).file.open("rb") as zipped:
+        archive = ReleaseArchive(zipped)
+        if name not in archive.sizes:
+            raise Http404
+        content = archive.read(name)
+    is_drawing = name.endswith(".svg")  # which the page of figures shows
+    if not is_drawing:
+        log(member, LogEntry.Kind.EXPORT, f"release {version}: {name}")
+    media = "image/svg+xml" if is_drawing else "application/octet-stream"
+    file = name.rpartition("/")[2]
+    headers = {} if is_drawing else {"Content-Disposition": f'attachment; filename="{file}"'}
+    return HttpResponse(content, content_type=media, headers=headers)
 
 
 def signature_file(member: Membership, version: int) -> HttpResponse:

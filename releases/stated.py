@@ -1,7 +1,8 @@
 """What the manifest states of a release, computed again from its files: counts, agreement, cost and protocol.
 
 The definitions are those of the server (`releases/data_card.py`, `releases/publishing/methods.py`), in Python alone,
-because this module is a part of `verify.py`. A manifest of version 0.1 states counts only.
+because this module is a part of `verify.py`. A release is a `Reader` of
+`releases/checks.py`, which imports this module. A manifest of version 0.1 states counts only.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any
 
-Stated = dict[str, Any]  # the manifest
-Rows = Iterable[dict[str, Any]]
 Faults = Iterator[str]
 ROUNDING = 1e-6  # beyond half a unit of a number's last digit
 # What no file of a release shows, so that only the manifest states it.
@@ -20,15 +19,16 @@ OF_PAY = ("hourly_rate", "past_rates", "currency")
 OF_PROTOCOL = ("second_from", "padding", "sound", "play_once", "watch_first", "exam", "exam_rounds", "checks")
 
 
-def other_counts(stated: Stated, judgements: Rows, pairs: Rows, queries: Rows, with_grade: set[str]) -> Faults:
+def other_counts(release: Any, with_grade: set[str]) -> Faults:
     """Compare the counts of the manifest, apart from those of outcomes."""
-    query_of, grades = dict[str, str](), Counter[str]()
-    for row in pairs:
+    stated, query_of, grades = release.manifest, dict[str, str](), Counter[str]()
+    for row in release.rows("pairs.csv"):
         query_of[row["pair_id"]] = row["query_id"]
         grades[row["grade"]] += row["outcome"] in with_grade
-    counting = [(str(judgement["pair_id"]), judgement["worker"]) for judgement in judgements if judgement["counts"]]
+    judgements = (judgement for judgement in release.records("judgements.jsonl") if judgement["counts"])
+    counting = [(str(judgement["pair_id"]), judgement["worker"]) for judgement in judgements]
     found = {
-        "queries": sum(1 for _ in queries),
+        "queries": sum(1 for _ in release.rows("queries.csv")),
         "judged_queries": len({query_of.get(pair) for pair, _ in counting}),
         "judgements": len(counting),
         "annotators": len({worker for _, worker in counting}),
@@ -41,18 +41,18 @@ def other_counts(stated: Stated, judgements: Rows, pairs: Rows, queries: Rows, w
             yield f"the manifest counts {number:,} final grades {grade}; pairs.csv has {grades[grade]:,}"
 
 
-def same_agreement(stated: Stated, judgements: Rows) -> Faults:
+def same_agreement(release: Any) -> Faults:
     """Compare Krippendorff's ordinal alpha and the shares of equal and contested pairs."""
-    if not (agreement := stated.get("agreement")):
+    if not (agreement := release.manifest.get("agreement")):
         return
     of_all, of_round_one = (defaultdict[str, list[int]](list) for _ in range(2))
-    for judgement in judgements:
+    for judgement in release.records("judgements.jsonl"):
         if judgement["counts"]:
             of_all[str(judgement["pair_id"])].append(judgement["grade"])
             if judgement["round"] == 1:
                 of_round_one[str(judgement["pair_id"])].append(judgement["grade"])
     first = [grades for grades in of_round_one.values() if len(grades) == 2]
-    apart, tolerance = [abs(one - other) for one, other in first], stated["consensus"]["tolerance"]
+    apart, tolerance = [abs(one - other) for one, other in first], release.manifest["consensus"]["tolerance"]
     found = [
         ("alpha", agreement["alpha"], ordinal_alpha(of_all.values()), 3),
         ("round_one.alpha", agreement["round_one"]["alpha"], ordinal_alpha(first), 3),
@@ -86,11 +86,11 @@ def _percent(found: Iterable[bool]) -> float | None:
     return 100 * sum(values) / len(values) if values else None
 
 
-def same_cost(stated: Stated, judgements: Rows) -> Faults:
+def same_cost(release: Any) -> Faults:
     """Compare the hours with the seconds of the judgements, each of which is rounded to a tenth."""
-    if not (cost := stated.get("cost")) or stated["imported"]:
+    if not (cost := release.manifest.get("cost")) or release.manifest["imported"]:
         return
-    seconds = [judgement["seconds"] or 0 for judgement in judgements]
+    seconds = [judgement["seconds"] or 0 for judgement in release.records("judgements.jsonl")]
     total, number = sum(seconds), len(seconds)
     found = (("hours", total / 3600, 0.05 * number / 3600), ("seconds_each", total / max(number, 1), 0.05))
     for name, right, rounded in found:
@@ -98,29 +98,29 @@ def same_cost(stated: Stated, judgements: Rows) -> Faults:
             yield f"cost.{name} is {right:.1f} by the judgements; the manifest says {cost[name]}"
 
 
-def same_protocol(stated: Stated, judgements: Rows, pairs: Rows, ratings: Rows, names: Iterable[str]) -> Faults:
+def same_protocol(release: Any) -> Faults:
     """Compare the depth and the size of batches with ranks and batches, and the guidelines with the judgements."""
-    if not (protocol := stated.get("protocol")):
+    if not (protocol := release.manifest.get("protocol")):
         return
     size, depth, ranks = protocol["batch_size"], protocol["depth"], dict[str, int]()
     if depth != size * protocol["batches"]:
         yield f"protocol.depth is {depth}; {protocol['batches']} batches of {size} hold {size * protocol['batches']}"
-    for row in pairs:
+    for row in release.rows("pairs.csv"):
         if row["pool"] == "first":
             rank = ranks[row["pair_id"]] = int(row["rank"])
             if rank > depth:
                 yield f"pair {row['pair_id']} has rank {rank}; protocol.depth is {depth}"
-    for row in ratings:
+    for row in release.rows("ratings.csv"):
         batch = row["batch"].rpartition("-")[2]
         if row["pair_id"] in ranks and batch != (right := str((ranks[row["pair_id"]] - 1) // size + 1)):
             yield f"pair {row['pair_id']} is in batch {batch}; by protocol.batch_size it is in batch {right}"
-    there = set(names)
-    for version in sorted({judgement["guideline"] for judgement in judgements}):
+    there = set(release.names)
+    for version in sorted({judgement["guideline"] for judgement in release.records("judgements.jsonl")}):
         if f"guidelines/{version}.md" not in there:
             yield f"judgements were made by version {version} of the guideline, which is not there"
 
 
-def not_computed(stated: Stated) -> Iterator[str]:
+def not_computed(stated: dict[str, Any]) -> Iterator[str]:
     """Yield what the manifest states and no check computes, with the reason."""
     for name in ("agreement", "cost", "protocol"):
         if not stated.get(name):

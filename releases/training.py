@@ -53,15 +53,8 @@ def file_name(depth: int) -> str:
 def write(campaign: Campaign, files: dict[int, Path], report: Report) -> int:
     """Write a pseudo training set for each N, and return how many queries they have.
 
-    Parameters
-    ----------
-    files
-        The file for each N. If the corpus has fewer moments than N, the lists have them all.
-
-    Raises
-    ------
-    ReeljudgeError
-        If no caption is left for training, or another model than the present one ranked the campaign.
+    files: the file for each N. If the corpus has fewer moments than N, the lists have them all.
+    Raises ReeljudgeError if no caption is left for training, or another model than the present one ranked the campaign.
     """
     check_encoder(campaign)
     queries = training_queries(campaign)
@@ -167,7 +160,7 @@ def ask_for_training_set(campaign: Campaign, depth: int) -> TrainingSet:
     of=TrainingSet,
     owner="campaign",
     subject="N = {0.depth}",
-    page=("exports", "campaign.name"),
+    page=("releases", "campaign.name"),
     refusals=(CorpusError,),
 )
 def make_training_set(training_set: TrainingSet, report: Report) -> None:

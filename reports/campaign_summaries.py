@@ -19,14 +19,14 @@ from jobs.models import Job
 from jobs.registry import SELF, Report, kind
 from judging.models import Assignment, Candidate
 from reports.models import Summary
-from reports.statistics.agreement import agreement, by_query
-from reports.statistics.arrays import Read, read
+from reports.statistics.agreement import agreement, by_query, work
+from reports.statistics.arrays import Read, read, times_of
 from reports.statistics.collection import collection
 from reports.statistics.progress import days_over, people, progress
 from reports.statistics.severity import who_judges
 
 AGREEMENT, SEVERITY, QUERIES, FIGURES = "agreement", "severity", "queries", "figures"
-PROGRESS, PEOPLE, DAYS = "progress", "people", "days"
+PROGRESS, PEOPLE, DAYS, WORKING = "progress", "people", "days", "working"
 # How each summary is computed. The campaign's arrays are read once, when the first summary needs them.
 NAMES: dict[str, Callable[[Campaign, Callable[[], Read]], Any]] = {
     AGREEMENT: lambda campaign, pool: agreement(pool(), campaign.tolerance, campaign.rounds_known),
@@ -36,6 +36,7 @@ NAMES: dict[str, Callable[[Campaign, Callable[[], Read]], Any]] = {
     PROGRESS: lambda campaign, pool: progress(campaign, pool()),
     PEOPLE: lambda campaign, pool: people(campaign),
     DAYS: lambda campaign, pool: days_over(campaign),
+    WORKING: lambda campaign, pool: work(pool(), times_of(campaign)),
 }
 AT_ONCE = 5000  # candidates or moments; a campaign with more is summarized by a job
 FRESH = timedelta(minutes=1)  # a stored summary is not replaced before this age,
@@ -69,8 +70,11 @@ def current_summary(campaign: Campaign, name: str) -> CurrentSummary:
 
 def current_summaries(campaign: Campaign, *names: str) -> dict[str, CurrentSummary]:
     """Return several summaries that were made at the same time; see `current_summary`."""
-    small, newest = _size_and_newest(campaign)
-    if small:
+    row = _changes(campaign.pk, AT_ONCE)
+    assert row is not None
+    is_large, *times = row
+    newest = max((at for at in times if at), default=None)
+    if not is_large:
         now, pool = timezone.now(), cache(partial(read, campaign))
         return {name: CurrentSummary(NAMES[name](campaign, pool), now) for name in names}
     job = count_agreement.jobs(campaign).first()
@@ -109,14 +113,6 @@ def store_summaries(campaign: Campaign) -> None:
     with transaction.atomic():
         for name, counts in computed.items():
             Summary.objects.update_or_create(campaign=campaign, name=name, defaults={"made": made, "counts": counts})
-
-
-def _size_and_newest(campaign: Campaign) -> tuple[bool, datetime | None]:
-    """Return whether the campaign is small, and when it last changed."""
-    row = _changes(campaign.pk, AT_ONCE)
-    assert row is not None
-    large, *times = row
-    return not large, max((at for at in times if at), default=None)
 
 
 def _of_campaign(key: int, few: int) -> QuerySet[Campaign, Any]:

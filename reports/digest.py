@@ -7,24 +7,28 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Now
+from django.db.models import Case, CharField, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Cast, Concat, Now
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.formats import date_format
 
-from base.database import counts_for
+from base.database import compiled, counts_for
 from base.dates import start_of_day
 from base.errors import WrongState
 from campaigns import access, mails
 from campaigns.invitations import must_send_mails
 from campaigns.models import Applicant, Campaign, Membership
+from corpus.models import Video
+from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
 from judging.models import Assignment, Batch, Flag, Kind, Question, Review, Revision, Sitting
+from judging.review.frontier import Frontier, frontier
 from judging.work.claiming import STUCK_AFTER, stuck_batches, without_annotators
-from reports.tables.people import idle_annotators
-from reports.tables.queries import number_of, numbers_in_states, numbers_of_states, with_states
+from reports.tables.people import is_idle
+from reports.tables.queries import number_of
 
 SENT_FROM = 6  # o'clock, in the time zone of the pages
 DONE = (Batch.State.SETTLED, Batch.State.REVIEWED)
@@ -38,53 +42,71 @@ class Need:
     one: str
     many: str
     address: str
+    are_films: bool = False  # without which the campaign can be judged, if a lead decides so
+    since: datetime | None = None  # of the oldest, if it is known
+
+    @property
+    def age(self) -> str:
+        """How long the oldest waits, in minutes, hours or days."""
+        minutes = int((timezone.now() - self.since).total_seconds() // 60) if self.since else 0
+        ages = ((minutes // size, unit) for size, unit in ((1440, "d"), (60, "h"), (1, "min")))
+        return next((f"{number} {unit}" for number, unit in ages if number), "")
+
+    @property
+    def count(self) -> str:
+        return f"{self.number:,}"
+
+    @property
+    def what(self) -> str:
+        return self.one if self.number == 1 else self.many
 
     @property
     def words(self) -> str:
-        return f"{self.number:,} {self.one if self.number == 1 else self.many}"
+        return f"{self.count} {self.what}"
 
 
-def needs(campaign: Campaign, failed_jobs: int, counts: dict[str, int] | None = None) -> list[Need]:
-    """Everything of which there is at least one; `counts` are those of the campaign, if they are known."""
-    counts = counts or counts_of(campaign.pk)
-    pages = {
-        name: reverse(name, args=[campaign.name])
-        for name in ("campaign", "campaign-work", "people", "queue", "reviews", "exam")
-    }
+def needs(campaign: Campaign, failed_jobs: int, found: Frontier | None = None) -> list[Need]:
+    """Return all that needs a lead, the most urgent first; `found` is the campaign's frontier, if it is known."""
+    found = found or frontier(campaign)
+    names = ("campaign", "activity", "annotators", "inbox", "queries", "exam")
+    overview, activity, people, inbox, queries, exam = (reverse(name, args=[campaign.name]) for name in names)
+    blocked = f"{found.beyond:,} that are finished"
+    counts = counts_of(campaign.pk) | {"blocking": found.holding if found.beyond else 0, "jobs": failed_jobs}
     listed = [
-        Need(failed_jobs, "job failed", "jobs failed", f"{pages['campaign-work']}?state=failed"),
-        Need(counts["asking"], "person asks to join", "people ask to join", pages["people"]),
-        Need(counts["paused"], "annotator is paused", "annotators are paused", pages["people"]),
-        Need(
-            counts["stuck"],
+        ("films", "film missing", "films missing", reverse("corpus", args=[campaign.corpus.name])),
+        ("blocking", f"query blocks {blocked}", f"queries block {blocked}", f"{overview}?drawer=blockers"),
+        ("jobs", "job failed", "jobs failed", f"{activity}?view=jobs&state=failed"),
+        ("asking", "person asks to join", "people ask to join", f"{inbox}?view=applicants"),
+        ("paused", "annotator is paused", "annotators are paused", people),
+        (
+            "stuck",
             "contested batch has had no annotator for a day",
             "contested batches have had no annotator for a day",
-            f"{pages['campaign']}?show=stuck",
+            f"{queries}?show=stuck",
         ),
-        Need(
-            counts["waiting"],
+        (
+            "waiting",
             "batch has nobody left who may judge it",
             "batches have nobody left who may judge them",
-            f"{pages['campaign']}?show=waiting",
+            f"{queries}?show=waiting",
         ),
-        Need(
-            counts["idle"],
-            "annotator has been idle for three days",
-            "annotators have been idle for three days",
-            pages["people"],
-        ),
-        Need(counts["failed"], "examinee failed the exam", "examinees failed the exam", pages["exam"]),
-        Need(
-            counts["unmarked"],
+        ("idle", "annotator has been idle for three days", "annotators have been idle for three days", people),
+        ("failed", "examinee failed the exam", "examinees failed the exam", exam),
+        (
+            "unmarked",
             "examinee waits for others or for your grades",
             "examinees wait for others or for your grades",
-            pages["exam"],
+            exam,
         ),
-        Need(counts["questions"], "question to answer", "questions to answer", pages["queue"]),
-        Need(counts["flags"], "flag to look at", "flags to look at", pages["queue"]),
-        Need(counts["to_review"], "batch to review", "batches to review", pages["reviews"]),
+        ("questions", "question to answer", "questions to answer", inbox),
+        ("flags", "flag to look at", "flags to look at", inbox),
+        ("to_review", "batch to review", "batches to review", f"{queries}?view=batches"),
     ]
-    return [need for need in listed if need.number]
+    return [
+        Need(counts[key], one, many, address, key == "films", counts.get(f"{key}_since"))
+        for key, one, many, address in listed
+        if counts[key]
+    ]
 
 
 def _what_needs_the_lead() -> dict[str, Any]:
@@ -94,7 +116,7 @@ def _what_needs_the_lead() -> dict[str, Any]:
     unmarked = Sitting.objects.waiting().filter(ended__lt=Now() - STUCK_AFTER, member__qualified=None)
     rows: dict[str, QuerySet[Any]] = {
         "asking": Applicant.objects.waiting().filter(invitation__campaign=OuterRef("pk")),
-        "idle": idle_annotators().filter(campaign=OuterRef("pk")),
+        "idle": Membership.objects.filter(is_idle(), campaign=OuterRef("pk")),
         "paused": annotators.filter(state=Membership.State.PAUSED),
         "stuck": stuck_batches().filter(campaign=OuterRef("pk")),
         "waiting": without_annotators().filter(kind=Kind.POOL, campaign=OuterRef("pk")),
@@ -104,33 +126,37 @@ def _what_needs_the_lead() -> dict[str, Any]:
         "flags": Flag.objects.waiting(OuterRef("pk")),
         "to_review": Batch.objects.to_review().filter(campaign=OuterRef("pk")),
     }
-    return {name: number_of(own) for name, own in rows.items()}
+    missing = number_of(Video.objects.filter(corpus=OuterRef("corpus"), media=""))
+    films = Case(When(opens_without_films=False, then=missing), default=0)
+    times = {"questions": "at", "flags": "at", "to_review": "query__changed"}
+    oldest = {f"{name}_since": Subquery(rows[name].order_by(at).values(at)[:1]) for name, at in times.items()}
+    return {name: number_of(own) for name, own in rows.items()} | {"films": films} | oldest
 
 
 counts_of = counts_for(Campaign, _what_needs_the_lead)
 
 
-OF_STATES = "state "  # begins the names of the numbers of queries in states
+def _header_counts(campaign: int, user: int, is_lead: bool) -> QuerySet[Any, Any]:
+    owners = [
+        Concat(Value(f"{model} "), Cast(OuterRef(key), CharField())) for model, key in OWNERS_OF_CAMPAIGN_JOBS.items()
+    ]
+    jobs = Job.objects.filter(Q(person=None) | Q(person=user), owner__in=owners).unfinished().whole()
+    waiting: Combinable = number_of(Flag.objects.waiting(OuterRef("pk")))
+    if is_lead:
+        waiting = waiting + number_of(Question.objects.waiting(OuterRef("pk")))
+    else:
+        jobs = jobs.filter(for_leads=False)
+    return Campaign.objects.filter(pk=campaign).values_list(waiting, number_of(jobs))
 
 
-def _what_the_desk_counts() -> dict[str, Any]:
-    states = {f"{OF_STATES}{state}": number for state, number in numbers_of_states("waiting").items()}
-    return _what_needs_the_lead() | states
+OWNERS_OF_CAMPAIGN_JOBS = {"campaign": "pk", "corpus": "corpus"}  # as jobs.queue.key_of names them
+_count_in_header = compiled(_header_counts, keys=2)
 
 
-_on_the_desk = counts_for(Campaign, _what_the_desk_counts)
-
-
-def counts_on_the_desk(campaign: Campaign) -> tuple[dict[str, int], dict[str, int]]:
-    """Return how much of each kind waits for a lead, and how many queries are in each state.
-
-    To count the queries that wait for somebody who may judge them takes as long as all the rest, and mostly no batch
-    does.
-    """
-    counts = _on_the_desk(campaign.pk)
-    states = {name.removeprefix(OF_STATES): n for name, n in counts.items() if name.startswith(OF_STATES)}
-    waiting = numbers_in_states(campaign.pk)["waiting"] if counts["waiting"] else 0
-    return counts, with_states(states) | {"waiting": waiting}
+def counts_in_header(member: Membership) -> dict[str, int]:
+    """Return what each page of the campaign shows in its header: the items of the inbox, and the jobs under way."""
+    inbox, jobs = _count_in_header(member.campaign_id, member.user_id, member.may_review) or (0, 0)
+    return {"inbox": inbox, "jobs": jobs}
 
 
 @dataclass(frozen=True)
@@ -146,29 +172,31 @@ def digest_of(lead: Membership) -> Digest:
     """Return the digest as it stands now. Yesterday is that of the time zone of the pages."""
     since = start_of_day(later=-1)
     failed = access.jobs(lead).failed().count()
-    return Digest(since, _happened(lead.campaign, since), needs(lead.campaign, failed))
+    return Digest(since, happened(lead.campaign, since), needs(lead.campaign, failed))
 
 
-def _happened(campaign: Campaign, since: datetime) -> list[Need]:
-    """Everything of which there is at least one."""
-    pages = {name: reverse(name, args=[campaign.name]) for name in ("campaign", "people", "agreement-judgements")}
+def happened(campaign: Campaign, since: datetime | None = None) -> list[Need]:
+    """Return what happened since the beginning of yesterday, or another time; everything of which there is one."""
+    since = since or start_of_day(later=-1)
+    queries, judgements, inbox, people = (
+        reverse(name, args=[campaign.name]) for name in ("queries", "judgements", "inbox", "annotators")
+    )
     pool = Assignment.objects.filter(batch__campaign=campaign, batch__kind=Kind.POOL)
-    first = Revision.objects.filter(number=1, at__gte=since, judgement__assignment__in=pool)
     submitted = pool.filter(state=Assignment.State.SUBMITTED, submitted__gte=since)
-    settled = Batch.objects.filter(state__in=DONE, pk__in=submitted.order_by().values("batch"))
-    reviewed = Review.objects.in_force().filter(batch__campaign=campaign, at__gte=since)
-    flags = Flag.objects.filter(assignment__in=pool, at__gte=since)
-    questions = Question.objects.filter(annotator__campaign=campaign, at__gte=since)
-    joined = campaign.memberships.filter(joined__gte=since)
-    listed = [
-        Need(first.count(), "judgement", "judgements", pages["agreement-judgements"]),
-        Need(settled.count(), "batch was settled", "batches were settled", pages["campaign"]),
-        Need(reviewed.count(), "batch was reviewed", "batches were reviewed", pages["campaign"]),
-        Need(flags.count(), "clip was flagged", "clips were flagged", reverse("queue", args=[campaign.name])),
-        Need(questions.count(), "question came", "questions came", reverse("queue", args=[campaign.name])),
-        Need(joined.count(), "person joined", "people joined", pages["people"]),
-    ]
-    return [each for each in listed if each.number]
+    listed: list[tuple[QuerySet[Any], str, str, str]] = [
+        (Revision.objects.filter(number=1, at__gte=since, judgement__assignment__in=pool), "judgement", "judgements",
+         judgements),
+        (Batch.objects.filter(state__in=DONE, pk__in=submitted.order_by().values("batch")), "batch settled",
+         "batches settled", f"{queries}?view=batches"),
+        (Review.objects.in_force().filter(batch__campaign=campaign, at__gte=since), "batch reviewed",
+         "batches reviewed", f"{queries}?view=batches&show=reviewed"),
+        (Flag.objects.filter(assignment__in=pool, at__gte=since), "clip flagged", "clips flagged", inbox),
+        (Question.objects.filter(annotator__campaign=campaign, at__gte=since), "question", "questions", inbox),
+        (campaign.memberships.filter(joined__gte=since), "person joined", "people joined", people),
+    ]  # fmt: skip
+    numbers = Campaign.objects.filter(pk=campaign.pk).values_list(*(number_of(rows) for rows, *_ in listed)).get()
+    counted = zip(numbers, listed, strict=True)
+    return [Need(number, one, many, address) for number, (_, one, many, address) in counted if number]
 
 
 def have_mailed(lead: Membership, site: str) -> None:
@@ -205,7 +233,7 @@ def ask_for_digests() -> None:
     of=Membership,
     person="user",
     subject="{0.campaign}",
-    page=("digest", "campaign.name"),
+    page=("campaign", "campaign.name"),
 )
 def mail_digest(lead: Membership, report: Report) -> None:
     """Send the lead the digest, if it is still wanted, says anything, and was not sent today.
@@ -233,6 +261,6 @@ def in_words(lead: Membership, digest: Digest) -> tuple[str, str]:
     lines += [f"  {each.words}" for each in digest.happened] or ["  nothing happened."]
     lines += ["", "What waits for you:", ""]
     lines += [f"  {each.words}\n  {site}{each.address}" for each in digest.waits] or ["  nothing."]
-    page = site + reverse("digest", args=[campaign.name])
+    page = site + reverse("campaign", args=[campaign.name])
     lines += ["", "As it stands now, and where you can end this mail:", page, ""]
     return f"{' '.join(str(campaign).split())}: since yesterday", "\n".join(lines)

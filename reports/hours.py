@@ -115,7 +115,6 @@ def total(parts: Iterable[Worked]) -> Worked:
 
 def _grouped(revisions: QuerySet[Any], start: datetime, end: datetime, **whose: Any) -> dict[tuple[int, date], Worked]:
     """Group work by member and day, in one statement. Seconds are rounded by day, so that months are sums of days."""
-    exams = Assignment.objects.annotate(who=F("annotator")).filter(batch__kind=Kind.EXAM, **whose)
     parts = []
     for rows, sums in (
         (_as_work(revisions), SPENT | {"n_judgements": FIRST["judgements"]}),
@@ -124,7 +123,7 @@ def _grouped(revisions: QuerySet[Any], start: datetime, end: datetime, **whose: 
         (_submissions(), {"n_batches": Count("pk")}),
     ):
         paid = rows.filter(instant__gte=start, instant__lt=end, **whose)
-        paid = paid.exclude(assigned__in=exams.values("pk")) if rows.model is not Practice else paid
+        paid = paid.exclude(kind=Kind.EXAM) if rows.model is not Practice else paid
         by_day = paid.annotate(day=TruncDate("instant")).order_by().values_list("who", "day")
         parts.append(by_day.annotate(**NO_SUMS | sums).values_list("who", "day", *NO_SUMS))
     found: dict[tuple[int, date], Worked] = defaultdict(Worked)
@@ -142,13 +141,13 @@ def _milliseconds(seconds: float | None) -> Decimal:
 
 
 def _as_work(revisions: QuerySet[Any]) -> QuerySet[Any]:
-    own = F("judgement__assignment")
-    rows: QuerySet[Any] = revisions.annotate(who=F("judgement__annotator"), instant=F("at"), assigned=own)
+    kind = F("judgement__assignment__batch__kind")
+    rows: QuerySet[Any] = revisions.annotate(who=F("judgement__annotator"), instant=F("at"), kind=kind)
     return rows
 
 
 def _flags() -> QuerySet[Any]:
-    return Flag.recorded.annotate(who=F("assignment__annotator"), instant=F("at"), assigned=F("assignment"))
+    return Flag.recorded.annotate(who=F("assignment__annotator"), instant=F("at"), kind=F("assignment__batch__kind"))
 
 
 def _practice() -> QuerySet[Any]:
@@ -158,7 +157,7 @@ def _practice() -> QuerySet[Any]:
 
 def _submissions() -> QuerySet[Any]:
     assignments = Assignment.objects.submitted().alone()
-    return assignments.annotate(who=F("annotator"), instant=F("submitted"), assigned=F("pk"))
+    return assignments.annotate(who=F("annotator"), instant=F("submitted"), kind=F("batch__kind"))
 
 
 @dataclass(frozen=True)

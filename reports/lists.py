@@ -15,15 +15,14 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from reports.models import SavedView
 
-# The kinds of lists of which views are saved, with the names of their pages' addresses.
+# The kinds of lists of which views are saved, with the names of their pages' addresses, and the views of these.
 LISTS = {
-    "queries": "campaign",
-    "batches": "reviews",
-    "judgements": "agreement-judgements",
-    "people": "people",
-    "flags": "flags",
-    "runs": "runs",
-    "history": "history",
+    "queries": "queries",
+    "batches": "queries/batches",
+    "judgements": "judgements",
+    "people": "annotators",
+    "flags": "inbox/flags",
+    "history": "activity",
 }
 
 

@@ -74,13 +74,19 @@ class Period:
         return f"from={self.first}&to={self.last}"
 
 
-def days_in(campaign: Campaign, period: Period) -> dict[tuple[int, date], Worked]:
-    """Return what each member did on each day: as approved, as counted by the last summary, or as it stands now."""
-    days, start = _days_counted(campaign)
+def days_in(
+    campaign: Campaign, period: Period, rates: Rates | None = None, is_small: bool = False
+) -> dict[tuple[int, date], Worked]:
+    """Return what each member did on each day: as approved, as counted by the last summary, or as it stands now.
+
+    The rates know the approved periods, which are read without them. Of a small campaign no summary is looked for.
+    """
+    days, start = ({}, None) if is_small else _days_counted(campaign)
     found = {key: part for key, part in days.items() if period.first <= key[1] <= period.last}
     if start is None or start < period.end:
         found |= worked_on_days(campaign, max(start or period.start, period.start), period.end)
-    approved = list(campaign.approved_periods.filter(first__lte=period.last, last__gte=period.first))
+    known = campaign.approved_periods.all() if rates is None else rates.approved
+    approved = [each for each in known if each.first <= period.last and each.last >= period.first]
     found = {key: part for key, part in found.items() if approved_on(approved, key[1]) is None}
     rows = ApprovedDay.objects.filter(period__in=approved, day__gte=period.first, day__lte=period.last)
     kept = {(row.member_id, row.day): Worked(row.seconds, row.reported, row.judgements, row.batches) for row in rows}
@@ -134,7 +140,7 @@ def pay_of(campaign: Campaign, period: Period, rates: Rates) -> list[PayRow]:
 
     Approved days and others have rows of their own.
     """
-    days = days_in(campaign, period)
+    days = days_in(campaign, period, rates)
     members = campaign.memberships.select_related("user").in_bulk({member for member, _ in days})
     rows = []
     for first, last in rates.stretches(period.first, period.last):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +16,7 @@ from django.urls import reverse
 from base.dates import start_of_day, start_of_week
 from base.transactions import all_or_nothing
 from campaigns.models import Campaign, Membership
-from judging.models import Batch, Candidate, Kind, Query, Revision
+from judging.models import Assignment, Batch, Candidate, Flag, Kind, Query, Revision
 from judging.models.states import Priority
 from judging.pool.clips import cut_clips
 from judging.review.frontier import FINISHED, UNFINISHED, Frontier, reach
@@ -29,22 +31,24 @@ class Why:
     words: str
     needs: str
     page: str  # where it is done: the name of an address
+    act: str = "Open"  # the words of the button that leads there
 
 
-UNRANKED = Why("unranked", "its candidates are not ranked yet", "It opens by itself.", "campaign-work")
+UNRANKED = Why("unranked", "its candidates are not ranked yet", "It opens by itself.", "activity")
 # The most pressing first. A query with several batches has the first reason that holds for one of them.
 WHY = [
     Why("uncut", "a clip cannot be cut", "Cut it again, or open the batch without it.", "batch"),
-    Why("nobody", "nobody is left who may judge it", "Invite annotators.", "people"),
+    Why("nobody", "nobody is left who may judge it", "Invite annotators.", "annotators", "Invite"),
     Why("flagged", "an annotator flagged a pair", "Grade the pair or have it judged again, then review.", "batch"),
-    Why("review", "it waits for your review", "Close it, or open its second batch.", "batch"),
-    Why("cutting", "its clips are being cut", "It opens by itself.", "campaign-work"),
+    Why("review", "it waits for your review", "Close it, or open its second batch.", "batch", "Review"),
+    Why("cutting", "its clips are being cut", "It opens by itself.", "activity"),
     Why("judging", "it is being judged", "It goes on before other queries begin.", "batch"),
     Why("waiting", "it waits for annotators", "It goes on before other queries begin.", "batch"),
     Why("new", "nobody has begun it", "Annotators get it next.", "batch"),
     Why("later", "strata with priority come before it", "It comes when these are finished.", "batch"),
     UNRANKED,
 ]
+LOOKED_AT = 200  # queries, of those that hold the frontier back
 BY_CODE = {each.code: each for each in WHY}
 
 
@@ -62,6 +66,62 @@ class Held:
         if self.why.page == "batch" and self.batch:
             return reverse("batch", args=[name, self.batch])
         return reverse(self.why.page, args=[name])
+
+
+@dataclass(frozen=True)
+class Blocker:
+    """A person, a failed clip, a flag or a query that finished queries wait for."""
+
+    kind: str
+    subject: Any  # the membership, the failed job, the flagged candidate or the query, by the kind
+    held: list[Held]  # the unfinished queries that wait for it themselves, in their order
+    freed: int  # see `freed`
+
+    @property
+    def first(self) -> Held:
+        return self.held[0]
+
+
+def blockers(campaign: Campaign, found: Frontier) -> list[Blocker]:
+    """Return what holds the frontier back, what most finished queries wait for first."""
+    queries = list(holding(campaign, found).select_related("campaign"))
+    numbers = dict(zip(queries, freed(campaign, found, queries), strict=True))
+    rows = held_rows(sorted(queries, key=lambda query: -numbers[query])[:LOOKED_AT])
+    groups: dict[tuple[str, Any], list[Held]] = defaultdict(list)
+    for key, row in zip(_subjects(rows), rows, strict=True):
+        groups[key].append(row)
+    listed = [
+        Blocker(*key, sorted(held, key=lambda row: row.query.place or 0), sum(numbers[row.query] for row in held))
+        for key, held in groups.items()
+    ]
+    return sorted(listed, key=lambda blocker: (-blocker.freed, blocker.first.query.place))
+
+
+def _subjects(rows: list[Held]) -> Iterator[tuple[str, Any]]:
+    """Yield what each of these queries waits for: of two people who hold a batch, the one who claimed it first."""
+    batches: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        batches[row.why.code] += [row.batch] if row.batch else []
+    live = Assignment.objects.live().filter(batch__in=batches["judging"]).order_by("-claimed")
+    live = live.select_related("annotator__user").defer("places", "limits")
+    flags = Flag.objects.waiting(rows[0].query.campaign) if rows else Flag.objects.none()
+    flags = flags.filter(candidate__batch__in=batches["flagged"]).select_related("candidate").order_by("-at")
+    subjects: dict[int | None, tuple[str, Any]] = {each.batch_id: ("person", each.annotator) for each in live}
+    subjects |= {job.row: ("clip", job) for job in cut_clips.jobs().failed().filter(row__in=batches["uncut"])}
+    subjects |= {flag.candidate.batch_id: ("flag", flag.candidate) for flag in flags}
+    for row in rows:
+        yield subjects.get(row.batch, ("query", row.query))
+
+
+def freed(campaign: Campaign, found: Frontier, queries: list[Query]) -> list[int]:
+    """Return how many finished queries lie between each of these, which hold them back, and the next one.
+
+    The last one may have another behind it; then it is there only for the one before it.
+    """
+    finished = campaign.queries.ranked_population().filter(FINISHED, place__gt=found.end or 0).order_by("place")
+    places = list(finished.values_list("place", flat=True))
+    ends = [*(query.place for query in queries[1:]), math.inf][: len(queries)]
+    return [bisect(places, end) - bisect(places, query.place) for query, end in zip(queries, ends, strict=True)]
 
 
 def holding(campaign: Campaign, found: Frontier) -> QuerySet[Query]:

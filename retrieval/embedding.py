@@ -46,7 +46,7 @@ def embed(texts: Sequence[str], report: Callable[[int, int], None] = lambda done
     """
     if settings.ENCODER != BUNDLED and not weights_hash(settings.ENCODER):
         encoder(settings.ENCODER)  # downloads the weights, so that the vectors' name contains their hash
-    hashes = [_hash(text) for text in texts]
+    hashes = [text_hash(text) for text in texts]
     by_hash = dict(zip(hashes, texts, strict=True))
     vectors = _stored(list(by_hash))
     # Sorted by length, so that batches need little padding, and by hash, so that every run forms the same batches.
@@ -60,13 +60,14 @@ def embed(texts: Sequence[str], report: Callable[[int, int], None] = lambda done
 
 def lacking(texts: Sequence[str]) -> bool:
     """Return whether a text has no vector by the present model yet."""
-    hashes = [*{_hash(text) for text in texts}]
+    hashes = [*{text_hash(text) for text in texts}]
     some = [hashes[start : start + ROWS_AT_A_TIME] for start in range(0, len(hashes), ROWS_AT_A_TIME)]
     of_model = Vector.objects.filter(model=model_key())
     return any(of_model.filter(hash__in=each).count() < len(each) for each in some)
 
 
-def _hash(text: str) -> str:
+def text_hash(text: str) -> str:
+    """Return what the vector of a text is stored under."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -28,6 +28,7 @@ from runs.systems.models import LONGEST_QUERY
 from systems.interface import SYSTEMS
 
 LONGEST_MEASURE = Score._meta.get_field("measure").max_length or 0  # characters of its name
+FIRST = ("name", "system", "group", "visibility")  # fields of an upload
 FORMATS = {
     "ranking": "TVR-Ranking: an object from query to predictions",
     "predictions": "a list of queries with predictions",
@@ -86,6 +87,10 @@ class BoardForm(ReleaseForm):
     relevant = choice_field(AMOUNTS)
 
 
+class ScoresForm(ReleaseForm):
+    unit = choice_field(["percent"])
+
+
 class RejudgedForm(forms.Form):
     own = choice_field(OF_BENCHMARK)
 
@@ -105,16 +110,42 @@ class ExplanationForm(ReleaseForm):
     against = SeveralField(number_field("the number of a run"), "numbers of other runs", MOST_EXPLAINED - 1)
 
 
-class QueryForm(forms.Form):
-    query = forms.CharField(strip=False, error_messages={"required": "empty; expected the id of a judged query"})
+class FigureForm(ExplanationForm):
+    query = forms.CharField(required=False, strip=False)
+
+
+class CompareForm(ReleaseForm):
+    """Runs beside each other: the page is about the first, in `number`; the others are `against`."""
+
+    convention = choice_field(EXPLAINED)
+    measure = measure_field()
+    run = SeveralField(number_field("the number of a run"), "numbers of runs", MOST_EXPLAINED)
+
+    def clean_run(self) -> list[Any]:
+        if not (numbers := self.cleaned_data["run"]):
+            raise forms.ValidationError("empty; expected the numbers of one to four runs")
+        return list(numbers)
+
+    def clean(self) -> dict[str, Any]:
+        number, *against = self.cleaned_data.pop("run", [0])
+        return self.cleaned_data | {"number": number, "against": against}
+
+
+class ExplainForm(CompareForm):
+    query = forms.CharField(required=False, strip=False)
 
 
 class PoolsForm(forms.Form):
     measure = choice_field(NDCG)
+    enlargement = number_field("the number of an enlargement", help_text="else the newest")
 
 
-class SystemForm(forms.Form):
+class TrainingForm(forms.Form):
+    """The kind of system that the form for training is about, and whether that is open."""
+
     system = choice_field(SYSTEMS)
+    drawer = choice_field(["train"])
+    preset = choice_field(["paper"])
 
 
 class SearchForm(forms.Form):
@@ -136,7 +167,7 @@ class RunForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Submission
         fields = [*Submission.DETAILS, "format", "task"]
-        labels = {"group": "Seeds of", "paper": "Address of a paper", "code": "Address of code"}
+        labels = {"group": "Group (runs that differ by seed)", "paper": "Address of a paper", "code": "Address of code"}
         labels |= {"citation": "Citation", "anonymous_until": "Anonymous until"}
         labels |= {"visibility": "Who may see it"}
         help_texts = {
@@ -152,6 +183,20 @@ class RunForm(forms.ModelForm):  # type: ignore[type-arg]
             "citation": forms.Textarea(attrs={"rows": 3}),
             "anonymous_until": forms.DateInput(attrs={"type": "date"}),
         }
+
+    @property
+    def first(self) -> list[forms.BoundField]:
+        """What matters first."""
+        return [self[name] for name in FIRST]
+
+    @property
+    def rest(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in FIRST]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is wrong with a field that is folded."""
+        return any(field.errors for field in self.rest)
 
 
 class VisibilityForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -196,6 +241,10 @@ class WatchForm(forms.Form):
 
 class WeighForm(forms.Form):
     run = number_field("the number of a run", least=0)
+
+
+class PredictorForm(forms.Form):
+    predictor = number_field("the id of a model judge")
 
 
 class FilePredictorForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from itertools import count
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -75,11 +76,11 @@ def _must_be_within_limit(submission: Submission) -> None:
     by, most = submission.by, submission.by.campaign.runs_a_day
     if most is None or by.may_review or TrainedSystem.objects.filter(submission=submission).exists():
         return
-    count = by.runs.filter(at__gte=start_of_day()).count()
-    if count >= most:
+    n_today = by.runs.filter(at__gte=start_of_day()).count()
+    if n_today >= most:
         words = f"{most:,} run{'s' * (most != 1)} of a researcher on a day"
         raise WrongState(
-            f"The campaign takes {words}, and you have uploaded {count:,} today. Submit this one tomorrow."
+            f"The campaign takes {words}, and you have uploaded {n_today:,} today. Submit this one tomorrow."
         )
 
 
@@ -102,6 +103,15 @@ def announce(submission: Submission, purpose: str, name: str, size: int) -> Arri
     must_have_room(size, submission.by.user_id)
     Submission.objects.filter(pk=submission.pk).update(touched=Now(), findings={})
     return submission.files.create(purpose=purpose, name=name, size=size)
+
+
+@all_or_nothing
+def begin(member: Membership, purpose: str, name: str, size: int) -> Arrival:
+    """Announce the first file of a new submission, which gets a free name from it. Raise what `announce` raises."""
+    stem = name.partition(".")[0].strip()[:80] or "run"
+    names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
+    free = next(name for name in names if not is_taken(member.campaign, name))
+    return announce(describe(member, {"name": free, "system": stem.partition("_")[0]}), purpose, name, size)
 
 
 def must_be_open(submission: Submission) -> None:
@@ -132,7 +142,7 @@ def submit(submission: Submission) -> Job:
     of=Submission,
     owner="by.campaign",
     person="by.user",
-    page=("run-check", "by.campaign.name", "token"),
+    page=("upload-check", "by.campaign.name", "token"),
 )
 def receive_run(submission: Submission, report: Report) -> None:
     """Check a submission's files, and store the run if nothing is wrong with it; else store what is wrong.

@@ -19,7 +19,7 @@ from releases.archive import ReleaseArchive
 from releases.checks import OLD_RATINGS, RATINGS
 from releases.models import Release
 from runs.models import ScoringReference
-from runs.tables import store_table
+from runs.tables import of_queries, store_table
 
 QRELS, POOL = "qrels.jsonl", "pool.jsonl"
 SPLITS, QUERIES = "splits/", ".queries.txt"
@@ -81,17 +81,9 @@ def _held_back(campaign: Campaign, split_of: dict[str, str]) -> set[str]:
 
 def qrels_of(qrels: Qrels, queries: Sequence[str]) -> Qrels:
     """Return the judged moments of some queries."""
-    spans = [qrels.rows_of(query) for query in queries]
-    rows = np.concatenate([np.arange(span.start, span.stop) for span in spans] or [np.zeros(0, np.int64)])
-    sizes = [span.stop - span.start for span in spans]
-    return replace(
-        qrels,
-        queries=tuple(queries),
-        offsets=np.append(0, np.cumsum(sizes)).astype(np.int64),
-        texts={query: text for query, text in qrels.texts.items() if query in set(queries)},
-        ids=None,
-        **{name: getattr(qrels, name)[rows] for name in ("video", "start", "end", "grades")},
-    )
+    numbers, wanted = {query: number for number, query in enumerate(qrels.queries)}, set(queries)
+    texts = {query: text for query, text in qrels.texts.items() if query in wanted}
+    return of_queries(qrels, {query: numbers[query] for query in queries}, "grades", ids=None, texts=texts)
 
 
 def _without(pool: Pool | None, queries: set[str]) -> Pool | None:

@@ -133,7 +133,10 @@ def _score_unscored(release: Release, report: Report) -> None:
     if not waiting:
         return
     ground = Ground(read_table(Qrels, reference.table))
-    predictions = _predictions(reference, ground)
+    sample = Sample(reference)
+    pool = pool_of(reference) if sample.is_part else None
+    # What the judged candidates of a random sample say of all candidates
+    predictions = Predictions(pool, ground.qrels, sample.design.sample) if pool else None
     for number, run in enumerate(waiting):
         # Without the run's name: others read it too, and some runs are private.
         report(number, len(waiting), "scoring runs")
@@ -146,13 +149,6 @@ def _unscored(release: Release, reference: ScoringReference) -> Iterator[Run]:
     for run in release.campaign.runs.order_by("number"):
         if run.pk not in scored or not {*reference.measures} <= {*scored[run.pk]}:
             yield run
-
-
-def _predictions(reference: ScoringReference, ground: Ground) -> Predictions | None:
-    """Return what the judged candidates of a random sample say of all candidates; None if there is none to estimate."""
-    sample = Sample(reference)
-    pool = pool_of(reference) if sample.is_part else None
-    return Predictions(pool, ground.qrels, sample.design.sample) if pool else None
 
 
 def score(run: Run, reference: ScoringReference, ground: Ground, predictions: Predictions | None = None) -> Scoring:

@@ -74,15 +74,17 @@ def renamed(run: Run, names: Mapping[str, str]) -> Run:
     if list(chosen) == list(run.queries):
         return run
     kept = sorted(chosen.items(), key=lambda each: each[1])
-    rows = np.concatenate([np.arange(run.offsets[n], run.offsets[n + 1]) for _, n in kept])
-    sizes = np.diff(run.offsets)[[n for _, n in kept]]
-    return replace(
-        run,
-        queries=tuple(query for query, _ in kept),
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        video=run.video[rows],
-        start=run.start[rows],
-        end=run.end[rows],
-        scores=run.scores[rows],
-        existence={name: run.existence[query] for name, n in kept if (query := run.queries[n]) in run.existence},
-    )
+    existence = {name: run.existence[query] for name, n in kept if (query := run.queries[n]) in run.existence}
+    return of_queries(run, dict(kept), "scores", existence=existence)
+
+
+def of_queries(table: Made, numbers: Mapping[str, int], *own: str, **more: Any) -> Made:
+    """Return the rows of some queries of a table, given their numbers there by the names that they have then.
+
+    own: the columns beside the times; more: what else is others' then.
+    """
+    spans = [np.arange(table.offsets[n], table.offsets[n + 1]) for n in numbers.values()]
+    rows = np.concatenate([*spans, np.zeros(0, np.int64)])
+    offsets = np.append(0, np.cumsum([span.size for span in spans])).astype(np.int64)
+    columns = {name: getattr(table, name)[rows] for name in ("video", "start", "end", *own)}
+    return replace(table, queries=tuple(numbers), offsets=offsets, **columns, **more)

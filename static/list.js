@@ -1,4 +1,4 @@
-// Lists: j and k go from row to row, x ticks one, Enter opens it, / goes to the search.
+// Lists: j and k go from row to row, x ticks one, Enter opens it.
 "use strict";
 
 for (const list of document.querySelectorAll("[data-list]")) {
@@ -24,7 +24,6 @@ for (const list of document.querySelectorAll("[data-list]")) {
     j: () => go(current + 1),
     k: () => go(current - 1),
     x: () => boxes[current]?.click(),
-    "/": () => list.querySelector("[data-find]")?.focus(),
     Enter: () => rows[current]?.querySelector("a[href]")?.click(),
   };
 

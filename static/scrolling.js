@@ -20,8 +20,8 @@
     }
   }
 
-  // On narrow screens sections and tabs scroll sideways, and the present one is to be seen.
-  for (const here of document.querySelectorAll(":is(.sections, .filters) > [aria-current]")) {
+  // On narrow screens tabs scroll sideways, and the present one is to be seen.
+  for (const here of document.querySelectorAll(".filters > [aria-current]")) {
     const [bar, place] = [here.parentElement.getBoundingClientRect(), here.getBoundingClientRect()];
     here.parentElement.scrollLeft += place.left + place.width / 2 - bar.left - bar.width / 2;
   }

@@ -45,12 +45,21 @@ const line = (list, file) => {
   };
 };
 
+// The first file of a run makes its submission: what else is sent goes there, and empty fields are filled from the file.
+const follow = (form, { page, upload_to: address, fields }) => {
+  form.action = page;
+  form.querySelectorAll(".uploads").forEach((section) => (section.dataset.address = address));
+  for (const [name, value] of Object.entries(fields)) form.elements[name].value ||= value;
+  window.history.replaceState(null, "", page);
+};
+
 const send = async (section, file) => {
   const list = section.querySelector("ul");
   const { address, purpose } = section.dataset;
   const told = { purpose, name: file.name, size: file.size };
   const first = { method: "POST", body: JSON.stringify(told), headers: { "Content-Type": "application/json" } };
   let state = await ask(address, first, () => {});
+  if (state.page) follow(section.closest("form"), state);
   if (!section.querySelector("input[type=file]").multiple) list.replaceChildren(); // one file, which replaces the one before
   const show = line(list, file);
   const began = performance.now();
@@ -84,8 +93,6 @@ document.querySelectorAll(".uploads").forEach((section) => {
         break;
       }
     }
-    const upload = form.querySelector("[name=films][value=upload]");
-    if (upload && section.dataset.purpose === "film") upload.checked = true;
     [input.value, input.disabled, busy] = ["", false, false];
     section.dispatchEvent(new CustomEvent("arrived", { bubbles: true })); // the page asks what is in the file
     form.querySelector("button.primary").disabled = false;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,8 @@ from .library import (
     read_pairs,
     run_as_ranking,
 )
-from .neural.again import INPUTS, make_again
 from .neural.description import (
+    INPUTS,
     beside,
     checksum,
     commands_in,
@@ -47,6 +47,7 @@ from .neural.description import (
     give_away,
     is_learned,
     keep_command,
+    make_again,
     write_model_card,
 )
 from .neural.device import DEVICES, choose, device
@@ -54,10 +55,79 @@ from .options import Options
 from .ranking import FUSIONS, pairs_of, rerank
 from .storage import digest, write, write_json
 
-DURATIONS_MEANING = "lengths of videos: {video: seconds} or {video: [seconds, number]}, a CSV, or annotations"
 SECONDS_BETWEEN_LINES = 5.0
 MOST_VIDEOS = 1000  # of a query, as candidates of a second stage
 MOMENTS_OF_VIDEOS = 100  # that are looked at for each of them
+
+
+def seconds(text: str) -> float:
+    """Return a length in seconds, or raise ValueError, which the parser reports."""
+    if not 0 < float(text) < 86_400:
+        raise ValueError
+    return float(text)
+
+
+def _path(help: str, **rules: Any) -> dict[str, Any]:
+    return {"type": Path, "help": help, **rules}
+
+
+# By name, or by command and name where a command has it otherwise.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "folder": _path("of the system"),
+    "again folder": _path("of the system that is made; a new one"),
+    "description": _path("what a search wrote beside its run"),
+    "first": _path("the folder of a system that is indexed, or a run"),
+    "out": _path("the zip file; what is unpacked from it is a folder of a system"),
+    "features out": _path("the folder for the features, NAME.npy for each video"),
+    "--out": _path("the run, in TVR-Ranking's format", required=True),
+    "candidates --out": _path("QVHighlights' JSON Lines, one for each pair", required=True),
+    "--media": _path("films as NAME.mp4, or folders of pictures", required=True),
+    "--fps": {"type": float, "default": 0.0, "help": "pictures a second of folders"},
+    "--vision-model": {"default": "", "help": "a folder, or a name at a hub; else the plain descriptor"},
+    "--durations": _path(
+        "lengths of videos: {video: seconds} or {video: [seconds, number]}, a CSV, or annotations", required=True
+    ),
+    "--clip-seconds": {"type": seconds, "required": True, "help": "length of a clip"},
+    "--clips": {
+        "action": "append",
+        "required": True,
+        "metavar": "PATH",
+        "help": f"features: {EXPECTED}; several times to join sets; PATH may end with @ and {CLIPS_MEANING}",
+    },
+    "--subtitles": {"metavar": "PATH", "help": "features of subtitles, in the same forms"},
+    "--fit": {"choices": FITS, "default": STRICT, "help": FIT_MEANING},
+    "--unit": {"action": "store_true", "help": UNIT_MEANING},
+    "--objects": _path("detections as JSON Lines"),
+    "--encoder": {
+        "help": "whose token vectors stand for words, as 'bundled', or a text file of word vectors; else they are "
+        "learned. For zero_shot, the folder of the model that made the clips' features"
+    },
+    "--query-features": _path("token vectors of queries by their ids, in the forms of features"),
+    "--device": {"choices": DEVICES, "help": "where networks compute; auto, a GPU if there is one, else"},
+    "--system": {"required": True, "choices": SYSTEMS},
+    "index --system": {
+        "choices": [name for name, each in SYSTEMS.items() if not each.learns],
+        "help": "of a new folder, for a system that need not be trained",
+    },
+    "load --system": {"required": True, "choices": ("xml", "reloclnet", "conquer")},
+    "--examples": _path("a pseudo training set in TVR-Ranking's format"),
+    "--annotations": _path("moments with their sentences: any qrels or annotations"),
+    "--validation": _path("qrels that tell the queries' words, over the same videos"),
+    "--measure": {"help": "of the validation; nDCG_IoU(iou=0.5)@20 by default"},
+    "--option": {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "see the command list"},
+    "--shard": {"help": "of two_stage: plan, then each number once, in any order and on several machines"},
+    "--queries": _path("JSON Lines with query_id and query", required=True),
+    "--depth": {"type": int, "default": 100, "help": "moments of a query; 100 by default"},
+    "--data": _path("where files are, by their names, that are not where they were"),
+    "--checkpoint": _path("a state dict that torch.save stored", required=True),
+    "--videos": {"type": int, "default": 10, "help": "of a query at most; 10 by default"},
+    "--pairs": _path("what candidates wrote", required=True),
+    "--predictions": _path("JSON Lines with pred_relevant_windows", required=True),
+    "--fusion": {"choices": FUSIONS, "default": FUSIONS[0], "help": "of both scores, or of both ranks"},
+    "--weight": {"type": float, "default": 0.5, "help": "of the first stage, 0 to 1; 0.5 by default"},
+    "--nms": {"type": float, "default": 1.0, "help": "IoU above which a moment is dropped; 1 keeps all"},
+}
+VIDEOS = "folder --durations --clip-seconds --encoder --device --clips --subtitles --fit --unit --objects"
 
 
 def main(arguments: Sequence[str], program: str) -> int:
@@ -82,23 +152,15 @@ def _place(args: argparse.Namespace) -> None:
 def parser(program: str) -> Parser:
     top = Parser(prog=program, description="Systems that rank moments of videos.")
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    _add_systems(commands)
-    _add_features(commands)
-    _add_train(commands)
-    _add_index(commands)
-    _add_check(commands)
-    _add_search(commands)
-    _add_again(commands)
-    _add_export(commands)
-    _add_load(commands)
-    _add_candidates(commands)
-    _add_rerank(commands)
+    for name, (run, meaning, words) in COMMANDS.items():
+        command = commands.add_parser(name, help=meaning)
+        command.set_defaults(run=run)
+        for word in words.split():
+            either = word.split("|")
+            place = command.add_mutually_exclusive_group(required=True) if len(either) > 1 else command
+            for each in either:
+                place.add_argument(each, **ARGUMENTS.get(f"{name} {each}", ARGUMENTS[each]))
     return top
-
-
-def _add_systems(commands: Any) -> None:
-    command = commands.add_parser("list", help="list the systems with their options, what they mean, and defaults")
-    command.set_defaults(run=list_systems)
 
 
 def list_systems(args: argparse.Namespace) -> None:
@@ -109,37 +171,12 @@ def list_systems(args: argparse.Namespace) -> None:
             print(f"  {field.name}={field.default}".ljust(27), meanings[field.name])
 
 
-def _add_features(commands: Any) -> None:
-    command = commands.add_parser("features", help="compute features of films; what is there already stays")
-    command.add_argument("out", type=Path, help="the folder for the features, NAME.npy for each video")
-    command.add_argument("--media", type=Path, required=True, help="films as NAME.mp4, or folders of pictures")
-    command.add_argument("--fps", type=float, default=0.0, help="pictures a second of folders")
-    command.add_argument("--vision-model", default="", help="a folder, or a name at a hub; else the plain descriptor")
-    _add_collection(command)
-    _add_device(command)
-    command.set_defaults(run=features)
-
-
 def features(args: argparse.Namespace) -> None:
     films = films_in(args.media, read_durations(args.durations))
     pictures = [name for name, (film, _) in films.items() if film.is_dir()]
     if pictures and not args.fps > 0:
         raise BadOption("--fps", f"{args.fps:g}", f"pictures a second, because {pictures[0]!r} is a folder")
     compute(films, extractor(args.clip_seconds, args.vision_model, args.fps), args.out, Printer())
-
-
-def _add_train(commands: Any) -> None:
-    command = commands.add_parser("train", help="train a system; a training that was broken off goes on")
-    _add_videos(command)
-    command.add_argument("--system", required=True, choices=SYSTEMS)
-    examples = command.add_mutually_exclusive_group(required=True)
-    examples.add_argument("--examples", type=Path, help="a pseudo training set in TVR-Ranking's format")
-    examples.add_argument("--annotations", type=Path, help="moments with their sentences: any qrels or annotations")
-    command.add_argument("--validation", type=Path, help="qrels that tell the queries' words, over the same videos")
-    command.add_argument("--measure", help="of the validation; nDCG_IoU(iou=0.5)@20 by default")
-    command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="see the command list")
-    _add_query_features(command)
-    command.set_defaults(run=train)
 
 
 def train(args: argparse.Namespace) -> None:
@@ -154,7 +191,7 @@ def train(args: argparse.Namespace) -> None:
     data = Data(videos, examples, validation)
     if not is_learned(args.folder):
         keep_features(args.folder, "train", videos)
-        _keep_command(args)
+        keep_command(args.folder, _described(args))
     made.train(_with_tokens(args, data), Printer())
     write_model_card(args.folder)
 
@@ -202,18 +239,6 @@ def _with_words(qrels: Qrels, file: Path) -> Qrels:
     return qrels
 
 
-def _add_index(commands: Any) -> None:
-    command = commands.add_parser("index", help="index the videos that are to be searched")
-    _add_videos(command)
-    untrained = [name for name, each in SYSTEMS.items() if not each.learns]
-    command.add_argument("--system", choices=untrained, help="of a new folder, for a system that need not be trained")
-    command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="with --system")
-    command.add_argument(
-        "--shard", help="of two_stage: plan, then each number once, in any order and on several machines"
-    )
-    command.set_defaults(run=index)
-
-
 def index(args: argparse.Namespace) -> None:
     if args.system:
         made = system(args.system, args.folder, **options_of(entry(args.system).options, args.option))
@@ -229,7 +254,7 @@ def index(args: argparse.Namespace) -> None:
         _index_shard(made, videos, args.shard)
     if args.shard in (None, "plan"):
         keep_features(args.folder, "index", videos)
-        _keep_command(args)
+        keep_command(args.folder, _described(args))
 
 
 def _index_shard(made: System, videos: Videos, shard: str) -> None:
@@ -247,27 +272,9 @@ def _index_shard(made: System, videos: Videos, shard: str) -> None:
     print("the index is planned" if shard == "plan" else f"shard {shard} is written")
 
 
-def _add_check(commands: Any) -> None:
-    command = commands.add_parser("check", help="look whether the index of a system is whole")
-    command.add_argument("folder", type=Path, help="of the system")
-    command.set_defaults(run=check)
-
-
 def check(args: argparse.Namespace) -> None:
     system_in(args.folder).check_index()
     print(f"{args.folder}: the index is whole")
-
-
-def _add_search(commands: Any) -> None:
-    command = commands.add_parser("search", help="rank the indexed moments for queries, as a run")
-    command.add_argument("folder", type=Path, help="of the system")
-    command.add_argument("--queries", type=Path, required=True, help="JSON Lines with query_id and query")
-    command.add_argument("--out", type=Path, required=True, help="the run, in TVR-Ranking's format")
-    command.add_argument("--depth", type=int, default=100, help="moments of a query; 100 by default")
-    _add_encoder(command)
-    _add_query_features(command)
-    _add_device(command)
-    command.set_defaults(run=search)
 
 
 def search(args: argparse.Namespace) -> None:
@@ -276,32 +283,19 @@ def search(args: argparse.Namespace) -> None:
     made = system_in(args.folder)
     run = made.search(queries, args.depth)
     write(args.out, lambda out: out.write(run_as_ranking(run).encode()))
-    own = {"search": {"words": args.words, "files": _checksums(args), "device": device().type}}
-    about = description_of(args.folder) | {"commands": commands_in(args.folder) | own, "run": digest(args.out)}
+    commands = commands_in(args.folder) | _described(args)
+    about = description_of(args.folder) | {"commands": commands, "run": digest(args.out)}
     write_json(beside(args.out), about)
     print(f"{len(run.start):,} moments for {len(queries):,} queries are in {args.out}")
     if finds := made.finds():
         print(finds)
 
 
-def _keep_command(args: argparse.Namespace) -> None:
-    keep_command(args.folder, args.words[0], args.words, _checksums(args))
-
-
-def _checksums(args: argparse.Namespace) -> dict[str, str]:
-    """Return the SHA-256 of the files that a command names. Features have theirs in features.json."""
+def _described(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what a run's description says of a command. Features have their SHA-256 in features.json."""
     named = {str(path): Path(path) for name in INPUTS if (path := getattr(args, name, None))}
-    return {name: checksum(path) for name, path in named.items() if name != BUNDLED and path.exists()}
-
-
-def _add_again(commands: Any) -> None:
-    command = commands.add_parser("again", help="make a run again from its description: train, index and search")
-    command.add_argument("description", type=Path, help="what a search wrote beside its run")
-    command.add_argument("folder", type=Path, help="of the system that is made; a new one")
-    command.add_argument("--out", type=Path, required=True, help="the run, in TVR-Ranking's format")
-    command.add_argument("--data", type=Path, help="where files are, by their names, that are not where they were")
-    _add_device(command)
-    command.set_defaults(run=again)
+    files = {name: checksum(path) for name, path in named.items() if name != BUNDLED and path.exists()}
+    return {args.words[0]: {"words": args.words, "files": files, "device": device().type}}
 
 
 def again(args: argparse.Namespace) -> None:
@@ -312,25 +306,9 @@ def again(args: argparse.Namespace) -> None:
     print(f"{args.out}: is the run of the description, SHA-256 {make_again(args, parser('systems').parse_args, do)}")
 
 
-def _add_export(commands: Any) -> None:
-    command = commands.add_parser("export", help="write a system into a zip file that can be given away")
-    command.add_argument("folder", type=Path, help="of the system")
-    command.add_argument("out", type=Path, help="the zip file; what is unpacked from it is a folder of a system")
-    command.set_defaults(run=export)
-
-
 def export(args: argparse.Namespace) -> None:
     system_in(args.folder)  # refuses a folder that is none
     print(f"{give_away(args.folder, args.out)} files are in {args.out}")
-
-
-def _add_load(commands: Any) -> None:
-    command = commands.add_parser("load", help="make a trained system of a checkpoint of its authors' code")
-    command.add_argument("folder", type=Path, help="of the system")
-    command.add_argument("--system", required=True, choices=("xml", "reloclnet", "conquer"))
-    command.add_argument("--checkpoint", type=Path, required=True, help="a state dict that torch.save stored")
-    command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="as heads=8 or tef=True")
-    command.set_defaults(run=load)
 
 
 def load(args: argparse.Namespace) -> None:
@@ -339,22 +317,9 @@ def load(args: argparse.Namespace) -> None:
     options = options_of(entry(args.system).options, args.option)
     for name in adopt(args.system, args.checkpoint, args.folder, **options):
         print(f"has no use: {name}")
-    _keep_command(args)
+    keep_command(args.folder, _described(args))
     write_model_card(args.folder)
     print(f"{args.folder}: holds the weights of {args.checkpoint}")
-
-
-def _add_candidates(commands: Any) -> None:
-    command = commands.add_parser("candidates", help="write the videos of a first stage, for systems of single videos")
-    command.add_argument("first", type=Path, help="the folder of a system that is indexed, or a run")
-    command.add_argument("--queries", type=Path, required=True, help="JSON Lines with query_id and query")
-    command.add_argument("--durations", type=Path, required=True, help=DURATIONS_MEANING)
-    command.add_argument("--videos", type=int, default=10, help="of a query at most; 10 by default")
-    command.add_argument("--out", type=Path, required=True, help="QVHighlights' JSON Lines, one for each pair")
-    _add_encoder(command)
-    _add_query_features(command)
-    _add_device(command)
-    command.set_defaults(run=candidates)
 
 
 def candidates(args: argparse.Namespace) -> None:
@@ -368,18 +333,6 @@ def candidates(args: argparse.Namespace) -> None:
     pairs = list(pairs_of(run, {query.id: query.text for query in queries}, durations, args.videos))
     write(args.out, lambda out: out.write(pairs_as_qvhighlights(pairs).encode()))
     print(f"{len(pairs):,} pairs of {len(run.queries):,} queries are in {args.out}")
-
-
-def _add_rerank(commands: Any) -> None:
-    command = commands.add_parser("rerank", help="rank what a system of single videos predicts for candidates")
-    command.add_argument("--pairs", type=Path, required=True, help="what candidates wrote")
-    command.add_argument("--predictions", type=Path, required=True, help="JSON Lines with pred_relevant_windows")
-    command.add_argument("--out", type=Path, required=True, help="the run, in TVR-Ranking's format")
-    command.add_argument("--fusion", choices=FUSIONS, default=FUSIONS[0], help="of both scores, or of both ranks")
-    command.add_argument("--weight", type=float, default=0.5, help="of the first stage, 0 to 1; 0.5 by default")
-    command.add_argument("--depth", type=int, default=100, help="moments of a query; 100 by default")
-    command.add_argument("--nms", type=float, default=1.0, help="IoU above which a moment is dropped; 1 keeps all")
-    command.set_defaults(run=rerank_pairs)
 
 
 def rerank_pairs(args: argparse.Namespace) -> None:
@@ -398,54 +351,6 @@ def rerank_pairs(args: argparse.Namespace) -> None:
 def _check_depth(depth: int) -> None:
     if not 1 <= depth <= 100_000:
         raise BadOption("--depth", str(depth), "1 to 100000")
-
-
-def _add_collection(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--durations", type=Path, required=True, help=DURATIONS_MEANING)
-    command.add_argument("--clip-seconds", type=seconds, required=True, help="length of a clip")
-
-
-def seconds(text: str) -> float:
-    """Return a length in seconds, or raise ValueError, which the parser tells."""
-    if not 0 < float(text) < 86_400:
-        raise ValueError
-    return float(text)
-
-
-def _add_videos(command: argparse.ArgumentParser) -> None:
-    command.add_argument("folder", type=Path, help="of the system")
-    _add_collection(command)
-    _add_encoder(command)
-    _add_device(command)
-    command.add_argument(
-        "--clips",
-        action="append",
-        required=True,
-        metavar="PATH",
-        help=f"features: {EXPECTED}; several times for sets that are joined; PATH may end with @ and {CLIPS_MEANING}",
-    )
-    command.add_argument("--subtitles", metavar="PATH", help="features of subtitles, in the same forms")
-    command.add_argument("--fit", choices=FITS, default=STRICT, help=FIT_MEANING)
-    command.add_argument("--unit", action="store_true", help=UNIT_MEANING)
-    command.add_argument("--objects", type=Path, help="detections as JSON Lines")
-
-
-def _add_device(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--device", choices=DEVICES, help="where networks compute; auto, a GPU if there is one, else")
-
-
-def _add_encoder(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--encoder",
-        help="whose token vectors stand for words, as 'bundled', or a text file of word vectors; else they are "
-        "learned. For zero_shot, the folder of the model that made the clips' features",
-    )
-
-
-def _add_query_features(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--query-features", type=Path, help="token vectors of queries by their ids, in the forms of features"
-    )
 
 
 def videos_of(args: argparse.Namespace) -> Videos:
@@ -476,3 +381,43 @@ class Printer:
             parts += [] if progress.loss is None else [f"loss {progress.loss:.4f}"]
             parts += [] if progress.validation is None else [f"validation {progress.validation:.4f}"]
             print(", ".join(parts), flush=True)
+
+
+# By name: what runs, what it does, and its arguments, of which | means one of them.
+COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], None], str, str]] = {
+    "list": (list_systems, "list the systems with their options, what they mean, and defaults", ""),
+    "features": (
+        features,
+        "compute features of films; what is there already stays",
+        "out --media --fps --vision-model --durations --clip-seconds --device",
+    ),
+    "train": (
+        train,
+        "train a system; a training that was broken off goes on",
+        f"{VIDEOS} --system --examples|--annotations --validation --measure --option --query-features",
+    ),
+    "index": (index, "index the videos that are to be searched", f"{VIDEOS} --system --option --shard"),
+    "check": (check, "look whether the index of a system is whole", "folder"),
+    "search": (
+        search,
+        "rank the indexed moments for queries, as a run",
+        "folder --queries --out --depth --encoder --query-features --device",
+    ),
+    "again": (
+        again,
+        "make a run again from its description: train, index and search",
+        "description folder --out --data --device",
+    ),
+    "export": (export, "write a system into a zip file that can be given away", "folder out"),
+    "load": (load, "make a trained system from a checkpoint of its authors", "folder --system --checkpoint --option"),
+    "candidates": (
+        candidates,
+        "write the videos of a first stage, for systems of single videos",
+        "first --queries --durations --videos --out --encoder --query-features --device",
+    ),
+    "rerank": (
+        rerank_pairs,
+        "rank what a system of single videos predicts for candidates",
+        "--pairs --predictions --out --fusion --weight --depth --nms",
+    ),
+}

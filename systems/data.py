@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar, overload
@@ -34,6 +34,28 @@ def let_go(rows: Rows | None) -> None:
         owner = owner.base
     if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         owner.madvise(mmap.MADV_DONTNEED)
+
+
+def ranges(first: Ints, stop: Ints) -> tuple[Ints, Ints]:
+    """Return the numbers first to stop - 1 of each range, one range behind the other, and where each begins there."""
+    begins = starts_of(stop - first)
+    return np.arange(begins[-1]) + np.repeat(first - begins[:-1], stop - first), begins
+
+
+def starts_of(counts: Iterable[int]) -> Ints:
+    """Return where each of several parts begins, and where the last one ends."""
+    return np.cumsum([0, *counts])
+
+
+def video_blocks(counts: Ints, clips: int) -> Iterator[Ints]:
+    """Yield the numbers of videos in their order, some at a time, with about so many clips together."""
+    ends = np.cumsum(counts)
+    start = 0
+    while start < len(counts):
+        before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + clips, side="right")))
+        yield np.arange(start, stop)
+        start = stop
 
 
 class Video(NamedTuple):
@@ -67,15 +89,12 @@ class Objects:
     names: tuple[str, ...]
     vectors: Rows | None = None
 
-    def of(self, edges: Sequence[Sequence[int]]) -> Objects:
-        """Return the objects of clips from and to these numbers, which are numbered anew, one range after the other."""
-        parts, shifts, count = [], [], 0
-        for first, stop in edges:
-            parts.append(np.arange(*np.searchsorted(self.clip, [first, stop])))
-            shifts.append(np.full(len(parts[-1]), count - first))
-            count += stop - first
-        rows = np.concatenate(parts)
-        return replace(self, clip=self.clip[rows] + np.concatenate(shifts), name=self.name[rows], box=self.box[rows])
+    def of(self, clips: Ints) -> Objects:
+        """Return the objects of clips, which are numbered anew by their places among these."""
+        first, stop = np.searchsorted(self.clip, clips), np.searchsorted(self.clip, clips, side="right")
+        rows, _ = ranges(first, stop)
+        places = np.repeat(np.arange(len(clips)), stop - first)
+        return replace(self, clip=places, name=self.name[rows], box=self.box[rows])
 
 
 class Features(NamedTuple):
@@ -182,17 +201,30 @@ class Videos:
 
     def some(self, numbers: Ints) -> Videos:
         """Return the videos of these numbers, in ascending order; their rows are in a temporary file, not in memory."""
-        counts = self.counts[numbers]
-        edges = np.stack([self.offsets[numbers], self.offsets[numbers] + counts], 1).tolist()
+        clips, begins = ranges(self.offsets[numbers], self.offsets[numbers + 1])
         return Videos(
             names=tuple(self.names[number] for number in numbers.tolist()),
             duration=self.duration[numbers],
-            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            clips=_copied(self.clips, edges),
+            offsets=begins,
+            clips=self._copied(self.clips, numbers),
             clip_seconds=self.clip_seconds,
-            objects=None if self.objects is None else self.objects.of(edges),
-            subtitles=None if self.subtitles is None else _copied(self.subtitles, edges),
+            objects=self.objects and self.objects.of(clips),
+            subtitles=None if self.subtitles is None else self._copied(self.subtitles, numbers),
         )
+
+    def _copied(self, rows: Rows, numbers: Ints) -> Rows:
+        """Return the rows of the videos of these numbers, in a temporary file."""
+        with Spool() as spool:
+            for number in numbers.tolist():
+                spool.add(rows[self.offsets[number] : self.offsets[number + 1]])
+                let_go(rows)
+            return spool.rows(rows.shape[1], rows.dtype)
+
+    def part(self, first: int, stop: int) -> Videos:
+        """Return the videos first to stop - 1, without their objects and subtitles; the rows are not copied."""
+        offsets = self.offsets[first : stop + 1]
+        clips = self.clips[offsets[0] : offsets[-1]]
+        return Videos(self.names[first:stop], self.duration[first:stop], offsets - offsets[0], clips, self.clip_seconds)
 
     @cached_property
     def number(self) -> Mapping[str, int]:
@@ -237,15 +269,6 @@ class Videos:
                 means[number] = self[number].clips.mean(0, dtype=np.float32)
                 let_go(self.clips)
         return means
-
-
-def _copied(rows: Rows, edges: Sequence[Sequence[int]]) -> Rows:
-    """Return the rows from and to these numbers, one range after the other, in a temporary file."""
-    with Spool() as spool:
-        for first, stop in edges:
-            spool.add(rows[first:stop])
-            let_go(rows)
-        return spool.rows(rows.shape[1], rows.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,3 +415,8 @@ class Data:
     def columns(self) -> Examples:
         """The examples as columns."""
         return Examples.of(self.examples)
+
+    @cached_property
+    def queries(self) -> list[Query]:
+        """The queries of the examples, each id once."""
+        return list({query.id: query for query in self.columns.queries}.values())

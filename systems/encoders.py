@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -16,8 +16,8 @@ import numpy as np
 
 from .data import Data, Objects, Query, Rows, Videos, named_of
 from .errors import SystemsError
-from .features.reader import MEMORY, SECONDS, Reader, lacking, readable_folder
-from .features.sources import WIDEST
+from .features.reader import lacking
+from .features.sources import WIDEST, Reader
 from .neural.device import device
 from .storage import Spool
 
@@ -32,7 +32,6 @@ TEXTS_AT_A_TIME = 256  # that a text tower reads
 Encode = Callable[[Sequence[str]], Sequence[Rows]]  # from texts to arrays of shape (tokens, w)
 LONGEST_LINE = 2**17  # characters of a file of word vectors
 LARGEST = 1e9  # of a number in it
-ROWS_AT_A_TIME = 16_384  # tokens of queries
 QVHIGHLIGHTS = "qid"  # what stands before a query's id in names of files there
 
 
@@ -55,25 +54,20 @@ def with_tokens(queries: Sequence[Query], encode: Encode) -> list[Query]:
 
 def data_with_tokens(data: Data, encode: Encode) -> Data:
     """Return training data whose queries and objects' names have vectors; each query is encoded once."""
-    queries = list({query.id: query for query in data.columns.queries}.values())
-    known = {query.id: query for query in with_tokens(queries, encode)}
-    valid = data.validation
-    if valid is not None:
-        videos = videos_with_names(valid.videos, encode)
-        valid = replace(valid, queries=with_tokens(valid.queries, encode), videos=videos)
-    examples = replace(data.columns, queries=[known[query.id] for query in data.columns.queries])
-    return Data(videos_with_names(data.videos, encode), examples, valid)
+    valid = data.validation and replace(data.validation, videos=videos_with_names(data.validation.videos, encode))
+    data = replace(data, videos=videos_with_names(data.videos, encode), validation=valid)
+    return _with_queries(data, lambda queries: with_tokens(queries, encode))
 
 
 def data_with_stored_tokens(data: Data, file: Path) -> Data:
     """Return training data whose queries have the token vectors of a file; see `read_tokens`."""
-    valid = data.validation
-    every = {query.id: query for query in data.columns.queries}
-    every |= {query.id: query for query in (valid.queries if valid else ())}
-    known = {query.id: query for query in read_tokens(file, list(every.values()))}
-    if valid is not None:
-        valid = replace(valid, queries=[known[query.id] for query in valid.queries])
+    return _with_queries(data, partial(read_tokens, file))
+
+
+def _with_queries(data: Data, read: Callable[[Sequence[Query]], list[Query]]) -> Data:
+    known = {query.id: query for query in read(data.queries)}
     examples = replace(data.columns, queries=[known[query.id] for query in data.columns.queries])
+    valid = data.validation and replace(data.validation, queries=read(data.validation.queries))
     return Data(data.videos, examples, valid)
 
 
@@ -85,39 +79,26 @@ def read_tokens(file: Path, queries: Sequence[Query]) -> list[Query]:
     Raises SystemsError naming the file and the first query that is missing, or of another width than the others.
     """
     own, theirs = [query.id for query in queries], [f"{QVHIGHLIGHTS}{query.id}" for query in queries]
-    with Reader(SECONDS, MEMORY) as reader, Spool() as spool:
-        readable = readable_folder(file)
-
-        def of(order: dict[str, Any]) -> Any:
-            return reader.ask(file, readable, order | {"what": "query"}, lambda: None)
-
-        shapes = {name: shape for name, shape in zip(own, of({"names": own}), strict=True) if shape}
-        if len(shapes) < len(own):
-            found = zip(theirs, of({"names": theirs}), strict=True)
-            shapes |= {name: shape for name, shape in found if shape}
-        names = [each if each in shapes else other for each, other in zip(own, theirs, strict=True)]
-        if missing := [query for query, name in zip(own, names, strict=True) if name not in shapes]:
-            raise lacking(file, "queries", missing, len(own), of({"contents": True}))
-        width = shapes[names[0]][1]
-        if wrong := [name for name in names if shapes[name][1] != width]:
-            found_width = shapes[wrong[0]][1]
-            raise SystemsError(f"{file.name}: query {wrong[0]!r}: {found_width} features a token; expected {width}")
-        for part in _parts(names, shapes):
-            of({"rows": [(name, shapes[name][:2]) for name in part], "type": "<f4"})
-            spool.add(reader.rows("<f4"))
+    reader = Reader(file, "query")
+    shapes = {name: shape for name, shape in zip(own, reader.shapes(own), strict=True) if shape}
+    if len(shapes) < len(own):
+        shapes |= {name: shape for name, shape in zip(theirs, reader.shapes(theirs), strict=True) if shape}
+    names = [each if each in shapes else other for each, other in zip(own, theirs, strict=True)]
+    if missing := [query for query, name in zip(own, names, strict=True) if name not in shapes]:
+        raise lacking(reader, "queries", missing, len(own))
+    width = shapes[names[0]][1]
+    if wrong := [name for name in names if shapes[name][1] != width]:
+        found_width = shapes[wrong[0]][1]
+        raise SystemsError(f"{file.name}: query {wrong[0]!r}: {found_width} features a token; expected {width}")
+    with Spool() as spool:
+        for name in names:
+            spool.add(reader.rows([(name, shapes[name][:2])], "<f4"))
         rows = spool.rows(width, np.dtype(np.float32))
     ends = np.cumsum([shapes[name][0] for name in names]).tolist()
     return [
         replace(query, tokens=rows[end - shapes[name][0] : end])
         for query, name, end in zip(queries, names, ends, strict=True)
     ]
-
-
-def _parts(names: Sequence[str], shapes: Mapping[str, Any]) -> Iterator[list[str]]:
-    """Yield the names, as many together as have some thousand tokens."""
-    starts = np.cumsum([shapes[name][0] for name in names]) // ROWS_AT_A_TIME
-    for start in np.unique(starts):
-        yield [names[number] for number in np.flatnonzero(starts == start).tolist()]
 
 
 def encode_by_words(file: Path, texts: Sequence[str]) -> list[Rows]:

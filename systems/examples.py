@@ -16,7 +16,7 @@ from .data import Example, Examples, Objects, Query, Videos
 from .errors import SystemsError
 from .library import MeasureError, Qrels, read_json, read_training_set
 
-LONGEST_LINE = 2**16  # characters; the rest of a longer one is no JSON
+LONGEST_LINE = 2**20  # characters; the rest of a longer one is no JSON
 MOST_OF_A_CLIP = 10  # objects, those with the highest scores (STAL, Section 4.1)
 
 
@@ -74,29 +74,31 @@ def examples_of(qrels: Qrels, videos: Collection[str], source: str) -> Examples:
 def queries_in(file: Path) -> list[Query]:
     """Return the queries of JSON Lines, each once. Raises SystemsError naming the line and the field that is wrong."""
     queries: dict[str, Query] = {}
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as fault:
-        raise SystemsError(f"{file}: cannot be read ({fault})") from fault
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            query = _query(f"{file}: line {number}", line)
-            if queries.setdefault(query.id, query).text != query.text:
-                raise SystemsError(f"{file}: line {number}: query {query.id} has other words than before")
+    for place, record in _records(file):
+        id, text = (record.get("query_id"), record.get("query")) if isinstance(record, dict) else (None, None)
+        if type(id) not in (int, str) or not isinstance(text, str) or not text.strip():
+            raise SystemsError(f"{place}: expected an object with query_id and query")
+        if queries.setdefault(str(id), Query(str(id), text)).text != text:
+            raise SystemsError(f"{place}: query {id} has other words than before")
     if not queries:
         raise SystemsError(f"{file}: has no queries; expected one a line")
     return list(queries.values())
 
 
-def _query(place: str, line: str) -> Query:
+def _records(file: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the place and the content of each line of JSON Lines. Raises SystemsError for a line that is not JSON."""
+    if file.exists() and not file.is_file():
+        raise SystemsError(f"{file.name}: is no regular file; expected JSON Lines")
     try:
-        record = read_json(line, line=0)
+        with file.open(encoding="utf-8") as lines:
+            for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), 1):
+                if line.strip():
+                    place = f"{file.name}: line {number}"
+                    yield place, read_json(line, line=0)
+    except (OSError, UnicodeDecodeError) as fault:
+        raise SystemsError(f"{file.name}: cannot be read ({fault})") from fault
     except MeasureError as fault:
         raise SystemsError(f"{place}: is not JSON ({fault})") from None
-    id, text = (record.get("query_id"), record.get("query")) if isinstance(record, dict) else (None, None)
-    if type(id) not in (int, str) or not isinstance(text, str) or not text.strip():
-        raise SystemsError(f"{place}: expected an object with query_id and query")
-    return Query(str(id), text)
 
 
 class Found(NamedTuple):
@@ -116,17 +118,8 @@ def read_objects(file: Path, videos: Videos, most: int = MOST_OF_A_CLIP) -> Obje
     count from 0, the box is in shares of the picture's width and height, and the score may be left out. Raises
     SystemsError naming the line and the field that is wrong.
     """
-    if file.exists() and not file.is_file():
-        raise SystemsError(f"{file.name}: is no regular file; expected JSON Lines")
-    found: list[Found] = []
-    try:
-        with file.open(encoding="utf-8") as lines:
-            for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), 1):
-                if line.strip() and (each := _object(f"{file.name}: line {number}", number, line, videos)):
-                    found.append(each)
-    except (OSError, UnicodeDecodeError) as fault:
-        raise SystemsError(f"{file.name}: cannot be read ({fault})") from fault
-    return _as_columns(_best(sorted(found), most))
+    found = (_object(place, number, record, videos) for number, (place, record) in enumerate(_records(file)))
+    return _as_columns(_best(sorted(filter(None, found)), most))
 
 
 def notice_of(videos: Videos) -> str:
@@ -161,9 +154,10 @@ def _as_columns(found: list[Found]) -> Objects:
     )
 
 
-def _object(place: str, number: int, line: str, videos: Videos) -> Found | None:
+def _object(place: str, number: int, record: Any, videos: Videos) -> Found | None:
     """Return a line's object; None if its video is not of the collection."""
-    record = _record(place, line)
+    if not isinstance(record, dict):
+        raise SystemsError(f"{place}: is not an object; expected video, clip, name and box")
     video = _field(place, record, "video", str)
     if video not in videos.number:
         return None
@@ -178,16 +172,6 @@ def _object(place: str, number: int, line: str, videos: Videos) -> Found | None:
         raise SystemsError(f"{place}: score is {json.dumps(score)[:40]}; expected a number")
     clip_number = int(videos.offsets[videos.number[video]]) + clip
     return Found(clip_number, -float(score), number, name, _box(place, record))
-
-
-def _record(place: str, line: str) -> Mapping[str, Any]:
-    try:
-        record = read_json(line, line=0)
-    except MeasureError as fault:
-        raise SystemsError(f"{place}: is not JSON ({fault})") from None
-    if not isinstance(record, dict):
-        raise SystemsError(f"{place}: is not an object; expected video, clip, name and box")
-    return record
 
 
 def _field(place: str, record: Mapping[str, Any], name: str, kind: type) -> Any:

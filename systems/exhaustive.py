@@ -15,6 +15,7 @@ from .errors import SystemsError
 from .interface import Progress, Report, System, silent
 from .library import Run
 from .options import Prior as PriorOptions
+from .options import Sliding
 from .ranking import rank, run_of
 from .storage import read_arrays, write_arrays
 from .windows import Windows, endpoints, windows_of
@@ -37,6 +38,8 @@ class Index:
 
 class Exhaustive(System):
     """A system that scores every window of every video for a query."""
+
+    options: Sliding
 
     @abstractmethod
     def represent(self, videos: Videos, windows: Windows, report: Report = silent) -> Arrays:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from .data import Data, Query, Videos
 from .errors import BadOption, SystemsError
 from .library import Run
-from .options import Conquer, Contrastive, Mcn, Options, Prior, Reloclnet, Streams, TefOnly, TwoStage, ZeroShot
+from .options import Conquer, Contrastive, Mcn, Options, Prior, Reloclnet, Sliding, Streams, TefOnly, TwoStage, ZeroShot
 from .storage import read_json, write_json
 
 CARD = "system.json"  # what a folder says about the system that is stored in it
@@ -46,23 +46,28 @@ def silent(progress: Progress) -> None:
     """Report to nobody."""
 
 
+def part_of(report: Report, before: int, size: int, total: int, stage: str = "") -> Report:
+    """Return a report for a part of the work, of so many steps, after others.
+
+    stage: what the part is called in the texts.
+    """
+
+    def report_part(progress: Progress) -> None:
+        done = before + size * progress.done // max(1, progress.total)
+        report(replace(progress, done=done, total=total, text=f"{stage}{progress.text}"))
+
+    return report_part
+
+
 class System(ABC):
     """A system with its options and the folder that holds all it stores.
 
     A caller may make a new object of the same name, options and folder between any two calls, on any machine that
     has the folder. Work that was broken off, by whatever error, goes on from where it was stored last.
 
-    Parameters
-    ----------
-    options
-        An object of the class that the registry names for the system.
-    folder
-        Of this system alone; it is made when something is stored.
-
-    Raises
-    ------
-    SystemsError
-        If the folder holds another system, or one with other options.
+    options: an object of the class that the registry names for the system.
+    folder: of this system alone; it is made when something is stored.
+    Raises SystemsError if the folder holds another system, or one with other options.
     """
 
     name: ClassVar[str]
@@ -72,8 +77,7 @@ class System(ABC):
         self.options = options
         self.folder = folder
         self._card = {"system": self.name, "options": asdict(options)}
-        if (folder / CARD).exists() and (stored := read_json(folder / CARD)) != self._card:
-            _refuse_earlier(folder, stored, options)
+        if (folder / CARD).exists() and _card_in(folder) != self._card:
             raise SystemsError(
                 f"{folder}: holds another system, or one with other options; expected a folder of its own"
             )
@@ -87,10 +91,7 @@ class System(ABC):
     def train(self, data: Data, report: Report = silent) -> None:
         """Learn from the examples, and store what was learned. A training that is done is not done again.
 
-        Raises
-        ------
-        SystemsError
-            If the data lack what the system needs, or the loss is not a number any more.
+        Raises SystemsError if the data lack what the system needs, or the loss is not a number any more.
         """
 
     @abstractmethod
@@ -101,10 +102,8 @@ class System(ABC):
     def check_index(self) -> None:
         """Look whether the stored index is whole: by the checksums that its files have, else by their sizes.
 
-        Raises
-        ------
-        SystemsError
-            If there is none, a file of it is missing or is not as it was written, or its files do not fit together.
+        Raises SystemsError if there is none, a file of it is missing or is not as it was written, or its files do not
+        fit together.
         """
 
     def finds(self) -> str:
@@ -115,10 +114,7 @@ class System(ABC):
     def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
         """Return the best moments of the indexed videos for each query, best first, `depth` of them at most.
 
-        Raises
-        ------
-        SystemsError
-            If nothing was trained or indexed before, or there is no query.
+        Raises SystemsError if nothing was trained or indexed before, or there is no query.
         """
 
 
@@ -162,7 +158,7 @@ CONQUERS_FIRST = "Its first stage is a ReLoCLNet; its authors took another syste
 
 
 SYSTEMS = {
-    "chance": Entry("Chance", "exhaustive:Chance", Options, learns=False, reads=False),
+    "chance": Entry("Chance", "exhaustive:Chance", Sliding, learns=False, reads=False),
     "prior": Entry("Moment prior", "exhaustive:Prior", Prior, reads=False),
     "zero_shot": Entry("Zero-shot", "clips.zero_shot:ZeroShot", ZeroShot, CLIPS, learns=False, compares=True),
     "tef_only": Entry("TEF-only", "neural.stal:TefOnly", TefOnly),
@@ -186,10 +182,7 @@ def entry(name: str) -> Entry:
 def system(name: str, folder: Path, **options: Any) -> System:
     """Make the system of this name, with the defaults for what is not given; torch is loaded if it needs it.
 
-    Raises
-    ------
-    BadOption
-        If there is no such system, or an option is wrong.
+    Raises BadOption if there is no such system, or an option is wrong.
     """
     found = entry(name)
     module, _, attribute = found.at.partition(":")
@@ -201,8 +194,7 @@ def system_in(folder: Path) -> System:
     """Make the system whose folder this is. Raises SystemsError if it is none."""
     if not (folder / CARD).exists():
         raise SystemsError(f"{folder}: holds no system; train one there first")
-    card = read_json(folder / CARD)
-    _refuse_earlier(folder, card, entry(card["system"]).options())
+    card = _card_in(folder)
     return system(card["system"], folder, **card["options"])
 
 
@@ -227,10 +219,16 @@ def in_words(features: Mapping[str, Any]) -> str:
     )
 
 
-def _refuse_earlier(folder: Path, card: Any, options: Options) -> None:
-    """Raise SystemsError if a folder's system was made when systems of its kind had other options than these."""
-    if card["options"].keys() != asdict(options).keys() and type(options) is entry(card["system"]).options:
+def _card_in(folder: Path) -> Any:
+    """Return what a folder says about its system, without options that its kind no longer has. Raises SystemsError if
+    it lacks one, or has another.
+    """
+    card = read_json(folder / CARD)
+    kind = entry(card["system"])
+    card["options"] = {name: value for name, value in card["options"].items() if name not in kind.options.RETIRED}
+    if card["options"].keys() != {field.name for field in fields(kind.options)}:
         raise SystemsError(
-            f"{folder}: holds a {SYSTEMS[card['system']].title} of an earlier version, which had other options; "
+            f"{folder}: holds a {kind.title} of an earlier version, which had other options; "
             "train it again, in a folder of its own"
         )
+    return card

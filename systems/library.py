@@ -1,4 +1,5 @@
 """What the systems need of the measuring library: `metrics` in the checkout, `reeljudge` where it is installed."""
+# ruff: noqa: F401
 
 from typing import TYPE_CHECKING
 
@@ -28,23 +29,3 @@ else:
         read_pairs,
         run_as_ranking,
     )
-
-__all__ = [
-    "Evaluator",
-    "MeasureError",
-    "PairWindows",
-    "Parser",
-    "Qrels",
-    "Run",
-    "as_qrels",
-    "as_run",
-    "pairs_as_qvhighlights",
-    "parse_measure",
-    "qrels_from_dict",
-    "read_durations",
-    "read_json",
-    "read_pair_windows",
-    "read_pairs",
-    "read_training_set",
-    "run_as_ranking",
-]

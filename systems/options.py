@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar, Self
 
 from .errors import BadOption
 from .windows import MOST_CLIPS, WIDEST_STRIDE, Scales
 
 LARGEST = 16_384  # the largest of a layer or of a vector
+MOST = 10_000_000  # steps, or videos
 # Groups of options, in the order of pages: those that matter first, and the others by what they are for.
-FIRST, STEPS, LOSSES, INPUTS = "First", "Steps of training", "Losses and negatives", "What is read"
-NETWORK, SEARCH, UNUSED = "Network", "Moments and search", "Unused"
+FIRST, SEARCH, STEPS = "First", "Moments and search", "Steps of training"
+LOSSES, INPUTS, NETWORK = "Losses and negatives", "What is read", "Network"
 GROUPS = (FIRST, SEARCH, STEPS, LOSSES, INPUTS, NETWORK)
 
 
-def option(default: Any, meaning: str, *bounds: float, choices: tuple[str, ...] = (), group: str = "") -> Any:
-    """Return the field of an option: its default, what pages and commands say of it, what its values may be, and its
-    group, of which UNUSED is that of an option without a meaning here, which no page shows.
-
-    A subclass in which an option stands again keeps the bounds, the choices and the group that it does not change.
+def option(group: str, default: Any, meaning: str, *bounds: float, choices: tuple[str, ...] = ()) -> Any:
+    """Return the field of an option: its group, its default, its meaning for pages and commands, and its bounds or
+    choices. A subclass that changes an option keeps what it does not change.
     """
     rules = {"meaning": meaning, "bounds": bounds, "choices": choices, "group": group}
     return field(default=default, metadata={name: rule for name, rule in rules.items() if rule})
@@ -29,88 +28,64 @@ def option(default: Any, meaning: str, *bounds: float, choices: tuple[str, ...] 
 
 @dataclass(frozen=True)
 class Options:
-    """What every system has: a seed, the windows it chooses from, and the suppression of its ranking."""
+    """What every system has: a seed, the lengths of moments, and the suppression of its ranking."""
 
-    seed: int = option(1, "Number that all random draws follow from.", 0, 2**63 - 1, group=FIRST)
-    shortest: int = option(2, "Length of the shortest candidate windows, in clips.", 1, MOST_CLIPS, group=FIRST)
-    longest: int = option(8, "Length of the longest candidate windows, in clips.", 1, MOST_CLIPS, group=FIRST)
-    stride: float = option(
-        0.3, "Distance between the starts of windows, as a share of their length.", 0, WIDEST_STRIDE, group=SEARCH
-    )
+    RETIRED: ClassVar[frozenset[str]] = frozenset()  # options of earlier versions, which stored systems may have
+
+    seed: int = option(FIRST, 1, "Number that all random draws follow from.", 0, 2**63 - 1)
+    shortest: int = option(FIRST, 2, "Length of the shortest candidate windows, in clips.", 1, MOST_CLIPS)
+    longest: int = option(FIRST, 8, "Length of the longest candidate windows, in clips.", 1, MOST_CLIPS)
     nms: float = option(
-        1.0,
-        "IoU above which a moment is dropped for a better one of its video; 1 keeps all, as in TVR-Ranking. STAL took "
-        "0.6 for Charades-STA.",
-        0,
-        1,
-        group=SEARCH,
+        SEARCH, 1.0, "IoU above which a worse moment of a video is dropped; 1 keeps all, as in TVR-Ranking.", 0, 1
     )
 
     @classmethod
-    def of(cls, values: dict[str, Any]) -> Self:
-        """Return options of these values, checked; the rest keeps the defaults.
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Return the options of a stored system, checked; the rest keeps the defaults, and retired ones are left out.
 
-        Raises
-        ------
-        BadOption
-            For a field that there is not, or a value of the wrong type or size.
+        Raises BadOption for an option that is not known, or a value of the wrong type or size.
         """
-        made, faults = cls._read(values)
-        for fault in faults:
+        kept = {name: value for name, value in values.items() if name not in cls.RETIRED}
+        for fault in cls.faults(kept):
             raise fault
-        return made
+        return cls._made(kept)
+
+    @classmethod
+    def _made(cls, values: Mapping[str, Any]) -> Self:
+        types: dict[str, Any] = {field.name: type(field.default) for field in fields(cls)}
+        return cls(**{name: types[name](value) for name, value in values.items()})
 
     @classmethod
     def faults(cls, values: Mapping[str, Any]) -> list[BadOption]:
         """Return all that is wrong with values, each by itself and with the others; the rest keeps the defaults."""
-        return cls._read(values)[1]
+        faults = [fault for name, value in values.items() if (fault := cls._fault(name, value))]
+        wrong = {fault.name for fault in faults}
+        made = cls._made({name: value for name, value in values.items() if name not in wrong})
+        return faults + [fault for names, fault in made.unfit() if not wrong & set(names)]
 
     @classmethod
-    def _read(cls, values: Mapping[str, Any]) -> tuple[Self, list[BadOption]]:
-        known: dict[str, Any] = {field.name: field.default for field in fields(cls)}
-        read: dict[str, Any] = {}
-        faults: list[BadOption] = []
-        for name, value in values.items():
-            right = type(known.get(name))
-            number = float(value) if right is float and type(value) is int else value
-            if name not in known:
-                faults.append(BadOption(name, "there is no such option", ", ".join(known)))
-            elif type(number) is not right:
-                faults.append(BadOption(name, repr(value), f"a value such as {known[name]!r}"))
-            else:
-                read[name] = number
-        made = cls(**read)
-        faults += made.wrong()
-        named = {fault.name for fault in faults}
-        possible = replace(made, **{name: default for name, default in known.items() if name in named})
-        faults += [fault for names, fault in possible.unfit() if not named & set(names)]
-        return made, faults
-
-    @property
-    def scales(self) -> Scales:
-        return Scales(self.shortest, self.longest, self.stride)
+    def _fault(cls, name: str, value: Any) -> BadOption | None:
+        """Return what is wrong with a value by itself."""
+        known = {field.name: field.default for field in fields(cls)}
+        if name not in known:
+            return BadOption(name, "there is no such option", ", ".join(known))
+        if type(value) is not (right := type(known[name])) and (right, type(value)) != (float, int):
+            return BadOption(name, repr(value), f"a value such as {known[name]!r}")
+        least, most = cls.table("bounds").get(name, (0, 0))
+        if least < most and not (math.isfinite(value) and least <= value <= most):
+            return BadOption(name, f"{value:,.15g}", f"{least:,.15g} to {most:,.15g}")
+        words = cls.table("choices").get(name, (value,))
+        return BadOption(name, repr(value), f"one of {', '.join(words)}") if value not in words else None
 
     def check(self) -> None:
         """Raise BadOption if a value makes no sense."""
-        self.of({each.name: getattr(self, each.name) for each in fields(self)})
-
-    def wrong(self) -> Iterator[BadOption]:
-        """Yield what is wrong with values by themselves."""
-        for name, (least, most) in self.table("bounds").items():
-            number = getattr(self, name)
-            if not (math.isfinite(number) and least <= number <= most):
-                yield BadOption(name, f"{number:,.15g}", f"{least:,.15g} to {most:,.15g}")
-        for name, words in self.table("choices").items():
-            if (word := getattr(self, name)) not in words:
-                yield BadOption(name, repr(word), f"one of {', '.join(words)}")
+        self.of(asdict(self))
 
     def unfit(self) -> Iterator[tuple[tuple[str, ...], BadOption]]:
         """Yield what is wrong with values that are possible by themselves, with the options that it is about."""
         if self.shortest > self.longest:
             found = f"{self.shortest} clips, and the longest windows have {self.longest}"
             yield ("shortest", "longest"), BadOption("shortest", found, "at most as many")
-        if not self.stride:
-            yield ("stride",), BadOption("stride", "0", f"more than 0, at most {WIDEST_STRIDE:g}")
 
     @property
     def steps(self) -> int:
@@ -127,32 +102,36 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Sliding(Options):
+    """What systems have that slide windows over videos."""
+
+    stride: float = option(SEARCH, 0.3, "Distance between windows, as a share of their length.", 0, WIDEST_STRIDE)
+
+    @property
+    def scales(self) -> Scales:
+        return Scales(self.shortest, self.longest, self.stride)
+
+    def unfit(self) -> Iterator[tuple[tuple[str, ...], BadOption]]:
+        yield from super().unfit()
+        if not self.stride:
+            yield ("stride",), BadOption("stride", "0", f"more than 0, at most {WIDEST_STRIDE:g}")
+
+
+@dataclass(frozen=True)
 class Training(Options):
     """What every system that is trained by gradients has besides."""
 
-    iterations: int = option(1000, "Steps of training.", 1, 10_000_000, group=FIRST)
-    batch_size: int = option(128, "Examples of a step.", 1, 65_536, group=FIRST)
-    optimiser: str = option("adam", "adam, or sgd with momentum.", choices=("adam", "sgd"), group=STEPS)
-    learning_rate: float = option(1e-3, "Of the optimiser, at its highest.", 1e-9, 10, group=FIRST)
-    momentum: float = option(0.95, "Of sgd; adam has none.", 0, 0.9999, group=STEPS)
-    decay_every: int = option(
-        0, "Steps after which the learning rate falls to a tenth, each time; 0: never.", 0, 10_000_000, group=STEPS
-    )
-    validate_every: int = option(100, "Steps between two validations.", 1, 10_000_000, group=STEPS)
+    iterations: int = option(FIRST, 1000, "Steps of training.", 1, MOST)
+    batch_size: int = option(FIRST, 128, "Examples of a step.", 1, 65_536)
+    optimiser: str = option(STEPS, "adam", "adam, or sgd with momentum.", choices=("adam", "sgd"))
+    learning_rate: float = option(FIRST, 1e-3, "Of the optimiser, at its highest.", 1e-9, 10)
+    momentum: float = option(STEPS, 0.95, "Of sgd; adam has none.", 0, 0.9999)
+    validate_every: int = option(STEPS, 100, "Steps between two validations.", 1, MOST)
     patience: int = option(
-        0,
-        "Validations without a better one, after which training ends; 0: it goes on to the last step.",
-        0,
-        10_000,
-        group=STEPS,
+        STEPS, 0, "Validations without a better one, after which training ends; 0: never.", 0, 10_000
     )
     validation_videos: int = option(
-        0,
-        "Videos that a validation ranks: all that answer its queries, and others that are drawn once, by the seed; 0: "
-        "all videos.",
-        0,
-        10_000_000,
-        group=STEPS,
+        STEPS, 0, "Videos that a validation ranks: all answers, and others drawn by the seed; 0: all videos.", 0, MOST
     )
 
     @property
@@ -161,35 +140,29 @@ class Training(Options):
 
     def rate(self, step: int) -> float:
         """Return the learning rate of a step, of which the first is 0."""
-        falls = step // self.decay_every if self.decay_every else 0
-        return self.learning_rate * 0.1**falls
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Contrastive(Training):
+class Contrastive(Training, Sliding):
     """What systems have that are trained with negative moments (STAL, Section 3 and Table 4)."""
 
-    loss: str = option(
-        "nce", "nce (STAL, Equation 5) or triplet (STAL, Equation 7).", choices=("nce", "triplet"), group=LOSSES
-    )
-    margin: float = option(0.1, "Of the loss triplet; nce has none.", 0, 100, group=LOSSES)
-    intra: int = option(1, "Negatives of each example from its own video.", 0, 1000, group=LOSSES)
-    inter: int = option(10, "Negatives of each example from other videos, at the same time.", 0, 1000, group=LOSSES)
-    anywhere: int = option(0, "Negatives of each example from other videos, at any time.", 0, 1000, group=LOSSES)
-    intra_iou: float = option(
-        0.35, "The IoU with the example's moment that a negative of its video stays below.", 0, 1, group=LOSSES
-    )
-    hidden: int = option(256, "Size of the hidden layer.", 1, LARGEST, group=NETWORK)
-    words: int = option(
-        100,
-        "Size of learned word vectors, where queries come without vectors of their tokens.",
-        1,
-        LARGEST,
-        group=NETWORK,
-    )
-    language: int = option(256, "Size of the LSTM's state.", 1, LARGEST, group=NETWORK)
-    embedding: int = option(100, "Size of the vectors that are compared.", 1, LARGEST, group=NETWORK)
-    dropout: float = option(0.0, "Share of the hidden layer that is dropped in training.", 0, 0.95, group=STEPS)
+    decay_every: int = option(STEPS, 0, "Steps after which the learning rate falls to a tenth; 0: never.", 0, MOST)
+    loss: str = option(LOSSES, "nce", "nce (STAL, Eq. 5) or triplet (STAL, Eq. 7).", choices=("nce", "triplet"))
+    margin: float = option(LOSSES, 0.1, "Of the loss triplet; nce has none.", 0, 100)
+    intra: int = option(LOSSES, 1, "Negatives of each example from its own video.", 0, 1000)
+    inter: int = option(LOSSES, 10, "Negatives of each example from other videos, at the same time.", 0, 1000)
+    anywhere: int = option(LOSSES, 0, "Negatives of each example from other videos, at any time.", 0, 1000)
+    intra_iou: float = option(LOSSES, 0.35, "Highest IoU of a negative from the same video with the moment.", 0, 1)
+    hidden: int = option(NETWORK, 256, "Size of the hidden layer.", 1, LARGEST)
+    words: int = option(NETWORK, 100, "Size of learned word vectors, for queries without token vectors.", 1, LARGEST)
+    language: int = option(NETWORK, 256, "Size of the LSTM's state.", 1, LARGEST)
+    embedding: int = option(NETWORK, 100, "Size of the vectors that are compared.", 1, LARGEST)
+    dropout: float = option(STEPS, 0.0, "Share of the hidden layer that is dropped in training.", 0, 0.95)
+
+    def rate(self, step: int) -> float:
+        falls = step // self.decay_every if self.decay_every else 0
+        return self.learning_rate * 0.1**falls
 
     def unfit(self) -> Iterator[tuple[tuple[str, ...], BadOption]]:
         yield from super().unfit()
@@ -202,7 +175,7 @@ class Contrastive(Training):
 class Mcn(Contrastive):
     """What MCN has besides."""
 
-    endpoints: bool = option(True, "Whether it is told a moment's temporal endpoints.", group=INPUTS)
+    endpoints: bool = option(INPUTS, True, "Whether the network reads a moment's temporal endpoints.")
 
 
 @dataclass(frozen=True)
@@ -219,22 +192,18 @@ class TefOnly(Mcn):
 
 
 @dataclass(frozen=True)
-class Indexed(Options):
+class Indexed(Sliding):
     """What a search by the index of clips has."""
 
     kind: str = option(
+        SEARCH,
         "flat",
-        "Kind of the index: flat looks at all clips; ivf-pq is for hundreds of thousands of them, and needs faiss.",
+        "Kind of the index: flat looks at all clips; ivf-pq is for hundreds of thousands of clips, and needs faiss.",
         choices=("flat", "ivf-pq"),
-        group=SEARCH,
     )
-    clips: int = option(200, "Clips nearest to a query, around which moments are looked for.", 1, 100_000, group=FIRST)
+    clips: int = option(FIRST, 200, "Clips nearest to a query, around which moments are searched.", 1, 100_000)
     recall: float = option(
-        0.95,
-        "Share of the nearest clips that an index of the kind ivf-pq is tuned to find; it says what it reaches.",
-        0,
-        1,
-        group=SEARCH,
+        SEARCH, 0.95, "Share of the nearest clips that ivf-pq is tuned to find; it reports what it reaches.", 0, 1
     )
 
 
@@ -243,12 +212,7 @@ class ZeroShot(Indexed):
     """What a search without training has besides."""
 
     length_power: float = option(
-        0.5,
-        "Power of its length in clips by which a window's difference from its surround is multiplied, because means of "
-        "few clips vary more; 0 takes the plain difference.",
-        0,
-        1,
-        group=SEARCH,
+        SEARCH, 0.5, "Power of a window's length that weighs its score, as means of few clips vary more.", 0, 1
     )
 
 
@@ -256,7 +220,7 @@ class ZeroShot(Indexed):
 class TwoStage(Indexed, Contrastive):
     """What a search in two stages has: options of both networks, and those of the index of clips."""
 
-    shards: int = option(1, "Parts in which the index is built.", 1, 9999, group=SEARCH)
+    shards: int = option(SEARCH, 1, "Parts in which the index is built.", 1, 9999)
 
     @property
     def steps(self) -> int:
@@ -264,10 +228,10 @@ class TwoStage(Indexed, Contrastive):
 
 
 @dataclass(frozen=True)
-class Prior(Options):
+class Prior(Sliding):
     """What the moment prior has besides."""
 
-    bins: int = option(75, "Number of bins of the start, and as many of the end.", 1, 10_000, group=FIRST)
+    bins: int = option(FIRST, 75, "Number of bins of the start, and as many of the end.", 1, 10_000)
 
 
 @dataclass(frozen=True)
@@ -278,93 +242,54 @@ class Streams(Training):
     clip; so their lengths of 2 to 15 clips are 3 to 16.
     """
 
+    RETIRED = frozenset({"stride", "decay_every"})
+
     shortest: int = 3
     longest: int = 16
-    stride: float = option(0.3, "It has no meaning here.", group=UNUSED)
     iterations: int = 10_000
     optimiser: str = option(
+        "",
         "bertadam",
-        "bertadam, which is Adam with weight decay and without correction of its first steps, adam, or sgd with "
-        "momentum.",
+        "bertadam (Adam with weight decay, without correction of its first steps), adam, or sgd with momentum.",
         choices=("bertadam", "adam", "sgd"),
     )
     learning_rate: float = 1e-4
-    decay_every: int = option(0, "It has no meaning here.", group=UNUSED)
     patience: int = 10
-    warmup: int = option(100, "Steps in which the learning rate rises to its value.", 0, 10_000_000, group=STEPS)
-    hidden: int = option(256, "Size of the vectors that stand for words and clips.", 2, LARGEST, group=NETWORK)
-    heads: int = option(4, "Heads of the attention.", 1, 64, group=NETWORK)
-    words: int = option(
-        100,
-        "Size of learned word vectors, where queries come without vectors of their tokens.",
-        1,
-        LARGEST,
-        group=NETWORK,
-    )
+    warmup: int = option(STEPS, 100, "Steps in which the learning rate rises to its value.", 0, MOST)
+    hidden: int = option(NETWORK, 256, "Size of the vectors of words and clips.", 2, LARGEST)
+    heads: int = option(NETWORK, 4, "Heads of the attention.", 1, 64)
+    words: int = option(NETWORK, 100, "Size of learned word vectors, for queries without token vectors.", 1, LARGEST)
     places: int = option(
-        128,
-        "Clips of a video that are read: XML leaves out those after them, ReLoCLNet takes means.",
-        1,
-        10_000,
-        group=INPUTS,
+        INPUTS, 128, "Clips of a video that are read: XML leaves out later ones, ReLoCLNet takes means.", 1, 10_000
     )
-    tokens: int = option(30, "Words of a query that are read.", 1, 10_000, group=INPUTS)
-    tef: bool = option(
-        True, "Whether each clip's start and end, as shares of the video, stand beside its features.", group=INPUTS
-    )
-    unit: bool = option(
-        True, "Whether features have length 1; TVR-Ranking's scripts leave those of pictures as they are.", group=INPUTS
-    )
-    cross: bool = option(True, "Whether each stream looks at the other, if there are two.", group=NETWORK)
-    merge: bool = option(
-        True, "Whether ConvSE reads the mean of the streams; else each stream has filters of its own.", group=NETWORK
-    )
+    tokens: int = option(INPUTS, 30, "Words of a query that are read.", 1, 10_000)
+    tef: bool = option(INPUTS, True, "Whether a clip's features include its start and end, as shares of the video.")
+    unit: bool = option(INPUTS, True, "Whether features get length 1; TVR-Ranking's scripts keep those of pictures.")
+    cross: bool = option(NETWORK, True, "Whether each stream looks at the other, if there are two.")
+    merge: bool = option(NETWORK, True, "Whether ConvSE reads the streams' mean; else each stream has its own filters.")
     padded: bool = option(
-        False,
-        "Whether all videos are padded to as many clips as places, and what is computed of padding counts in the clips "
-        "before it, as in the authors’ code.",
-        group=INPUTS,
+        INPUTS, False, "Whether all videos are padded to places, and padding counts, as in the authors’ code."
     )
     closed: bool = option(
-        False,
-        "Whether an end is learned as the clip in which a moment ends; else as the clip after it, as in the authors’ "
-        "code.",
-        group=INPUTS,
+        INPUTS, False, "Whether an end is the clip in which a moment ends; else the next clip, as in the authors’ code."
     )
-    dropout: float = option(
-        0.1, "Share of the features and of the vectors that is dropped in training.", 0, 0.95, group=STEPS
-    )
-    kernel: int = option(5, "Clips that ConvSE sees at a time, an odd number.", 1, 99, group=NETWORK)
-    ranking: float = option(1.0, "Weight of the loss of ranking videos and queries.", 0, 1000, group=LOSSES)
-    ranking_loss: str = option(
-        "hinge", "hinge, or lse: log(1 + exp(difference)).", choices=("hinge", "lse"), group=LOSSES
-    )
-    video: float = option(
-        0.0, "Weight of ReLoCLNet's contrastive loss between queries and videos.", 0, 1000, group=LOSSES
-    )
-    span: float = option(0.01, "Weight of the loss of start and end.", 0, 1000, group=LOSSES)
-    frame: float = option(
-        0.0, "Weight of ReLoCLNet's contrastive loss between a query and the clips of its video.", 0, 1000, group=LOSSES
-    )
-    margin: float = option(0.1, "Of the hinge loss.", 0, 2, group=LOSSES)
-    hard_after: int = option(
-        1000, "Steps after which the negatives of the ranking loss are among the hardest.", 0, 10_000_000, group=LOSSES
-    )
-    hardest: int = option(
-        20, "Negatives that count as the hardest, because their scores are the highest.", 1, 65_536, group=LOSSES
-    )
+    dropout: float = option(STEPS, 0.1, "Share of the features and vectors that is dropped in training.", 0, 0.95)
+    kernel: int = option(NETWORK, 5, "Clips that ConvSE sees at a time, an odd number.", 1, 99)
+    ranking: float = option(LOSSES, 1.0, "Weight of the loss of ranking videos and queries.", 0, 1000)
+    ranking_loss: str = option(LOSSES, "hinge", "hinge, or lse: log(1 + exp(difference)).", choices=("hinge", "lse"))
+    video: float = option(LOSSES, 0.0, "Weight of ReLoCLNet's contrastive loss of queries and videos.", 0, 1000)
+    span: float = option(LOSSES, 0.01, "Weight of the loss of start and end.", 0, 1000)
+    frame: float = option(LOSSES, 0.0, "Weight of ReLoCLNet's contrastive loss of queries and clips.", 0, 1000)
+    margin: float = option(LOSSES, 0.1, "Of the hinge loss.", 0, 2)
+    hard_after: int = option(LOSSES, 1000, "Steps after which ranking negatives are among the hardest.", 0, MOST)
+    hardest: int = option(LOSSES, 20, "Number of the hardest negatives, which have the highest scores.", 1, 65_536)
     several: bool = option(
-        False,
-        "Whether other videos that answer a query are no negatives, as in TVR-Ranking's appendix C.1; in its code they "
-        "are.",
-        group=LOSSES,
+        LOSSES, False, "Whether other answers of a query are no negatives (TVR-Ranking, C.1); in its code they are."
     )
     closeness: float = option(
-        20.0, "A moment's score is P(start) · P(end) · exp(closeness · the video's score).", 0, 1000, group=SEARCH
+        SEARCH, 20.0, "A moment's score is P(start) · P(end) · exp(closeness · the video's score).", 0, 1000
     )
-    candidates: int = option(
-        100, "Videos with the highest scores, which are searched for moments.", 1, 100_000, group=SEARCH
-    )
+    candidates: int = option(SEARCH, 100, "Best videos, which are searched for moments.", 1, 100_000)
 
     @classmethod
     def as_published(cls, queries: int) -> dict[str, int]:
@@ -413,34 +338,22 @@ class Conquer(Reloclnet):
     shortest: int = 1
     longest: int = 24
     batch_size: int = 196
-    candidates: int = option(10, "Videos of the first stage, which are searched for moments.")
+    candidates: int = option("", 10, "Videos of the first stage, which are searched for moments.")
     similarity: str = option(
+        SEARCH,
         "disjoint",
         "How moments are scored: disjoint by the logits of start and end, general by their probabilities times "
         "exp(closeness · the video's score in the first stage), exclusive by these times the video's probability.",
         choices=("disjoint", "general", "exclusive"),
-        group=SEARCH,
     )
-    fusion: bool = option(True, "Whether the query weighs the streams; else their mean is read.", group=NETWORK)
-    inner: int = option(256, "Size of the feed-forward networks.", 1, LARGEST, group=NETWORK)
-    filters: int = option(256, "Size of the layers between a head's two.", 1, LARGEST, group=NETWORK)
-    clusters: int = option(32, "Clusters of words, by which a query weighs the streams.", 1, 1024, group=NETWORK)
-    first_iterations: int = option(
-        10_000,
-        "Steps in which the first stage is trained; iterations are those of CONQUER itself.",
-        1,
-        10_000_000,
-        group=FIRST,
-    )
-    others: int = option(
-        3, "Videos that are no answer, which are read beside the one that is, in training.", 1, 1000, group=LOSSES
-    )
-    pool: int = option(
-        100, "Videos that the first stage ranks highest, from which others are drawn.", 1, 100_000, group=LOSSES
-    )
-    choice: float = option(
-        0.05, "Weight of the loss of choosing among these videos, if exclusive.", 0, 1000, group=LOSSES
-    )
+    fusion: bool = option(NETWORK, True, "Whether the query weighs the streams; else their mean is read.")
+    inner: int = option(NETWORK, 256, "Size of the feed-forward networks.", 1, LARGEST)
+    filters: int = option(NETWORK, 256, "Size of the layers between a head's two.", 1, LARGEST)
+    clusters: int = option(NETWORK, 32, "Clusters of words, by which a query weighs the streams.", 1, 1024)
+    first_iterations: int = option(FIRST, 10_000, "Steps of the first stage; iterations are those of CONQUER.", 1, MOST)
+    others: int = option(LOSSES, 3, "Videos without an answer that are read with the right one in training.", 1, 1000)
+    pool: int = option(LOSSES, 100, "Best videos of the first stage, from which others are drawn.", 1, 100_000)
+    choice: float = option(LOSSES, 0.05, "Weight of the loss of choosing among these videos, if exclusive.", 0, 1000)
 
     @classmethod
     def as_published(cls, queries: int) -> dict[str, int]:

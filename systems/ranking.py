@@ -152,19 +152,6 @@ class Reranked(NamedTuple):
     silent: int
 
 
-class Scored(NamedTuple):
-    """Windows that were predicted for a query; each array has shape (windows,). Times are in seconds.
-
-    first, second: scores of the stages.
-    """
-
-    video: Ints
-    start: Floats
-    end: Floats
-    first: Floats
-    second: Floats
-
-
 def rerank(
     pairs: Sequence[Mapping[str, Any]],
     predicted: Sequence[PairWindows],
@@ -205,7 +192,7 @@ def rerank(
                 continue
             cut += (first, last) != (start, end)
             rows[query].append((number[video], first, last, float(pair["score"]), score))
-    ranked = [_fused(_as_scored(each), fusion, weight, depth, nms) for each in rows.values()]
+    ranked = [_fused(np.array(each).reshape(-1, 5).T, fusion, weight, depth, nms) for each in rows.values()]
     run = run_of("reranked", list(queries.values()), ranked, names)
     return Reranked(run, cut, outside, len(known.keys() - windows.keys()))
 
@@ -217,22 +204,21 @@ def _checked(pair: Mapping[str, Any]) -> Mapping[str, Any]:
     return pair
 
 
-def _as_scored(rows: list[tuple[int, float, float, float, float]]) -> Scored:
-    video, *others = np.array(rows, np.float64).reshape(-1, 5).T
-    return Scored(video.astype(np.int64), *others)
+def _fused(windows: Floats, fusion: str, weight: float, depth: int, nms: float) -> Ranked:
+    """Rank a query's windows, each once.
 
-
-def _fused(found: Scored, fusion: str, weight: float, depth: int, nms: float) -> Ranked:
-    """Rank a query's windows, each once."""
+    windows: their videos, starts, ends and scores of both stages: shape (5, windows).
+    """
+    first, second = windows[3:]
     if fusion == "sum":
-        scores = weight * _from_0_to_1(found.first) + (1 - weight) * _from_0_to_1(found.second)
+        scores = weight * _from_0_to_1(first) + (1 - weight) * _from_0_to_1(second)
     else:
-        scores = weight / (NEAR + _ranks(found.first)) + (1 - weight) / (NEAR + _ranks(found.second))
+        scores = weight / (NEAR + _ranks(first)) + (1 - weight) / (NEAR + _ranks(second))
     order = best(scores, len(scores))
-    moments = np.stack([found.video[order].astype(np.float64), found.start[order], found.end[order]], 1)
-    order = order[np.sort(np.unique(moments, axis=0, return_index=True)[1])]
-    order = order[suppress(found.video[order], found.start[order], found.end[order], nms, depth)]
-    return Ranked(found.video[order], found.start[order], found.end[order], scores[order])
+    order = order[np.sort(np.unique(windows[:3, order], axis=1, return_index=True)[1])]
+    video, start, end = windows[0].astype(np.int64), windows[1], windows[2]
+    order = order[suppress(video[order], start[order], end[order], nms, depth)]
+    return Ranked(video[order], start[order], end[order], scores[order])
 
 
 def _from_0_to_1(scores: Floats) -> Floats:

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import FULL, SystemsError, Unavailable
-from .features.confinement import SECONDS_BETWEEN_HEARTBEATS
 from .features.sources import CHUNK, find_npy
 from .library import MeasureError
 from .library import read_json as parse_json
 
 UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, NotImplementedError, BadZipFile)
+SECONDS_BETWEEN_SIGNS = 5.0
 TREE = "tree"  # the array of a file that says where its others belong
 
 
@@ -45,7 +45,7 @@ def digest_of(files: Mapping[str, Path], sign: Callable[[], None] = lambda: None
                 raise SystemsError(f"{file}: is no regular file any more")
             while part := content.read(CHUNK):
                 found.update(part)
-                if time.monotonic() - signed >= SECONDS_BETWEEN_HEARTBEATS:
+                if time.monotonic() - signed >= SECONDS_BETWEEN_SIGNS:
                     signed = time.monotonic()
                     sign()
     return found.hexdigest()

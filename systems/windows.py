@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .data import Floats, Ints, Rows, Videos
-from .errors import BadOption
 
 MOST_CLIPS = 1000  # of a window
 WIDEST_STRIDE = 10.0  # as a share of a window's length
@@ -22,15 +21,6 @@ class Scales:
     shortest: int = 2
     longest: int = 8
     stride: float = 0.3
-
-    def check(self) -> None:
-        """Raise BadOption if a number makes no sense."""
-        if not 1 <= self.shortest <= self.longest <= MOST_CLIPS:
-            found, right = f"{self.shortest} to {self.longest} clips", f"1 to {MOST_CLIPS}, the shorter first"
-            raise BadOption("scales", found, right)
-        if not 0 < self.stride <= WIDEST_STRIDE:
-            right = f"a share of the window's length, above 0, at most {WIDEST_STRIDE:g}"
-            raise BadOption("stride", f"{self.stride:g}", right)
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,7 +72,7 @@ def make_campaign(place: Installation, name: str, corpus: str = "films", queries
     texts = [QUERY, *(f"A person sits down on chair number {number}." for number in range(1, queries))]
     rows = [{"query_id": number, "query": text} for number, text in enumerate(texts, 7)]
     file.write_text(json.dumps(rows))
-    place.manage("create_campaign", name, "--corpus", corpus, "--queries", str(file))
+    place.manage("create_campaign", name, "--corpus", corpus, "--queries", str(file), "--without-films")
 
 
 def wait_until_open(place: Installation, campaign: str, batches: int) -> None:
@@ -142,7 +142,7 @@ def signed_in(place: Installation, browser: Browser, name: str, password: str) -
     person = Person(place, context, name, password)
     yield person
     context.close()
-    assert person.faults == []
+    assert person.faults == [], person.faults
 
 
 SUBMITTED = "() => !document.getElementById('moment') || !document.getElementById('moment').hidden"

@@ -12,6 +12,7 @@ from uuid import uuid4
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Campaign, Membership
@@ -59,6 +60,19 @@ def content_of(answer: Any) -> bytes:
 def text_between_tags(page: str) -> str:
     """What is read on a page, without the random tokens in its tags, which may hold any short word or number."""
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+def prepared(client: Client, **fields: object) -> str:
+    """The address of the preview of an action, which a lead of `films` prepares."""
+    answer = client.post(reverse("action-prepare", args=["films"]), fields)
+    assert answer.status_code == 302
+    return str(answer["Location"])
+
+
+def begun(client: Client, preview: str, reason: str = "again", **fields: str) -> str:
+    """The page of an action after it is begun."""
+    known = {"change": "begin", "reason": reason} | fields
+    return " ".join(client.post(f"{preview}change", known, follow=True).content.decode().split())
 
 
 def judge_all(assignment: Assignment, grade: Callable[[Candidate], int], submit: bool = True) -> None:

@@ -17,8 +17,8 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from systems.features import confinement
-from systems.features.confinement import ROOT, WAITING, Confined, end_waiting
+from base import confinement
+from base.confinement import ROOT, WAITING, Confined, end_waiting
 
 SUBREAPER = 36  # of prctl: a process whose parent has ended becomes a child of this one
 STDIN, STDOUT = 10, 13  # among the arguments of Popen._execute_child: the ends of its pipes

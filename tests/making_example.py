@@ -90,10 +90,11 @@ def release_of(queries: dict[str, Scene], moments: list[Shot], chance: random.Ra
     """Return the path of the release of a campaign in which simulated annotators have judged all queries."""
     from campaigns.models import Campaign
     from corpus.models import Corpus, Moment, Video
-    from demo.generating import OldCast, store_queries
+    from demo.generating import store_queries
     from judging.models import Candidate, Query
     from judging.order import place
     from releases.freezing import freeze, freeze_release
+    from tests.runs.generated import OldCast
 
     corpus = Corpus.objects.create(name="example", format="generated")
     title = "Example: simulated judgements"

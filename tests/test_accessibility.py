@@ -37,23 +37,37 @@ SUBMITTED = """() => {
     document.getElementById("workplace").classList.add("done");
 }"""
 # Addresses that give no page: files, and what is done without one.
-NO_PAGES = {"home", "clip", "place", "export", "figure", "release", "hours-csv", "invitation", "campaign-jobs"}
+NO_PAGES = {
+    "home",
+    "clip",
+    "place",
+    "export",
+    "figure",
+    "release-zip",
+    "release-file",
+    "hours-csv",
+    "invitation",
+    "campaign-jobs",
+}
 NO_PAGES |= {
     "agreement-counting",
     "join",
-    "release-difference",
+    "drafts",
+    "release-changes",
+    "release-file",
+    "release-zip",
     "training-set",
     "captions-work",
     "replaced-csv",
-    "pools-csv",
+    "unjudged-csv",
     "rejudged-csv",
-    "people-links-csv",
+    "links-csv",
     "own-questions",
-    "questions",
 }
 # Addresses that lead on, need a provider, or have nothing to show to who has no second factor.
 NO_PAGES |= {
     "account_login",
+    "account_email",  # is the page of the account
     "mfa_authenticate",
     "mfa_login_webauthn",
     "openid_connect_callback",
@@ -69,24 +83,30 @@ NO_PAGES |= {
     "run-file",
     "run-progress",
     "run-piece",
-    "run-scatter",
+    "run-figure",
     "run-description",
     "leaderboard-file",
-    "believe-file",
+    "leaderboard-figure",
+    "measures-file",
 }
 NO_PAGES |= {"manifest", "service-worker", "system-curves", "predictor-progress", "predictor-grades", "predictor-piece"}
 PAGES = {name for name, (method, *_) in MATRIX.items() if method == "GET"} - NO_PAGES
+PARTS = ("step=", "view=", "drawer=", "tab=")
 STRANGERS = {
     "sign-in": "/sign-in/",
     "offline": "/app/en/offline",
     "account_reset_password": "/sign-in/forgotten",
     "account_reset_password_done": "/sign-in/forgotten/sent",
 }
-OWN = ["/account/confirm", "/account/second-factor/codes/new"]
-LEADS = ["/campaigns/films/examples/", "/campaigns/films/", "/campaigns/early/exam/"]
-LEADS += ["/campaigns/early/exam/people/1/", "/campaigns/early/queue/", "/campaigns/films/actions/1/"]
-LEADS += ["/campaigns/films/search/?q=Somebody+waves.", "/campaigns/films/systems/1/search?q=Somebody+waves."]
-LEADS += ["/campaigns/films/leaderboard/public/", "/campaigns/films/runs/1/"]
+OWN = ["/account/confirm", "/account/security/codes/new"]
+LEADS = ["/campaigns/films/guideline/?example=find", "/campaigns/films/", "/campaigns/early/exam/"]
+LEADS += ["/campaigns/early/annotators/1/?view=exam", "/campaigns/early/inbox/", "/campaigns/films/actions/1/"]
+LEADS += ["/campaigns/films/queries/?view=search&q=Somebody+waves.", "/campaigns/films/systems/1/?q=Somebody+waves."]
+LEADS += ["/campaigns/films/leaderboard/public/", "/campaigns/films/runs/1/", "/campaigns/films/systems/?drawer=train"]
+LEADS += [
+    f"/campaigns/films/leaderboard/?view={view}" for view in ("figures", "runs", "differences", "held-back", "again")
+]
+LEADS += ["/campaigns/films/compare/?run=1", "/campaigns/films/model-judges/?predictor=1"]
 
 
 @pytest.fixture(scope="module")
@@ -266,7 +286,7 @@ def crawled(place: Installation, page: Page, starts: list[str], faults: dict[str
     while waiting:
         address = waiting.popleft()
         name = kind(address)
-        if name in seen or name in NO_PAGES:
+        if name in seen or name.partition("?")[0] in NO_PAGES:
             continue
         seen.add(name)
         page.goto(place.address + address)
@@ -283,13 +303,14 @@ def local(address: str) -> str:
 
 
 def kind(address: str) -> str:
-    """The name of the address, and of the tutorial the step."""
+    """The name of the address, with the step of the tutorial, or a page's tab or drawer."""
     parts = urlsplit(address)
     try:
         name = str(resolve(parts.path).url_name)
     except Resolver404:
         return "problem"
-    return f"{name}?{parts.query.split('&')[0]}" if name == "tutorial" else name
+    part = next((each for each in parts.query.split("&") if each.startswith(PARTS)), "")
+    return f"{name}?{part}" if part else name
 
 
 def violations(page: Page) -> list[str]:

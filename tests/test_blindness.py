@@ -133,35 +133,32 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         address = reverse("read-message", args=["films", message.pk])
         answers += [client.post(address, follow=True), client.post(address, {"back": "mine"}, follow=True)]
     for address in (
-        "/campaigns/films/checks/",
-        f"/campaigns/films/checks/{ada.worker}/all",
-        "/campaigns/films/messages/",
-        "/campaigns/films/queue/",
-        "/campaigns/films/digest/",
-        "/campaigns/films/people/",
-        "/campaigns/films/people/links",
+        f"/campaigns/films/annotators/{ada.worker}/",
+        "/campaigns/films/inbox/?view=messages",
+        "/campaigns/films/inbox/",
+        "/campaigns/films/annotators/",
         "/campaigns/films/",
         f"/campaigns/films/batches/{held.batch_id}/",
-        "/campaigns/films/exports/",
-        "/campaigns/films/frontier/",
-        "/campaigns/films/steering/",
-        "/campaigns/films/runs/",
-        "/campaigns/films/runs/1/queries/",
-        "/campaigns/films/runs/1/queries/scatter/csv?against=2",
-        "/campaigns/films/runs/1/query?query=1",
+        "/campaigns/films/releases/",
+        "/campaigns/films/runs/1/",
+        "/campaigns/films/runs/1/scatter.csv?against=2",
+        "/campaigns/films/compare/?run=1",
+        "/campaigns/films/explain/?run=1&query=1",
         "/campaigns/films/leaderboard/",
-        "/campaigns/films/leaderboard/judged-again/",
-        "/campaigns/films/leaderboard/judged-again/scores.csv",
-        "/campaigns/films/believe/",
+        *(
+            f"/campaigns/films/leaderboard/?view={view}"
+            for view in ("figures", "runs", "differences", "held-back", "again")
+        ),
+        "/campaigns/films/leaderboard/judged-again.csv",
+        "/campaigns/films/measures/",
         "/campaigns/films/systems/",
         "/campaigns/films/systems/1/",
-        "/campaigns/films/systems/1/search?q=secret",
-        "/campaigns/films/watches/",
-        "/campaigns/films/pools/",
-        "/campaigns/films/pools/1/",
-        "/campaigns/films/predictors/",
-        f"/campaigns/films/predictors/{Predictor.objects.get().pk}/",
-        f"/campaigns/films/predictors/{Predictor.objects.get().pk}/grades.csv",
+        "/campaigns/films/systems/1/?q=secret",
+        "/campaigns/films/unjudged/",
+        "/campaigns/films/unjudged/?enlargement=1",
+        "/campaigns/films/model-judges/",
+        f"/campaigns/films/model-judges/?predictor={Predictor.objects.get().pk}",
+        f"/campaigns/films/model-judges/{Predictor.objects.get().pk}/grades.csv",
     ):
         answers.append(client.get(address))
     submit = reverse("submit", args=[held.token])
@@ -290,8 +287,9 @@ def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership
     assert TIMES.search(text)
     assert "secret system" in everything(Program(leo).get("campaigns/films/systems/1"))
     predictor = Predictor.objects.get()
-    assert str(PREDICTED) in everything(browser(leo).get(f"/campaigns/films/predictors/{predictor.pk}/grades.csv"))
-    questions = everything(browser(leo).get("/campaigns/films/queue/"))
+    assert str(PREDICTED) in everything(browser(leo).get(f"/campaigns/films/model-judges/{predictor.pk}/grades.csv"))
+    questions = everything(browser(leo).get("/campaigns/films/inbox/"))
+    questions += everything(browser(leo).get("/campaigns/films/inbox/?view=messages"))
     assert all(words in questions for words in ("Is this secret?", "It is secret.", "secret-bob"))
     assert "secret predictor" in everything(Program(leo).get(f"campaigns/films/predictors/{predictor.pk}"))
 
@@ -367,7 +365,7 @@ def test_a_researcher_reads_no_annotators_name_and_no_private_word(
     begun = [
         reverse("campaign", args=["films"]),
         reverse("exam", args=["films"]),
-        reverse("reopenings", args=["films"]),
+        reverse("activity", args=["films"]) + "?view=reopened",
     ]
     waiting, seen = [*begun], set[str]()
     while waiting:
@@ -387,5 +385,5 @@ def test_a_researcher_reads_no_annotators_name_and_no_private_word(
     assert sum(answer.startswith("200") for answer in answers) > 20
     for secret in (*NAMES, PRIVATE):
         assert not any(secret in answer for answer in answers), secret
-    for name in ("exam/people/2", "agreement/annotators/2", "batches/", "agreement/judgements", "reopenings"):
+    for name in ("annotators/2", "batches/", "judgements", "activity"):
         assert any(name in each for each in seen | set(begun)), f"{name} was not reached"

@@ -72,10 +72,10 @@ def test_from_sign_in_to_a_scored_run(
     open_settled(lead, f"{place.address}/campaigns/{campaign}/")
     key(lead, "c")
     expect(lead.locator(".message")).to_contain_text("Closed: ")
-    lead.goto(f"{place.address}/campaigns/{campaign}/?show=closed")
+    lead.goto(f"{place.address}/campaigns/{campaign}/queries/?show=closed")
     expect(lead.locator("tbody tr")).to_have_count(1)
 
-    lead.goto(f"{place.address}/campaigns/{campaign}/exports/")
+    lead.goto(f"{place.address}/campaigns/{campaign}/releases/?tab=files")
     with lead.expect_download() as download:
         lead.click("text=qrels.jsonl")
     download.value.save_as(tmp_path / "qrels.jsonl")
@@ -85,7 +85,7 @@ def test_from_sign_in_to_a_scored_run(
 
 def open_settled(lead: Page, campaign: str) -> None:
     """From the list of what is to review to its only batch."""
-    lead.goto(f"{campaign}?show=review")
+    lead.goto(f"{campaign}queries/?show=review")
     lead.click("a.square.settled")
     lead.wait_for_url("**/batches/**")
 

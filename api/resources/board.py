@@ -23,12 +23,20 @@ from runs.board.files import numbers_of
 from runs.board.options import board_options, board_reference, measure_named
 from runs.board.table import board
 from runs.explain.cases import Side, case_of
-from runs.explain.queries import ExplanationOptions, explanation_options, scatter_file, scored_queries, texts_of
+from runs.explain.figures import run_figure_file
+from runs.explain.queries import ExplanationOptions, explanation_options, scored_queries, texts_of
 from runs.forms import LONGEST_MEASURE, BoardForm, ExplanationForm, RejudgedForm, ReliabilityForm
 from runs.models import Run, ScoringReference
 from runs.rejudging import HEADLINE, IN_GRADES, new_order
-from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
-from runs.reliability.options import ReliabilityOptions, examination_file, reliability_options
+from runs.reliability.inquiries import (
+    CONVENTIONS,
+    MOST_RUNS,
+    ReliabilityOptions,
+    ask_to_examine,
+    examination_file,
+    job_of,
+    reliability_options,
+)
 from runs.scoring import ask_for_measure, remove_measure, score_runs
 
 BoardParameters = parameters_of(
@@ -231,7 +239,7 @@ class RunScatter(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scatter/<slug:forma
     def get(self, number: int, format: str) -> Any:
         """Two runs query by query: the numbers as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
         options = explanation_options(self.participant, number, **self.params)
-        return scatter_file(options, self.params.get("against", []), format)
+        return run_figure_file(options, self.params.get("against", []), "scatter", format)
 
 
 def _explained(member: Membership, number: int, **options: Any) -> ExplanationOptions:

@@ -116,7 +116,7 @@ class HitSerializer(serializers.Serializer):
 
 
 class SearchAnswer(serializers.Serializer):
-    captions = serializers.IntegerField(help_text="how many were searched")
+    captions = serializers.IntegerField(help_text="of how many moments the captions were searched")
     is_current = serializers.BooleanField(help_text="false if the index is older than the corpus")
     hits = HitSerializer(many=True, help_text="the nearest first")
 

@@ -140,7 +140,7 @@ class QueriesStep(Body):
 
     class Meta:
         form = forms.QueriesForm
-        fields = ["draws", "validation", "test", "seed", "strata", "split", "pool_depth"]
+        fields = ["validation", "test", "seed", "strata", "split", "pool_depth"]
 
 
 class SettingsStep(SettingsChange):

@@ -12,20 +12,13 @@ from api.operations import ONCE, UNFIT, Rows, annotated, reads, starts
 from api.resource import CAMPAIGN, Resource
 from api.serializers import Body, ModelAnswer, Page, QueryParameters
 from campaigns.models import Membership
+from judging.review.actions import act, begin
 from releases.models import Release
 from runs.access import enlargement as enlargement_of
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
 from runs.pools.comparing import HEADLINE, comparison, found_moments
-from runs.pools.enlarging import (
-    DEEPEST,
-    MOST_MOMENTS,
-    PoolPlan,
-    ask_to_open,
-    ask_to_propose,
-    open_further_batches,
-    propose_moments,
-)
+from runs.pools.enlarging import DEEPEST, MOST_MOMENTS, PoolPlan, ask_to_propose, prepare_opening, propose_moments
 
 MOST = 2**31 - 1
 
@@ -119,8 +112,10 @@ class EnlargementOpening(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>/ope
     def put(self, number: int) -> Any:
         """Have the first moments judged, in further batches."""
         near = self.data.get("near", Near.LEAVE)
-        opened = ask_to_open(enlargement_of(self.lead, number), self.lead, self.data["taken"], near)
-        return self.under_way(open_further_batches.jobs(opened).first(), opened)
+        enlargement = enlargement_of(self.lead, number)
+        action = begin(prepare_opening(enlargement, self.lead, self.data["taken"], near), self.lead)
+        enlargement.refresh_from_db()
+        return self.under_way(act.jobs(action).first(), enlargement)
 
 
 class PoolsParameters(QueryParameters):

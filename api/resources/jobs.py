@@ -78,14 +78,14 @@ class AnyJob(Resource, at="jobs/<int:pk>", name="any-job"):
     @reads(JobSerializer)
     def get(self, pk: int) -> Any:
         """A job that the person may have tried again, and how far it is."""
-        return get_object_or_404(access.jobs_to_try_again(self.request), pk=pk)
+        return get_object_or_404(Job, access.may_try_again(self.request), pk=pk)
 
 
 class AnyJobAgain(Resource, at="jobs/<int:pk>/again", name="any-job-again"):
     @starts(JobSerializer)
     def post(self, pk: int) -> Any:
         """Try a job again that has failed or waits, from its beginning."""
-        job = fresh(get_object_or_404(access.jobs_to_try_again(self.request).not_done(), pk=pk).try_again())
+        job = fresh(get_object_or_404(Job.objects.not_done(), access.may_try_again(self.request), pk=pk).try_again())
         return Answer.later(reverse("api-any-job", args=[pk]), job)
 
 
@@ -93,6 +93,6 @@ class AnyJobCancelled(Resource, at="jobs/<int:pk>/cancel", name="any-job-cancel"
     @changes(JobSerializer)
     def post(self, pk: int) -> Any:
         """Cancel a job that waits or runs; it counts as failed."""
-        job = get_object_or_404(access.jobs_to_change(self.request), pk=pk)
+        job = get_object_or_404(Job, access.may_cancel(self.request), pk=pk)
         job.end()
         return fresh(job)

@@ -15,7 +15,7 @@ from base.forms import LARGEST_KEY
 from base.sites import site_address
 from campaigns import access
 from campaigns.models import Membership, Message
-from corpus.clip_files import padded_clip_file
+from corpus.clip_files import clip_file
 from judging import access as judging_access
 from judging.consensus import GRADES
 from judging.models import Assignment, Flag, Practice, Question, Revision
@@ -175,7 +175,7 @@ class ClipOfPlace(Resource, at="assignments/<slug:token>/clips/<slug:key>", name
     def get(self, token: str, key: str) -> Any:
         """The clip of one place of the batch in hand; ranges are answered."""
         clip, full = judging_access.clip_of_place(self.request, token, key)
-        return padded_clip_file(self.request._request, clip, key, full)
+        return clip_file(self.request._request, clip, key, full)
 
 
 class Judgement(Resource, at="assignments/<slug:token>/judgements/<int:position>", name="judgement"):

@@ -59,6 +59,7 @@ class QueriesAgreement(Counted):
 class AnnotatorSeverity(serializers.Serializer):
     worker = serializers.IntegerField()
     ratings = serializers.IntegerField(help_text="grades of pairs that others judged too")
+    difference = serializers.FloatField(allow_null=True, help_text="mean of the own grade minus the co-judge's")
     severity = serializers.FloatField(
         allow_null=True, help_text="grades above the mean of all annotators; null, as the next: too few ratings"
     )

@@ -1,4 +1,4 @@
-"""The exam and the quiet checks: pairs with their truth, examinees and their results, and decisions on them."""
+"""The exam and the attention checks: pairs with their truth, examinees and their results, and decisions on them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from judging.quality.exam import (
 from judging.quality.examples import LONGEST_WHY
 from reports import own_work
 from reports.campaign_summaries import PEOPLE, current_summary
-from reports.tables.examinees import check_rows, examinee, overview, pairs_in, pairs_of_one
+from reports.tables.examinees import check_rows, examination, overview, pairs_in
 
 LARGEST = 2**31 - 1
 
@@ -212,7 +212,8 @@ class DecideOnExaminee(Resource, at=f"{CAMPAIGN}/exam/people/<int:worker>/verdic
 
 
 def _examinee(member: Membership) -> Any:
-    return annotated(examinee(member), pairs=pairs_of_one(member))
+    person, pairs = examination(member)
+    return annotated(person, pairs=pairs)
 
 
 class CheckedSerializer(serializers.Serializer):
@@ -257,7 +258,7 @@ class PairsParameters(PageParameters):
 class Checks(Resource, at=f"{CAMPAIGN}/checks", name="checks"):
     @reads(ChecksSerializer)
     def get(self) -> Any:
-        """Where each annotator stands by the quiet checks."""
+        """Where each annotator stands by the attention checks."""
         campaign = self.lead.campaign
         summary = current_summary(campaign, PEOPLE)
         rules = {"window": check_results.WINDOW, "enough": check_results.ENOUGH}

@@ -26,7 +26,7 @@ from runs.systems.pages import PAPER, State, curves_file, jobs_of, presets_of, s
 from runs.systems.training import train_system
 from systems.features.reader import CLIPS_MEANING, FIT_MEANING, FITS, STRICT, UNIT_MEANING
 from systems.interface import SYSTEMS, Entry
-from systems.options import GROUPS, UNUSED
+from systems.options import GROUPS
 
 LARGEST = 10**9
 TYPES = {int: "integer", float: "number", bool: "boolean", str: "text"}
@@ -40,7 +40,7 @@ FIELDS: dict[type, Callable[..., serializers.Field]] = {
 
 class OptionSerializer(serializers.Serializer):
     name = serializers.CharField()
-    group = serializers.ChoiceField([*GROUPS, UNUSED], help_text="what it is for, or that it is without a meaning here")
+    group = serializers.ChoiceField(GROUPS, help_text="what it is for")
     type = serializers.ChoiceField(list(TYPES.values()))
     default = serializers.JSONField()
     least = serializers.FloatField(allow_null=True)

@@ -23,14 +23,7 @@ BROWSERS = {
     "Chrom": "Chrome",
     "Safari": "Safari",
 }
-SYSTEMS = {
-    "Android": "Android",
-    "iPhone": "iPhone",
-    "iPad": "iPad",
-    "Windows": "Windows",
-    "Mac OS": "macOS",
-    "Linux": "Linux",
-}
+SYSTEMS = {name: name for name in ("Android", "iPhone", "iPad", "Windows")} | {"Mac OS": "macOS", "Linux": "Linux"}
 
 
 @register.filter

@@ -22,7 +22,6 @@ class Heading(NamedTuple):
     text: str
     is_number: bool = False  # the cells have the class `n`, and stand to the right
     is_hidden: bool = False  # heard by screen readers, not seen
-    sort_key: str = ""  # makes the heading a link that sorts by the column
     address: str = ""  # makes it a link to this address
     is_current: bool = False  # whether the rows are sorted by that link
 
@@ -53,13 +52,8 @@ def _heading(heading: str | Heading) -> Heading:
 def table(content: str, *headings: str | Heading | list[Heading] | None, **options: str) -> str:
     """Write a table around its body's rows: `{% table "Query" "Hours"|number %}<tr>…</tr>{% endtable %}`.
 
-    Parameters
-    ----------
-    headings
-        One for each column, in their order, or lists of them; None leaves a column out.
-    options
-        `kind`: a class beside that of every table; `label`: what the table shows, where no heading says so;
-        `sort`: the key of the column that the rows are sorted by.
+    headings: one for each column, in their order, or lists of them; None leaves a column out.
+    options: `kind`: a class beside that of every table; `label`: what the table shows, where no heading says so.
     """
     columns = [
         _heading(heading)

@@ -126,6 +126,11 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name='campaign',
+            name='opens_without_films',
+            field=models.BooleanField(db_default=True, default=True, help_text='whether batches open although there is no film for clips of them; false for campaigns that are made from a draft, until a lead decides so'),
+        ),
+        migrations.AddField(
+            model_name='campaign',
             name='paid_plays',
             field=models.PositiveSmallIntegerField(default=3, help_text='1 to 20. One press counts no more seconds than these plays take, and those below.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(20)], verbose_name='Plays of a clip that one press may count'),
         ),

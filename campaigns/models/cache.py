@@ -99,17 +99,9 @@ def spend(person: int, budget: str, refusal: str) -> None:
     Called inside the transaction of the verb, it counts only what is stored. The row is locked, because throttles that
     read and write apart, as those of Django REST framework, count twenty requests at once as one.
 
-    Parameters
-    ----------
-    person
-        The primary key of the user.
-    budget
-        The name of the setting, such as QUESTION_RATE.
-
-    Raises
-    ------
-    TooManyRequests
-        If the budget is used up. The message is `refusal`, and how long to wait.
+    person: the primary key of the user.
+    budget: the name of the setting, such as QUESTION_RATE.
+    Raises TooManyRequests if the budget is used up. The message is `refusal`, and how long to wait.
     """
     if not (rate := getattr(settings, budget)):
         return

@@ -148,6 +148,12 @@ class Campaign(models.Model):
     sound = models.BooleanField(
         "Clips have sound", default=False, help_text="Annotators hear the clips where the videos have sound."
     )
+    opens_without_films = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="whether batches open although there is no film for clips of them; false for campaigns that are made "
+        "from a draft, until a lead decides so",
+    )
     play_once = models.BooleanField(
         "A clip must play to its end before it is graded",
         default=False,
@@ -395,7 +401,6 @@ class Campaign(models.Model):
         last = self.memberships.aggregate(last=Max("worker"))["last"] or 0
         return self.memberships.create(user=user, role=role, worker=last + 1)
 
-    @all_or_nothing
     def invite(
         self, role: str, by: Membership | None, lifetime: timedelta, *, places: int | None = None, group: str = ""
     ) -> tuple[Invitation, str]:
@@ -403,39 +408,23 @@ class Campaign(models.Model):
 
         One person joins by it at once; or, with `places`, as many people can ask to join.
         """
-        secret, hash = secret_of_a_link()
-        fields = {"role": role, "by": by, "hash": hash, "places": places, "group": group}
-        made = self.invitations.create(expires=Now() + lifetime, **fields)
-        log(by, LogEntry.Kind.INVITATION, made.whom, after=role)
-        return made, secret
+        secret = secret_of_a_link()[0]
+        return self._store_invitation(role, by, lifetime, secret, places=places, group=group), secret
+
+    def invite_person(self, role: str, by: Membership, lifetime: timedelta, **about: Any) -> Invitation:
+        """Make an invitation for one person. Its link is made again from the row whenever it is sent or shown.
+
+        about: the columns `address`, `name`, `group`, `language` and `by_hand`, as far as they are known.
+        """
+        seed = secrets.token_urlsafe(32)
+        return self._store_invitation(role, by, lifetime, secret_from(seed, settings.SECRET_KEY), seed=seed, **about)
 
     @all_or_nothing
-    def invite_person(
-        self,
-        role: str,
-        by: Membership,
-        lifetime: timedelta,
-        *,
-        address: str = "",
-        name: str = "",
-        group: str = "",
-        language: str = "",
-        by_hand: bool = False,
+    def _store_invitation(
+        self, role: str, by: Membership | None, lifetime: timedelta, secret: str, **fields: Any
     ) -> Invitation:
-        """Make an invitation for one person. Its link is made again from the row whenever it is sent or shown."""
-        seed = secrets.token_urlsafe(32)
-        made = self.invitations.create(
-            role=role,
-            by=by,
-            expires=Now() + lifetime,
-            hash=hash_of(secret_from(seed, settings.SECRET_KEY)),
-            seed=seed,
-            address=address,
-            name=name,
-            group=group,
-            language=language,
-            by_hand=by_hand,
-        )
+        hash, expires = hash_of(secret), Now() + lifetime
+        made = self.invitations.create(role=role, by=by, hash=hash, expires=expires, **fields)
         log(by, LogEntry.Kind.INVITATION, made.whom, after=role)
         return made
 

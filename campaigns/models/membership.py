@@ -61,6 +61,10 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
     def leads(self) -> MembershipQuerySet:
         return self.filter(role=Membership.Role.LEAD, state=Membership.State.ACTIVE)
 
+    def seeing_all(self, user: Any) -> MembershipQuerySet:
+        """Return the person's active memberships as a lead or researcher."""
+        return self.filter(user=user, role__in=Membership.SEES_ALL, state=Membership.State.ACTIVE)
+
     def annotators(self) -> MembershipQuerySet:
         return self.filter(role=Membership.Role.ANNOTATOR)
 

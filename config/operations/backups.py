@@ -108,24 +108,21 @@ def restore(source: Path, *, replace: bool = False) -> list[str]:
     `replace`) there is a grade that is not in the backup. Nothing is changed then.
     """
     _verify(source)
-    tables = connection.introspection.table_names()
-    if tables and replace:
-        last = json.loads((source / SUMMARY).read_text()).get("last")
-        if last is None:
-            raise BackupRefused(f"{source}: does not say which grades it holds; restore it into an empty database")
-        connection.close()
-        (_replace_sqlite if connection.vendor == "sqlite" else _replace_postgres)(source / DATABASE, last, tables)
-        return [name for name, size in _files(source) if not _is_there(name, size)]
-    if tables:
+    tables, last = connection.introspection.table_names(), json.loads((source / SUMMARY).read_text()).get("last")
+    if tables and not replace:
         raise BackupRefused(
             f"DATABASE_URL: its database has {len(tables)} tables; expected an empty one. Nothing was changed."
         )
+    if tables and last is None:
+        raise BackupRefused(f"{source}: does not say which grades it holds; restore it into an empty database")
     connection.close()
-    if connection.vendor == "sqlite":
-        _put_sqlite(source / DATABASE, Path(settings.DATABASES["default"]["NAME"]))
+    copy, name, is_sqlite = source / DATABASE, settings.DATABASES["default"]["NAME"], connection.vendor == "sqlite"
+    if tables:
+        (_replace_sqlite if is_sqlite else _replace_postgres)(copy, last, tables)
+    elif is_sqlite:
+        _put_sqlite(copy, Path(name))
     else:
-        name = settings.DATABASES["default"]["NAME"]
-        _run_postgres("pg_restore", "--single-transaction", "--no-owner", f"--dbname={name}", source / DATABASE)
+        _run_postgres("pg_restore", "--single-transaction", "--no-owner", f"--dbname={name}", copy)
     return [name for name, size in _files(source) if not _is_there(name, size)]
 
 

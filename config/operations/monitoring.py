@@ -12,7 +12,8 @@ import os
 import re
 import time
 from collections import Counter as Counts
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
@@ -23,6 +24,7 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, HttpResponseNotFound, JsonResponse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
+from django.utils.deprecation import MiddlewareMixin
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -40,14 +42,11 @@ from jobs.queue import Lane, machine_of
 log = logging.getLogger(__name__)
 
 
-class ProbesMiddleware:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+class ProbesMiddleware(MiddlewareMixin):
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
         probe = PROBES.get(request.path_info)
         if not probe:
-            return self.get_response(request)
+            return None
         answer = probe(request)
         answer["Cache-Control"] = "no-store"
         return answer
@@ -209,45 +208,38 @@ class _Rows(Collector):
         yield from found
 
     def _rows(self) -> Iterator[GaugeMetricFamily]:
-        jobs = GaugeMetricFamily(
-            "reeljudge_jobs", "Jobs that are not done, by kind and state", labels=["kind", "state"]
-        )
-        not_done = Job.objects.not_done().order_by()
-        for kind, state, count in not_done.values_list("kind", "state").annotate(Count("pk")):
-            jobs.add_metric([kind, state], count)
-        yield jobs
-        waits = GaugeMetricFamily("reeljudge_jobs_lag_seconds", "How long a job has been due", labels=["lane"])
-        for lane, seconds in Job.objects.waits().items():
-            waits.add_metric([lane], seconds)
-        yield waits
-        clips = GaugeMetricFamily("reeljudge_clips", "Clips that are still to be cut, by state", labels=["state"])
+        not_done = Job.objects.not_done().order_by().values_list("kind", "state").annotate(Count("pk"))
+        jobs = {(kind, state): count for kind, state, count in not_done}
+        yield _gauge("reeljudge_jobs", "Jobs that are not done, by kind and state", ["kind", "state"], jobs)
+        waits = {(lane,): seconds for lane, seconds in Job.objects.waits().items()}
+        yield _gauge("reeljudge_jobs_lag_seconds", "How long a job has been due", ["lane"], waits)
         to_come = Clip.objects.filter(state__in=TO_COME).order_by()
         counts = dict.fromkeys(TO_COME, 0) | dict(to_come.values_list("state").annotate(Count("pk")))
-        for state, count in counts.items():
-            clips.add_metric([state], count)
-        yield clips
-        workers = GaugeMetricFamily(
-            "reeljudge_workers", "Processes that take jobs", labels=["machine", "version", "lane"]
-        )
+        clips = {(str(state),): count for state, count in counts.items()}
+        yield _gauge("reeljudge_clips", "Clips that are still to be cut, by state", ["state"], clips)
         signs = WorkerHeartbeat.objects.recent().values_list("worker", "version", "lane")
         seen = Counts((machine_of(worker), version, lane) for worker, version, lane in signs)
-        for machine, version in {each[:2] for each in seen} or {("none", "")}:
-            for lane in Lane.values:
-                workers.add_metric([machine, version, lane], seen[machine, version, lane])
-        yield workers
+        machines = {each[:2] for each in seen} or {("none", "")}
+        workers = {(*machine, lane): seen[*machine, lane] for machine in machines for lane in Lane.values}
+        yield _gauge("reeljudge_workers", "Processes that take jobs", ["machine", "version", "lane"], workers)
         if made := backups.newest():
             age = (timezone.now() - made).total_seconds()
             yield GaugeMetricFamily("reeljudge_backup_age_seconds", "Age of the newest backup", value=age)
-        build = GaugeMetricFamily("reeljudge_build_info", "The version that runs", labels=["version"])
-        build.add_metric([settings.VERSION], 1)
-        yield build
+        yield _gauge("reeljudge_build_info", "The version that runs", ["version"], {(settings.VERSION,): 1})
 
 
 class _Disks(Collector):
     """What is free where this machine writes."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        free = GaugeMetricFamily("reeljudge_disk_free_bytes", "Bytes free for files", labels=["folder"])
-        for name in ("HOME", "MEDIA_ROOT", "UPLOAD_ROOT"):
-            free.add_metric([name.removesuffix("_ROOT").lower()], free_bytes(getattr(settings, name)))
-        yield free
+        folders = {"home": settings.HOME, "media": settings.MEDIA_ROOT, "upload": settings.UPLOAD_ROOT}
+        free = {(name,): free_bytes(folder) for name, folder in folders.items()}
+        yield _gauge("reeljudge_disk_free_bytes", "Bytes free for files", ["folder"], free)
+
+
+def _gauge(name: str, words: str, labels: list[str], values: Mapping[Any, float]) -> GaugeMetricFamily:
+    """Return a figure that has a value for each combination of labels."""
+    found = GaugeMetricFamily(name, words, labels=labels)
+    for key, value in values.items():
+        found.add_metric(key, value)
+    return found

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from corpus.importers.checking import Checker, Fingerprints
 from corpus.importers.interface import Report
-from corpus.importers.rows import MomentRow
 from corpus.models import Corpus, Moment
 
 Ints = NDArray[np.int64]
@@ -132,18 +131,13 @@ def _change_captions(captioned: dict[int, int], checker: Checker) -> int:
     free = set(captioned.values())
     for keys in _parts(list(captioned.values())):
         free -= in_use(keys)
+    again = Checker(checker.source, checker.importer, checker.report.lengths)
     moments = (
-        Moment(pk=captioned.pop(print_), caption=row.caption)
-        for row, print_ in _again(checker)
-        if captioned.get(print_) in free and row.caption
+        Moment(pk=captioned.pop(again.prints.moments[-1]), caption=row.caption)
+        for row in again.rows()
+        if captioned.get(again.prints.moments[-1]) in free and row.caption
     )
     return Moment.objects.bulk_update(moments, ["caption"], batch_size=KEYS_AT_A_TIME)
-
-
-def _again(checker: Checker) -> Iterator[tuple[MomentRow, int]]:
-    again = Checker(checker.source, checker.importer, checker.report.lengths)
-    for row in again.rows():
-        yield row, again.prints.moments[-1]
 
 
 def _parts(keys: list[int]) -> Iterator[list[int]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from corpus.errors import CorpusError, Problem, Reason, Unusable
-from corpus.importers.interface import Choice, Durations, Importer, Source, each_entry, each_line, each_object, problem
+from corpus.importers.interface import Choice, Importer, Source, each_entry, each_line, each_object, problem
 from corpus.importers.rows import (
     LONGEST_LINE,
+    NEEDED,
     BadField,
     MomentRow,
     keys_of,
@@ -33,6 +35,7 @@ from metrics.formats.json_reader import Entry
 TYPES = ("v", "t", "vt")
 ALL = "all"
 Span = tuple[int, int]
+Time = Callable[[Any, str], float]  # reads the seconds of a field, which messages name
 
 
 def rows_of_tvr(file: Path, choice: Choice) -> Iterator[MomentRow | Problem]:
@@ -211,8 +214,9 @@ def rows_of_csv(file: Path, choice: Choice) -> Iterator[MomentRow | Problem]:
             try:
                 if wrong:
                     raise CorpusError(wrong)
-                found = {field: cells[place].strip() for field, place in places.items()}
-                yield _csv_row(where, found, names, table.separator)
+                filled = ((field, cells[place].strip()) for field, place in places.items())
+                found = {field: cell for field, cell in filled if cell or field in NEEDED}
+                yield _own_row(where, found, names, partial(seconds_of_cell, separator=table.separator))
             except CorpusError as fault:
                 yield problem(file, where, fault)
 
@@ -229,16 +233,17 @@ def _decoded(content: BinaryIO, file: Path) -> Iterator[str]:
             raise MeasureError(f"{file}: line {n}: is not UTF-8 text; expected a CSV in UTF-8") from None
 
 
-def _csv_row(where: str, cells: Mapping[str, str], names: Mapping[str, str], separator: str) -> MomentRow:
-    duration, caption = cells.get("duration"), cells.get("caption")
+def _own_row(where: str, values: Mapping[str, Any], names: Mapping[str, str], time: Time) -> MomentRow:
+    """Return a row of our own formats, given the value of each field, and how the file calls the field."""
+    duration, caption = values.get("duration"), values.get("caption")
     return MomentRow(
         where=where,
-        video=name(cells["video"], names["video"]),
-        start=seconds_of_cell(cells["start"], names["start"], separator),
-        end=seconds_of_cell(cells["end"], names["end"], separator),
-        duration=seconds_of_cell(duration, names["duration"], separator) if duration else None,
-        description=text(cells["description"], names["description"]),
-        caption=text(caption, names["caption"]) if caption else None,
+        video=name(values.get("video"), names["video"]),
+        start=time(values.get("start"), names["start"]),
+        end=time(values.get("end"), names["end"]),
+        duration=None if duration is None else time(duration, names["duration"]),
+        description=text(values.get("description"), names["description"]),
+        caption=None if caption is None else text(caption, names["caption"]),
     )
 
 
@@ -247,16 +252,7 @@ def rows_of_jsonl(file: Path, choice: Choice) -> Iterator[MomentRow | Problem]:
     keys = keys_of(choice.columns)
 
     def rows(where: str, record: dict[str, Any]) -> Iterator[MomentRow]:
-        caption = record.get(keys["caption"])
-        yield MomentRow(
-            where=where,
-            video=name(record.get(keys["video"]), keys["video"]),
-            start=seconds(record.get(keys["start"]), keys["start"]),
-            end=seconds(record.get(keys["end"]), keys["end"]),
-            duration=seconds_or_none(record.get(keys["duration"]), keys["duration"]),
-            description=text(record.get(keys["description"]), keys["description"]),
-            caption=None if caption is None else text(caption, keys["caption"]),
-        )
+        yield _own_row(where, {field: record.get(key) for field, key in keys.items()}, keys, seconds)
 
     return each_object(file, rows)
 
@@ -264,10 +260,10 @@ def rows_of_jsonl(file: Path, choice: Choice) -> Iterator[MomentRow | Problem]:
 IMPORTERS = (
     Importer("tvr", "TVR", rows_of_tvr, kinds=(*TYPES, ALL), times=("ts", "ts[0]", "ts[1]")),
     # Its moments were cut out of longer actions, which may end after the film; published loaders cut them off there.
-    Importer("charades", "Charades-STA", rows_of_charades, Durations.NONE, overhang=inf),
+    Importer("charades", "Charades-STA", rows_of_charades, overhang=inf),
     # Two of its sentences begin and end in the same instant.
     Importer("activitynet", "ActivityNet Captions", rows_of_activitynet, leaves_out=frozenset({Reason.EMPTY})),
-    Importer("didemo", "DiDeMo", rows_of_didemo, Durations.BOUND, overhang=float(published.SEGMENT_SECONDS)),
+    Importer("didemo", "DiDeMo", rows_of_didemo, True, overhang=float(published.SEGMENT_SECONDS)),
     Importer("qvhighlights", "QVHighlights", rows_of_qvhighlights),
     # Frames are counted and rates rounded, so that ends may lie behind the film; 2D-TAN's loader cuts them off there.
     Importer("tacos", "TACoS", rows_of_tacos, overhang=inf, leaves_out=frozenset({Reason.EMPTY})),

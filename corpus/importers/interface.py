@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -81,14 +80,6 @@ class Report:
             self.problems.append(problem)
 
 
-class Durations(StrEnum):
-    """What the files of a format tell about the lengths of videos."""
-
-    GIVEN = "given"
-    BOUND = "bound"  # the longest that a video can be; a file of durations or the media know better
-    NONE = "none"  # a file of durations or the media must tell them
-
-
 class Choice(NamedTuple):
     """What a person chose beside the file: descriptions of one kind, and the columns of fields by their names."""
 
@@ -107,7 +98,8 @@ class Importer:
     name: str
     title: str
     read: Reader
-    durations: Durations = Durations.GIVEN
+    # Whether its files tell the longest that a video can be; a file of durations or the media know better.
+    bounds_durations: bool = False
     # Seconds by which its moments may outlast their videos; they are cut off there.
     overhang: float = OVERHANG
     leaves_out: frozenset[Reason] = frozenset()  # why moments of its published files are always left out, and counted
@@ -117,8 +109,7 @@ class Importer:
 
     def exact_length(self, source: Source, row: MomentRow) -> float | None:
         """Return the length of the row's video if a file of durations or the row tells it exactly."""
-        is_exact = self.durations is not Durations.BOUND
-        return (source.durations or {}).get(row.video, row.duration if is_exact else None)
+        return (source.durations or {}).get(row.video, None if self.bounds_durations else row.duration)
 
 
 @dataclass(frozen=True)
@@ -143,10 +134,6 @@ class Source:
     @property
     def files(self) -> tuple[Path, ...]:
         return self.file, *self.further
-
-    @property
-    def choice(self) -> Choice:
-        return Choice(self.kind, self.columns)
 
 
 def each_line(file: Path, rows: Callable[[str, bytes], Iterable[MomentRow | Problem]]) -> Iterator[MomentRow | Problem]:

@@ -49,15 +49,11 @@ def preview(source: Source, name: str = "", sign: Heartbeat = lambda rows: None)
             for _ in checker.rows():
                 pass
     except CorpusError as fault:
-        return _refused(source, fault)
+        report = Report()
+        report.add_problem(Problem(source.file, "", str(fault)))
+        return report
     compare(Stored(corpus), checker.prints, checker.report)
     return checker.report
-
-
-def _refused(source: Source, fault: CorpusError) -> Report:
-    report = Report()
-    report.add_problem(Problem(source.file, "", str(fault)))
-    return report
 
 
 def load(name: str, source: Source, replacing: bool = False) -> Report:

@@ -4,7 +4,6 @@ the lengths of videos, which is JSON of several shapes or a CSV.
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,9 +14,8 @@ from typing import Any, BinaryIO, NamedTuple
 from base.text import abbreviated, printable, storable
 from corpus.errors import CorpusError
 from metrics import MeasureError
-from metrics.formats.annotations import DURATION, VIDEO
+from metrics.formats.annotations import DURATION, without_split
 from metrics.formats.annotations import read_durations as durations_of_records
-from metrics.formats.csv_tables import separator_of
 from metrics.formats.files import BOM, numbered_lines
 from metrics.formats.json_files import looks_like_json_lines
 from metrics.formats.json_reader import read_json
@@ -190,15 +188,13 @@ def read_durations(file: Path) -> dict[str, float]:
         if file.stat().st_size > LARGEST_OF_DURATIONS:
             raise CorpusError(f"over {LARGEST_OF_DURATIONS:,} bytes; expected the seconds of each video")
         content = file.read_bytes()
-        if looks_like_json_lines(content) or LIST_OF_OBJECTS.match(content.removeprefix(BOM)):
-            return _of_records(file)
-        pairs = _of_csv(content.decode("utf-8-sig")) if _is_csv(content) else _of_json(content)
-        return dict(pairs)
+        is_of_records = looks_like_json_lines(content) or LIST_OF_OBJECTS.match(content.removeprefix(BOM))
+        return _of_records(file) if is_of_records or _is_csv(content) else dict(_of_videos(content))
     except OSError as fault:
         raise CorpusError(f"--durations {file}: cannot be read ({fault.strerror})") from fault
     except CorpusError as fault:
         raise CorpusError(f"--durations {file}: {fault}") from fault
-    except (ValueError, csv.Error) as fault:
+    except ValueError as fault:
         raise CorpusError(f"--durations {file}: not JSON ({fault}), and no CSV") from fault
 
 
@@ -219,49 +215,16 @@ def _is_csv(content: bytes) -> bool:
     return first[:1] not in (b"{", b"[") and any(name.encode() in first for name in DURATION)
 
 
-def _of_json(content: bytes) -> Iterator[tuple[str, float]]:
+def _of_videos(content: bytes) -> Iterator[tuple[str, float]]:
     found = read_json(content, strict=False)
     if not isinstance(found, dict):
         raise CorpusError(f"a JSON {type(found).__name__}; expected an object by video")
-    is_divided = all(isinstance(value, dict) and "duration" not in value for value in found.values())
-    for level in found.values() if is_divided else [found]:
-        for video, value in level.items():
-            if isinstance(value, dict):
-                value = value.get("duration")
-            elif isinstance(value, list) and value:
-                value = value[0]
-            yield video, _positive(video, value)
-
-
-def _of_csv(content: str) -> Iterator[tuple[str, float]]:
-    lines = content.splitlines()
-    rows = csv.reader(lines, delimiter=separator_of(lines[0]))
-    header = [name.strip().lower() for name in next(rows)]
-    places = [next((header.index(name) for name in names if name in header), None) for names in (VIDEO, DURATION)]
-    video, length = places
-    if video is None or length is None:
-        raise CorpusError(
-            f"line 1: there are the columns {printable(', '.join(header)[:300])}; "
-            f"expected one of {', '.join(VIDEO)} and one of {', '.join(DURATION)}"
-        )
-    for row in rows:
-        if not row:
-            continue
-        where = f"line {rows.line_num}: "
-        if len(row) <= max(video, length):
-            raise CorpusError(f"{where}has {len(row)} columns; expected {len(header)}")
-        try:
-            value: Any = float(row[length])
-        except ValueError:
-            value = row[length]
-        yield row[video].strip(), _positive(row[video].strip(), value, where)
-
-
-def _positive(video: str, value: Any, where: str = "") -> float:
-    try:
-        found = seconds(value, video)
-    except CorpusError as fault:
-        raise CorpusError(f"{where}{fault}") from fault
-    if found <= 0:
-        raise CorpusError(f"{where}field {printable(video)}: {found:g}; expected more than 0 seconds")
-    return found
+    for video, value in without_split(found, "").items():
+        if isinstance(value, dict):
+            value = value.get("duration")
+        elif isinstance(value, list) and value:
+            value = value[0]
+        length = seconds(value, video)
+        if length <= 0:
+            raise CorpusError(f"field {printable(video)}: {length:g}; expected more than 0 seconds")
+        yield video, length

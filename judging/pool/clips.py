@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 from random import SystemRandom
-from typing import NamedTuple
 
 from django.db import transaction
 
@@ -32,15 +31,22 @@ def prepare(batch: Batch) -> None:
 
 @transaction.atomic
 def open_when_cut(batch: Batch) -> list[Clip]:
-    """Open the batch if all its clips are there, except those of videos without media. Return the clips to come.
+    """Open the batch if all its clips are there, and return the clips to come.
 
-    These are the clips that the campaign's settings ask for now. They cannot change until the batch is open. A clip
-    that failed is to come too: only the lead opens a batch without it (`judging.pool.opening`).
+    Clips of videos without films keep it closed, too, unless the campaign opens without films. The clips to come are
+    those that the campaign's settings ask for now. They cannot change until the batch is open. A clip that failed is to
+    come too: only the lead opens a batch without it (`judging.pool.opening`).
     """
-    to_come = [clip for clip in clips_for(batch) if clip.is_to_come]
-    if not to_come:
+    clips = clips_for(batch)
+    to_come = [clip for clip in clips if clip.is_to_come]
+    without_films = Campaign.objects.filter(pk=batch.campaign_id, opens_without_films=True)
+    if not to_come and (_have_films(clips) or without_films.exists()):
         batch.open()
     return to_come
+
+
+def _have_films(clips: Iterable[Clip]) -> bool:
+    return not any(clip.state == Clip.State.MISSING for clip in clips)
 
 
 @kind(
@@ -52,13 +58,14 @@ def open_when_cut(batch: Batch) -> list[Clip]:
     page=("batch", "query.campaign.name", "pk"),
 )
 def cut_clips(batch: Batch, report: Report) -> None:
-    """Cut the clips of a batch, and open it. Without a clip that cannot be cut the batch waits for the lead's word."""
+    """Cut the clips of a batch, and open it. If a clip cannot be cut, the batch waits for the lead's decision."""
     away = _cut_what_is_to_come(batch, report)
     clips = list(Clip.objects.filter(candidates__batch=batch).distinct())
     report(len(clips), len(clips), _outcome(clips))
     if away:
         raise away
-    if Batch.objects.filter(pk=batch.pk, state=Batch.State.PREPARING).exists():
+    has_failed = any(clip.state == Clip.State.FAILED for clip in clips) or _have_films(clips)
+    if has_failed and Batch.objects.filter(pk=batch.pk, state=Batch.State.PREPARING).exists():
         raise JobError(f"{_outcome(clips)}. Try again, or open the batch without these clips")
 
 
@@ -131,15 +138,11 @@ def cut_clip(clip: Clip, report: Report) -> None:
     report(1, 1)
 
 
-class AskedAgain(NamedTuple):
-    """How much is asked for again."""
+def retry_clips(batches: Iterable[Batch]) -> tuple[int, int]:
+    """Ask again, and now, for all clips of these batches that are not there although their video has media.
 
-    clips: int
-    batches: int
-
-
-def retry_clips(batches: Iterable[Batch]) -> AskedAgain:
-    """Ask again, and now, for all clips of these batches that are not there although their video has media."""
+    Return how many clips that are, and of how many batches.
+    """
     clips: set[int] = set()
     retried = 0
     for batch in batches:
@@ -150,7 +153,7 @@ def retry_clips(batches: Iterable[Batch]) -> AskedAgain:
                 prepare(batch)
                 retried += 1
         clips |= wanted
-    return AskedAgain(len(clips), retried)
+    return len(clips), retried
 
 
 def prepare_clip(clip: Clip) -> bool:

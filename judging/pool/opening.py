@@ -20,14 +20,14 @@ from base.transactions import all_or_nothing
 from base.transactions import store as store_rows
 from campaigns.events import Happened, tell
 from campaigns.models import Campaign, Event, LogEntry, Membership, log
-from corpus.models import Moment, Video
+from corpus.models import ClipState, Moment, Video
 from jobs.queue import Lane
 from jobs.registry import SELF, Report, kind
 from judging.consensus import LEAST_OVERLAP, RULE, consensus, overlap
 from judging.models import Kind, ReusedGrade
 from judging.models.pool import Batch, Candidate, Query, QueryQuerySet
 from judging.order import place
-from judging.pool.clips import clips_for, cut_clips, open_when_cut, prepare
+from judging.pool.clips import clips_for, cut_clips, prepare
 from judging.summaries import summarize
 from metrics.analysis.pooling import pooled
 from metrics.formats.tables import Qrels, Run
@@ -118,26 +118,30 @@ def _from_nearest(pair: Candidate, known: Iterable[ReusedGrade]) -> ReusedGrade 
 
 
 def open_without_clips(lead: Membership, batch: Batch | None = None) -> int:
-    """Open a batch, or all that wait for clips that cannot be cut, and return how many this has opened.
+    """Open a batch, or all whose clips cannot be cut, and return how many this has opened.
 
-    It is noted in the lead's history. Clips that are cut later are shown from then on. Doing it twice is harmless.
+    For all, the campaign opens without films from now on, too. It is noted in the lead's history. Clips that are cut
+    later are shown from then on. Doing it twice is harmless.
     """
     if batch:
         return int(_open_without_clips(lead, batch))
     preparing = Batch.objects.in_campaign(lead.campaign).filter(state=Batch.State.PREPARING)
-    waiting = preparing.filter(pk__in=cut_clips.jobs(preparing).failed().values("row")).order_by("pk")
-    return sum(_open_without_clips(lead, one) for one in waiting.select_related("query__campaign"))
+    waiting = preparing.exclude(pk__in=cut_clips.jobs(preparing).unfinished().values("row")).order_by("pk")
+    opened = sum(_open_without_clips(lead, one) for one in waiting.select_related("query__campaign"))
+    Campaign.objects.filter(pk=lead.campaign_id).update(opens_without_films=True)
+    return opened
 
 
 @all_or_nothing
 def _open_without_clips(lead: Membership, batch: Batch) -> bool:
-    to_come = len(open_when_cut(batch))
+    clips, waits_for_films = clips_for(batch), not batch.query.campaign.opens_without_films
+    left = sum(clip.is_to_come or (waits_for_films and clip.state == ClipState.MISSING) for clip in clips)
     if not batch.open():
         return False
     cut_clips.jobs(batch).failed().delete()  # which nobody has to try again
-    reason = f"batch {batch.number} of query {batch.query.query_id}, without {to_come} of {len(clips_for(batch))} clips"
+    reason = f"batch {batch.number} of query {batch.query.query_id}, without {left} of {len(clips)} clips"
     lead.events.create(kind=Event.Kind.OPENED, by=lead, reason=reason[:500])
-    log(lead, LogEntry.Kind.OPENED, batch, "waits for clips", f"open without {to_come} clips")
+    log(lead, LogEntry.Kind.OPENED, batch, "waits for clips", f"open without {left} clips")
     return True
 
 

@@ -158,7 +158,9 @@ def set_priority(lead: Membership, queries: QueryQuerySet, priority: Priority) -
 
 def _whole_strata(campaign: Campaign, queries: QueryQuerySet) -> Q:
     """Return the condition for the strata of the queries, which must hold no other queries."""
-    found, sizes = _strata_of(campaign, queries)
+    pool, names = campaign.queries.pool(), ("split", "stratum")
+    chosen = pool.filter(pk__in=queries.order_by().values("pk"))
+    found, sizes = Counter(chosen.values_list(*names)), Counter(pool.values_list(*names))
     if not found:
         raise WrongState("There are no such queries.")
     for name, number in found.items():
@@ -168,13 +170,6 @@ def _whole_strata(campaign: Campaign, queries: QueryQuerySet) -> Q:
                 "order is random, or estimates would not hold; choose all of its queries or none."
             )
     return reduce(or_, (Q(split=split, stratum=stratum) for split, stratum in found))
-
-
-def _strata_of(campaign: Campaign, queries: QueryQuerySet) -> tuple[Counter[Stratum], Counter[Stratum]]:
-    """Return how many of the queries each stratum holds, and how many it holds in all."""
-    pool, names = campaign.queries.pool(), ("split", "stratum")
-    chosen = pool.filter(pk__in=queries.order_by().values("pk"))
-    return Counter(chosen.values_list(*names)), Counter(pool.values_list(*names))
 
 
 def stratum_name(split: str, stratum: str) -> str:

@@ -200,7 +200,7 @@ def ask_for_study(campaign: Campaign, plan: RankingPlan) -> Job:
     return start_study.ask(campaign, plan=list(plan))
 
 
-@kind("start-study", "Start the study", of=Campaign, owner=SELF, page=("figures", "name"), refusals=(CorpusError,))
+@kind("start-study", "Start the study", of=Campaign, owner=SELF, page=("releases", "name"), refusals=(CorpusError,))
 def start_study(campaign: Campaign, report: Report, plan: Sequence[int]) -> None:
     """Draw the queries, rank every moment for them, and open their batches. Running it again adds nothing."""
     wants, pool = RankingPlan(*plan), list(campaign.queries.pool().order_by("pk"))

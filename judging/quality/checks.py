@@ -1,4 +1,4 @@
-"""Quiet checks: which copies of pairs stand in the hidden places of a batch, and what follows from the results.
+"""Attention checks: which copies of pairs stand in the hidden places of a batch, and what follows from the results.
 
 A hidden place holds a copy of a pair of the same query. For somebody who never judged the pair, and on which others
 agreed, it is gold; for who judged it, a repeat; else it only fills the batch to the size that all batches have.

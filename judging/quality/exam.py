@@ -158,8 +158,13 @@ class ExamGrades(NamedTuple):
 
 
 def next_batch(member: Membership) -> Assignment | None:
-    """Give the member the next batch of the exam, or return None. The caller holds the member's lock."""
-    sitting = _open_sitting(member)
+    """Give the member the next batch of the exam, in a first sitting if they have none, or return None.
+
+    The caller holds the member's lock.
+    """
+    sitting = Sitting.objects.filter(member=member, result=Sitting.Result.OPEN).first()
+    if not sitting and not member.sittings.exists() and exam_batches(member.campaign).exists():
+        sitting = Sitting.objects.create(member=member)
     batch = sitting.remaining_batches().filter(state=Batch.State.OPEN).first() if sitting else None
     return batch.lend_to(member, sitting.round) if sitting and batch else None
 
@@ -170,13 +175,6 @@ def has_batch(member: Membership) -> bool:
     if not sitting and not member.sittings.exists():
         sitting = Sitting(member=member)
     return sitting is not None and sitting.remaining_batches().filter(state=Batch.State.OPEN).exists()
-
-
-def _open_sitting(member: Membership) -> Sitting | None:
-    """Return the member's open sitting. If they have none yet and there is an exam, make the first."""
-    if not member.sittings.exists() and exam_batches(member.campaign).exists():
-        return Sitting.objects.create(member=member)
-    return Sitting.objects.filter(member=member, result=Sitting.Result.OPEN).first()
 
 
 def finish_round(member: Membership) -> None:

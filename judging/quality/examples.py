@@ -1,9 +1,14 @@
-"""Worked examples: making them, hiding those that are still to be judged, listing them by grade."""
+"""Worked examples: making them, hiding those that are still to be judged, listing them by grade.
+
+And what a new sentence of the guideline may change: the judged pairs that it concerns, and a sample judged again.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Exists, OuterRef, QuerySet
 
@@ -13,8 +18,11 @@ from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign, LogEntry, Membership, log
 from corpus.models import Moment
 from judging.models import Candidate, Example, Kind, Query
+from judging.models.pool import CandidateQuerySet
 from judging.models.states import WITH_GRADE
+from judging.order import lot
 from judging.pool.clips import clips_of_moments, prepare_clip
+from retrieval.search.searching import Answer, search
 
 LONGEST_WHY = 1000  # characters of an explanation
 # Nobody judges a candidate with one of these outcomes any more. Pairs of exams and checks never have one.
@@ -147,3 +155,59 @@ def _to_judge(pair: dict[str, Any]) -> QuerySet[Candidate]:
     """Return the candidates that are this pair and still to be judged, for any moment of the same times."""
     candidates = Candidate.objects.filter(**pair, query__withdrawn__isnull=True)
     return candidates.exclude(outcome__in=DONE)
+
+
+NEAREST = 200  # captions that are looked at
+ABOVE = 0.4  # the least similarity of a caption that the sentence concerns, unless a lead chooses another
+DRAWN = 20  # pairs that are judged again
+SEED = 1
+
+
+def concerned(lead: Membership, sentence: str, above: float) -> tuple[Answer, list[tuple[Candidate, float]]]:
+    """Return what the search answered, and the judged pairs whose captions are so near to a sentence, nearest first."""
+    answer = search(lead.campaign.corpus, sentence, NEAREST, lead.user_id)
+    near = {_span(hit.moment): hit.similarity for hit in answer.hits if hit.similarity >= above}
+    found = judged_pairs(lead.campaign).filter(moment__video__in={video for video, *_ in near})
+    pairs = [(pair, near[_span(pair.moment)]) for pair in found if _span(pair.moment) in near]
+    return answer, sorted(pairs, key=lambda each: (-each[1], each[0].pk))
+
+
+def _span(moment: Moment) -> tuple[int, float, float]:
+    """Return what two descriptions of one moment share."""
+    return moment.video_id, moment.start, moment.end
+
+
+def judged_pairs(campaign: Campaign) -> CandidateQuerySet:
+    """Return the pairs that have a final grade."""
+    return Candidate.objects.in_pool(campaign).filter(grade__isnull=False).select_related("query", "clip", "moment")
+
+
+def drawn(pairs: list[tuple[Candidate, float]]) -> list[Candidate]:
+    """Return the pairs to judge again, the same ones each time."""
+    return sorted((pair for pair, _ in pairs), key=lambda pair: lot(SEED, str(pair.pk)))[:DRAWN]
+
+
+class Regraded(NamedTuple):
+    """How many pairs were judged again and changed, the 95 % interval of that share, and which grades became which."""
+
+    pairs: int
+    changed: int
+    ends: tuple[float, float]
+    moves: list[tuple[tuple[int, int], int]]
+
+    @property
+    def share(self) -> float:
+        return self.changed / self.pairs
+
+
+def regraded(campaign: Campaign, grades: Mapping[int, int]) -> Regraded | None:
+    """Compare new grades, by the keys of pairs, with the final ones; None if there are none. Nothing is stored."""
+    before = judged_pairs(campaign).filter(pk__in=list(grades)[:DRAWN]).values_list("pk", "grade")
+    moves = Counter((was or 0, grades[pk]) for pk, was in before)
+    if not moves:
+        return None
+    from scipy.stats import binomtest  # slow to import
+
+    changed = sum(number for (was, now), number in moves.items() if was != now)
+    ends = binomtest(changed, moves.total()).proportion_ci(method="wilson")
+    return Regraded(moves.total(), changed, (float(ends.low), float(ends.high)), sorted(moves.items()))

@@ -22,8 +22,8 @@ from jobs.queue import Lane
 from jobs.registry import Report, each_hour, kind
 from judging.models import Action, ActionRow, Query, Reopening
 from judging.models.pool import QueryQuerySet
-from judging.review.reopening import ReopeningScope, nothing_left, reopen_query, scope_of_record
-from judging.review.verbs import ACTION_VERBS, LONGEST, OF_GROUP
+from judging.review.reopening import ReopeningScope, nothing_left, scope_named, scope_of_record
+from judging.review.verbs import OF_GROUP, verb_of
 
 MOST_ROWS = 20_000
 KEPT_PREPARED = timedelta(days=1)  # an action that nobody has begun
@@ -51,10 +51,27 @@ def prepare(lead: Membership, verb: str, queries: QueryQuerySet, chosen: str = "
     keys = list(queries.order_by("pk").values_list("pk", flat=True)[: MOST_ROWS + 1])
     if not 1 <= len(keys) <= MOST_ROWS:
         raise WrongState(f"Choose one query at least, and {MOST_ROWS:,} at most.")
-    action = Action.objects.create(campaign=lead.campaign, lead=lead, verb=ACTION_VERBS[verb].code, chosen=chosen[:500])
+    action = Action.objects.create(campaign=lead.campaign, lead=lead, verb=verb, chosen=chosen[:500])
     store(ActionRow(action=action, row=key) for key in keys)
     if argument:
         choose(action, argument)
+    action.refresh_from_db()
+    return action
+
+
+@all_or_nothing
+def prepare_reopening(lead: Membership, scope: ReopeningScope) -> Action:
+    """Note that the lead may want to reopen a candidate, a batch or work of an annotator.
+
+    Which queries work of an annotator is on is looked up when it begins. Raise WrongState if nothing can be reopened,
+    because it was reopened before or is being judged now.
+    """
+    if not scope.assignments.exists() and not scope.candidates.exists():  # in this order, as for `queries`
+        raise nothing_left(scope)
+    about = {"campaign": lead.campaign, "lead": lead, "chosen": scope.what[:500], "argument": scope.name}
+    action = Action.objects.create(verb="reopen", **about)
+    if not scope.annotator:
+        store(ActionRow(action=action, row=key) for key in scope.queries)
     action.refresh_from_db()
     return action
 
@@ -70,69 +87,62 @@ def choose(action: Action, argument: str) -> None:
 
 def is_ready(action: Action) -> bool:
     """Whether an action that nobody has begun has the argument that it needs."""
-    return not action.begun and bool(action.argument or not ACTION_VERBS[action.verb].arguments)
+    return not action.begun and bool(action.argument or not verb_of(action).arguments)
 
 
 def arguments_of(action: Action) -> Mapping[str, str]:
     """Return what an action can set, in words by its key; nothing if its verb sets nothing."""
-    find = ACTION_VERBS[action.verb].arguments
-    return find(action.campaign) if find else {}
+    verb = verb_of(action)
+    return verb.arguments(action.campaign) if verb.arguments else verb.details
 
 
 def argument_of(action: Action) -> str:
-    """Return the argument in words; an empty text while none is chosen, or if the verb has none."""
-    return arguments_of(action).get(action.argument, action.argument.removeprefix(OF_GROUP))
+    """Return the argument in words; an empty text while none is chosen, or if there are none to choose from."""
+    known = arguments_of(action)
+    return known.get(action.argument, action.argument.removeprefix(OF_GROUP)) if known else ""
 
 
 @all_or_nothing
-def begin(action: Action, lead: Membership, reason: str = "") -> Action:
-    """Have a prepared action done. Doing it twice is harmless.
+def begin(action: Action, lead: Membership, reason: str = "", detail: str = "") -> Action:
+    """Have a prepared action done: by a job, or at once if it reopens a candidate or a batch. Twice is harmless.
 
-    Raise BadValue if it needs a reason or an argument and there is none, and Changed if another lead prepared it.
+    Raise BadValue if it needs a reason or an argument and there is none, Changed if another lead prepared it, and
+    WrongState if a candidate or a batch was reopened meanwhile.
     """
     action = locked(Action.objects.filter(pk=action.pk)).select_related("lead__campaign").get()
     if action.begun:
         return action
     if action.lead_id != lead.pk:
         raise Changed("Another lead has prepared this. Choose the queries yourself.")
-    if ACTION_VERBS[action.verb].needs_reason and not reason:
+    if verb_of(action).needs_reason and not reason:
         raise BadValue("reason", "empty", "a few words; they are kept on record")
     if not is_ready(action):
         raise BadValue("argument", "empty", "what the action is to set")
+    if detail:
+        choose(action, detail)
     action.begun, action.reason = Now(), reason
-    if start := ACTION_VERBS[action.verb].start:
+    if start := verb_of(action).start:
         start(action)
     action.save(update_fields=["begun", "reason", "reopening"])
-    log(lead, LogEntry.Kind.ACTION, _what(action), after=reason)
-    act.ask(action)
+    of_part = action.reopening if action.argument else None
+    log(lead, LogEntry.Kind.REOPENING if of_part else LogEntry.Kind.ACTION, of_part or _what(action), after=reason)
+    if of_part and not of_part.annotator_id:
+        act(action, lambda *_: None)
+        if not action.rows.filter(state=State.DONE).exists():
+            raise nothing_left(scope_named(action.campaign, action.argument))
+    else:
+        act.ask(action)
     action.refresh_from_db()
     return action
 
 
 @all_or_nothing
 def reopen(lead: Membership, scope: ReopeningScope, reason: str) -> Reopening:
-    """Have something judged again by others: at once, or by a job if it is work of an annotator.
-
-    Raise WrongState if nothing of it can be reopened, because it was reopened before or is being judged now.
+    """Have something judged again by others: at once, or by a job if it is work of an annotator. For errors see
+    `prepare_reopening`.
     """
-    annotator, only, unfinished = scope.annotator, scope.only, lead.campaign.actions.filter(ended=None)
-    if annotator and unfinished.filter(reopening__annotator=annotator).exists():
-        raise WrongState(f"{scope.what[:1].upper()}{scope.what[1:]} is being reopened already.")
-    if not scope.assignments.exists() and not scope.candidates.exists():  # in this order, as for `queries`
-        raise nothing_left(scope)
-    about = {"campaign": lead.campaign, "lead": lead, "reason": reason}
-    part = {"annotator": annotator, "week": only.week, "beside": only.beside, "off": only.off}
-    record = Reopening.objects.create(what=scope.what[:LONGEST], **about, **part)
-    action = Action.objects.create(verb="reopen", chosen=record.what, begun=Now(), reopening=record, **about)
-    log(lead, LogEntry.Kind.REOPENING, record, after=reason)
-    if annotator:
-        act.ask(action)
-        return record
-    for query in scope.queries:
-        before = reopen_query(record, scope, query)
-        ActionRow.objects.create(action=action, row=query, state=State.DONE, before=before)
-    Action.objects.filter(pk=action.pk).update(ended=Now())
-    lead.campaign.touch()
+    record = begin(prepare_reopening(lead, scope), lead, reason).reopening
+    assert record
     return record
 
 
@@ -171,7 +181,7 @@ def undo_reopening(record: Reopening, lead: Membership) -> Action:
 def _what(action: Action) -> str:
     chosen = f" ({action.chosen})" if action.chosen else ""
     to = f", {words}" if (words := argument_of(action)) else ""
-    return f"{ACTION_VERBS[action.verb].label}{to}: {action.rows.count():,} queries{chosen}"
+    return f"{verb_of(action).label}{to}: {action.rows.count():,} queries{chosen}"
 
 
 ABOUT = {"lane": Lane.JUDGING, "of": Action, "owner": "campaign", "for_leads": True}
@@ -224,7 +234,7 @@ def _one(action: Action, key: int, state: str, work: Callable[[Action, ActionRow
 
 def _do(action: Action, row: ActionRow, query: Query) -> None:
     try:
-        made = ACTION_VERBS[action.verb].do(query, action)
+        made = verb_of(action).do(query, action)
         row.made, row.before = (made, None) if isinstance(made, int) else (None, made)
         row.state = State.DONE
     except WrongState as fault:
@@ -233,7 +243,7 @@ def _do(action: Action, row: ActionRow, query: Query) -> None:
 
 def _undo(action: Action, row: ActionRow, query: Query) -> None:
     try:
-        ACTION_VERBS[action.verb].undo(query, action, row)
+        verb_of(action).undo(query, action, row)
         row.state = State.UNDONE
     except WrongState as fault:
         row.state, row.why = State.KEPT, str(fault)[:500]

@@ -53,7 +53,11 @@ def withdraw_adjudication(candidate: Candidate, lead: Membership) -> None:
     candidate = _lock(candidate)
     if candidate.outcome != Outcome.ADJUDICATED:
         return
-    before = candidate.adjudications.in_force().get().before
+    adjudication = candidate.adjudications.in_force().get()
+    before = adjudication.before
+    if before == Outcome.FLAGGED:  # what the grade answered waits again
+        closed = Flag.objects.filter(candidate=candidate, handled_by=adjudication.lead, reopening=None)
+        closed.update(handled=None, handled_by=None)
     log(lead, Kind.ADJUDICATION_UNDONE, _pair(candidate), candidate.grade, before)
     candidate.outcome, candidate.grade, candidate.rule = before, None, RULE
     candidate.adjudications.all().undo(lead)
@@ -83,6 +87,14 @@ def dismiss(flag: Flag, lead: Membership) -> str:
 
 
 @all_or_nothing
+def flag_again(flag: Flag, lead: Membership) -> str:
+    """Let a flag wait again that a lead dismissed. Doing it twice, or after a reopening, changes nothing."""
+    if Flag.objects.filter(pk=flag.pk, handled__isnull=False, reopening=None).update(handled=None, handled_by=None):
+        log(lead, Kind.FLAG, _pair(flag.candidate), "closed", flag)
+    return "The flag waits again."
+
+
+@all_or_nothing
 def cut_again(flag: Flag, lead: Membership) -> str:
     """Have the clips of the flag's batch cut again that cannot be played, and return that in words.
 
@@ -90,12 +102,13 @@ def cut_again(flag: Flag, lead: Membership) -> str:
     """
     if flag.candidate.batch is None:
         raise WrongState("This candidate is in no batch any more, so no clip is cut for it.")
-    words = f"Clips of this batch that are cut again: {retry_clips([flag.candidate.batch]).clips}."
+    clips, _ = retry_clips([flag.candidate.batch])
+    words = f"Clips of this batch that are cut again: {clips}."
     log(lead, Kind.FLAG, _pair(flag.candidate), flag, words)
     return words
 
 
-ACTIONS = {"dismiss": dismiss, "retry": cut_again}
+ACTIONS = {"dismiss": dismiss, "retry": cut_again, "undo": flag_again}
 
 
 @all_or_nothing
@@ -141,10 +154,25 @@ def put_aside(question: Question, lead: Membership) -> None:
         log(lead, Kind.QUESTION, question.text, after="put aside")
 
 
-WITHDRAWN_FOR_HELP = (
-    "A query that makes no sense counts as if it had never been there. If its grades are the reason, the finished"
-    " queries are no random sample any more, and releases say so."
-)
+@all_or_nothing
+def ask_again(question: Question, lead: Membership) -> str:
+    """Let a question wait again that was put aside, or whose answer nobody has read yet, and return that in words.
+
+    Raise WrongState if the answer was read, or was told to all.
+    """
+    question = locked(Question.objects.filter(pk=question.pk)).select_related("answer").get()
+    answered = question.answer
+    if KeptAnswer.objects.in_force().filter(source=question).exists():
+        raise WrongState("Everybody was told. Take the answer back on the page of the guideline.")
+    if answered and answered.read:
+        raise WrongState("The annotator has read the answer already. Write a message instead.")
+    if question.handled:
+        log(lead, Kind.QUESTION, question.text, answered.text if answered else "put aside", "waits again")
+    question.answer = question.handled = question.handled_by = None
+    question.save(update_fields=["answer", "handled", "handled_by"])
+    if answered:
+        answered.delete()
+    return "The question waits again."
 
 
 @all_or_nothing

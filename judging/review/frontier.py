@@ -81,18 +81,24 @@ def reach(campaign: Campaign) -> int | None:
     Return None if none has to wait: all queries that are not finished have the same priority.
     """
     population = campaign.queries.ranked_population()
-    unfinished = population.filter(UNFINISHED)
-    first = unfinished.aggregate(first=Min("priority"))["first"]
-    waits = unfinished.filter(priority__gt=first or 0).aggregate(place=Min("place"))["place"]
-    return None if waits is None else population.filter(place__lt=waits).count()
+    first = population.filter(UNFINISHED).order_by("priority").values_list("priority").annotate(place=Min("place"))
+    waits = [place for _, place in first][1:]
+    return population.filter(place__lt=min(waits)).count() if waits else None
 
 
-def sample_without(campaign: Campaign, queries: QuerySet[Query], *, withdrawn: bool = False) -> int:
-    """Return how many queries would be up to the frontier if these were not finished; or were withdrawn."""
+def sample_without(campaign: Campaign, queries: QuerySet[Query], *, withdrawn: bool = False) -> tuple[int, int]:
+    """Return how many queries are up to the frontier, and how many if these were not finished; or were withdrawn."""
     population, others = campaign.queries.ranked_population(), ~Q(pk__in=queries.values("pk"))
     unfinished = UNFINISHED & others if withdrawn else UNFINISHED | (Q(withdrawn=None) & ~others)
-    end = Coalesce(_place(population.filter(unfinished).order_by("place")), Value(BEYOND_ALL))
-    return population.filter(FINISHED & others, place__lt=end).count()
+    ends = [
+        Coalesce(_place(population.filter(left).order_by("place")), Value(BEYOND_ALL))
+        for left in (UNFINISHED, unfinished)
+    ]
+    numbers = population.aggregate(
+        now=Count("pk", filter=FINISHED & Q(place__lt=ends[0])),
+        after=Count("pk", filter=FINISHED & others & Q(place__lt=ends[1])),
+    )
+    return numbers["now"], numbers["after"]
 
 
 def _place(queries: QueryQuerySet) -> Subquery:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
@@ -19,7 +19,7 @@ from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 from base.dates import week_bounds
 from base.errors import WrongState
 from base.transactions import all_or_nothing
-from campaigns.models import Membership
+from campaigns.models import Campaign, Membership
 from judging.models.assignment import Assignment, AssignmentQuerySet
 from judging.models.judgement import PARTNERS, Flag, Judgement
 from judging.models.pool import Batch, Candidate, CandidateQuerySet, Query
@@ -54,6 +54,12 @@ class WorkFilter:
         beside = f" beside worker {self.beside.worker}" if self.beside else ""
         return f"{week}{beside}{', only what is off' if self.off else ''}"
 
+    @property
+    def name(self) -> str:
+        week = f" week={self.week}" if self.week else ""
+        beside = f" with={self.beside.worker}" if self.beside else ""
+        return f"{week}{beside}{' off=on' if self.off else ''}"
+
 
 ALL = WorkFilter()
 
@@ -63,6 +69,7 @@ class ReopeningScope:
     """What is to be judged again."""
 
     what: str  # a description for people
+    name: str  # by which `scope_named` finds it
     candidates: CandidateQuerySet
     assignments: AssignmentQuerySet  # those to end, in rounds that are under way
     annotator: Membership | None = None  # whose work it is, if it is that of one
@@ -81,19 +88,31 @@ class ReopeningScope:
 
 def scope_of_candidate(candidate: Candidate) -> ReopeningScope:
     what = f"rank {candidate.rank} of “{candidate.query.text}”"
-    return _finished(what, Candidate.objects.filter(pk=candidate.pk))
+    return _finished(what, f"candidate {candidate.pk}", Candidate.objects.filter(pk=candidate.pk))
 
 
 def scope_of_batch(batch: Batch) -> ReopeningScope:
-    return _finished(str(batch), batch.candidates_of_editions)
+    return _finished(str(batch), f"batch {batch.pk}", batch.candidates_of_editions)
 
 
 def scope_of_query(query: Query) -> ReopeningScope:
-    return _finished(f"“{query.text}”", Candidate.objects.filter(query=query))
+    return _finished(f"“{query.text}”", f"query {query.pk}", Candidate.objects.filter(query=query))
 
 
-def _finished(what: str, candidates: CandidateQuerySet) -> ReopeningScope:
-    return ReopeningScope(what, finished(candidates), Assignment.objects.none())
+def _finished(what: str, name: str, candidates: CandidateQuerySet) -> ReopeningScope:
+    return ReopeningScope(what, name, finished(candidates), Assignment.objects.none())
+
+
+def scope_named(campaign: Campaign, name: str) -> ReopeningScope:
+    """Return the part of a campaign that has this name."""
+    kind, number, *rest = name.split(" ")
+    if kind == "worker":
+        worker, part = campaign.memberships.get(worker=number), dict(each.split("=") for each in rest)
+        beside = campaign.memberships.get(worker=part["with"]) if "with" in part else None
+        return scope_of_annotator(worker, only=WorkFilter(part.get("week", ""), beside, "off" in part))
+    if kind == "batch":
+        return scope_of_batch(Batch.objects.in_campaign(campaign).select_related("query__campaign").get(pk=number))
+    return scope_of_candidate(Candidate.objects.in_campaign(campaign).select_related("query").get(pk=number))
 
 
 def finished(candidates: CandidateQuerySet) -> CandidateQuerySet:
@@ -111,11 +130,12 @@ def scope_of_annotator(
     because round two depends on round one's grades. What is beside a co-judge, or off, is in finished batches only.
     """
     what = f"{'work' if only else 'all work'} of worker {annotator.worker}{only.words}"
+    name = f"worker {annotator.worker}{only.name}"
     if only.beside or only.off:
         judged = _judged_in_part(annotator, only)
         judged = judged if queries is None else judged.filter(candidate__query__in=queries)
-        scope = _finished(what, Candidate.objects.filter(pk__in=judged.values("candidate")))
-        return ReopeningScope(what, scope.candidates, scope.assignments, annotator, only)
+        scope = _finished(what, name, Candidate.objects.filter(pk__in=judged.values("candidate")))
+        return replace(scope, annotator=annotator, only=only)
     judged = annotator.judgements.filter(seat__isnull=False).order_by()
     assignments = annotator.assignments.all()
     if only.week:
@@ -137,7 +157,7 @@ def scope_of_annotator(
     keys = judged.values("candidate").union(flagged.values("candidate"), in_round_two.values("pk"))
     candidates = Candidate.objects.filter(pk__in=keys, batch__kind__in=CLAIMED, query__withdrawn=None)
     candidates = candidates.filter(Q(batch__state__in=DONE) | Q(batch__in=begun))
-    return ReopeningScope(what, candidates, to_end, annotator, only)
+    return ReopeningScope(what, name, candidates, to_end, annotator, only)
 
 
 def _of_week(week: str, prefix: str = "") -> dict[str, Any]:

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Count, Max, Min, Q, QuerySet
 
 from base.database import compiled
+from base.dates import start_of_day
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.events import Happened, tell
@@ -24,7 +25,7 @@ from judging.pool.opening import REUSED
 from judging.summaries import Part, summarize
 
 SECOND, CLOSE = Review.Verdict.SECOND, Review.Verdict.CLOSE
-WORDS = {SECOND: "open the second batch", CLOSE: "close the query"}
+WORDS = {SECOND: "Open the second batch", CLOSE: "Close the query"}
 
 
 @all_or_nothing
@@ -101,6 +102,11 @@ def _line_of(campaign: int, batch: int) -> QuerySet[Any, Any]:
 
 
 _line = compiled(_line_of, keys=2)
+
+
+def reviewed_today(lead: Membership) -> int:
+    """Return how many reviews of the lead are from today and in force."""
+    return Review.objects.in_force().filter(lead=lead, at__gte=start_of_day()).count()
 
 
 def last_review(lead: Membership) -> tuple[Review | None, bool]:
@@ -258,25 +264,21 @@ def _recommend(
     batch: Batch, mean: float | None, possible: tuple[str, ...], second_there: bool, waiting: int
 ) -> Recommendation:
     if waiting:
-        flags = "flagged candidate waits" if waiting == 1 else "flagged candidates wait"
-        return Recommendation(mean, None, f"{waiting} {flags} for your word first", possible)
+        return Recommendation(mean, None, f"Resolve {waiting} flag{'s' if waiting > 1 else ''} first.", possible)
     if batch.further:
-        reason = f"nothing is opened after moments that runs found: {WORDS[CLOSE]}"
-        return Recommendation(mean, CLOSE, reason, possible)
+        return Recommendation(mean, CLOSE, "Nothing is opened after what runs found. Close the query.", possible)
     if mean is None:
-        return Recommendation(mean, None, "none of the last five has a final grade: decide by hand", possible)
+        return Recommendation(mean, None, "None of the last five has a final grade. Decide yourself.", possible)
     threshold = batch.query.campaign.second_from
     wanted = SECOND if mean >= threshold else CLOSE
     verdict = wanted if wanted in possible else possible[0]
-    but = ""
+    words = WORDS[Review.Verdict(verdict)]
     if verdict == SECOND and second_there:
-        but = ", and the second batch is there already"
+        words = "Keep the second batch"
     elif verdict != wanted:
-        but = ", but a third batch is never opened" if batch.number > 1 else ", but no more candidates are ranked"
-    sign = "≥" if wanted == SECOND else "<"
-    comparison = f"last five mean {format_mean(mean)} {sign} {format_mean(threshold)}"
-    reason = f"{comparison}{but}: {WORDS[Review.Verdict(verdict)]}"
-    return Recommendation(mean, verdict, reason, possible)
+        words = f"{'A third batch is never opened' if batch.number > 1 else 'No more candidates are ranked'}. {words}"
+    comparison = f"Last five average {format_mean(mean)} (threshold {format_mean(threshold)})"
+    return Recommendation(mean, verdict, f"{comparison}. {words}.", possible)
 
 
 def format_mean(value: float) -> str:

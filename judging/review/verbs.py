@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from base.errors import WrongState
 from campaigns.models import Campaign
 from judging.models import Action, ActionRow, Batch, Query, Reopening, Review
 from judging.models.pool import QueryQuerySet
+from judging.models.states import WithdrawnFor
 from judging.pool.queries import set_group
 from judging.review.decisions import bring_back, withdraw
-from judging.review.reopening import reopen_query, scope_of_query, scope_of_record, undo_query
+from judging.review.reopening import reopen_query, scope_named, scope_of_query, scope_of_record, undo_query
 from judging.review.reviewing import recommendation, review, undo
 
 
@@ -29,6 +30,8 @@ class Verb:
     needs_reason: bool = False
     start: Callable[[Action], None] | None = None  # is done once, before the first query
     arguments: Callable[[Campaign], Mapping[str, str]] | None = None  # what there is to choose from, with words
+    details: Mapping[str, str] = field(default_factory=dict)  # what can be chosen, and need not be
+    size: Callable[[Action], tuple[int, int]] | None = None  # queries that it opens again, and candidates to judge
 
 
 def _review(verdict: str) -> Callable[[Query, Action], int]:
@@ -40,7 +43,7 @@ def _accept(query: Query, action: Action) -> int:
     waiting = _waiting(query)
     advice = recommendation(waiting)
     if advice.verdict is None:
-        raise WrongState(f"{advice.reason[:1].upper()}{advice.reason[1:]}.")
+        raise WrongState(advice.reason)
     return review(waiting, action.lead, advice.verdict, advice.reason).pk
 
 
@@ -61,7 +64,7 @@ def _undo_review(query: Query, action: Action, row: ActionRow) -> None:
 def _withdraw(query: Query, action: Action) -> None:
     if query.withdrawn:
         raise WrongState("It is withdrawn already.")
-    withdraw(query, action.reason, by=action.lead)
+    withdraw(query, action.reason, action.argument or None, by=action.lead)
 
 
 def _bring_back(query: Query, action: Action) -> None:
@@ -71,16 +74,25 @@ def _bring_back(query: Query, action: Action) -> None:
 
 
 def _start_reopening(action: Action) -> None:
-    what = f"{action.rows.count():,} queries" + (f" ({action.chosen})" if action.chosen else "")
-    action.reopening = Reopening.objects.create(
-        campaign=action.campaign, lead=action.lead, what=what[:LONGEST], reason=action.reason
-    )
+    about: dict[str, Any] = {"campaign": action.campaign, "lead": action.lead, "reason": action.reason}
+    if not action.argument:
+        what = f"{action.rows.count():,} queries" + (f" ({action.chosen})" if action.chosen else "")
+        action.reopening = Reopening.objects.create(what=what[:LONGEST], **about)
+        return
+    scope = scope_named(action.campaign, action.argument)
+    annotator, only, unfinished = scope.annotator, scope.only, action.campaign.actions.filter(ended=None)
+    if annotator and unfinished.filter(reopening__annotator=annotator).exists():
+        raise WrongState(f"{scope.what[:1].upper()}{scope.what[1:]} is being reopened already.")
+    part = {"annotator": annotator, "week": only.week, "beside": only.beside, "off": only.off}
+    action.reopening = Reopening.objects.create(what=scope.what[:LONGEST], **about, **part)
 
 
 def _reopen(query: Query, action: Action) -> dict[str, Any]:
     record = action.reopening
     assert record
-    scope = scope_of_record(record, query.pk) if record.annotator_id else scope_of_query(query)
+    if record.annotator_id:
+        return reopen_query(record, scope_of_record(record, query.pk), query.pk)
+    scope = scope_named(action.campaign, action.argument) if action.argument else scope_of_query(query)
     return reopen_query(record, scope, query.pk)
 
 
@@ -156,6 +168,7 @@ ACTION_VERBS = {
             _withdraw,
             lambda query, action, row: bring_back(query, action.undone_by),
             needs_reason=True,
+            details=dict(WithdrawnFor.choices),
         ),
         Verb(
             "bring_back",
@@ -188,3 +201,8 @@ ACTION_VERBS = {
         ),
     )
 }
+FURTHER_VERBS: dict[str, Verb] = {}  # of pages of their own, which apps above this one register
+
+
+def verb_of(action: Action) -> Verb:
+    return FURTHER_VERBS.get(action.verb) or ACTION_VERBS[action.verb]

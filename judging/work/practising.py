@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import DurationField, Exists, ExpressionWrapper, F, Max, OuterRef, Sum
+from django.db.models import Exists, Max, OuterRef, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -29,7 +29,7 @@ from judging.models import Candidate, Example, Flag, Judgement, Kind, Practice, 
 from judging.models.judgement import JudgementQuerySet
 from judging.quality.exam import exam_grades, reason_for, truths
 from judging.quality.examples import DONE, visible_examples
-from judging.work.saving import counted, recorded_since
+from judging.work.saving import counted, unrecorded
 
 MOST_A_DAY = 3600  # seconds of practice that count
 READING = 120  # seconds after an answer in which its explanation may still be read
@@ -169,14 +169,7 @@ def _counted(member: Membership, practice: Practice, reported: float | None) -> 
         return None
     today = member.practices.filter(at__gte=start_of_day()).aggregate(sum=Sum("seconds"))["sum"] or 0.0
     limit = min(member.campaign.most_seconds(taken.moment.length), max(0.0, MOST_A_DAY - today))
-    return counted(reported, limit, _unrecorded(practice))
-
-
-def _unrecorded(practice: Practice) -> float:
-    """Return the seconds since the clip was given for which nothing is recorded of the person, in any campaign."""
-    elapsed = ExpressionWrapper(Now() - F("began"), DurationField())
-    passed = Practice.objects.filter(pk=practice.pk).values_list(elapsed, flat=True).get()
-    return float(passed.total_seconds()) - recorded_since(practice.began, practice.annotator.user_id)
+    return counted(reported, limit, unrecorded(practice))
 
 
 def is_suggested(member: Membership) -> bool:

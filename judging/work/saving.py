@@ -23,7 +23,7 @@ from django.db.models import DurationField, ExpressionWrapper, F
 from django.db.models.functions import Now
 
 from base.database import with_clock
-from judging.models import Assignment, Revision
+from judging.models import Assignment, Practice, Revision
 
 HOLD = """
 UPDATE judging_assignment SET lease = {lease_end}
@@ -153,18 +153,13 @@ def counted(reported: float | None, limit: float, unrecorded: float) -> float | 
     return None if reported is None else max(0.0, min(reported, limit, unrecorded))
 
 
-def unrecorded(assignment: Assignment) -> float:
-    """Return the seconds since the lease began for which nothing is recorded yet.
+def unrecorded(begun: Assignment | Practice) -> float:
+    """Return the seconds since the lease, or the practice, began for which nothing is recorded of the person yet.
 
-    The caller holds the assignment's lock.
+    The caller holds the lock of the assignment or of the member.
     """
     elapsed = ExpressionWrapper(Now() - F("began"), DurationField())
-    passed = Assignment.objects.filter(pk=assignment.pk).values_list(elapsed, flat=True).get()
-    return float(passed.total_seconds()) - recorded_since(assignment.began, assignment.user_id)
-
-
-def recorded_since(began: datetime, user: int) -> float:
-    """Return the active seconds of a person that are recorded since then: of grades, flags and practice."""
-    values = {"user": user, "began": connection.ops.adapt_datetimefield_value(began)}
+    passed = type(begun)._default_manager.filter(pk=begun.pk).values_list(elapsed, flat=True).get()
+    values = {"user": begun.annotator.user_id, "began": connection.ops.adapt_datetimefield_value(begun.began)}
     recorded = _first(f"SELECT {RECORDED}", values) or ()
-    return sum(seconds or 0.0 for seconds in recorded)
+    return float(passed.total_seconds()) - sum(seconds or 0.0 for seconds in recorded)

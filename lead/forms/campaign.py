@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 
 from base.forms import LARGEST, LARGEST_KEY, Text
-from campaigns.models import Campaign, Membership
+from campaigns.models import Campaign, Membership, Message
 from campaigns.models.invitation import DECISIONS
 from campaigns.models.membership import LONGEST_MESSAGE
 from corpus.importers.rows import LONGEST_TEXT
 from judging.pool.rewording import By
 from judging.quality.exam import LONGEST_REASON
 from judging.review import decisions
+from judging.settings import STEERING, SteeringForm
 from lead.forms import HIDDEN, PatternsField, PlaceForm, plain_choices, require
 from releases.data_card import LICENCES
 from releases.freezing import LANGUAGE, LONGEST, LONGEST_NOTES
 from releases.training import DEEPEST
 from retrieval.search.searching import LONGEST_QUERY
+from runs.estimates.planning import MOST_HOURS
 
 
 class MessageForm(forms.Form):
@@ -38,6 +41,46 @@ class MessageForm(forms.Form):
         widget.choices = [("all", "All annotators"), *people]
 
 
+class HoursForm(forms.Form):
+    """The hours of judging that the overview looks ahead."""
+
+    hours = forms.IntegerField(required=False, min_value=1, max_value=MOST_HOURS)
+
+
+class StepForm(SteeringForm):
+    """What a lead does with some annotators at once."""
+
+    who = forms.CharField(label="Who")
+
+    def options(self) -> dict[str, list[tuple[str, str]]]:
+        return {"who": super().options()["who"]}
+
+
+class TellForm(StepForm):
+    title = "Write a message"
+    has_outlook = False
+    text = Text(max_length=LONGEST_MESSAGE, label="Message", widget=forms.Textarea(attrs={"rows": 5}))
+
+    def apply(self) -> str:
+        number = Message.objects.send(self.cleaned_data["who"], self.cleaned_data["text"], by=self.lead)
+        return f"Sent to {number:,} annotator{'' if number == 1 else 's'}."
+
+
+class PauseForm(StepForm):
+    title = "Pause"
+    reason = forms.CharField(max_length=LONGEST_REASON, label="Reason", help_text="It is kept on record.")
+
+    def apply(self) -> str:
+        members = list(self.cleaned_data["who"].filter(state=Membership.State.ACTIVE))
+        for member in members:
+            member.pause(self.lead, self.cleaned_data["reason"])
+        return f"Annotators who are paused now: {len(members):,}. A batch in hand stays until its lease ends."
+
+
+# What can be done with annotators, and with the order of their work; each in a drawer that shows what it leads to.
+STEPS: dict[str, type[SteeringForm]] = STEERING | {"message": TellForm, "pause": PauseForm}
+
+
 class DigestForm(forms.Form):
     wanted = forms.ChoiceField(choices=plain_choices(("yes", "no")), widget=HIDDEN)
 
@@ -55,7 +98,6 @@ class MemberForm(forms.Form):
     role = forms.ChoiceField(choices=Membership.Role.choices, required=False, widget=HIDDEN)
     reason = forms.CharField(max_length=LONGEST_REASON, required=False)
     hand_over = forms.BooleanField(required=False, widget=HIDDEN)
-    back = forms.CharField(required=False, widget=HIDDEN)
 
     def clean(self) -> dict[str, Any]:
         return require(self, "role") if self.cleaned_data.get("verb") == "role" else self.cleaned_data
@@ -96,6 +138,14 @@ class ReleaseForm(forms.Form):
     films = forms.CharField(required=False, max_length=LONGEST["films"])
     baselines = PatternsField(r"\d{1,9}")
     notes = Text(required=False, max_length=LONGEST_NOTES)
+
+
+class ReleasePageForm(forms.Form):
+    """The tab of a release's page; none is the first."""
+
+    def __init__(self, data: Any, tabs: Iterable[str]) -> None:
+        super().__init__(data)
+        self.fields["tab"] = forms.ChoiceField(required=False, choices=plain_choices(tabs), widget=HIDDEN)
 
 
 class DifferenceForm(forms.Form):

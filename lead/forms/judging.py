@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
 from typing import Any
 
 from django import forms
@@ -16,26 +16,43 @@ from campaigns.models import Campaign
 from campaigns.models.membership import LONGEST_MESSAGE
 from judging.access import REOPENED
 from judging.consensus import GRADES
-from judging.models import Action, Query, Review
+from judging.models import Action, Candidate, Review
 from judging.models.judgement import LONGEST_QUESTION
-from judging.models.states import WithdrawnFor
 from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, RankingPlan
 from judging.quality import exam
 from judging.quality.examples import LONGEST_WHY, find_moment
 from judging.review import actions, decisions
-from judging.review.verbs import ACTION_VERBS
-from lead.forms import HIDDEN, PatternsField, PlaceForm, ReasonForm, plain_choices, require
+from judging.review.verbs import ACTION_VERBS, verb_of
+from lead.forms import HIDDEN, PatternsField, ReasonForm, plain_choices, require
 from reports.lists import LISTS
 from reports.models import SavedView
+from retrieval.search.searching import LONGEST_QUERY
 
 
-class PrepareForm(forms.Form):
-    """An action on the queries that are ticked, or on all that the list's filters choose."""
+class PartForm(forms.Form):
+    """A candidate, a batch or a worker's work; of that perhaps only a week, beside another worker, or what is off."""
+
+    candidate = batch = worker = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY, widget=HIDDEN)
+    week = forms.CharField(required=False, max_length=20, widget=HIDDEN)
+    off = forms.ChoiceField(required=False, choices=plain_choices(("no", "on")), widget=HIDDEN)
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(data)
+        self.fields["with"] = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, widget=HIDDEN)
+
+
+class PrepareForm(PartForm):
+    """An action on the queries that are ticked, or on all that the list's filters choose; or reopening a part."""
 
     verb = forms.ChoiceField(choices=plain_choices(ACTION_VERBS), widget=HIDDEN)
     row = PatternsField()
-    which = forms.CharField(required=False, widget=HIDDEN)
-    view = forms.CharField(required=False, widget=HIDDEN)
+    which = listing = view = forms.CharField(required=False, widget=HIDDEN)
+
+    def clean(self) -> dict[str, Any]:
+        chosen = [what for what in REOPENED if self.cleaned_data.get(what) is not None]
+        if len(chosen) > 1 or (chosen and self.cleaned_data.get("verb") != "reopen"):
+            raise ValidationError("Name one of candidate, batch or worker, by its number, to reopen it.")
+        return self.cleaned_data | {"what": chosen[0] if chosen else ""}
 
 
 class ActionForm(forms.Form):
@@ -53,7 +70,7 @@ class ActionForm(forms.Form):
         change = self.cleaned_data.get("change")
         if change == "choose" and self.cleaned_data.get("argument") not in actions.arguments_of(self.action):
             self.add_error("argument", "Choose what the action sets.")
-        needs_reason = change == "begin" and ACTION_VERBS[self.action.verb].needs_reason
+        needs_reason = change == "begin" and verb_of(self.action).needs_reason
         return require(self, "reason") if needs_reason else self.cleaned_data
 
 
@@ -88,25 +105,27 @@ class UndoForm(forms.Form):
     review = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY, widget=HIDDEN)
 
 
-class ScopeForm(forms.Form):
-    """What is judged again: a candidate, a batch or a worker's work; of a worker's work perhaps a part only."""
+class WhatIfForm(forms.Form):
+    """A sentence that may come into the guideline, and grades `g` and a pair's key of a sample judged again."""
 
-    candidate = batch = worker = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY, widget=HIDDEN)
-    week = forms.CharField(required=False, max_length=20, widget=HIDDEN)
-    off = forms.ChoiceField(required=False, choices=plain_choices(("no", "on")), widget=HIDDEN)
+    sentence = forms.CharField(required=False, max_length=LONGEST_QUERY)
+    above = forms.FloatField(required=False, min_value=0, max_value=1)
+    judge = forms.BooleanField(required=False)
 
-    def __init__(self, data: Any) -> None:
-        super().__init__(data)
-        self.fields["with"] = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, widget=HIDDEN)
-
-    def clean(self) -> dict[str, Any]:
-        chosen = [what for what in REOPENED if self.cleaned_data.get(what) is not None]
-        if len(chosen) != 1 and not self.errors:
-            raise ValidationError("Name one of candidate, batch or worker, by its number.")
-        return self.cleaned_data | {"what": chosen[0] if chosen else ""}
+    @property
+    def grades(self) -> dict[int, int]:
+        found = ((re.fullmatch(r"g([0-9]{1,18})", name), grade) for name, grade in self.data.items())
+        return {int(key[1]): int(grade) for key, grade in found if key and grade in map(str, GRADES)}
 
 
-class GradeForm(PlaceForm, ReasonForm):
+class InboxForm(forms.Form):
+    """The item of the inbox that is shown, and what was done before."""
+
+    page = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, widget=HIDDEN)
+    item = done = forms.RegexField(r"^(pair|query|question|flag)-[0-9]{1,18}\Z", required=False, widget=HIDDEN)
+
+
+class GradeForm(InboxForm, ReasonForm):
     """A lead's own grade with its reason; or `none`, which takes the last one back."""
 
     grade = forms.ChoiceField(choices=plain_choices((*GRADES, "none")))
@@ -117,33 +136,22 @@ class GradeForm(PlaceForm, ReasonForm):
         self.fields["reason"].required = self.data.get("grade") != "none"
 
 
-class WithdrawForm(ReasonForm):
-    def __init__(self, query: Query, data: Any = None) -> None:
-        super().__init__(data)
-        why = forms.ChoiceField(
-            required=False,
-            choices=WithdrawnFor.choices,
-            initial=decisions.likely_reason(query),
-            label="It is withdrawn for",
-            help_text=decisions.WITHDRAWN_FOR_HELP,
-        )
-        self.fields = {"for": why, **self.fields}
-
-
-class FlagForm(PlaceForm):
+class FlagForm(InboxForm):
     action = forms.ChoiceField(choices=plain_choices(decisions.ACTIONS), widget=HIDDEN)
 
 
-class QuestionForm(PlaceForm):
-    """Answer a question by a message, tell the answer to all, or put the question aside."""
+class QuestionForm(InboxForm):
+    """Answer a question by a message, to all if that is ticked; or put the question aside, or undo that."""
 
-    action = forms.ChoiceField(choices=plain_choices(("answer", "tell", "aside")), widget=HIDDEN)
+    action = forms.ChoiceField(choices=plain_choices(("answer", "aside", "undo")), widget=HIDDEN)
+    everybody = forms.BooleanField(required=False)
     text = Text(max_length=LONGEST_MESSAGE, required=False, label="Answer")
     wording = Text(max_length=LONGEST_QUESTION, required=False, label="The question, as everybody reads it")
 
     def clean(self) -> dict[str, Any]:
-        needed = {"answer": ["text"], "tell": ["text", "wording"]}
-        return require(self, *needed.get(self.cleaned_data.get("action", ""), []))
+        if self.cleaned_data.get("action") != "answer":
+            return self.cleaned_data
+        return require(self, "text", *(["wording"] if self.cleaned_data.get("everybody") else []))
 
 
 class ExampleForm(forms.Form):
@@ -194,30 +202,37 @@ class ExamForm(forms.Form):
         self.fields["depth"] = depth
 
 
-class TruthsForm(forms.Form):
-    """The truths and the reasons of an exam's pairs, by rank."""
+class TruthForm(forms.Form):
+    """The truth of a pair of the exam, the reason for those who miss it, and the pair to go on with."""
 
-    def __init__(self, ranks: Iterable[int], data: Any) -> None:
-        super().__init__(data)
-        self.ranks = list(ranks)
-        truths = [("", "the median of all grades"), *plain_choices(GRADES)]
-        ready = [("", "none chosen"), *plain_choices(exam.READY_REASONS)]
-        for rank in self.ranks:
-            truth = forms.TypedChoiceField(required=False, choices=truths, coerce=int, empty_value=None)
-            self.fields[f"truth-{rank}"] = truth
-            self.fields[f"why-{rank}"] = Text(required=False, max_length=LONGEST_WHY)
-            self.fields[f"ready-{rank}"] = forms.ChoiceField(required=False, choices=ready)
+    truth = forms.TypedChoiceField(
+        required=False, choices=[("", "the median of all grades"), *plain_choices(GRADES)], coerce=int, empty_value=None
+    )
+    why = Text(
+        required=False,
+        max_length=LONGEST_WHY,
+        label="Reason for those who missed it",
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+    ready = forms.ChoiceField(
+        required=False, label="Or a ready reason", choices=[("", "none chosen"), *plain_choices(exam.READY_REASONS)]
+    )
+    after = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY, widget=HIDDEN)
+
+    @staticmethod
+    def values_of(candidate: Candidate) -> dict[str, Any]:
+        """Return the values of a pair as they are stored."""
+        is_ready = candidate.why in exam.READY_REASONS
+        return {"truth": candidate.truth, "ready" if is_ready else "why": candidate.why}
 
     def clean(self) -> dict[str, Any]:
-        for name in (f"truth-{rank}" for rank in self.ranks):
-            if name not in self.data:
-                self.add_error(name, "Choose a grade from 0 to 4, or the median.")
+        if "truth" not in self.data:
+            self.add_error("truth", "Choose a grade from 0 to 4, or the median.")
         return self.cleaned_data
 
     @property
-    def truths(self) -> dict[int, tuple[int | None, str]]:
-        data = self.cleaned_data
-        return {rank: (data[f"truth-{rank}"], data[f"why-{rank}"] or data[f"ready-{rank}"]) for rank in self.ranks}
+    def truth_and_reason(self) -> tuple[int | None, str]:
+        return self.cleaned_data["truth"], self.cleaned_data["why"] or self.cleaned_data["ready"]
 
 
 class VerdictForm(forms.Form):

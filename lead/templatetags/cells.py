@@ -5,33 +5,31 @@ Cells are written in Python: in a template, the 50 rows of a list take six times
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
 from django import template
-from django.conf import settings
 from django.urls import reverse
-from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.timesince import timesince
-from django.utils.timezone import localtime
 
 from base.listing import Column, ListPart
-from base.templatetags.figures import UNKNOWN, decimals, plain
+from base.templatetags.figures import UNKNOWN, decimals, interval, percent, plain, signed
 from base.text import joined_markup, markup
 from campaigns.models import LogEntry, Membership
 from corpus.models import Moment
 from judging.consensus import GRADES
 from judging.models import Judgement
+from lead.marks import FIRM, TALL, WIDE_DAY, bar_code, day_bars, mark, missed_dots, ruler
+from reports.tables.annotators import AnnotatorLine
 from reports.tables.batch import CandidateRow, name_for, time_of
 from reports.tables.batches import BatchLine
 from reports.tables.examinees import Pair
 from reports.tables.judgements import JudgementRow
-from reports.tables.people import PersonRow
 from reports.tables.queries import QueryRow
 from reports.tables.queue import FlagLine
 from runs.models import Run
@@ -44,6 +42,10 @@ def address_of(page: str, campaign: str, key: object, *rest: str) -> str:
     """Return the address of a page that takes a campaign and a number; a list has hundreds of them."""
     start, end = _around_number(page, campaign, *rest)
     return f"{start}{key}{end}"
+
+
+def _link(page: str, campaign: str, key: object, words: str) -> SafeString:
+    return markup('<a href="{}">{}</a>', address_of(page, campaign, key), words)
 
 
 @lru_cache(maxsize=1024)
@@ -79,10 +81,32 @@ def _squares(row: QueryRow) -> SafeString:
     )
 
 
+SQUARE, STEP = 6, 7  # of the bar code of a query, in pixels
+
+
+def _bar_code(row: QueryRow) -> SafeString:
+    """Draw the grades of a query in the order of ranks, as one path for each grade; contested pairs have a ring."""
+    if not row.pairs:
+        return SafeString("")
+    places: dict[str, list[int]] = {}
+    for place, pair in enumerate(row.pairs):
+        places.setdefault("open" if pair.grade is None else f"g{pair.grade}", []).append(place)
+        if pair.escalated:
+            places.setdefault("ring", []).append(place)
+    drawn = "".join(
+        f'<path class="{look}" d="{"".join(f"M{place * STEP + 1} 3h{SQUARE}v12h-{SQUARE}z" for place in found)}"/>'
+        for look, found in sorted(places.items())  # a ring comes last
+    )
+    relevant = sum((pair.grade or 0) > 0 for pair in row.pairs)
+    words = f"{relevant} of {len(row.pairs)} relevant, {len(places.get('ring', ()))} contested"
+    svg = '<svg class="bar-code" width="{0}" height="18" viewBox="0 0 {0} 18" role="img" aria-label="{1}">{2}</svg>'
+    return markup(svg, len(row.pairs) * STEP + 2, words, SafeString(drawn))
+
+
 def _query_of_batch(line: BatchLine) -> SafeString:
     query = line.batch.query
-    address = address_of("batch", query.campaign.name, line.batch.pk)
-    return markup('<a href="{}">{}</a> <span class="quiet">{}</span>', address, query.text, query.query_id)
+    link = _link("batch", query.campaign.name, line.batch.pk, query.text)
+    return markup('{} <span class="quiet">{}</span>', link, query.query_id)
 
 
 def _query_of_flag(line: FlagLine) -> SafeString:
@@ -98,13 +122,8 @@ def _video(moment: Moment) -> SafeString:
 
 
 def _description(moment: Moment) -> SafeString:
-    address = reverse("corpus-moment", args=[moment.video.corpus.name, moment.pk])
     caption = f"Caption: {moment.caption}" if moment.caption != moment.description else ""
-    return _lines(markup('<a class="plain" href="{}">{}</a>', address, moment.description), _quiet(caption))
-
-
-def _run(run: Run) -> SafeString:
-    return markup('<a href="{}">{}</a>', address_of("run", run.by.campaign.name, run.number), run.name)
+    return _lines(markup('<a class="plain" href="?moment={}">{}</a>', moment.pk, moment.description), _quiet(caption))
 
 
 def _query_of(line: JudgementRow) -> SafeString:
@@ -114,8 +133,7 @@ def _query_of(line: JudgementRow) -> SafeString:
 
 def _rank(line: JudgementRow) -> SafeString:
     candidate = line.judgement.candidate
-    batch = address_of("batch", candidate.query.campaign.name, candidate.batch_id)
-    rank = markup('<a href="{}">rank {}</a>', batch, candidate.rank)
+    rank = _link("batch", candidate.query.campaign.name, candidate.batch_id, f"rank {candidate.rank}")
     if not candidate.clip or not candidate.clip.is_ready:
         return rank
     return _whole(markup('{} <a href="{}">clip</a>', rank, reverse("clip", args=[candidate.clip.token])))
@@ -125,8 +143,7 @@ def _worker(judgement: Judgement | None, reader: Membership | None) -> object:
     if judgement is None or reader is None:
         return markup('<span class="quiet">{}</span>', "not yet")
     who = judgement.annotator.as_worker
-    address = address_of("agreement-annotator", reader.campaign.name, who.worker)
-    return _whole(markup('<a href="{}">{}</a>', address, _numbered(who, reader)))
+    return _whole(_link("annotator", reader.campaign.name, who.worker, _numbered(who, reader)))
 
 
 def _numbered(who: Membership, reader: Membership) -> str:
@@ -152,66 +169,90 @@ def _quiet(words: str) -> object:
     return markup('<span class="quiet">{}</span>', words) if words else ""
 
 
-def _person_link(row: PersonRow, words: object) -> SafeString:
-    return markup('<a href="{}">{}</a>', address_of("person", row.campaign, row.worker), words)
+def _annotator(row: AnnotatorLine) -> SafeString:
+    """The number and the name, and what needs the lead, or the state or role of who does not judge."""
+    member = row.member
+    link = _link("annotator", member.campaign.name, row.worker, f"{row.worker} {row.name}")
+    other = "" if member.is_annotator else member.get_role_display()
+    quiet = other or (member.get_state_display().capitalize() if member.has_left else "idle" if row.is_idle else "")
+    return markup('{} {}<span class="due">{}</span>', link, _quiet(quiet), ", ".join(row.slips))
 
 
-def _who(row: PersonRow) -> object:
-    name: object = row.name
-    invited = [row.invited_as] if row.member or row.applicant else []
-    if row.member:
-        name = _person_link(row, name)
-    elif row.invitation and row.invitation.places and not row.applicant:
-        name = _quiet(f"up to {row.invitation.places} people, {row.taken} so far")
-    elif row.invitation and not row.invitation.seed and not row.applicant:
-        name = _quiet("whoever has the link")
-    return _lines(name, _quiet(", ".join(filter(None, [*invited, row.address]))), _quiet(row.group))
+def _week(row: AnnotatorLine) -> str:
+    return plain(row.week) + (f" of {row.member.most_a_week:,}" if row.member.most_a_week else "")
 
 
-def _stage(row: PersonRow) -> object:
-    """How far somebody has come, and what a lead can do about it: buttons of the page's form `decide`."""
-    since = markup('<span class="quiet">, {}</span>', _local(row.since, "j M Y")) if row.since else ""
-    stage = markup("{}{}", capfirst(row.stage.label), since)
-    stage = markup('<span class="wrong">{}<br>{}</span>', stage, row.failed) if row.failed else stage
-    holds = f"holds a batch since {_local(row.holds_since, 'j M, H:i')}" if row.holds_since else ""
-    until = f"open until {_local(row.invitation.expires, 'j M, H:i')}" if row.is_open and row.invitation else ""
-    return _lines(stage, _quiet(holds), _quiet(until), _decisions(row))
+def _alpha(row: AnnotatorLine) -> object:
+    if row.alpha is None:
+        return _quiet("too few pairs")
+    ends = row.number("alpha_low"), row.number("alpha_high")
+    drawn = mark(row.alpha, ends, (0, 1), FIRM, 144, row.is_low)
+    return markup('{} <span title="{}">{}</span>', drawn, _interval(*ends), decimals(row.alpha, 2))
 
 
-def _local(at: datetime, pattern: str) -> str:
-    return date_format(localtime(at), pattern)
+def _severity(row: AnnotatorLine) -> object:
+    if row.severity is None:
+        return _quiet("too few pairs")
+    ends = row.number("severity_low"), row.number("severity_high")
+    drawn = mark(row.severity, ends, (-1, 1), 0, 112, row.is_far)
+    return markup('{} <span title="{}">{}</span>', drawn, _interval(*ends), signed(row.severity))
 
 
-def _decisions(row: PersonRow) -> object:
-    if row.applicant:
-        decide = address_of("applicant", row.campaign, row.applicant.pk)
-        buttons = [("Let in", decide, "approve", "", row.name), ("Refuse", decide, "refuse", "link", row.name)]
-    elif row.invitation and not row.member:
-        send, withdraw = (
-            address_of(page, row.campaign, row.invitation.pk) for page in ("invitation-send", "invitation-withdraw")
-        )
-        end = "Remove" if row.is_expired else "Withdraw"
-        again = [("Send again", send, "", "link", row.address)] if row.is_mailed and settings.MAILS else []
-        buttons = [*again, (end, withdraw, "", "link", row.name)]
-    else:
-        return ""
-    button = (
-        '<button form="decide" formaction="{1}" name="action" value="{2}" class="{3}">{0}'
-        '<span class="hidden"> {4}</span></button> '
-    )
-    return markup('<span class="buttons">{}</span>', joined_markup(button, buttons))
+def _interval(low: float | None, high: float | None) -> str:
+    words = interval((low, high), 2)  # type: ignore[arg-type]  # one that is unknown is none
+    return f"95 % interval {words}" if words else "no interval yet"
+
+
+def _checks(row: AnnotatorLine) -> object:
+    checks = row.checks
+    if not checks.recent:
+        return UNKNOWN
+    look = "due" if row.is_missing else ""
+    address = address_of("annotator", row.member.campaign.name, row.worker)
+    dots = missed_dots(checks.recent_missed, checks.recent)
+    link = '<a class="plain {}" href="{}?view=checks&amp;pairs=newest">{}{}/{}</a>'
+    return markup(link, look, address, dots, checks.recent_missed, checks.recent)
+
+
+def _seen(row: AnnotatorLine) -> str:
+    return UNKNOWN if row.seen is None else "today" if not row.seen else f"{row.seen} d"
+
+
+def _judgements_of(name: str, only: str = "") -> Callable[[AnnotatorLine], object]:
+    """Return how to write a share that links to the judgements which it was made from."""
+
+    def written(row: AnnotatorLine) -> object:
+        share = row.number(name)
+        address = reverse("judgements", args=[row.member.campaign.name])
+        link = '<a class="plain" href="{}?worker={}&amp;only={}">{}</a>'
+        return UNKNOWN if share is None else markup(link, address, row.worker, only or name, percent(share))
+
+    return written
 
 
 CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
-    QueryRow: {"text": _text, "batches": _squares, "contested": lambda row: _percent(row.query.contested_share)},
-    PersonRow: {
-        "worker": lambda row: _person_link(row, row.worker) if row.member else UNKNOWN,
-        "name": _who,
-        "role": lambda row: row.role.capitalize(),
-        "stage": _stage,
-        "batches": lambda row: UNKNOWN if row.is_imported or not row.member else plain(row.batches),
-        "judgements": lambda row: plain(row.judgements) if row.member else UNKNOWN,
-        "hours": lambda row: UNKNOWN if row.is_imported or not row.member else decimals(row.hours, 1),
+    QueryRow: {
+        "text": _text,
+        "batches": _squares,
+        "grades": _bar_code,
+        "contested": lambda row: _percent(row.query.contested_share),
+    },
+    AnnotatorLine: {
+        "name": _annotator,
+        "role": lambda row: row.member.get_role_display(),
+        "state": lambda row: row.member.get_state_display().capitalize(),
+        "group": lambda row: row.member.group or UNKNOWN,
+        "days": lambda row: day_bars(row.days, row.top),
+        "week": _week,
+        "alpha": _alpha,
+        "severity": _severity,
+        "difference": lambda row: signed(row.number("difference")),
+        "contested": _judgements_of("contested"),
+        "settled": _judgements_of("settled"),
+        "fast": _judgements_of("fast"),
+        "checks": _checks,
+        "pay": lambda row: UNKNOWN if row.pay is None else f"{row.pay:,.2f}",
+        "seen": _seen,
     },
     BatchLine: {
         "query": _query_of_batch,
@@ -224,7 +265,7 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
     },
     Moment: {"video": _video, "seconds": lambda moment: decimals(moment.length, 2), "description": _description},
     Run: {
-        "name": _run,
+        "name": lambda run: _link("run", run.by.campaign.name, run.number, run.name),
         "visibility": lambda run: run.visibility.capitalize(),
         "release": lambda run: run.release or _quiet("none yet"),
     },
@@ -244,13 +285,13 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
 def of_total(rows: str, total: int) -> str:
     """What the rows of a list are called, in the plural unless there is one.
 
-    >>> of_total("queries", 1), of_total("runs", 1), of_total("people", 2)
-    ('query', 'run', 'people')
+    >>> of_total("queries", 1), of_total("runs", 1), of_total("annotators", 2)
+    ('query', 'run', 'annotators')
     """
     return SINGULAR.get(rows, rows.removesuffix("s")) if total == 1 else rows
 
 
-SINGULAR = {"queries": "query", "entries": "entry", "batches": "batch", "people": "person"}
+SINGULAR = {"queries": "query", "entries": "entry", "batches": "batch", "annotators": "annotator"}
 SINGULAR |= {"judgements that count": "judgement that counts"}
 
 
@@ -275,21 +316,27 @@ def recommended(lines: list[BatchLine]) -> list[BatchLine]:
 
 
 @register.simple_tag
-def list_rows(listed: ListPart, ticks: object) -> SafeString:
-    """Write the rows of a list, which is faster here than in a template, cell by cell."""
+def list_rows(listed: ListPart, ticks: object, line_before: tuple[int, str] | None = None) -> SafeString:
+    """Write the rows of a list, which is faster here than in a template, cell by cell.
+
+    line_before: the key of a row above which there is a line across the table, and the words on it.
+    """
     box = '<td class="ticks"><input type="checkbox" name="row" value="{}" aria-label="Tick {}"></td>'
     cells = [
         (column, markup('<td{} data-label="{}">', SafeString(' class="n"' if column.is_number else ""), column.label))
         for column in listed.choices.columns
     ]
+    across = '<tr class="ready-line"><td colspan="{}">{}</td></tr>'
+    key, words = line_before or (None, "")
     return joined_markup(
-        "<tr>{}{}</tr>",
+        "{}<tr>{}{}</tr>",
         (
             (
-                markup(box, line.pk, line) if ticks else "",
+                markup(across, len(cells) + bool(ticks), words) if pk == key else "",
+                markup(box, getattr(line, "tick", pk), line) if ticks else "",
                 joined_markup("{}{}</td>", ((start, cell(line, column)) for column, start in cells)),
             )
-            for line in listed.lines
+            for line, pk in zip(listed.lines, listed.keys, strict=False)
         ),
     )
 
@@ -302,8 +349,16 @@ def when_in_film(moment: Moment) -> SafeString:
 
 
 @register.simple_tag
-def dots(row: CandidateRow) -> SafeString:
-    """Write the grades and flags of a candidate, each with who gave it."""
+def marks(row: CandidateRow) -> SafeString:
+    """Write what stands on and below the clip of a candidate: rank, final grade, and raw grades with who gave them."""
+    candidate, own = row.candidate, row.adjudication
+    rank = f'<a class="rank" href="#rank-{candidate.rank}">{candidate.rank}</a>'
+    final = f'<span class="dot final g{candidate.grade}">{candidate.grade}</span>'
+    if own:
+        by_lead = '<span class="dot final own g{0}" title="Graded by the lead: {1}">{0}</span>'
+        final = markup(by_lead, candidate.grade, own.reason)
+    elif candidate.grade is None:
+        final = ""
     grades = (
         (
             grade.judgement.grade,
@@ -314,11 +369,12 @@ def dots(row: CandidateRow) -> SafeString:
         for grade in row.grades
     )
     flags = ((capfirst(flag.words),) for flag in row.flags)
-    return markup(
-        "{}{}",
-        joined_markup('<span class="dot g{0}{1}" title="{2}{3}">{0}</span> ', grades),
-        joined_markup('<span class="flagged" title="{}">⚑</span> ', flags),
-    )
+    dots = joined_markup('<span class="dot g{0}{1}" title="{2}{3}">{0}</span> ', grades)
+    if row.flags:
+        dots += joined_markup('<span class="flagged" title="{}">⚑</span> ', flags)
+    if candidate.grade is None:
+        dots += markup('<span class="quiet">{}</span>', candidate.outcome)
+    return SafeString(f'{rank}{final}<p class="under">{dots}</p>')
 
 
 DOTS = {grade: markup('<span class="dot g{0}">{0}</span> ', grade) for grade in GRADES}
@@ -332,21 +388,14 @@ def exam_grades(pair: Pair) -> SafeString:
     return markup("{}{}", grades or markup('<span class="quiet">{}</span> ', "none yet"), flags)
 
 
-@register.simple_tag(takes_context=True)
-def matrix_cells(context: Mapping[str, Any], row: dict[str, Any]) -> SafeString:
-    """Write the kappa of an annotator with each other one, their pairs, and the way to have these judged again."""
-    cell = '<td><a{0} href="{1}?{2}">{3}</a> <span class="quiet">{4}</span>{5}</td>'
-    again = ' <a class="again" href="{}?{}" title="{}">again</a>'
-    may_reopen = context["member"].may_review and not context["campaign"].imported
-    own, found = row["who"], []
-    for other, numbers in row["cells"]:
-        if other.pk == own.pk or not numbers:
-            none = SafeString('<td class="none"><span class="hidden">no common pair</span></td>')
-            found.append(SafeString('<td class="same"></td>') if other.pk == own.pk else none)
-            continue
-        params = markup("worker={}&amp;with={}", own.worker, other.worker)
-        words = f"Have what worker {own.worker} judged beside worker {other.worker} judged again"
-        link = markup(again, context["reopen"], params, words) if may_reopen else ""
-        few = SafeString(' class="few"' if numbers[0] < context["few"] else "")
-        found.append(markup(cell, few, context["list"], params, decimals(numbers[1], 2), plain(numbers[0]), link))
-    return SafeString("".join(found))
+@register.simple_tag
+def alpha_ruler(alpha: float | None, ends: list[float] | None) -> object:
+    return UNKNOWN if alpha is None else ruler(alpha, ends)
+
+
+@register.simple_tag
+def annotator_bars(numbers: list[int]) -> SafeString:
+    return day_bars(numbers, max(numbers), WIDE_DAY, TALL)
+
+
+register.simple_tag(bar_code, name="code")

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from django.contrib import messages
-from django.db.models import F, Sum
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
@@ -27,18 +26,30 @@ from drafts.changes import (
     ask_to_make,
     begin_draft,
     change_corpus,
+    change_films,
     change_queries,
     change_reading,
     jobs_of,
     remove_file,
     root_and_below,
 )
-from drafts.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm, ReadingForm, how_it_is_read
+from drafts.forms import (
+    PRESETS,
+    CorpusForm,
+    FilmsForm,
+    NewSettingsForm,
+    PeopleForm,
+    QueriesForm,
+    ReadingForm,
+    how_it_is_read,
+    preset_of,
+)
 from drafts.leaderboard import USUAL_DEPTH
 from drafts.models import Draft, Upload
 from drafts.reading import (
     READERS,
     ask_to_read,
+    count_without_length,
     is_sound,
     last_reading,
     problems_csv,
@@ -56,27 +67,32 @@ page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
 @page_or_form
-def index(request: HttpRequest) -> HttpResponse:
-    """The person's drafts, and the buttons that begin another, also of a leaderboard that is judged again."""
+def begin_one(request: HttpRequest) -> HttpResponse:
+    """Begin a draft, also of a leaderboard that is judged again; drafts are listed with the campaigns."""
     user = access.creator(request)
-    drafts = Draft.objects.unfinished().filter(owner=user).order_by("-touched")
-    if request.method == "POST":
-        depth = USUAL_DEPTH if "rejudge" in request.POST else None
-        return redirect("draft-corpus", begin_draft(user, depth).token)
-    return render(request, "lead/drafts/index.html", {"drafts": drafts})
+    if request.method != "POST":
+        return redirect("campaigns")
+    return redirect("draft-data", begin_draft(user, USUAL_DEPTH if "rejudge" in request.POST else None).token)
 
 
 @page_or_form
-def corpus(request: HttpRequest, token: str) -> HttpResponse:
-    draft = drafts_access.open_draft(request, token)
-    make_form = partial(_corpus_form, request, draft, request.POST if request.method == "POST" else None)
-    form = make_form()
-    if form.is_valid():
+def data(request: HttpRequest, token: str) -> HttpResponse:
+    """Step 1: which corpus, and the films of a new one."""
+    draft, given = drafts_access.open_draft(request, token), request.POST if request.method == "POST" else None
+    make_form = partial(_corpus_form, request, draft, given)
+    form, films = make_form(), _films_form(draft, given)
+    if form.is_valid() and films.is_valid():
         change_corpus(draft, form)
+        change_films(draft, films)
         is_read = not draft.is_new_corpus or not draft.upload_for(MOMENTS) or is_sound(draft, MOMENTS)
-        return redirect(after(draft, "draft-corpus") if is_read else f"{request.path}#found")
+        return redirect(after(draft, "draft-data") if is_read else f"{request.path}#found")
     read = _read(draft, MOMENTS, make_form)
-    return _page(request, draft, "corpus", read["form"], read=read)
+    return _page(request, draft, "data", read["form"], films, read=read)
+
+
+def _films_form(draft: Draft, given: QueryDict | None) -> FilmsForm:
+    root, below = root_and_below(draft)
+    return FilmsForm(given, initial={"root": root, "below": below, "frame_rate": draft.frame_rate})
 
 
 def _corpus_form(request: HttpRequest, draft: Draft, data: QueryDict | None = None) -> CorpusForm:
@@ -106,6 +122,7 @@ def _read(draft: Draft, purpose: str, make_form: Callable[[], CorpusForm] | None
         "asks": form.asks(upload) if form and upload else "",
         "address": reverse("draft-reading", args=[draft.token, purpose]),
         "costs": costs_of_pools(draft, found.sizes) if found else [],
+        "without_length": count_without_length(draft, found) if found else 0,
     }
 
 
@@ -140,28 +157,8 @@ def problems(request: HttpRequest, token: str) -> HttpResponseBase:
 
 
 @page_or_form
-def films(request: HttpRequest, token: str) -> HttpResponse:
-    draft = drafts_access.open_draft(request, token)
-    root, below = root_and_below(draft)
-    initial = {"films": draft.media, "root": root, "below": below, "frame_rate": draft.frame_rate}
-    form = FilmsForm(request.POST if request.method == "POST" else None, initial=initial)
-    return _step(request, draft, "films", form)
-
-
-@require_safe
-def plan(request: HttpRequest, token: str) -> HttpResponse:
-    """How many queries tell two systems apart, and what judging them takes. It is advice, and stores nothing."""
-    draft, given = drafts_access.open_draft(request, token), request.GET.dict()
-    like = given.get("like")
-    if given.pop("of", like) != like:  # the runs are those of the campaign that was chosen before
-        given = {name: value for name, value in given.items() if name not in ("run", "other")}
-    form = PlanForm(draft, given)
-    return _page(request, draft, "plan", form, next=after(draft, "draft-plan"))
-
-
-@page_or_form
 def queries(request: HttpRequest, token: str) -> HttpResponse:
-    """Which queries: drawn ones, of which a job shows some beforehand, uploaded or pasted ones, or a benchmark's."""
+    """Step 2: drawn queries, of which a job shows some beforehand, uploaded or pasted ones, or a benchmark's."""
     draft = drafts_access.open_draft(request, token)
     purpose = BENCHMARK if draft.is_rejudging else QUERIES
     known = counted(draft.corpus) if draft.corpus else None
@@ -176,7 +173,17 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
     about = captions_of(draft.corpus) if draft.corpus else {}
     about |= {"counted": known, "drawn": drawn(draft), "working": jobs_of(draft, draw_queries, store_corpus)}
     about |= {"read": _read(draft, purpose)}
-    return _page(request, draft, "queries", form, **about)
+    plan = None if draft.is_rejudging else _plan(draft, request.GET)
+    return _page(request, draft, "queries", form, plan, **about)
+
+
+def _plan(draft: Draft, query: QueryDict) -> PlanForm:
+    """Return how many queries tell two systems apart, and what judging them takes. It is advice, and stores nothing."""
+    given = query.dict()
+    like = given.get("like")
+    if given.pop("of", like) != like:  # the runs are those of the campaign that was chosen before
+        given = {name: value for name, value in given.items() if name not in ("run", "other")}
+    return PlanForm(draft, given)
 
 
 @require_POST
@@ -188,38 +195,29 @@ def start_storing(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @page_or_form
-def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
-    draft = drafts_access.open_draft(request, token)
-    so_far = Campaign(name=draft.name or proposed_name(draft), **draft.settings)
-    form = NewSettingsForm(request.POST if request.method == "POST" else None, instance=so_far)
-    return _step(request, draft, "settings", form)
-
-
-@page_or_form
-def people(request: HttpRequest, token: str) -> HttpResponse:
-    draft = drafts_access.open_draft(request, token)
-    initial = {"people": "".join(f"{name} {role}\n" for name, role in draft.people)}
-    form = PeopleForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
-    return _step(request, draft, "people", form)
-
-
-def _step(request: HttpRequest, draft: Draft, step: str, form: Form | NewSettingsForm) -> HttpResponse:
-    """Store what the form of a step holds, and go on to the next one; or show the form, again if something is wrong."""
-    if form.is_valid():
-        CHANGES[step](draft, form)
-        return redirect(after(draft, f"draft-{step}"))
-    return _page(request, draft, step, form)
+def rules(request: HttpRequest, token: str) -> HttpResponse:
+    """Step 3: the settings, and who takes part."""
+    draft, given = drafts_access.open_draft(request, token), request.POST if request.method == "POST" else None
+    *_, preset = PRESETS.get(request.GET.get("preset", ""), ({},))
+    so_far = Campaign(name=draft.name or proposed_name(draft), **draft.settings | preset)
+    form = NewSettingsForm(given, instance=so_far)
+    named = {"people": "".join(f"{name} {role}\n" for name, role in draft.people)}
+    people = PeopleForm(draft.owner, given, initial=named)
+    if form.is_valid() and people.is_valid():
+        CHANGES["settings"](draft, form)
+        CHANGES["people"](draft, people)
+        return redirect(after(draft, "draft-rules"))
+    return _page(request, draft, "rules", form, people, presets=PRESETS, preset=preset_of(so_far))
 
 
 @require_safe
-def check(request: HttpRequest, token: str) -> HttpResponse:
-    """What the check found, or how far it is; and the button that makes the campaign, if nothing is wrong."""
+def create(request: HttpRequest, token: str) -> HttpResponse:
+    """Step 4: what the check found, or how far it is; and the button that makes the campaign, if nothing is wrong."""
     draft = drafts_access.draft(request, token)
     if draft.campaign:
         return redirect("campaign", draft.campaign.name)
-    addresses = {step.name: step.address for step in steps(draft, "draft-check")}
-    listed = [problem._asdict() | {"address": addresses.get(f"draft-{problem.step}")} for problem in draft.problems]
-    return _page(request, draft, "check", problems=listed)
+    listed = [(problem, page, WORDS.get(page)) for problem in draft.problems for page in [PAGES.get(problem.step, "")]]
+    return _page(request, draft, "create", problems=listed)
 
 
 @require_safe
@@ -235,7 +233,7 @@ def progress(request: HttpRequest, token: str) -> HttpResponse:
 def start_check(request: HttpRequest, token: str) -> HttpResponse:
     draft = drafts_access.open_draft(request, token)
     ask_to_check(draft)
-    return redirect("draft-check", token)
+    return redirect("draft-create", token)
 
 
 @require_POST
@@ -244,35 +242,49 @@ def make(request: HttpRequest, token: str) -> HttpResponse:
     draft = drafts_access.draft(request, token)
     with refusal_as_message(request):
         ask_to_make(draft)
-    return redirect("draft-check", token)
+    return redirect("draft-create", token)
 
 
 @require_POST
 def remove(request: HttpRequest, token: str) -> HttpResponse:
     remove_draft(drafts_access.open_draft(request, token))
     messages.success(request, "The draft is removed, with what was uploaded for it.")
-    return redirect("drafts")
+    return redirect("campaigns")
 
 
 def _page(
-    request: HttpRequest, draft: Draft, step: str, form: Form | NewSettingsForm | None = None, **about: object
+    request: HttpRequest,
+    draft: Draft,
+    step: str,
+    form: Form | NewSettingsForm | None = None,
+    other: Form | None = None,
+    **about: object,
 ) -> HttpResponse:
-    uploads: dict[str, list[Upload]] = {purpose: [] for purpose in Upload.Purpose.values}
-    for upload in draft.uploads.order_by("pk"):
-        uploads[upload.purpose].append(upload)
+    """Show a step, which has a second form if `other` is given."""
     context = {
         "draft": draft,
         "form": form,
+        "other": other,
         "steps": steps(draft, f"draft-{step}"),
-        "uploads": uploads,
         "jobs": (jobs := jobs_of(draft, check_draft, make_campaign, store_corpus)),
         "progress": reverse("draft-progress", args=[draft.token]),
-        "upload_to": reverse("uploads", args=[draft.token]),
         "unfinished": any(job.is_unfinished for job in jobs),
+        **uploads_of(draft),
+    }
+    status = 400 if any(each and each.errors for each in (form, other)) else 200
+    return render(request, f"lead/drafts/{step}.html", context | about, status=status)
+
+
+def uploads_of(draft: Draft) -> dict[str, Any]:
+    """Return what `parts/uploads.html` needs: the uploads of each purpose, where more go, and how large they may be."""
+    uploads: dict[str, list[Upload]] = {purpose: [] for purpose in Upload.Purpose.values}
+    for upload in draft.uploads.order_by("pk"):
+        uploads[upload.purpose].append(upload)
+    return {
+        "uploads": uploads,
+        "upload_to": reverse("uploads", args=[draft.token]),
         "most_mib": {purpose: most_mib(purpose) for purpose in Upload.Purpose.values},
     }
-    status = 400 if form and form.errors else 200
-    return render(request, f"lead/drafts/{step}.html", context | about, status=status)
 
 
 class Step(NamedTuple):
@@ -285,45 +297,36 @@ class Step(NamedTuple):
     here: bool
 
 
-WORDS = {
-    "draft-corpus": "Corpus",
-    "draft-films": "Films",
-    "draft-plan": "Plan",
-    "draft-queries": "Queries",
-    "draft-settings": "Settings",
-    "draft-people": "People",
-    "draft-check": "Check and create",
+WORDS = {"draft-data": "Data", "draft-queries": "Queries", "draft-rules": "Rules and people", "draft-create": "Create"}
+# The page on which a problem of each step of `drafts.builder.Findings` is mended.
+PAGES = {
+    "corpus": "draft-data",
+    "films": "draft-data",
+    "queries": "draft-queries",
+    "settings": "draft-rules",
+    "people": "draft-rules",
 }
 
 
 def steps(draft: Draft, here: str) -> list[Step]:
-    """Return the steps. A corpus that is there needs no films, and a leaderboard's own step says what judging takes."""
+    """Return the steps. That of a leaderboard that is judged again has its runs in place of queries."""
     done, words = _done(draft), WORDS | ({"draft-queries": "Leaderboard"} if draft.is_rejudging else {})
-    left_out = {"draft-films": not draft.is_new_corpus, "draft-plan": draft.is_rejudging}
-    names = [name for name in WORDS if not left_out.get(name)]
-    return [Step(name, words[name], reverse(name, args=[draft.token]), done[name], name == here) for name in names]
+    return [Step(name, words[name], reverse(name, args=[draft.token]), done[name], name == here) for name in WORDS]
 
 
 def after(draft: Draft, here: str) -> str:
     """Return the address of the next step."""
-    listed = steps(draft, here)
-    place = next((number for number, step in enumerate(listed) if step.here), 0)
-    return listed[min(place + 1, len(listed) - 1)].address
+    following = [*WORDS][[*WORDS].index(here) + 1 :] or [here]
+    return reverse(following[0], args=[draft.token])
 
 
 def _done(draft: Draft) -> dict[str, bool]:
-    missing = draft.uploads.values_list("purpose").annotate(bytes=Sum(F("size") - F("received")))
-    whole = {purpose for purpose, left in missing if not left}
     return {
-        "draft-corpus": not draft.is_new_corpus or bool(draft.corpus_name and is_sound(draft, MOMENTS)),
-        "draft-films": draft.media == Draft.Media.FOLDER
-        or (draft.media == Draft.Media.UPLOAD and Upload.Purpose.FILM in whole),
-        "draft-plan": False,
+        "draft-data": not draft.is_new_corpus or bool(draft.corpus_name and is_sound(draft, MOMENTS)),
         "draft-queries": is_sound(draft, BENCHMARK if draft.is_rejudging else QUERIES)
         or bool(draft.selection and not draft.upload_for(QUERIES)),
-        "draft-settings": bool(draft.name),
-        "draft-people": bool(draft.people),
-        "draft-check": draft.is_ready,
+        "draft-rules": bool(draft.name),
+        "draft-create": draft.is_ready,
     }
 
 
@@ -343,17 +346,19 @@ def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
 
 @require_POST
 def remove_upload(request: HttpRequest, token: str, upload: str) -> HttpResponse:
-    """Remove a file, and lead back to the step that it belongs to."""
-    drafts_access.open_draft(request, token)
+    """Remove a file, and redirect to the page that it belongs to."""
+    draft = drafts_access.open_draft(request, token)
     found = drafts_access.upload(request, token, upload)
     remove_file(found)
+    if draft.corpus and found.purpose == Upload.Purpose.FILM:
+        return redirect(f"{reverse('corpus', args=[draft.corpus.name])}?films={token}")
     return redirect(STEPS[Upload.Purpose(found.purpose)], token)
 
 
 STEPS = {
-    Upload.Purpose.MOMENTS: "draft-corpus",
-    Upload.Purpose.DURATIONS: "draft-corpus",
-    Upload.Purpose.FILM: "draft-films",
+    Upload.Purpose.MOMENTS: "draft-data",
+    Upload.Purpose.DURATIONS: "draft-data",
+    Upload.Purpose.FILM: "draft-data",
     Upload.Purpose.QUERIES: "draft-queries",
     Upload.Purpose.BENCHMARK: "draft-queries",
     Upload.Purpose.RUN: "draft-queries",

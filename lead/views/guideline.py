@@ -1,16 +1,17 @@
-"""The guideline, its versions and the next one; and worked examples, grade by grade, and two ways to make one."""
+"""The guideline with its versions and worked examples; a lead writes the next version and adds examples in place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import Outdated, WrongState
+from base.forms import valid_data
 from base.text import changes, rendered
 from campaigns import access
 from campaigns.forms import GuidelineForm
@@ -18,91 +19,65 @@ from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign, Guideline, Membership
 from campaigns.pages import campaign_page
 from judging import access as judging_access
-from judging.models import Example
-from judging.quality.examples import add_example, add_own_example, hidden_examples, teachable
+from judging.quality.examples import ABOVE, add_own_example, concerned, drawn, hidden_examples, regraded, teachable
+from judging.quality.examples import add_example as add_judged
 from judging.quality.examples import remove_example as forget_example
-from lead.forms.judging import ExampleForm, OwnExampleForm
+from lead.forms.judging import ExampleForm, OwnExampleForm, WhatIfForm
 
-MOST_FOUND = 20
+MOST_FOUND, NEAREST_SHOWN = 20, 10
+OWN = "own"  # in place of a pair: an example that the lead writes
 
 
 @require_safe
 def detail(request: HttpRequest, name: str) -> HttpResponse:
+    """A version of the guideline, or what changed to it, next to the examples; for leads also the forms."""
     member = access.membership(request, name)
-    versions = _versions(member.campaign)
-    version = _chosen(request, "version", versions, len(versions) - 1)
-    return campaign_page(
-        request,
-        member,
-        "lead/guideline.html",
-        version=version,
-        versions=versions[::-1],
-        in_force=versions[-1],
-        answers=member.campaign.kept_answers.in_force().select_related("by__user"),
-    )
+    context: dict[str, Any] = {}
+    if "changes" in request.GET:
+        context = _compared(request, member.campaign)
+    if member.may_review and "edit" in request.GET:
+        present = member.campaign.guideline
+        context["form"] = GuidelineForm(initial={"text": present.text, "started_from": present.version})
+    if member.may_review and "example" in request.GET:
+        context |= _adding(member, request.GET["example"], request.GET.get("find"))
+    if member.may_review and request.GET.get("drawer") == "what-if":
+        context |= _what_if(member, WhatIfForm(request.GET))
+    return _page(request, member, **context)
 
 
-@require_POST
-def take_back_answer(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Take a kept answer away from beside the guideline."""
-    lead = access.lead(request, name)
-    judging_access.kept_answer(lead, pk).take_back(lead)
-    messages.success(request, "The answer is taken back: it no longer stands beside the guideline.")
-    return redirect("guideline", name=name)
+def _what_if(lead: Membership, form: WhatIfForm) -> dict[str, Any]:
+    """Return the drawer of a sentence that is not in the guideline: what it concerns, a blind sample, or its result."""
+    data = valid_data(form)
+    above = ABOVE if data["above"] is None else data["above"]
+    known: dict[str, Any] = {"drawer": "what-if", "sentence": data["sentence"], "above": above}
+    if form.grades:
+        return known | {"result": regraded(lead.campaign, form.grades)}
+    if data["sentence"]:
+        answer, pairs = concerned(lead, data["sentence"], above)
+        sample = drawn(pairs)
+        known |= {"answer": answer, "concerned": len(pairs), "nearest": pairs[:NEAREST_SHOWN], "number": len(sample)}
+        known["sample"] = sample if data["judge"] else []
+    return known
 
 
-@require_safe
-def compare(request: HttpRequest, name: str) -> HttpResponse:
-    """What changed from one version to another; by default with the last one."""
-    member = access.membership(request, name)
-    versions = _versions(member.campaign)
-    after = _chosen(request, "to", versions, len(versions) - 1)
-    before = _chosen(request, "from", versions, max(0, after.version - 1))
-    lines = list(changes(before.text, after.text))
-    return campaign_page(
-        request, member, "lead/guideline_changes.html", before=before, after=after, lines=lines, versions=versions
-    )
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: HttpRequest, name: str) -> HttpResponse:
-    """The editor: `do=preview` shows the text as it will look, `do=save` puts it in force."""
-    lead = access.lead(request, name)
-    present = lead.campaign.guideline
-    if request.method != "POST":
-        form = GuidelineForm(initial={"text": present.text, "started_from": present.version})
-        return _editor(request, lead, form)
-    form = GuidelineForm(request.POST)
-    if not form.is_valid():
-        return _editor(request, lead, form, status=400)
-    if request.POST.get("do") == "preview":
-        return _editor(request, lead, form, preview=form.cleaned_data["text"])
-    return _save(request, lead, form)
-
-
-def _save(request: HttpRequest, lead: Membership, form: GuidelineForm) -> HttpResponse:
-    data = form.cleaned_data
-    try:
-        saved = lead.campaign.write_guideline(lead, data["text"], data["started_from"])
-    except Outdated as fault:
-        present = lead.campaign.guideline
-        lines = list(changes(present.text, data["text"]))
-        form = GuidelineForm(initial={"text": data["text"], "started_from": present.version})
-        return _editor(request, lead, form, status=409, fault=str(fault), lines=lines)
-    messages.success(request, f"Version {saved.version} is in force.")
-    return redirect("guideline", name=lead.campaign.name)
-
-
-def _editor(
-    request: HttpRequest, lead: Membership, form: GuidelineForm, status: int = 200, preview: str = "", **context: object
-) -> HttpResponse:
-    return campaign_page(
-        request, lead, "lead/guideline_editor.html", status, form=form, preview=rendered(preview), **context
-    )
+def _page(request: HttpRequest, member: Membership, status: int = 200, **context: Any) -> HttpResponse:
+    campaign = member.campaign
+    versions = _versions(campaign)
+    examples = campaign.examples.select_related("clip", "moment__video", "by__user")
+    known = {
+        "version": _chosen(request, "version", versions, len(versions) - 1),
+        "versions": versions[::-1],
+        "in_force": versions[-1],
+        "answers": campaign.kept_answers.in_force().select_related("by__user"),
+        "grades": sorted(LEVELS.items(), reverse=True),
+        "examples": examples,
+        "hidden": hidden_examples(examples),
+    }
+    return campaign_page(request, member, "lead/guideline.html", status, **known | context)
 
 
 def _versions(campaign: Campaign) -> list[Guideline]:
-    """Every version, where it says: number n is the n-th of the list."""
+    """Return all versions; number n is the n-th of the list."""
     return [campaign.first_guideline, *campaign.guidelines.select_related("by__user")]
 
 
@@ -114,46 +89,82 @@ def _chosen(request: HttpRequest, field: str, versions: list[Guideline], usual: 
     return found
 
 
-@require_safe
-def examples_page(request: HttpRequest, name: str) -> HttpResponse:
-    """The examples by grade; with `?find=words`, judged pairs that may become one."""
-    member = access.membership(request, name)
-    examples = member.campaign.examples.select_related("clip", "moment__video", "by__user")
-    words = request.GET.get("find", "").replace("\0", "").strip()
-    return campaign_page(
-        request,
-        member,
-        "lead/examples.html",
-        grades=sorted(LEVELS.items(), reverse=True),
-        examples=examples,
-        hidden=hidden_examples(examples),
-        words=words,
-        found=teachable(member.campaign, words)[:MOST_FOUND] if "find" in request.GET else None,
-    )
+def _compared(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
+    """Return the changes to `?version=` from `?from=`, which is by default the version before."""
+    versions = _versions(campaign)
+    after = _chosen(request, "version", versions, len(versions) - 1)
+    before = _chosen(request, "from", versions, max(0, after.version - 1))
+    return {"before": before, "lines": list(changes(before.text, after.text))}
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def add_judged(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Make a judged pair an example."""
+@require_POST
+def edit(request: HttpRequest, name: str) -> HttpResponse:
+    """Show the text as it will look (`do=preview`), or put it in force (`do=save`)."""
+    lead, form = access.lead(request, name), GuidelineForm(request.POST)
+    if not form.is_valid():
+        return _page(request, lead, 400, form=form)
+    data = form.cleaned_data
+    if request.POST.get("do") == "preview":
+        return _page(request, lead, form=form, preview=rendered(data["text"]))
+    try:
+        saved = lead.campaign.write_guideline(lead, data["text"], data["started_from"])
+    except Outdated as fault:
+        present = lead.campaign.guideline
+        theirs = list(changes(present.text, data["text"]))
+        form = GuidelineForm(initial={"text": data["text"], "started_from": present.version})
+        return _page(request, lead, 409, form=form, fault=str(fault), theirs=theirs)
+    messages.success(request, f"Version {saved.version} is in force.")
+    return redirect("guideline", name=name)
+
+
+@require_POST
+def take_back_answer(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Remove a kept answer from below the guideline."""
     lead = access.lead(request, name)
-    candidate = get_object_or_404(teachable(lead.campaign), pk=pk)
-    form = ExampleForm(request.POST or None, initial={"grade": candidate.grade})
-    return _add(
-        request, lead, form, lambda data: add_example(lead, candidate, data["grade"], data["why"]), candidate=candidate
-    )
+    judging_access.kept_answer(lead, pk).take_back(lead)
+    messages.success(request, "The answer is removed from the guideline.")
+    return redirect("guideline", name=name)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def add_own(request: HttpRequest, name: str) -> HttpResponse:
-    """Make a pair of the lead's own an example."""
+def _adding(lead: Membership, pair: str, words: str | None, data: Any = None) -> dict[str, Any]:
+    """Return the drawer that adds an example: of a settled pair, of the lead's own, or to find a pair by its query."""
+    if pair == OWN:
+        return {"adding": pair, "example_form": OwnExampleForm(lead.campaign, data)}
+    if pair.isdecimal():
+        candidate = get_object_or_404(teachable(lead.campaign), pk=pair)
+        form = ExampleForm(data, initial={"grade": candidate.grade})
+        return {"adding": pair, "example_form": form, "candidate": candidate}
+    cleaned = (words or "").replace("\0", "").strip()
+    found = None if words is None else teachable(lead.campaign, cleaned)[:MOST_FOUND]
+    return {"adding": "find", "words": cleaned, "found": found}
+
+
+@require_POST
+def add_example(request: HttpRequest, name: str, pair: str) -> HttpResponse:
+    """Make a judged pair, given its key, or a pair of the lead's own an example."""
     lead = access.lead(request, name)
-    form = OwnExampleForm(lead.campaign, request.POST or None)
-    return _add(
-        request,
-        lead,
-        form,
-        lambda data: add_own_example(lead, data["query"], data["moment"], data["grade"], data["why"]),
-    )
+    context = _adding(lead, pair, None, request.POST)
+    if (form := context.get("example_form")) is None:
+        raise Http404
+    status = 400
+    if form.is_valid():
+        try:
+            _add(lead, context.get("candidate"), form)
+        except WrongState as fault:
+            form.add_error(None, str(fault))
+            status = fault.status
+        else:
+            messages.success(request, "The example is in the tutorial and next to the guideline.")
+            return redirect("guideline", name=name)
+    return _page(request, lead, status, **context)
+
+
+def _add(lead: Membership, candidate: Any, form: forms.Form) -> None:
+    data = form.cleaned_data
+    if candidate:
+        add_judged(lead, candidate, data["grade"], data["why"])
+    else:
+        add_own_example(lead, data["query"], data["moment"], data["grade"], data["why"])
 
 
 @require_POST
@@ -161,26 +172,4 @@ def remove_example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     lead = access.lead(request, name)
     if forget_example(lead, pk):
         messages.success(request, "The example is removed.")
-    return redirect("examples", name=name)
-
-
-def _add(
-    request: HttpRequest,
-    lead: Membership,
-    form: ExampleForm,
-    add: Callable[[dict[str, Any]], Example],
-    **context: object,
-) -> HttpResponse:
-    """Add what the form says, or show it (again) with what is wrong."""
-    status = 200
-    if request.method == "POST":
-        status = 400
-        try:
-            if form.is_valid():
-                add(form.cleaned_data)
-                messages.success(request, "The example is in the tutorial and beside the guideline.")
-                return redirect("examples", name=lead.campaign.name)
-        except WrongState as fault:
-            form.add_error(None, str(fault))
-            status = fault.status
-    return campaign_page(request, lead, "lead/example.html", status, form=form, **context)
+    return redirect("guideline", name=name)

@@ -1,15 +1,14 @@
-"""The lead's decisions: a batch and the verdict on it, reviews by the list, and what corrects judgements."""
+"""The review of a query: its batches with their clips and grades, the verdict, and a lead's own grades."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from base.forms import valid_data
 from base.problem_documents import refusal_as_message, speaks_json
@@ -18,26 +17,17 @@ from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access as judging_access
-from judging.models import Assignment, Judgement, Query
+from judging.models import Candidate
 from judging.pool.opening import open_without_clips
 from judging.quality.examples import is_teachable
 from judging.review import reviewing
-from judging.review.actions import reopen, undo_reopening
-from judging.review.decisions import adjudicate, bring_back, withdraw, withdraw_adjudication
-from judging.review.reopening import OFF, ReopeningScope
-from judging.review.reviewing import last_review, place_in_line, recommendations, undo
-from lead.charts import grades_by_rank
-from lead.forms import ReasonForm
-from lead.forms.judging import GradeForm, OpenBatchesForm, ReviewForm, ScopeForm, UndoForm, WithdrawForm
-from lead.views.messages import back_to_queue
-from reports.lists import list_page
-from reports.tables.batch import ClipsToCome, Editions, candidate_rows, verdict_buttons
-from reports.tables.batches import BATCHES, REVIEW, STATES_OF_BATCHES, batches_of, states_of_batches
-from reports.tables.costs import cost_of, withdrawal_cost
-from reports.tables.history import reopening_rows, reopenings_of
+from judging.review.decisions import adjudicate, withdraw_adjudication
+from judging.review.reviewing import last_review, place_in_line, recommendations, reviewed_today, undo
+from lead.forms.judging import GradeForm, OpenBatchesForm, ReviewForm, UndoForm
+from lead.marks import grades_by_rank
+from lead.views.inbox import back_to_inbox
+from reports.tables.batch import CandidateRow, ClipsToCome, Editions, candidate_rows, verdict_buttons
 from reports.tables.queries import appearance
-
-ON_A_PAGE = 50
 
 
 @require_safe
@@ -51,18 +41,30 @@ def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         "look": appearance(editions.at_work or batch),
         "to_come": ClipsToCome.of_batch(editions.at_work, rows),
         "rows": rows,
-        "chart": grades_by_rank([row.candidate for row in rows]),
-        "has_own_grades": any(row.adjudication for row in rows),
         "recommendation": advice,
         "verdicts": verdict_buttons(advice),
         "to_review": editions.is_to_review,
         "line": place_in_line(batch),
+        "n_today": reviewed_today(member),
         "others": editions.others,
         "grades": LEVELS,
         "teachable": {row.candidate.pk for row in rows if is_teachable(row.candidate)},
+        **_sheet(editions, rows),
         **_reviews(member, editions),
     }
     return campaign_page(request, member, "lead/batch.html", **context)
+
+
+def _sheet(editions: Editions, rows: list[CandidateRow]) -> dict[str, Any]:
+    """Return the two parts of the contact sheet, and the chart of all batches of the query."""
+    others = Candidate.objects.filter(query=editions.batch.query_id, batch__isnull=False)
+    known = [row.candidate for row in rows]
+    if editions.others:
+        known += others.exclude(batch__in=editions.all)
+    ranked = sorted(known, key=lambda candidate: candidate.rank)
+    first_ones, last_five = ([row for row in rows if row.last == last] for last in (False, True))
+    chart = grades_by_rank(ranked, {row.candidate.rank for row in last_five})
+    return {"first_ones": first_ones, "last_five": last_five, "chart": chart}
 
 
 def _reviews(member: Membership, editions: Editions) -> dict[str, Any]:
@@ -87,10 +89,13 @@ def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     with refusal_as_message(request):
         reviewing.review(batch, lead, data["verdict"], data["reason"])
         following = place_in_line(batch).after
-        return _go_on(
-            request, reverse("batch", args=[name, following]) if following else reverse("reviews", args=[name])
-        )
+        return _go_on(request, reverse("batch", args=[name, following]) if following else to_review(name))
     return redirect("batch", name=name, pk=pk)
+
+
+def to_review(name: str) -> str:
+    """Return the address of the batches that wait for a review."""
+    return f"{reverse('queries', args=[name])}?view=batches"
 
 
 def _go_on(request: HttpRequest, address: str, words: str = "") -> HttpResponse:
@@ -111,83 +116,18 @@ def open_batches(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("batch", name=name, pk=key) if key else redirect("campaign", name=name)
 
 
-@require_safe
-def index(request: HttpRequest, name: str) -> HttpResponseBase:
-    """The batches in a state, those to review unless the address names another, and the last review."""
-    member = access.membership(request, name)
-    choices = BATCHES.choices(request.GET)
-    state = choices.filters.get("show", REVIEW)
-    last, skipped = last_review(member)
-    rows, states = batches_of(member.campaign, state), states_of_batches(choices)
-    context = {"state": STATES_OF_BATCHES[state][0], "is_review": state == REVIEW, "states": states}
-    return list_page(request, member, "lead/reviews.html", BATCHES, rows, last=last, skipped=skipped, **context)
-
-
 @require_POST
 def undo_review(request: HttpRequest, name: str) -> HttpResponse:
     """Undo a review."""
     lead = access.lead(request, name)
     found = judging_access.review(lead, valid_data(UndoForm(request.POST))["review"])
     if not found:  # a script asks again where an answer was lost
-        return _go_on(request, reverse("reviews", args=[name]), "There was nothing left to undo.")
+        return _go_on(request, to_review(name), "There was nothing left to undo.")
     with refusal_as_message(request):
         undo(found, lead)
         batch = reverse("batch", args=[name, found.batch_id])
         return _go_on(request, batch, "Undone: this batch is to be reviewed again.")
-    return redirect("reviews", name=name)  # which offers the newest that can be undone
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def reopen_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Show what reopening would come to; with a reason, reopen."""
-    lead = access.lead(request, name)
-    scope_form = ScopeForm(request.POST or request.GET)
-    scope, form = _scope(lead, valid_data(scope_form)), ReasonForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        with refusal_as_message(request):
-            record = reopen(lead, scope, form.cleaned_data["reason"])
-            whole = f"This is being reopened, query by query: {record}."
-            part = f"Reopened: {record}. Others judge it now."
-            messages.success(request, whole if record.annotator_id else part)
-        return redirect("reopenings", name=name)
-    known = {"scope": scope, "cost": cost_of(lead.campaign, scope), "form": form, "scope_form": scope_form, "off": OFF}
-    return campaign_page(request, lead, "lead/reopen.html", status=400 if form.errors else 200, **known)
-
-
-def _scope(lead: Membership, data: dict[str, Any]) -> ReopeningScope:
-    what = data["what"]
-    return judging_access.scope(lead, what, data[what], data["week"], data["with"], data["off"] == "on")
-
-
-@require_POST
-def undo_reopened(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Undo a reopening, as far as nobody has begun to judge again."""
-    lead = access.lead(request, name)
-    record = judging_access.reopening(lead, pk)
-    with refusal_as_message(request):
-        at_once = undo_reopening(record, lead).undone_ended
-        whole = f"This is being undone, query by query: {record}."
-        messages.success(request, f"Undone: {record}, as far as nobody has begun it." if at_once else whole)
-    return redirect("reopenings", name=name)
-
-
-@require_safe
-def reopenings(request: HttpRequest, name: str) -> HttpResponse:
-    """What was reopened, by whom and why; and the way to reopen somebody's work."""
-    member = access.membership(request, name)
-    people = member.campaign.memberships.annotators().select_related("user")
-    page = Paginator(reopenings_of(member.campaign), ON_A_PAGE).get_page(request.GET.get("page"))
-    rows = reopening_rows(page)
-    return campaign_page(
-        request,
-        member,
-        "lead/_reopenings.html" if request.headers.get("hx-request") else "lead/reopenings.html",
-        page=page,
-        reopenings=rows,
-        is_working=any(row.job and not row.job.has_failed for row in rows),
-        people=people.order_by("worker"),
-        off=OFF,
-    )
+    return redirect(to_review(name))  # which offers the newest that can be undone
 
 
 @require_POST
@@ -202,39 +142,6 @@ def grade_candidate(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         else:
             adjudicate(candidate, lead, int(data["grade"]), data["reason"])
             messages.success(request, f"Rank {candidate.rank} has grade {data['grade']} from you.")
-    if data["back"] == "queue":
-        return back_to_queue(name, data)
+    if data["back"] == "inbox":
+        return back_to_inbox(name, data, f"pair-{pk}" if data["grade"] != "none" else "")
     return redirect(f"{reverse('batch', args=[name, candidate.batch_id])}#rank-{candidate.rank}")
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def withdraw_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Show what withdrawing a query would come to; with a reason, withdraw it, or bring it back."""
-    lead = access.lead(request, name)
-    query = judging_access.pool_query(lead, pk)
-    form = WithdrawForm(query, request.POST if request.method == "POST" else None)
-    if "back" in request.POST or form.is_valid():
-        with refusal_as_message(request):
-            messages.success(request, _withdraw(query, form, lead))
-        return redirect("withdraw", name=name, pk=pk)
-    counted = Judgement.objects.filter(candidate__query=query, seat__isnull=False)
-    return campaign_page(
-        request,
-        lead,
-        "lead/withdraw.html",
-        status=400 if form.errors else 200,
-        form=form,
-        query=query,
-        cost=withdrawal_cost(query),
-        judgements=counted.count(),
-        settled=query.candidates.settled().count(),
-        live=Assignment.objects.live().filter(batch__query=query).count(),
-    )
-
-
-def _withdraw(query: Query, form: WithdrawForm, lead: Membership) -> str:
-    if "back" in form.data:
-        bring_back(query, lead)
-        return f"“{query}” is back in the campaign."
-    withdraw(query, form.cleaned_data["reason"], form.cleaned_data["for"], lead)
-    return f"“{query}” is withdrawn."

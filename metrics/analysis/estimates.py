@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -33,6 +33,20 @@ from .predictions import PredictedScores, Predictions, highest, view_of, without
 from .sampling import FEWEST, Design, Estimate, Values
 
 RULE = "regression on caption rank, 2"  # with its version; releases name it
+
+
+RULE = "regression on caption rank, 2"  # with its version; releases name it
+
+
+class EstimatorOptions(TypedDict, total=False):
+    """What `Estimator` may be told besides measures, qrels and pool."""
+
+    convention: str | Convention
+    order: Order | None
+    predictor: Any
+    future: bool
+    confidence: float
+    anytime: bool
 
 
 class Estimator:
@@ -232,19 +246,7 @@ class Estimator:
             warnings.warn(f"{message}; they are predicted to score 0", MeasureWarning, stacklevel=4)
 
 
-def estimate(
-    measure: str | Measure,
-    qrels: Any,
-    run: Any,
-    pool: Any,
-    *,
-    convention: str | Convention = "paper",
-    order: Order | None = None,
-    predictor: Any = None,
-    future: bool = False,
-    confidence: float = 0.95,
-    anytime: bool = False,
-) -> Estimate:
+def estimate(measure: str | Measure, qrels: Any, run: Any, pool: Any, **options: Unpack[EstimatorOptions]) -> Estimate:
     """Estimate a run's score over all ranked queries from those that were judged.
 
     Parameters
@@ -253,8 +255,11 @@ def estimate(
         A mean over queries.
     run : Run, path, dict or data frame
         See `as_run`. It ranks moments for all queries of the pool.
-    qrels, pool, convention, order, predictor, future, confidence, anytime
-        See `Estimator`. With several measures or runs, an `Estimator` reads qrels and pool once.
+    qrels, pool
+        See `Estimator`.
+    options
+        `convention`, `order`, `predictor`, `future`, `confidence` and `anytime`: see `Estimator`. With several measures
+        or runs, an `Estimator` reads qrels and pool once.
 
     Returns
     -------
@@ -285,39 +290,17 @@ def estimate(
     0.8750 [0.5614, 0.9454], estimated from 67% of the queries, bounded
     """
     measure = parse_measure(measure)
-    estimator = Estimator(
-        [measure],
-        qrels,
-        pool,
-        convention=convention,
-        order=order,
-        predictor=predictor,
-        future=future,
-        confidence=confidence,
-        anytime=anytime,
-    )
-    return estimator.estimate(run)[measure]
+    return Estimator([measure], qrels, pool, **options).estimate(run)[measure]
 
 
 def estimate_difference(
-    measure: str | Measure,
-    qrels: Any,
-    run: Any,
-    other: Any,
-    pool: Any,
-    *,
-    convention: str | Convention = "paper",
-    order: Order | None = None,
-    predictor: Any = None,
-    future: bool = False,
-    confidence: float = 0.95,
-    anytime: bool = False,
+    measure: str | Measure, qrels: Any, run: Any, other: Any, pool: Any, **options: Unpack[EstimatorOptions]
 ) -> Estimate:
     """Estimate the score of a run less that of another over all ranked queries.
 
     Parameters
     ----------
-    measure, qrels, run, pool, convention, order, predictor, future, confidence, anytime
+    measure, qrels, run, pool, options
         See `estimate`.
     other : Run, path, dict or data frame
         The run whose score is taken away.
@@ -346,18 +329,7 @@ def estimate_difference(
     0.0
     """
     measure = parse_measure(measure)
-    estimator = Estimator(
-        [measure],
-        qrels,
-        pool,
-        convention=convention,
-        order=order,
-        predictor=predictor,
-        future=future,
-        confidence=confidence,
-        anytime=anytime,
-    )
-    return estimator.differences(run, other)[measure]
+    return Estimator([measure], qrels, pool, **options).differences(run, other)[measure]
 
 
 def _warn_of_no_judgements(pool: Pool, sample: Ints, judged: tuple[str, ...]) -> None:

@@ -1,13 +1,11 @@
 """Runs made of runs: one from several by rank fusion, and one without predictions that overlap better ones."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
 
 from ..formats import check_name
-from ..formats.arrays import Bools, Floats, Ints
+from ..formats.arrays import Bools, Ints
 from ..formats.dicts import run_from_dict
 from ..formats.errors import MeasureError
 from ..formats.runs import as_run, run_sources
@@ -19,36 +17,21 @@ from ..measures.scene import in_order
 FEWEST = 2  # runs
 
 
-def fuse(
-    runs: Any,
-    method: str = "rrf",
-    *,
-    iou: float = 1.0,
-    k: int = 60,
-    normalise: str = "min-max",
-    order: Order | None = None,
-    name: str = "fused",
-) -> Run:
-    """Fuse several runs into one.
+def fuse(runs: Any, *, iou: float = 1.0, k: int = 60, order: Order | None = None, name: str = "fused") -> Run:
+    """Fuse several runs into one by reciprocal ranks.
 
     The fused list of a query holds each moment that a run predicts, once. Its score is the sum of what the runs give
-    it. A run gives a moment what its best prediction of that moment is worth, and nothing if it has none.
+    it: 1 / (k + rank) for the best prediction of that moment, and nothing without one.
 
     Parameters
     ----------
     runs : dict, or list of runs
         At least two: see `scores_of`.
-    method : {"rrf", "combsum"}, default "rrf"
-        What a prediction is worth. ``rrf``, reciprocal rank fusion: 1 / (k + rank). ``combsum``: its normalised score.
     iou : float, default 1.0
         In (0, 1]: a prediction is one of a moment if it lies in the same video and their IoU is at least this. At 1.0
         the times must be the same. Below, moments that overlap support each other, and `temporal_nms` can thin them.
     k : int, default 60
-        Of reciprocal rank fusion; the larger, the less the first ranks stand out.
-    normalise : {"min-max", "sum", "none"}, default "min-max"
-        How CombSUM brings the scores of a list on a common scale. ``min-max``: the lowest is 0, and the highest 1.
-        ``sum``: the lowest is 0, and all sum to 1. If all scores of a list are equal, each is 1, or its share of 1.
-        ``none``: as they are, from 0 up, because a moment that a run lacks counts 0.
+        The larger, the less the first ranks stand out.
     order : {"given", "score"}, default None
         Whether each list is taken as it is given, or by its scores: see `calc`. None takes it as given, with a warning
         if its scores rise.
@@ -63,8 +46,7 @@ def fuse(
     Raises
     ------
     MeasureError
-        For fewer than two runs, a run that cannot be read, an unknown method or normalisation, and scores below 0 that
-        are not normalised.
+        For fewer than two runs, and a run that cannot be read.
 
     See Also
     --------
@@ -73,8 +55,7 @@ def fuse(
 
     References
     ----------
-    Cormack, Clarke and Büttcher, 2009 (rrf). Fox and Shaw, 1994 (combsum). Lee, 1997 (min-max). Montague and Aslam,
-    2001 (sum).
+    Cormack, Clarke and Büttcher, 2009.
 
     Examples
     --------
@@ -86,17 +67,15 @@ def fuse(
 
     With a lower threshold, the two moments of video a support each other:
 
-    >>> fuse({"words": words, "frames": frames}, "combsum", iou=0.8).scores.tolist()
-    [1.5, 1.0, 1.0, 0.0]
+    >>> fuse({"words": words, "frames": frames}, iou=0.8).scores.round(4).tolist()
+    [0.0325, 0.0325, 0.0325, 0.0159]
 
-    Runs may have different queries. A list with one prediction has nothing to be scaled by:
+    Runs may have different queries:
 
-    >>> fuse({"words": words, "more": {"2": [("z", 0, 5, 0.1)]}}, "combsum").scores.tolist()
-    [1.0, 0.5, 0.0, 1.0]
+    >>> fuse({"words": words, "more": {"2": [("z", 0, 5, 0.1)]}}).queries
+    ('1', '2')
     """
     check_threshold(iou)
-    check_name("method", method, ("rrf", "combsum"))
-    check_name("normalisation", normalise, tuple(SCALES))
     check_name("order", order, get_args(Order))
     if iou == 0 or k < 0:
         raise MeasureError(f"iou is {iou} and k is {k}; iou must be above 0, and k from 0 up")
@@ -105,14 +84,10 @@ def fuse(
         raise MeasureError("a fusion needs at least two runs")
     ordered = in_order(found, convention_named("paper").but(order=order), ["graded"])
     tables = [run if isinstance(run, Run) else run.table for run in ordered]
-    worth = np.concatenate([_by_rank(run, k) if method == "rrf" else SCALES[normalise](run) for run in tables])
-    if worth.min(initial=0) < 0:
-        what = "some scores are below 0, but a moment that a run lacks counts 0"
-        raise MeasureError(f"{what}; choose the normalisation min-max or sum")
-    return _fused(tables, worth, iou, name)
+    return _fused(tables, iou, k, name)
 
 
-def _fused(tables: list[Run], worth: Floats, iou: float, name: str) -> Run:
+def _fused(tables: list[Run], iou: float, k: int, name: str) -> Run:
     queries = {query: n for n, query in enumerate(dict.fromkeys(query for run in tables for query in run.queries))}
     videos = {video: n for n, video in enumerate(dict.fromkeys(video for run in tables for video in run.names))}
     everything = Spans(
@@ -126,7 +101,7 @@ def _fused(tables: list[Run], worth: Floats, iou: float, name: str) -> Run:
     moment = _same(everything)
     pairs = np.stack([np.arange(moment.size), moment]) if iou == 1 else _overlapping(everything, moment, iou)
     given = np.zeros((len(tables), moment.size))
-    np.maximum.at(given, (of_run[pairs[0]], pairs[1]), worth[pairs[0]])
+    np.maximum.at(given, (of_run[pairs[0]], pairs[1]), 1 / (k + 1.0 + rank[pairs[0]]))
     score = given.sum(axis=0)
     first: Ints = np.lexsort((of_run, rank, everything.unit))  # where a moment stands first, ties are decided
     first = first[np.unique(moment[first], return_index=True)[1]]
@@ -152,33 +127,6 @@ def _overlapping(spans: Spans, moment: Ints, iou: float) -> Ints:
     pairs = join(spans, ranks(spans.unit), spans.take(moments), "lengths", iou, strict=False)
     itself = np.stack([np.arange(moment.size), moment])  # a moment without length has no IoU with itself
     return np.concatenate([np.stack([pairs.prediction, moments[pairs.moment]]), itself], axis=1)
-
-
-def _by_rank(run: Run, k: int) -> Floats:
-    return 1 / (k + 1.0 + ranks(run.query_of_row()))
-
-
-def _extremes(run: Run) -> tuple[Floats, Floats]:
-    """Lowest and highest score of the list of each prediction."""
-    query, size = run.query_of_row(), len(run)
-    low, high = np.full(size, np.inf), np.full(size, -np.inf)
-    np.minimum.at(low, query, run.scores)
-    np.maximum.at(high, query, run.scores)
-    return low[query], high[query]
-
-
-def _min_max(run: Run) -> Floats:
-    low, high = _extremes(run)
-    return np.where(high > low, (run.scores - low) / np.where(high > low, high - low, 1), 1.0)
-
-
-def _to_sum(run: Run) -> Floats:
-    scaled, query = _min_max(run), run.query_of_row()
-    shares: Floats = scaled / np.bincount(query, scaled, len(run))[query]
-    return shares
-
-
-SCALES: dict[str, Callable[[Run], Floats]] = {"min-max": _min_max, "sum": _to_sum, "none": lambda run: run.scores}
 
 
 def temporal_nms(source: Any, iou: float) -> Run:
@@ -224,16 +172,7 @@ def temporal_nms(source: Any, iou: float) -> Run:
     order = np.lexsort((-run.scores, spans.unit)).astype(np.int64)
     rank = np.empty_like(order)
     rank[order] = ranks(spans.unit[order])
-    kept = kept_down_the_ranks(join(spans, rank, spans, "lengths", iou, strict=True), rank)
-    sizes = np.bincount(spans.unit[kept], minlength=len(run))
-    return replace(
-        run,
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        video=run.video[kept],
-        start=run.start[kept],
-        end=run.end[kept],
-        scores=run.scores[kept],
-    )
+    return run.of_rows(kept_down_the_ranks(join(spans, rank, spans, "lengths", iou, strict=True), rank))
 
 
 def kept_down_the_ranks(pairs: Pairs, rank: Ints) -> Bools:

@@ -107,16 +107,10 @@ def noise_error(
     return NoiseError(tuple(levels), rmse, mae, bias, variance, np.array(overlaps))
 
 
-def _summed_up(errors: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _summed_up(errors: Floats) -> list[Floats]:
     """RMSE, mean absolute error, squared bias and variance, from errors of shape (data sets, systems, measures)."""
-    over_sets = (
-        np.sqrt(np.square(errors).mean(axis=0)),
-        np.abs(errors).mean(axis=0),
-        np.square(errors.mean(axis=0)),
-        errors.var(axis=0),
-    )
-    rmse, mae, bias, variance = (each.mean(axis=0) for each in over_sets)
-    return rmse, mae, bias, variance
+    rmse, mae = np.sqrt(np.square(errors).mean(axis=0)), np.abs(errors).mean(axis=0)
+    return [each.mean(axis=0) for each in (rmse, mae, np.square(errors.mean(axis=0)), errors.var(axis=0))]
 
 
 def noisy(qrels: Qrels, level: float, model: NoiseModel, rng: np.random.Generator) -> Qrels:

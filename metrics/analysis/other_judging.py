@@ -120,18 +120,8 @@ def one_of_each_pair(raw: RawGrades, rng: np.random.Generator) -> Bools:
 
 def with_grades(pairs: Qrels, grades: Ints) -> Qrels:
     """The qrels of the pairs that have a grade: pairs with -1 are left out, and queries of which no pair is left."""
-    kept = grades >= 0
-    count = np.bincount(pairs.query_of_row()[kept], minlength=len(pairs.queries))
-    return replace(
-        pairs,
-        queries=tuple(query for query, number in zip(pairs.queries, count.tolist(), strict=True) if number),
-        offsets=np.concatenate([[0], np.cumsum(count[count > 0])]).astype(np.int64),
-        video=pairs.video[kept],
-        start=pairs.start[kept],
-        end=pairs.end[kept],
-        grades=grades[kept],
-        ids=None,
-    )
+    graded = replace(pairs, grades=grades, ids=None).of_rows(grades >= 0)
+    return graded.of_queries(np.diff(graded.offsets) > 0)
 
 
 class Judged(NamedTuple):

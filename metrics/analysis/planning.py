@@ -4,7 +4,7 @@ See T. Sakai, Topic set size design, 2016.
 """
 
 from dataclasses import dataclass
-from math import ceil, inf, sqrt
+from math import ceil, inf, isnan, sqrt
 
 from ..formats.errors import MeasureError
 from .intervals import width
@@ -52,16 +52,10 @@ TVR_RANKING = {"spread": Spread(0.1441, 0.0705), "close": Spread(0.1077, 0.0701)
 class Work:
     """What judging takes.
 
-    Attributes
-    ----------
-    judgements
-        Of a query.
-    seconds
-        Of a judgement.
-    pay
-        For an hour; None if nobody knows.
-    hours
-        That all annotators together work in a week; None if nobody knows.
+    judgements: of a query.
+    seconds: of a judgement.
+    pay: for an hour; None if nobody knows.
+    hours: that all annotators together work in a week; None if nobody knows.
     """
 
     judgements: float = JUDGEMENTS
@@ -105,12 +99,13 @@ def plans(
     """
     ways = {"judged alone": None, "corrected by the ranked queries": ranked}
     return [
-        _plan(way, queries_to_judge(difference, spread, power=power, level=level, ranked=number), work or Work())
+        plan_of(queries_to_judge(difference, spread, power=power, level=level, ranked=number), work or Work(), way)
         for way, number in ways.items()
     ]
 
 
-def _plan(way: str, queries: int | None, work: Work) -> Plan:
+def plan_of(queries: int | None, work: Work, way: str = "judged alone") -> Plan:
+    """Return what judging a number of queries takes; None if no number is enough."""
     if queries is None:
         return Plan(way)
     judgements = queries * work.judgements
@@ -164,9 +159,6 @@ def queries_to_judge(
     >>> queries_to_judge(0.02, Spread(judged=0.1441, left=0.0705), ranked=float("inf"))
     100
     """
-    from scipy.special import stdtrit  # slow to import, as all of SciPy
-    from scipy.stats import nct
-
     if not 0 < difference < inf:
         raise MeasureError(f"difference is {difference:g}; it must be positive")
     if not 0 < level < power < 1:
@@ -174,9 +166,8 @@ def queries_to_judge(
     most = MOST if ranked is None else int(min(MOST, ranked))
 
     def finds(judged: int) -> bool:
-        error, freedom = standard_error(spread, judged, ranked), judged - (1 if ranked is None else 2)
-        bar, middle = stdtrit(freedom, 1 - level / 2), difference / error
-        return bool(nct.sf(bar, freedom, middle) + nct.cdf(-bar, freedom, middle) >= power)
+        freedom = judged - (1 if ranked is None else 2)
+        return _power(difference / standard_error(spread, judged, ranked), freedom, level) >= power
 
     low, high = FEWEST, FEWEST
     while not finds(high):
@@ -187,6 +178,35 @@ def queries_to_judge(
         middle = (low + high) // 2
         low, high = (low, middle) if finds(middle) else (middle + 1, high)
     return high
+
+
+def _power(middle: float, freedom: int, level: float) -> float:
+    """Probability that a two-sided t-test finds a difference of `middle` standard errors."""
+    from scipy.special import stdtrit  # slow to import, as all of SciPy
+    from scipy.stats import nct
+
+    bar = stdtrit(freedom, 1 - level / 2)
+    below = nct.cdf(-bar, freedom, middle)  # of the other sign; not a number where it is too small for SciPy
+    return float(nct.sf(bar, freedom, middle)) + (0.0 if isnan(below) else float(below))
+
+
+def smallest_difference(queries: int, spread: Spread, *, power: float = 0.8, level: float = 0.05) -> float:
+    """Smallest true difference of two systems that a paired two-sided t-test finds with a number of judged queries.
+
+    The inverse of `queries_to_judge` without a correction; parameters and reference as there. `queries` is at least 3.
+
+    Examples
+    --------
+    >>> from reeljudge import Spread
+    >>> round(smallest_difference(410, Spread(judged=0.1441, left=0.0705)), 4)
+    0.02
+    """
+    from scipy.optimize import brentq
+
+    if queries < FEWEST or not 0 < level < power < 1:
+        raise MeasureError(f"{queries} queries, power {power:g}, level {level:g}: at least {FEWEST}, level < power < 1")
+    errors = brentq(lambda middle: _power(middle, queries - 1, level) - power, 0, 1000)
+    return float(errors) * standard_error(spread, queries, None)
 
 
 def queries_to_decide(difference: Estimate, spread: Spread) -> int | None:

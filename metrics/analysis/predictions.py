@@ -35,12 +35,8 @@ class View(NamedTuple):
 class Predictions:
     """What the judged candidates of the sample, or a predictor, say of all candidates of a pool.
 
-    Parameters
-    ----------
-    pool, qrels, predictor
-        See `Estimator`.
-    sample
-        The judged queries' numbers in the pool.
+    pool, qrels, predictor: see `Estimator`.
+    sample: the judged queries' numbers in the pool.
     """
 
     def __init__(self, pool: Pool, qrels: Qrels, sample: Ints, predictor: Any = None) -> None:
@@ -132,12 +128,8 @@ class Predictions:
 class PredictedScores:
     """Scores of each ranked query as if its candidates had the predicted grades.
 
-    Parameters
-    ----------
-    measures, convention
-        See `Evaluator`; the convention leaves out queries that are not in the pool.
-    predictions
-        Of the pool.
+    measures, convention: see `Evaluator`; the convention leaves out queries that are not in the pool.
+    predictions: of the pool.
     """
 
     def __init__(self, measures: Sequence[Measure], predictions: Predictions, convention: Convention) -> None:

@@ -107,6 +107,16 @@ class Values:
         return Values(self.mean - other.mean, residual, predicted, least, most, self.counted)
 
 
+def mean_of(values: list[Values]) -> Values:
+    """Return the mean of several runs on the same queries, such as the seeds of a system."""
+    residual, predicted = (
+        np.mean([getattr(each, name) for each in values], axis=0) for name in ("residual", "predicted")
+    )
+    mean, counted = float(np.mean([each.mean for each in values])), values[0].counted
+    least, most = min(each.least for each in values), max(each.most for each in values)
+    return Values(mean, residual, predicted, least, most, counted)
+
+
 class _Fit(NamedTuple):
     """The regression of what is judged on what is predicted.
 
@@ -141,12 +151,8 @@ class Design:
     Strata of which fewer than two queries were judged are taken together. Each stratum counts by its share of the
     ranked queries.
 
-    Parameters
-    ----------
-    sample
-        Which queries are judged: bool of shape (ranked,), at least three of them.
-    strata
-        The name of each ranked query's stratum.
+    sample: which queries are judged: bool of shape (ranked,), at least three of them.
+    strata: the name of each ranked query's stratum.
     """
 
     def __init__(self, sample: Bools, strata: Sequence[str]) -> None:

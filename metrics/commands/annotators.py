@@ -4,6 +4,7 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..formats.errors import MeasureError
 from . import inputs, tables
 
 if TYPE_CHECKING:
@@ -37,16 +38,12 @@ def annotators(args: argparse.Namespace) -> None:
 
     read = [rating for _, rating in rating_rows(args.ratings, args.highest)]
     ratings, batches = Ratings.of(read), batches_of(args, read)
-    if args.severity:
-        return severities(args, read, ratings, batches)
-    return agreements(args, ratings, batches)
+    (severities if args.severity else agreements)(args, ratings, batches)
 
 
 def batches_of(args: argparse.Namespace, read: "list[Rating]") -> "Ints | None":
     """The number of each rating's batch; None if nothing tells it."""
-    import numpy as np
-
-    from .. import MeasureError
+    from ..formats.columns import Numbers
 
     names = [rating.batch for rating in read]
     if args.batch_size:
@@ -55,32 +52,30 @@ def batches_of(args: argparse.Namespace, read: "list[Rating]") -> "Ints | None":
         names = [str(int(rating.pair) // args.batch_size) for rating in read]
     if None in names:
         return None
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    return np.array([numbers[name] for name in names], np.int64)
+    return Numbers().of(names)
 
 
-def severities(args: argparse.Namespace, read: "list[Rating]", ratings: "Ratings", batches: "Ints | None") -> None:
+def severities(args: argparse.Namespace, ratings: "Ratings", batches: "Ints | None") -> None:
     """A line for each annotator whom somebody else can be compared with."""
-    from .. import MeasureError
+    from ..analysis.records import in_cells
     from ..analysis.severity import severity
 
     found = severity(ratings, batches, args.highest)
     if not found.annotator.size:
         raise MeasureError(f"{args.ratings}: no pair was rated by two workers")
-    workers = list(dict.fromkeys(rating.worker for rating in read))
-    rows = [
-        {"worker": workers[found.annotator[at]], "ratings": int(found.ratings[at])}
-        | {"severity": float(found.severity[at]), "low": float(found.severity_interval[at, 0])}
-        | {"high": float(found.severity_interval[at, 1]), "spread": float(found.spread[at])}
-        | {"spread_low": float(found.spread_interval[at, 0]), "spread_high": float(found.spread_interval[at, 1])}
-        for at in range(len(found.annotator))
-    ]
-    if args.format == "json":
-        tables.print_json({"pairs": len(found.candidate), "annotators": list(map(inputs.plain_numbers, rows))})
-    elif args.format == "csv":
-        tables.print_csv(list(rows[0]), rows)
-    else:
-        print("\n".join(tables.aligned(tables.plain(rows))))
+    (low, high), (spread_low, spread_high) = found.severity_interval.T, found.spread_interval.T
+    rows = in_cells(
+        {"worker": [ratings.workers[number] for number in found.annotator.tolist()]},
+        ratings=found.ratings,
+        severity=found.severity,
+        low=low,
+        high=high,
+        spread=found.spread,
+        spread_low=spread_low,
+        spread_high=spread_high,
+    )
+    document = {"pairs": len(found.candidate), "annotators": list(map(inputs.plain_numbers, rows))}
+    tables.print_rows(args.format, rows, document)
 
 
 def agreements(args: argparse.Namespace, ratings: "Ratings", batches: "Ints | None") -> None:

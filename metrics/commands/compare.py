@@ -11,7 +11,9 @@ from ..formats.errors import MeasureError
 from . import inputs, tables
 
 if TYPE_CHECKING:
-    from .. import Estimate, Measure, Spread
+    from collections.abc import Callable
+
+    from .. import Estimate, Spread
     from ..analysis.comparison import Comparison
     from ..measures.measure import Names
 
@@ -22,13 +24,6 @@ CSV_COLUMNS = (
 )
 REJUDGED = ["nDCG_IoU(iou=0.5)@10", "Success_IoU(iou=0.5)@1", "Success_IoU(iou=0.5)@5"]
 LIKE = ("spread", "close", "rerank")
-
-
-def add(commands: Any) -> None:
-    add_compare(commands)
-    add_estimate(commands)
-    add_plan(commands)
-    add_rejudged(commands)
 
 
 def add_compare(commands: Any) -> None:
@@ -63,17 +58,9 @@ def compare(args: argparse.Namespace) -> None:
 
 
 def print_table(found: "Comparison", names: "Names") -> None:
-    print("\n".join(tables.aligned(found.cells(names=names))), end="\n\n")
-    print("\n".join(tables.aligned(found.difference_cells(names))), end="\n\n")
-    print(found.caption())
-
-
-def print_markdown(found: "Comparison", names: "Names") -> None:
-    print(found.to_markdown(names))
-
-
-def print_latex(found: "Comparison", names: "Names") -> None:
-    print(found.to_latex(names))
+    tables.print_aligned(found.cells(names=names))
+    print()
+    tables.print_aligned(found.difference_cells(names), found.caption())
 
 
 def print_csv(found: "Comparison", names: "Names") -> None:
@@ -82,14 +69,8 @@ def print_csv(found: "Comparison", names: "Names") -> None:
     out.writerow(CSV_COLUMNS)
     for d in found.differences:
         mean, between = found.intervals[d.run, d.measure], [d.difference, d.low, d.high, d.effect]
-        first = [
-            found.convention,
-            d.measure.named(found.convention, names),
-            d.run,
-            *map(repr, (mean.mean, mean.low, mean.high)),
-            d.other,
-        ]
-        out.writerow([*first, *map(repr, between), found.test, repr(d.p), repr(d.corrected)])
+        first = [found.convention, d.measure.named(found.convention, names), d.run]
+        out.writerow([*first, mean.mean, mean.low, mean.high, d.other, *between, found.test, d.p, d.corrected])
 
 
 def print_json(found: "Comparison", names: "Names") -> None:
@@ -104,18 +85,17 @@ def print_json(found: "Comparison", names: "Names") -> None:
     differences = [
         inputs.plain_numbers(vars(d) | {"measure": d.measure.named(found.convention, names)}) for d in found.differences
     ]
-    result = {
-        "convention": found.convention,
-        "test": found.test,
-        "level": found.level,
-        "baseline": found.baseline,
-        "runs": means,
-        "differences": differences,
-    }
-    tables.print_json(result)
+    about = {name: getattr(found, name) for name in ("convention", "test", "level", "baseline")}
+    tables.print_json(about | {"runs": means, "differences": differences})
 
 
-PRINT = {"table": print_table, "csv": print_csv, "json": print_json, "latex": print_latex, "markdown": print_markdown}
+PRINT: "dict[str, Callable[[Comparison, Names], None]]" = {
+    "table": print_table,
+    "csv": print_csv,
+    "json": print_json,
+    "latex": lambda found, names: print(found.to_latex(names)),
+    "markdown": lambda found, names: print(found.to_markdown(names)),
+}
 
 
 def add_estimate(commands: Any) -> None:
@@ -170,19 +150,16 @@ def estimate(args: argparse.Namespace) -> None:
         found = {f"{runs[0].name} − {other.name}": estimator.differences(runs[0], other) for other in runs[1:]}
     else:
         found = estimator.estimates(runs)
-    rows = [row(name, measure, each) for name, of in found.items() for measure, each in of.items()]
-    if args.format == "json":
-        tables.print_json({"convention": estimator.convention.name, "estimates": rows})
-    elif args.format == "csv":
-        tables.print_csv(list(rows[0]), rows)
-    else:
+    rows: list[dict[str, Any]] = [
+        {"run": name, "measure": str(measure), **vars(each), "share": each.share}
+        for name, of in found.items()
+        for measure, each in of.items()
+    ]
+    document = {"convention": estimator.convention.name, "estimates": rows}
+    if args.format == "table":
         columns = ("run", "measure", "value", "se", "low", "high", "method", "plain", "plain_se", "slope")
-        print("\n".join(tables.aligned(tables.plain([{name: each[name] for name in columns} for each in rows]))))
-        print(f"\n{caption(next(iter(next(iter(found.values())).values())))}")
-
-
-def row(name: str, measure: "Measure", found: "Estimate") -> dict[str, Any]:
-    return {"run": name, "measure": str(measure), **vars(found), "share": found.share}
+        rows = [{name: each[name] for name in columns} for each in rows]
+    tables.print_rows(args.format, rows, document, caption(next(iter(next(iter(found.values())).values()))))
 
 
 def caption(found: "Estimate") -> str:
@@ -207,12 +184,7 @@ def plan(args: argparse.Namespace) -> None:
     found = plans(args.difference, spread_asked_for(args), work, power=args.power, level=args.level, ranked=ranked)
     left_out = {"cost": args.pay is None, "weeks": args.hours is None}
     rows = [{name: value for name, value in vars(each).items() if not left_out.get(name)} for each in found]
-    if args.format == "json":
-        tables.print_json(rows)
-    elif args.format == "csv":
-        tables.print_csv(list(rows[0]), rows)
-    else:
-        print("\n".join(tables.aligned(tables.plain(rows))))
+    tables.print_rows(args.format, rows)
 
 
 def spread_asked_for(args: argparse.Namespace) -> "Spread":
@@ -246,11 +218,8 @@ def rejudged(args: argparse.Namespace) -> None:
     from .. import as_qrels, parse_measures, qrels_from_dict, scores_of
 
     measures, convention = inputs.measures_of(args, lambda: parse_measures(REJUDGED))
-    after, before, runs = (
-        inputs.load_qrels(args),
-        as_qrels(args.benchmark, lenient=True),
-        inputs.load_runs(args, args.runs),
-    )
+    after, before = inputs.load_qrels(args), as_qrels(args.benchmark, lenient=True)
+    runs = inputs.load_runs(args, args.runs)
     common = set(before.queries) & set(after.queries)
     if not common:
         raise MeasureError(f"{args.benchmark}: has no query of {args.qrels}; do both use the same query ids?")
@@ -266,10 +235,11 @@ def rejudged(args: argparse.Namespace) -> None:
             scored = {"benchmark": values[0][n], "place": place_of(values[0], n)}
             scored |= {"graded": values[1][n], "new_place": place_of(values[1], n)}
             rows.append({"measure": str(measure), "run": run.name} | scored)
-    if args.format == "json":
-        tables.print_json({"convention": convention.name, "queries": len(common), "runs": rows})
-    elif args.format == "csv":
-        tables.print_csv(list(rows[0]), rows)
-    else:
-        print("\n".join(tables.aligned(tables.plain(rows))))
-        print(f"\n{len(common):,} queries that both judge, convention {convention.name}")
+    document = {"convention": convention.name, "queries": len(common), "runs": rows}
+    about = f"{len(common):,} queries that both judge, convention {convention.name}"
+    tables.print_rows(args.format, rows, document, about)
+
+
+def add(commands: Any) -> None:
+    for add_command in (add_compare, add_estimate, add_plan, add_rejudged):
+        add_command(commands)

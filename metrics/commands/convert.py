@@ -3,7 +3,6 @@
 import argparse
 import sys
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..formats import check_name
@@ -33,7 +32,7 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", required=True, metavar="FORMAT", help=f"qrels: {', '.join(TO_QRELS)}; runs: {', '.join(TO_RUN)}"
     )
-    parser.add_argument("--out", metavar="FILE", help="write here (default: standard output); qrels to beir: a folder")
+    parser.add_argument("--out", metavar="FILE", help="write here (default: standard output)")
     parser.add_argument("--moments-out", metavar="FILE", help="also write the side file of exact times here")
     parser.add_argument(
         "--queries",
@@ -49,8 +48,6 @@ def convert(args: argparse.Namespace) -> None:
     if args.qrels and args.queries:
         raise MeasureError("--queries goes with a run, not with qrels")
     text = convert_qrels(args) if args.qrels else convert_run(args)
-    if args.out and args.qrels and args.to == "beir":
-        return
     if args.out:
         inputs.save(args.out, text)
     else:
@@ -58,7 +55,6 @@ def convert(args: argparse.Namespace) -> None:
 
 
 def convert_qrels(args: argparse.Namespace) -> str:
-    from ..formats.beir import beir_files
     from ..formats.csv_tables import side_file
     from ..formats.qrels import QRELS_WRITERS
 
@@ -66,20 +62,7 @@ def convert_qrels(args: argparse.Namespace) -> str:
     check_name("qrels format", args.to, TO_QRELS)
     if args.moments_out:
         inputs.save(args.moments_out, side_file(qrels))
-    if args.to == "beir" and args.out:
-        save_folder(args.out, beir_files(qrels))
     return QRELS_WRITERS[args.to](qrels)
-
-
-def save_folder(folder: str, files: dict[str, str]) -> None:
-    """Write files into a folder, which is made where it is not there."""
-    for name, text in files.items():
-        path = Path(folder) / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise MeasureError(f"{path.parent}: cannot be made: {problem.strerror}") from None
-        inputs.save(str(path), text)
 
 
 def convert_run(args: argparse.Namespace) -> str:

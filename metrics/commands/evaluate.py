@@ -129,7 +129,7 @@ def print_table(scores: "list[Scores]", groups: "list[Group]", per_query: bool, 
         print(f"{len(scores)} runs, convention {convention}")
         columns = [[s.run, *map(tables.text, s.aggregate().values()), str(len(s.per_query()))] for s in scores]
         side.append("queries")
-    print("\n".join(tables.aligned([list(row) for row in zip(side, *columns, strict=True)])))
+    tables.print_aligned([list(row) for row in zip(side, *columns, strict=True)])
     for score in scores if per_query else ():
         print()
         print_one(score, per_query, name)

@@ -11,46 +11,13 @@ from typing import TYPE_CHECKING, Any
 from ..formats import ANY_GRADE, HIGHEST_GRADE, QRELS_FORMATS, RUN_FORMATS, TASKS
 from ..formats.errors import MeasureError
 from ..measures.conventions import CONVENTIONS
+from ..measures.names import MEASURES
 
 if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run, Scores
     from ..analysis.estimates import Estimator
     from ..analysis.project import Projection
 
-MEASURES = {
-    "nDCG_IoU(iou=0.5)@20": "NDCG@K, IoU≥μ (TVR-Ranking); needs iou",
-    "Recall_IoU(iou=0.5)@20": "share of the relevant moments that are found; needs iou",
-    "Recall_Further(iou=0.5)@20": "share of all relevant moments but one that are found beside the first (GMR)",
-    "Success_IoU(iou=0.5)@5": "R@K,θ: whether one of the first K comes close enough; needs iou",
-    "Success_Video@5": "whether one of the first K lies in a right video",
-    "AxIoU@10": "average of the running maximum of IoU (AxIoU)",
-    "NCxIoU(p=uniform)@10": "the same under any abandonment distribution; needs p",
-    "AP_IoU(iou=0.5)@10": "AP@K,θ (AxIoU); needs iou",
-    "DCG_IoU@10": "DCG with the IoU as relevance (AxIoU)",
-    "MedianRank(iou=0.5)": "median rank of the first hit (STAL); needs iou",
-    "StdRank(iou=0.5)": "its standard deviation; needs iou",
-    "Judged@10": "share of the first K that lie on a judged moment",
-    "mAP_IoU(iou=0.5)": "average precision as in detection (QVHighlights); needs iou",
-    "Rank@1": "DiDeMo's Rank@1, Rank@5",
-    "mIoU": "DiDeMo's mIoU",
-    "nDCG@20": "on moment ids, without IoU, as trec_eval has it",
-    "P@10": "precision on moment ids",
-    "R@100": "recall on moment ids",
-    "RR": "reciprocal rank on moment ids",
-    "AP": "average precision on moment ids",
-    "infAP": "the same, inferred from a sample of the pool (trec_eval)",
-    "xinfAP": "the same of a pool sampled by strata (TRECVID)",
-    "HIT@1": "whether the most salient clip is salient (QVHighlights)",
-    "mAP_Saliency": "average precision of saliency (QVHighlights)",
-    "mR@3": "share of K moments that are found, for queries with K or more (QV-M2)",
-    "Matched_IoU@3": "mIoU@K: mean IoU of matched pairs (QV-M2, GMR)",
-    "Matched_Further@3": "mIoU+@K: the same without the best pair (GMR)",
-    "Set_IoU(above=0.4)@3": "G-mIoU@K: IoU of the answer as a set, which may be empty (GMR)",
-    "Silence(above=0.4)": "share of queries with nothing to find that get no answer",
-    "Rejection_F1(above=0.4)": "F1 of silence (GMR)",
-    "Rejection_Accuracy(above=0.4)": "share of right decisions between silence and an answer (GMR)",
-    "Rejection_AUC": "how well scores tell whether there is something to find (GMR)",
-}
 MEASURES_HELP = "measures, by example (docs/measures.md says more):\n" + "\n".join(
     f"  {name:29}  {text}" for name, text in MEASURES.items()
 )

@@ -5,6 +5,7 @@ NumPy is imported by the commands when they run, not here: `--help` is instant.
 
 import argparse
 import os
+import re
 import signal
 import sys
 import warnings
@@ -16,23 +17,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import __version__
-from ..formats.errors import MATCH_VIDEOS, SWAPPED, MeasureError, MeasureWarning, setting
+from ..formats.errors import MATCH_VIDEOS, SWAPPED, MeasureError, MeasureWarning
 from . import annotators, compare, convert, evaluate, inputs, meta, server
 
 COMMANDS = (evaluate, compare, convert, meta, annotators, server)
 SYSTEMS = "systems"  # the command whose own commands are those of the systems' library
-FLAGS = {
-    setting("lenient", True): "--lenient",
-    setting("highest"): "--highest",
-    setting("videos"): "--videos",
-    setting("unjudged", "skip"): "--unjudged skip",
-    setting("empty", "skip"): "--empty skip",
-    setting("empty", "keep"): "--empty keep",
-    setting("order", "score"): "--order score",
-    setting("order", "given"): "--order given",
-    MATCH_VIDEOS: "--match-videos",
-    SWAPPED: "are --qrels and --run swapped?",
-}  # by the words of the library's errors
+# What `setting` makes of the parameters that are flags here.
+SETTING = re.compile(r"\b(lenient|highest|videos|unjudged|empty|order)=(?:…|True|'(\w+)')")
 INTERRUPTED = 128 + signal.SIGINT  # as a shell reports it
 
 
@@ -90,9 +81,8 @@ def in_flags(message: str) -> str:
     >>> in_flags("it must be at most 4 (highest=… says another)")
     'it must be at most 4 (--highest says another)'
     """
-    for words, flag in FLAGS.items():
-        message = message.replace(words, flag)
-    return " ".join(message.split())
+    message = message.replace(MATCH_VIDEOS, "--match-videos").replace(SWAPPED, "are --qrels and --run swapped?")
+    return " ".join(SETTING.sub(lambda found: f"--{found[1]} {found[2] or ''}".rstrip(), message).split())
 
 
 @cache

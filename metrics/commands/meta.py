@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..formats.errors import MeasureError
 from . import inputs, tables
 
 if TYPE_CHECKING:
@@ -136,9 +137,16 @@ def run(args: argparse.Namespace) -> None:
     qrels = inputs.load_qrels(args)
     study = Study(args, qrels, inputs.load_runs(args, args.runs), measures, convention)
     rows = ROWS[args.kind](study)
+    plain = [inputs.plain_numbers(row) for row in rows]  # what does not exist is null, or empty
     if args.figure:
-        figure(args.kind, rows, args.figure)
-    PRINT[args.format](study, rows)
+        figure(args.kind, plain, args.figure)
+    if args.format == "json":
+        head = {"kind": args.kind, "convention": convention.name, "seed": args.seed}
+        tables.print_json(head | {"rows": plain}, indent=1)
+    elif args.format == "csv":
+        tables.print_csv(list(rows[0]), plain)
+    else:
+        print_table(study, rows)
 
 
 def block_rows(study: Study) -> list[Row]:
@@ -158,7 +166,6 @@ def stability_rows(study: Study) -> list[Row]:
 
 
 def noise_rows(study: Study) -> list[Row]:
-    from .. import MeasureError
     from ..analysis import records
     from ..analysis.noise import noise_error
 
@@ -186,7 +193,7 @@ def select_rows(study: Study) -> list[Row]:
 
 def splits(study: Study, measures: "list[Measure]") -> "tuple[Floats, Floats]":
     """Scores for validation and for test: from two splits, or from random halves of one."""
-    from .. import MeasureError, read_qrels
+    from .. import read_qrels
     from ..analysis import meta
 
     args = study.args
@@ -203,25 +210,11 @@ def splits(study: Study, measures: "list[Measure]") -> "tuple[Floats, Floats]":
 
 
 def figure(kind: str, rows: list[Row], path: str) -> None:
-    from .. import MeasureError
-
     try:
         from ..figures import draw
     except ImportError:
         raise MeasureError("--figure needs Altair: pip install 'reeljudge[figures]'") from None
-    draw(kind, [inputs.plain_numbers(row) for row in rows], path)
-
-
-def print_json(study: Study, rows: list[Row]) -> None:
-    """A record for each value; what does not exist is null."""
-    plain = [inputs.plain_numbers(row) for row in rows]
-    head = {"kind": study.args.kind, "convention": study.convention.name, "seed": study.args.seed}
-    tables.print_json(head | {"rows": plain}, indent=1)
-
-
-def print_csv(study: Study, rows: list[Row]) -> None:
-    """A line for each value; what does not exist is empty."""
-    tables.print_csv(list(rows[0]), [inputs.plain_numbers(row) for row in rows])
+    draw(kind, rows, path)
 
 
 def print_table(study: Study, rows: list[Row]) -> None:
@@ -234,11 +227,11 @@ def print_table(study: Study, rows: list[Row]) -> None:
     if kind == "select":
         rows = [{**row, "validation": f"{row['validation']} → {row['selected']}"} for row in rows]
     if kind not in MATRICES:
-        print("\n".join(tables.aligned(tables.plain(rows))))
+        tables.print_aligned(tables.plain(rows))
     for down, across, value, title in MATRICES.get(kind, ()):
         if value != "undefined" or any(row[value] for row in rows):
             print(f"\n{title}")
-            print("\n".join(tables.aligned(tables.matrix(rows, down, across, value))))
+            tables.print_aligned(tables.matrix(rows, down, across, value))
 
 
 def axioms(args: argparse.Namespace) -> None:
@@ -257,7 +250,7 @@ def axioms(args: argparse.Namespace) -> None:
         ]
         answers = ["no" if broken else "yes" for broken in found]
         rows.append([measure.spelling, *answers, "; ".join(cases)])
-    print("\n".join(tables.aligned(rows)))
+    tables.print_aligned(rows)
     print(f"convention {convention.name}")
 
 
@@ -273,4 +266,3 @@ ROWS: dict[str, Callable[[Study], list[Row]]] = {
     "ties": block_rows,
     "select": select_rows,
 }
-PRINT = {"table": print_table, "json": print_json, "csv": print_csv}

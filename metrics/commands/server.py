@@ -11,7 +11,6 @@ from . import inputs, tables
 
 if TYPE_CHECKING:
     from .. import Client
-    from ..client.shapes import RunScores, StoredRun
 
 ABOUT = {
     "system": "whose run it is",
@@ -109,7 +108,7 @@ def scores(args: argparse.Namespace) -> None:
         print_scores(args, client.run(args.campaign, args.number), found)
 
 
-def print_scores(args: argparse.Namespace, run: "StoredRun", found: "RunScores") -> None:
+def print_scores(args: argparse.Namespace, run: dict[str, Any], found: dict[str, Any]) -> None:
     """The scores of all conventions as JSON or CSV, or those of one as a table."""
     from ..client.requests import one_line
 
@@ -128,12 +127,12 @@ def print_scores(args: argparse.Namespace, run: "StoredRun", found: "RunScores")
         if score["convention"] == args.convention
     ]
     if rows:
-        print("\n".join(tables.aligned(tables.plain(rows))))
+        tables.print_aligned(tables.plain(rows))
     elif found["release"] is not None:
         raise MeasureError(_why_nothing(args.convention, found))
 
 
-def _why_nothing(convention: str, found: "RunScores") -> str:
+def _why_nothing(convention: str, found: dict[str, Any]) -> str:
     known = ", ".join(dict.fromkeys(score["convention"] for score in found["scores"])) or "none"
     why = found["refusals"].get(convention, "it is not known there")
     return f"--convention {convention}: {why}; there are scores of {known}"

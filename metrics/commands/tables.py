@@ -45,6 +45,20 @@ def _side(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def print_rows(format: str, rows: list[dict[str, Any]], document: Any = None, caption: str = "") -> None:
+    """Print records as a table with a caption, as CSV or as JSON, which may be another document than the records."""
+    if format == "json":
+        print_json(rows if document is None else document)
+    elif format == "csv":
+        print_csv(list(rows[0]), rows)
+    else:
+        print_aligned(plain(rows), caption)
+
+
+def print_aligned(cells: Cells, caption: str = "") -> None:
+    print("\n".join([*aligned(cells), *(["", caption] if caption else [])]))
+
+
 def print_json(found: Any, indent: int = 2) -> None:
     print(json.dumps(found, indent=indent, allow_nan=False, ensure_ascii=False))
 

@@ -155,7 +155,6 @@ def charades_qrels(text: str, source: str) -> Columns:
             continue
         place = Place(source, f"line {number}")
         video, start, end, sentence = charades_line(place, line)
-        rows.queries[str(number)] = None
         rows.tell(str(number), sentence)
         rows.add_span(place, str(number), video, [start, end], 1)
     return rows.columns()
@@ -223,15 +222,13 @@ def _first_wrong(name: str, values: Any, dimensions: int) -> str:
     """The first of several values that is wrong, for a message; empty if nothing better can be said."""
     if not isinstance(values, list):
         return f"; {name} is {show(values)}"
-    is_right = _is_finite if dimensions == 1 else _like(values[0]) if values else bool
-    wrong = (f"; {name}[{n}] is {show(value)}" for n, value in enumerate(values) if not is_right(value))
-    return next(wrong, "")
 
+    def is_right(value: Any) -> bool:
+        if dimensions == 1:
+            return _is_finite(value)
+        return isinstance(value, list) and len(value) == len(values[0]) and all(map(_is_finite, value))
 
-def _like(first: Any) -> Callable[[Any], bool]:
-    """Whether a value is a list of finite numbers, as many as the first one has."""
-    length = len(first) if isinstance(first, list) else None
-    return lambda value: isinstance(value, list) and len(value) == length and all(map(_is_finite, value))
+    return next((f"; {name}[{n}] is {show(value)}" for n, value in enumerate(values) if not is_right(value)), "")
 
 
 def _is_finite(value: Any) -> bool:

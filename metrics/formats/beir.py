@@ -3,7 +3,6 @@
 Moments are documents. Their ids say video and times, or the corpus does, as `metadata`.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from .errors import MeasureError, Place, show
 from .files import read_bytes
 from .json_files import Records, json_lines, write_json
 from .moment_ids import SHAPE, moment_of, parse_moment_id
-from .tables import Qrels, Run, Table
+from .tables import Qrels, Run
 from .trec import falling
 
 HEADER = ("query-id", "corpus-id", "score")
@@ -45,8 +44,7 @@ def beir_qrels(text: str, source: str, times: Times | None = None, folder: Path 
         query, moment, grade = (row[name] for name in HEADER)
         if times is None and not SHAPE.fullmatch(moment):
             times = _corpus(folder / CORPUS) if folder and (folder / CORPUS).is_file() else None
-        rows.queries[place.query(query)] = None
-        rows.add(place, query, *_times_of(place, moment, times), place.number(grade, MOMENT.value))
+        rows.add(place, place.query(query), *_times_of(place, moment, times), place.number(grade, MOMENT.value))
     if folder and (folder / QUERIES).is_file():
         for place, record in json_lines(read_bytes(folder / QUERIES), str(folder / QUERIES)):
             if (query := str(place.need(record, "_id"))) in rows.queries:
@@ -80,27 +78,6 @@ def qrels_as_beir(qrels: Qrels) -> str:
     rows = zip(qrels.query_of_row().tolist(), qrels.moments, qrels.grades.tolist(), strict=True)
     lines = [f"{qrels.queries[query]}\t{moment}\t{grade}\n" for query, moment, grade in rows]
     return "".join(["\t".join(HEADER) + "\n", *lines])
-
-
-def beir_files(qrels: Qrels, split: str = "test") -> dict[str, str]:
-    """The files of a folder of BEIR's by their names. A document's text is its id, since qrels know no captions."""
-    corpus = dict(zip(qrels.moments, _metadata(qrels), strict=True))
-    documents = [{"_id": id, "title": "", "text": id, "metadata": about} for id, about in corpus.items()]
-    queries = [{"_id": query, "text": qrels.texts.get(query, query)} for query in qrels.queries]
-    return {
-        CORPUS: "".join(map(_line, documents)),
-        QUERIES: "".join(map(_line, queries)),
-        f"{QRELS}/{split}.tsv": qrels_as_beir(qrels),
-    }
-
-
-def _metadata(table: Table) -> list[dict[str, Any]]:
-    rows = zip(table.videos, table.start.tolist(), table.end.tolist(), strict=True)
-    return [dict(zip(METADATA, row, strict=True)) for row in rows]
-
-
-def _line(record: dict[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def beir_run(records: Records, times: Times | None = None) -> Columns:

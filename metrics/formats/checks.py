@@ -10,7 +10,7 @@ import numpy as np
 
 from . import ANY_GRADE, HIGHEST_GRADE
 from .arrays import Bools, Floats, Ints
-from .columns import Columns, Flaw
+from .columns import END, FINITE, INTEGER, START, Columns, Flaw
 from .errors import Faults, MeasureError, MeasureWarning, Place, setting, show
 from .moment_ids import moment_id
 from .plausibility import doubts_about_queries, doubts_about_times, doubts_about_videos
@@ -35,10 +35,10 @@ class Checks(NamedTuple):
 
 def check_qrels(columns: Columns, checks: Checks) -> Ints:
     """Grades as int64, after all checks of qrels."""
-    value, integer = columns.value, "an integer from 0 up"
-    finite(columns, "grade (relevance)", value, integer)
+    value = columns.value
+    finite(columns, "grade (relevance)", value, INTEGER)
     wrong = (value != np.floor(value)) | (value < 0) | (value > ANY_GRADE)
-    refuse(columns, "grade (relevance)", value, wrong, integer)
+    refuse(columns, "grade (relevance)", value, wrong, INTEGER)
     grades = columns.value.astype(np.int64)
     times(columns, checks)
     beyond = f"it must be at most {checks.highest}, the highest grade of the scale ({setting('highest')} says another)"
@@ -68,7 +68,7 @@ def rises(scores: Floats, group: Ints) -> Bools:
 
 def times(columns: Columns, checks: Checks) -> None:
     """Times are finite, from 0 up, and a moment does not end before it starts."""
-    for name, values in (("timestamp (start)", columns.start), ("timestamp (end)", columns.end)):
+    for name, values in ((START, columns.start), (END, columns.end)):
         finite(columns, name, values)
         refuse(columns, name, values, np.abs(values) > LATEST, f"at most {LATEST:g} seconds")
     backwards, negative = columns.end < columns.start, np.minimum(columns.start, columns.end) < 0
@@ -77,7 +77,7 @@ def times(columns: Columns, checks: Checks) -> None:
     check(negative & ~backwards, "timestamps before 0", f"{SPAN} lies before 0; times are seconds from 0 up")
 
 
-def finite(columns: Columns, name: str, values: Floats, right: str = "a finite number") -> None:
+def finite(columns: Columns, name: str, values: Floats, right: str = FINITE) -> None:
     """Refuse the first value that is not a finite number."""
     refuse(columns, name, values, ~np.isfinite(values), right)
 
@@ -99,9 +99,8 @@ def fault(columns: Columns, checks: Checks, wrong: Bools, what: str, message: st
     if checks.lenient:
         columns.notes.append(note)
         return
-    span = f"[{columns.start[row]:.10g}, {columns.end[row]:.10g}]"
     moment = repr(moment_id(columns.names[columns.video[row]], columns.start[row], columns.end[row]))
-    text = message.format(span=span, moment=moment, value=columns.value[row])
+    text = message.format(span=_span(columns, row), moment=moment, value=columns.value[row])
     problem = columns.fail(row, f"{text} ({setting('lenient', True)} counts such moments)")
     if checks.lenient is False:
         raise problem
@@ -164,10 +163,7 @@ class Check(NamedTuple):
 def usable(columns: Columns, known: Known) -> Columns:
     """The predictions for known queries, each moment of a query once, its first; notes count what is left out.
 
-    Raises
-    ------
-    MeasureError
-        If no query is known.
+    Raises MeasureError if no query is known.
     """
     is_known = np.array([query in known.queries for query in columns.queries], dtype=np.bool_)
     if not is_known.all():
@@ -175,10 +171,8 @@ def usable(columns: Columns, known: Known) -> Columns:
         if not is_known.any():
             example = next(iter(known.queries), None)
             there = "there are none" if example is None else f"such as {show(example)}"
+            wrong = f"the query is unknown{', as are all others of the run' if is_known.size > 1 else ''}"
             place = Place(columns.source, f"query {unknown!r}")
-            wrong = (
-                "the query is unknown, as are all others of the run" if is_known.size > 1 else "the query is unknown"
-            )
             raise place.fail(f"{wrong}; it must be one of the campaign's, {there}")
         columns = columns.of_queries(is_known)
         number = int((~is_known).sum())
@@ -194,7 +188,9 @@ def find_faults(columns: Columns, known: Known, faults: Faults) -> None:
     """Add what is wrong with the predictions, in the order of the file: the first rows that are wrong in one way, then
     how many more there are.
     """
-    checks = [*_numbers(columns), *_times(columns, known), _unknown_video(columns, known), _rising(columns)]
+    numbers = {"score": columns.value, START: columns.start, END: columns.end}
+    checks = [_finite(name, values) for name, values in numbers.items()]
+    checks += [*_times(columns, known), _unknown_video(columns, known), _rising(columns)]
     rows = [np.flatnonzero(check.wrong) for check in checks]
     first = [(row, n) for n, wrong in enumerate(rows) for row in wrong[:MOST_OF_A_KIND].tolist()]
     for row, n in sorted(first):
@@ -218,7 +214,7 @@ def cut(columns: Columns, known: Known) -> Columns:
     """The predictions, cut to their videos where they begin a little before 0 or end a little late; a note counts them.
     Those that are then like one before them in the list are left out.
     """
-    seconds = np.array([known.durations.get(name, LATEST) for name in columns.names])[columns.video]
+    seconds = _seconds(columns, known)
     outside = (columns.start < 0) | (columns.end > seconds)
     if not outside.any():
         return columns
@@ -231,39 +227,33 @@ def cut(columns: Columns, known: Known) -> Columns:
     return columns.kept(~again)
 
 
-def _numbers(columns: Columns) -> list[Check]:
-    named = {"score": columns.value, "timestamp (start)": columns.start, "timestamp (end)": columns.end}
-    return [_finite(name, values) for name, values in named.items()]
-
-
 def _finite(name: str, values: Floats) -> Check:
-    return Check(
-        ~np.isfinite(values),
-        f"values of {name} that are not finite",
-        lambda row: f"{name} is {values[row]}; it must be a finite number",
-    )
+    what, message = f"values of {name} that are not finite", f"{name} is {{}}; it must be {FINITE}"
+    return Check(~np.isfinite(values), what, lambda row: message.format(values[row]))
 
 
-def _times(columns: Columns, known: Known) -> list[Check]:
-    start, end = columns.start, columns.end
-    seconds = np.array([known.durations.get(name, LATEST) for name in columns.names])[columns.video]
+def _times(columns: Columns, known: Known) -> Iterator[Check]:
+    start, end, seconds = columns.start, columns.end, _seconds(columns, known)
+
+    def says(message: str) -> Callable[[int], str]:
+        return lambda row: f"timestamp {_span(columns, row)} {message}"
 
     def beyond(row: int) -> str:
         video, long = columns.names[columns.video[row]], f"{seconds[row]:.10g}"
-        return f"timestamp {_span(columns, row)} lies outside video {show(video)}, which is {long} s long"
-
-    def early(row: int) -> str:
-        return f"timestamp {_span(columns, row)} begins before 0; times are seconds, at most {SLACK:g} s below 0"
-
-    def backwards(row: int) -> str:
-        return f"timestamp {_span(columns, row)} ends before it starts; needs start ≤ end"
+        return says(f"lies outside video {show(video)}, which is {long} s long")(row)
 
     with np.errstate(invalid="ignore"):
-        return [
-            Check((start < -SLACK) | ((start < 0) & (end <= 0)), "timestamps that begin before 0", early),
-            Check(end < start, "timestamps that end before they start", backwards),
-            Check((start >= seconds) | (end > seconds + SLACK), "timestamps that lie outside their video", beyond),
-        ]
+        early, late = (start < -SLACK) | ((start < 0) & (end <= 0)), (start >= seconds) | (end > seconds + SLACK)
+    message = f"begins before 0; times are seconds, at most {SLACK:g} s below 0"
+    yield Check(early, "timestamps that begin before 0", says(message))
+    yield Check(end < start, "timestamps that end before they start", says("ends before it starts; needs start ≤ end"))
+    yield Check(late, "timestamps that lie outside their video", beyond)
+
+
+def _seconds(columns: Columns, known: Known) -> Floats:
+    """The length of each row's video, far beyond any time where it is not known: shape (rows,)."""
+    seconds: Floats = np.array([known.durations.get(name, LATEST) for name in columns.names])[columns.video]
+    return seconds
 
 
 def _unknown_video(columns: Columns, known: Known) -> Check:

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import Bools, Floats, Ints
 from .errors import MeasureError, Place, show
+
+OF_QUERIES = ("texts", "types", "durations", "saliency", "existence")  # fields
+START, END, FINITE, INTEGER = "timestamp (start)", "timestamp (end)", "a finite number", "an integer from 0 up"
 
 
 class Sampling(NamedTuple):
@@ -77,12 +81,8 @@ class Columns:
         number, ids, where = {row: n for n, row in enumerate(rows.tolist())}, self.ids, self.where
         return replace(
             self,
+            **{name: getattr(self, name)[rows] for name in ("group", "video", "start", "end", "value")},
             where=lambda row: where(int(rows[row])),
-            group=self.group[rows],
-            video=self.video[rows],
-            start=self.start[rows],
-            end=self.end[rows],
-            value=self.value[rows],
             copy=None if self.copy is None else self.copy[rows],
             ids=None if ids is None else lambda: [ids()[row] for row in rows.tolist()],
             further=[(number[row], start, end) for row, start, end in self.further if row in number],
@@ -104,7 +104,7 @@ class Columns:
         queries = dict.fromkeys(query for query, is_kept in zip(self.queries, which.tolist(), strict=True) if is_kept)
         known: dict[str, Any] = {
             name: {query: value for query, value in getattr(self, name).items() if query in queries}
-            for name in ("texts", "types", "durations", "saliency", "existence")
+            for name in OF_QUERIES
         }
         return replace(columns, queries=tuple(queries), group=number[columns.group], **known)
 
@@ -156,18 +156,18 @@ PREDICTION = Kind("prediction", "score", "score", ("model_scores", "score"))
 
 @dataclass
 class Rows:
-    """Columns as they were read, of any types, with the place of every row. The rest as in `Columns`."""
+    """Columns that are read one row after the other, with the place of each. The rest as in `Columns`."""
 
     source: str
     kind: Kind
     queries: dict[str, None] = field(default_factory=dict)
     spots: list[str] = field(default_factory=list)
     query: list[str] = field(default_factory=list)
-    video: list[Any] = field(default_factory=list)
-    start: list[Any] = field(default_factory=list)
-    end: list[Any] = field(default_factory=list)
-    value: list[Any] = field(default_factory=list)
-    further: list[tuple[int, Any, Any]] = field(default_factory=list)
+    video: list[str] = field(default_factory=list)
+    start: list[float] = field(default_factory=list)
+    end: list[float] = field(default_factory=list)
+    value: list[float] = field(default_factory=list)
+    further: list[tuple[int, float, float]] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
     durations: dict[str, float] = field(default_factory=dict)
@@ -189,8 +189,16 @@ class Rows:
             self.texts[query] = text
 
     def add(self, place: Place, query: str, video: Any, start: Any, end: Any, value: Any) -> None:
-        self.spots.append(place.spot)
+        """Add a row of a query, which may be new; a value of the wrong type is an error."""
+        if type(value) is not float:
+            value = real(place, self.kind.value, value, INTEGER if self.kind is MOMENT else FINITE)
+        if type(start) is not float or type(end) is not float:
+            start, end = real(place, START, start), real(place, END, end)
+        if not video or not isinstance(video, str):
+            raise place.fail(f"video name {show(video)} must be a text that is not empty")
+        self.queries[query] = None
         self.query.append(query)
+        self.spots.append(place.spot)
         self.video.append(video)
         self.start.append(start)
         self.end.append(end)
@@ -208,70 +216,39 @@ class Rows:
             if n == 0 or not isinstance(span, list) or len(span) != 2:
                 self.add_span(place, query, video, span, 1)
             else:
-                self.further.append((len(self.spots) - 1, span[0], span[1]))
-
-    def fail(self, row: int, message: str) -> MeasureError:
-        return Place(self.source, self.spots[row]).fail(message)
+                self.further.append((len(self.spots) - 1, real(place, START, span[0]), real(place, END, span[1])))
 
     def columns(self) -> Columns:
-        """The rows as columns; the first value of the wrong type is an error."""
-        numbered = {query: i for i, query in enumerate(self.queries)}
-        value = self._grades() if self.kind is MOMENT else numbers(self.fail, self.kind.value, self.value)
-        start = numbers(self.fail, "timestamp (start)", self.start)
-        end = numbers(self.fail, "timestamp (end)", self.end)
-        names, video = self._videos()
+        """The rows as columns."""
+        queries, videos = Numbers(zip(self.queries, count())), Numbers()
+        video = videos.of(self.video)
         return Columns(
             source=self.source,
             where=self.spots.__getitem__,
             queries=tuple(self.queries),
-            group=np.array([numbered[query] for query in self.query], dtype=np.int64),
-            names=names,
+            group=queries.of(self.query),
+            names=tuple(videos),
             video=video,
-            start=start,
-            end=end,
-            value=value,
-            further=self.further,
-            texts=self.texts,
-            types=self.types,
-            durations=self.durations,
-            saliency=self.saliency,
-            existence=self.existence,
-            notes=self.notes,
+            start=np.array(self.start, dtype=np.float64),
+            end=np.array(self.end, dtype=np.float64),
+            value=np.array(self.value, dtype=np.float64),
+            **{name: getattr(self, name) for name in ("further", "notes", *OF_QUERIES)},
         )
 
-    def _videos(self) -> tuple[tuple[str, ...], Ints]:
-        for row, video in enumerate(self.video):
-            if not isinstance(video, str) or not video:
-                raise self.fail(row, f"video name {show(video)} must be a text that is not empty")
-        codes = Numbers()
-        video = codes.of(self.video)
-        return tuple(codes), video
 
-    def _grades(self) -> Floats:
-        grades = plain(self.value)
-        for row, grade in enumerate(grades):
-            if type(grade) not in (int, float) or abs(grade) > 1e300:
-                raise self.fail(row, f"{self.kind.value} is {show(grade)}; it must be an integer from 0 up")
-        return np.array(grades, dtype=np.float64)
-
-
-def numbers(fail: Callable[[int, str], MeasureError], name: str, column: Sequence[Any]) -> Floats:
-    """A column as float64; the first value that is not a number is an error."""
-    column = plain(column)
-    row = next((i for i, x in enumerate(column) if type(x) not in (int, float)), None)
-    if row is not None:
-        raise fail(row, f"{name} is {show(column[row])}; it must be a finite number")
+def real(place: Place, name: str, value: Any, right: str = FINITE) -> float:
+    """A number as a float, infinite if it is too large for one; what is not a number is an error."""
+    if type(value) is not int and type(value := plain(value)) not in (int, float):
+        raise place.fail(f"{name} is {show(value)}; it must be {right}")
     try:
-        return np.array(column, dtype=np.float64)
+        return float(value)
     except OverflowError:
-        return np.array([np.inf if abs(x) > 1e300 else x for x in column], dtype=np.float64)
+        return np.inf
 
 
-def plain(column: Sequence[Any]) -> Sequence[Any]:
-    """NumPy's scalars as Python's; everything else as it is."""
-    if set(map(type, column)) <= {int, float}:
-        return column
-    return [value.item() if isinstance(value, np.generic) else value for value in column]
+def plain(value: Any) -> Any:
+    """A NumPy scalar as Python's; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def first_of(names: Container[str], aliases: Sequence[str], otherwise: str | None = None) -> str:
@@ -284,14 +261,15 @@ def columns_of_frame(source: Any, name: str, kind: Kind) -> Columns:
     there = names_of(source, name)
     times = ["timestamp"] if "timestamp" in there and "start" not in there else ["start", "end"]
     needed = [first_of(there, QUERY), first_of(there, VIDEO), *times, first_of(there, kind.fields, kind.word)]
-    query, video, *ends, values = lists_of(source, name, needed)
-    spots = [f"row {n}" for n in range(len(query))]
-    names = [Place(name, spot).query(each) for spot, each in zip(spots, plain(query), strict=True)]
+    rows, columns = Rows(name, kind), lists_of(source, name, needed)
     if times == ["timestamp"]:
-        lists = [list(span) if isinstance(span, np.ndarray | tuple) else span for span in ends[0]]
-        spans = [Place(name, spot).span({"timestamp": span}) for spot, span in zip(spots, lists, strict=True)]
-        ends = [[start for start, _ in spans], [end for _, end in spans]]
-    return Rows(name, kind, dict.fromkeys(names), spots, names, video, ends[0], ends[1], values).columns()
+        spans = [list(span) if isinstance(span, np.ndarray | tuple) else span for span in columns[2]]
+        pairs = [Place(name, f"row {n}").span({"timestamp": span}) for n, span in enumerate(spans)]
+        columns[2:3] = [[start for start, _ in pairs], [end for _, end in pairs]]
+    for n, (query, video, start, end, value) in enumerate(zip(*columns, strict=True)):
+        place = Place(name, f"row {n}")
+        rows.add(place, place.query(plain(query)), video, start, end, value)
+    return rows.columns()
 
 
 def by_id_of_frame(source: Any, name: str, kind: Kind) -> dict[str, dict[str, Any]] | None:
@@ -300,13 +278,17 @@ def by_id_of_frame(source: Any, name: str, kind: Kind) -> dict[str, dict[str, An
     if moment not in there or {"start", "timestamp"} & set(there):
         return None
     needed = [first_of(there, QUERY), moment, first_of(there, kind.fields, kind.word)]
-    queries, ids, values = lists_of(source, name, needed)
+    rows = zip(*lists_of(source, name, needed), strict=True)
+    return by_id(((Place(name, f"row {n}"), *row) for n, row in enumerate(rows)), moment)
+
+
+def by_id(rows: Iterable[tuple[Place, Any, Any, Any]], moment: str = "doc_id") -> dict[str, dict[str, Any]]:
+    """Values by query and moment id, of rows of both with the value; moment: how errors name the id."""
     found: dict[str, dict[str, Any]] = {}
-    for n, (query, id, value) in enumerate(zip(plain(queries), ids, values, strict=True)):
-        place = Place(name, f"row {n}")
+    for place, query, id, value in rows:
         if not isinstance(id, str):
             raise place.fail(f"{moment} is {show(id)}; it must be a text")
-        held = found.setdefault(place.query(query), {})
+        held = found.setdefault(place.query(plain(query)), {})
         if id in held:
             raise place.fail(f"moment {show(id)} stands twice in its query")
         held[id] = value

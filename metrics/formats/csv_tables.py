@@ -40,26 +40,30 @@ class CsvLine(NamedTuple):
 class CsvLines:
     """The header and the records of a CSV, a TSV, or a CSV with semicolons. Blank lines are passed over. Raises
     MeasureError if there is no header, or a column stands twice in it.
+
+    is_exact: whether the names of columns keep their capitals, and cells the white space before a quote.
     """
 
-    def __init__(self, lines: Iterable[str], source: str) -> None:
+    def __init__(self, lines: Iterable[str], source: str, is_exact: bool = True) -> None:
         rest = iter(lines)
         first = next(rest, "").removeprefix("\ufeff")
         if "\r" in first.rstrip("\r\n"):
             raise MeasureError(f"{source}: line 1: lines end with a carriage return alone; a CSV needs LF or CR LF")
         self.separator = separator_of(first)
         self._lines = rest
+        self._form: Any = {"delimiter": self.separator, "skipinitialspace": not is_exact and self.separator != "\t"}
         try:
-            self.header = [name.strip() for name in next(csv.reader([first], delimiter=self.separator), [])]
+            names = [name.strip() for name in next(csv.reader([first], **self._form), [])]
         except csv.Error as problem:
             raise MeasureError(f"{source}: line 1: is no CSV: {problem}") from None
+        self.header = names if is_exact else [name.lower() for name in names]
         if not any(self.header):
             raise MeasureError(f"{source}: line 1: has no names of columns; a CSV needs them in its first line")
         if twice := [name for name, times in Counter(self.header).items() if name and times > 1]:
             raise MeasureError(f"{source}: line 1: column {twice[0]!r} stands twice; each needs a name of its own")
 
     def __iter__(self) -> Iterator[CsvLine]:
-        rows = csv.reader(self._lines, delimiter=self.separator, strict=True)
+        rows, width = csv.reader(self._lines, strict=True, **self._form), len(self.header)
         while True:
             number = rows.line_num + 2
             try:
@@ -69,12 +73,10 @@ class CsvLines:
             except csv.Error as problem:
                 yield CsvLine(number, [], f"is no CSV: {problem}")
                 continue
-            if len(cells) == len(self.header):
+            if len(cells) == width:
                 yield CsvLine(number, cells)
             elif cells:
-                yield CsvLine(
-                    number, cells, f"has {len(cells)} columns; it needs {len(self.header)}, as the first line"
-                )
+                yield CsvLine(number, cells, f"has {len(cells)} columns; it needs {width}: {', '.join(self.header)}")
 
 
 def separator_of(first_line: str) -> str:
@@ -89,26 +91,18 @@ def csv_rows(text: str, source: str, needed: Sequence[str] = ()) -> Iterator[tup
     Raises MeasureError if the first line lacks a needed column. If a line has not as many fields as the first, or is no
     CSV; it names the line.
     """
-    between = separator_of(text.split("\n", 1)[0])
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=between, skipinitialspace=between != "\t", strict=True)
-    try:
-        header = [name.strip().lower() for name in next(rows)]
-        if twice := [name for name, times in Counter(header).items() if name and times > 1]:
-            raise MeasureError(f"{source}: line 1: column {twice[0]!r} stands twice; each needs a name of its own")
-        if lacking := [name for name in needed if name not in header]:
-            raise MeasureError(f"{source}: line 1: column {lacking[0]} is missing; it needs {', '.join(needed)}")
-        for row in rows:
-            place = Place(source, f"line {rows.line_num}")
-            if not row:
-                continue
-            if len(row) != len(header):
-                raise place.fail(f"has {len(row)} columns; it needs {len(header)}: {', '.join(header)}")
-            cells = dict(zip(header, map(str.strip, row), strict=True))
-            for name in cells.keys() & WITH_DECIMALS if between != "," else ():
-                cells[name] = cells[name].replace(",", ".")
-            yield place, cells
-    except csv.Error as problem:
-        raise MeasureError(f"{source}: line {rows.line_num}: is no CSV: {problem}") from None
+    table = CsvLines(io.StringIO(text, newline=""), source, is_exact=False)
+    if lacking := [name for name in needed if name not in table.header]:
+        raise MeasureError(f"{source}: line 1: column {lacking[0]} is missing; it needs {', '.join(needed)}")
+    with_decimals = WITH_DECIMALS.intersection(table.header) if table.separator != "," else ()
+    for number, row, wrong in table:
+        place = Place(source, f"line {number}")
+        if wrong:
+            raise place.fail(wrong)
+        cells = dict(zip(table.header, map(str.strip, row), strict=True))
+        for name in with_decimals:
+            cells[name] = cells[name].replace(",", ".")
+        yield place, cells
 
 
 def csv_qrels(text: str, source: str) -> Columns:
@@ -120,10 +114,8 @@ def csv_qrels(text: str, source: str) -> Columns:
         id = first_of(row, QUERY)
         query = place.query(place.need(row, id))
         grade = place.number(place.need(row, *MOMENT.fields), MOMENT.value)
-        video, start, end = _moment(place, row)
-        rows.queries[query] = None
         rows.tell(query, None if id == "query" else row.get("query"))
-        rows.add(place, query, video, start, end, grade)
+        rows.add(place, query, *_moment(place, row), grade)
     return rows.columns()
 
 

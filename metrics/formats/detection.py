@@ -213,11 +213,7 @@ def _refuse_table(first: str, cells: list[str], source: str, wanted: str) -> Non
 def _markup(first: str) -> str:
     found = re.match(r"<[!?]?(doctype\s+)?([\w:.-]+)", first, re.IGNORECASE)
     name = found[2].lower() if found else "markup"
-    return "a web page (HTML)" if name == "html" else f"XML ({short_of(first)})"
-
-
-def short_of(first: str) -> str:
-    return first if len(first) <= 40 else first[:37] + "..."
+    return "a web page (HTML)" if name == "html" else f"XML ({first if len(first) <= 40 else first[:37] + '...'})"
 
 
 def refuse_qrels_at_a_glance(data: bytes, source: str) -> None:

@@ -1,7 +1,7 @@
 """Qrels and runs from dicts: of lists by query, or by moment id as trec_eval's wrappers take them."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from . import ANY_GRADE, HIGHEST_GRADE
 from .arrays import Floats, Ints
 from .checks import Checks
-from .columns import MOMENT, PREDICTION, VIDEO, Columns, Kind, by_id_of_frame, first_of
+from .columns import MOMENT, PREDICTION, VIDEO, Columns, Kind, by_id, by_id_of_frame, first_of
 from .errors import MeasureError, MeasureWarning, Place, show
 from .json_files import no_collecting
 from .lists import columns_of, one_by_one
@@ -135,24 +135,21 @@ def in_hand(source: Any, name: str, kind: Kind) -> Any:
     if hasattr(source, "collect"):  # a LazyFrame
         source = source.collect()
     if hasattr(source, "columns") or hasattr(source, "column_names"):
-        by_id = by_id_of_frame(source, name, kind)
-        return source if by_id is None else by_id
+        found = by_id_of_frame(source, name, kind)
+        return source if found is None else found
     records = list(source) if isinstance(source, Iterable) else []
+    return by_id(_fields_of(records, name, kind)) if records and hasattr(records[0], "doc_id") else source
+
+
+def _fields_of(records: list[Any], name: str, kind: Kind) -> Iterator[tuple[Place, Any, Any, Any]]:
+    """Place, query, moment id and value of ir_measures' records."""
     fields = ("query_id", "doc_id", kind.word)
-    return _by_id_of_records(records, name, fields) if records and hasattr(records[0], "doc_id") else source
-
-
-def _by_id_of_records(records: list[Any], name: str, fields: Sequence[str]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
     for n, record in enumerate(records, 1):
         place = Place(name, f"record {n}")
         if not all(hasattr(record, field) for field in fields):
             raise place.fail(f"is {show(record)}; it must have {', '.join(fields)}, as ir_measures' records have")
         query, moment, value = (getattr(record, field) for field in fields)
-        if moment in (held := found.setdefault(place.query(query), {})):
-            raise place.fail(f"moment {show(moment)} stands twice in its query")
-        held[moment] = value
-    return found
+        yield place, query, moment, value
 
 
 def is_by_id(source: object) -> bool:

@@ -50,7 +50,6 @@ def jsonl_qrels(records: Records) -> Columns:
     rows = Rows(records.source, MOMENT)
     for place, record in records:
         query = place.query(place.need(record, "query_id"))
-        rows.queries[query] = None
         rows.tell(query, record.get("query"))
         rows.add(place, query, *_moment(place, record))
     return rows.columns()
@@ -130,10 +129,7 @@ def moment_fields(video: str, start: float, end: float, duration: float, caption
 def training_query(query_id: str, query: str, moments: Iterable[tuple[str, float]]) -> str:
     """Return a query with its moments, the most similar first, as JSON on one line.
 
-    Parameters
-    ----------
-    moments
-        What `moment_fields` made, and the similarity from -1 to 1.
+    moments: what `moment_fields` made, and the similarity from -1 to 1.
 
     Examples
     --------

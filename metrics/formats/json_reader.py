@@ -5,18 +5,16 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from itertools import chain
 from math import isfinite
-from operator import itemgetter
 from typing import Any, BinaryIO, NamedTuple
 
 from .errors import MeasureError, show
 
 DEEPEST = 64  # lists and objects inside each other
 DIGITS = 300  # of a whole number that has to be finite as a float, too
-MANY = 1000
+CONTAINERS = {dict, list}
 BOM = "\ufeff"
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 SURROGATE_IN_BYTES = re.compile(SURROGATE.pattern.encode())
@@ -81,48 +79,16 @@ def number_of_keys(found: Any) -> int:
     """Number of keys of all objects in parsed JSON: fewer than were written where a key stands twice. Raises
     MeasureError if lists and objects are too deep inside each other.
     """
-    keys, depth, level = 0, 0, [found]
+    keys, depth, level = 0, 0, [item for item in [found] if type(item) in CONTAINERS]
     while level:
         if depth > DEEPEST:
             raise MeasureError("JSON is nested too deeply")
-        kinds = set(map(type, level))
-        objects = _only(dict, level, kinds)
+        objects = [item for item in level if type(item) is dict]
         keys += sum(map(len, objects))
-        level = _containers(_only(list, level, kinds))
-        level += _containers(_fields(objects))
+        held = (item.values() if type(item) is dict else item for item in level)
+        level = [item for item in chain.from_iterable(held) if type(item) in CONTAINERS]
         depth += 1
     return keys
-
-
-def _fields(objects: list[dict[str, Any]]) -> Sequence[Iterable[Any]]:
-    """The values of objects: by field, if all have the same few, and else by object."""
-    if len(objects) > MANY and len(objects[0]) > 1 and set(map(len, objects)) == {len(objects[0])}:
-        with suppress(KeyError):
-            return list(zip(*map(itemgetter(*objects[0]), objects), strict=True))
-    return [item.values() for item in objects]
-
-
-def _only(kind: type, items: list[Any], kinds: set[type]) -> list[Any]:
-    """The items of one type; kinds: the types of all."""
-    if kind not in kinds:
-        return []
-    return items if len(kinds) == 1 else [item for item in items if type(item) is kind]
-
-
-def _containers(groups: Sequence[Iterable[Any]]) -> list[Any]:
-    """The lists and objects in groups of items; a group of nothing else is the usual case, and goes fastest."""
-    if len(groups) > MANY:
-        if set(map(type, chain.from_iterable(groups))).isdisjoint((dict, list)):
-            return []
-        groups = [list(chain.from_iterable(groups))]
-    found: list[Any] = []
-    for group in groups:
-        kinds = set(map(type, group))
-        if kinds <= {dict, list}:
-            found += group
-        elif kinds & {dict, list}:
-            found += [item for item in group if type(item) is list or type(item) is dict]
-    return found
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

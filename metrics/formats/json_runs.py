@@ -1,6 +1,7 @@
 """Runs in JSON, read and written: TVR-Ranking's object, predictions by video index, TVRetrieval's submission."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,38 +53,32 @@ def run_columns(
     times: Times | None = None,
 ) -> Columns:
     """The columns of a run in JSON."""
-    if looks_like_json_lines(data):
-        lines = json_lines(data, source)
-        format = format or run_format(lines.items, source)
-        return _of_records(lines.items, lines, format, names, faults=faults)
-    found = parse_unchecked(data, source)
+    lines = json_lines(data, source) if looks_like_json_lines(data) else None
+    found = lines.items if lines else parse_unchecked(data, source)
     format = format or run_format(found, source)
-    if format == "beir" and isinstance(found, dict):
-        columns = beir_run(Records.numbered([found], source), times)
-        refuse_repeated_keys(data, source, keys_in(found, source))
-        return columns
+    if lines and format in ("ranking", "tvretrieval"):
+        raise MeasureError(f"{source}: is JSON Lines; the format {format} is one object")
     if format == "tvretrieval":
         columns = _submission(found, source, task, faults)
     elif format == "ranking":
         columns = _ranking(found, source, faults)
     else:
-        columns = _of_records(found, None, format, names, source, faults)
-    refuse_repeated_keys(data, source, _keys(found, columns, source))
+        records = lines or _records(found, format, source)
+        own = {"predictions": partial(_predictions, names=names, faults=faults), "beir": partial(beir_run, times=times)}
+        columns = (READERS | own)[format](records)
+    if not lines:
+        refuse_repeated_keys(data, source, _keys(found, columns, source))
     return columns
 
 
-def _of_records(
-    found: Any, lines: Records | None, format: str, names: Names | None, source: str = "", faults: Faults | None = None
-) -> Columns:
+def _records(found: Any, format: str, source: str) -> Records:
+    """The records of a list, or an object as the only one."""
     if isinstance(found, dict) and format == "didemo":
         found = [{"annotation_id": query, "segments": spans} for query, spans in found.items()]
     found = [found] if isinstance(found, dict) else found
     if not isinstance(found, list):
         raise MeasureError(f"{source}: is {show(found)}; this format is a list of queries with predictions")
-    records = lines or Records.numbered(found, source)
-    if format in ("ranking", "tvretrieval"):
-        raise MeasureError(f"{records.source}: is JSON Lines; the format {format} is one object")
-    return _predictions(records, names, faults) if format == "predictions" else READERS[format](records)
+    return Records.numbered(found, source)
 
 
 def _keys(found: Any, columns: Columns, source: str) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .arrays import Floats, Ints
 from .columns import Columns, Kind, Numbers, Rows, repeated
-from .errors import Faults, MeasureError, Place, show
+from .errors import Faults, MeasureError, Place
 
 P = ParamSpec("P")
 Names = Mapping[int, str]
@@ -193,22 +193,10 @@ def one_by_one(
     for query, items in found.items():
         for n, item in enumerate(items, 1):
             place = Place(source, f"query {str(query)!r}, {kind.row} {n}")
-            if faults is None:
-                rows.add(place, str(query), *read(place, item))
-                continue
             try:
-                rows.add(place, str(query), *_of_right_types(place, kind, read(place, item)))
+                rows.add(place, str(query), *read(place, item))
             except MeasureError as fault:
+                if faults is None:
+                    raise
                 faults.add(fault)
     return rows.columns()
-
-
-def _of_right_types(place: Place, kind: Kind, item: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
-    """The video, start, end and value of an item; one that is no text or no number is an error."""
-    video, *values = item
-    if not isinstance(video, str) or not video:
-        raise place.fail(f"video name {show(video)} must be a text that is not empty")
-    for name, value in zip(("timestamp (start)", "timestamp (end)", kind.value), values, strict=True):
-        if type(value) not in (int, float):
-            raise place.fail(f"{name} is {show(value)}; it must be a finite number")
-    return item

@@ -40,16 +40,8 @@ class Pool(Table):
 
     def part(self, kept: Bools) -> "Pool":
         """The pool of some queries, without a sample: bool of shape (queries,)."""
-        rows = kept[self.query_of_row()]
-        sizes = np.diff(self.offsets)[kept]
-        return replace(
-            self,
-            queries=tuple(query for query, is_kept in zip(self.queries, kept.tolist(), strict=True) if is_kept),
-            offsets=np.append(0, np.cumsum(sizes)).astype(np.int64),
-            **{name: getattr(self, name)[rows] for name in ("video", "start", "end", "rank")},
-            sample=None,
-            strata=tuple(name for name, is_kept in zip(self.strata, kept.tolist(), strict=True) if is_kept),
-        )
+        strata = tuple(name for name, is_kept in zip(self.strata, kept.tolist(), strict=True) if is_kept)
+        return replace(self.of_queries(kept), sample=None, strata=strata)
 
 
 def as_pool(source: Any, *, empty: Empty = "refuse") -> Pool:

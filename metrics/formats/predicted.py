@@ -67,7 +67,7 @@ def read_predicted(path: str | Path) -> Run:
     [2.5]
     """
     source, data = source_name(path), read_bytes(path)
-    columns = _of_lines(data, source) if looks_like_json(data) else _of_csv(text_of(data, source), source)
+    columns = _columns(data, source)
     if not columns.queries:
         raise MeasureError(f"{source}: has no candidates")
     wrong = ~((columns.value >= 0) & (columns.value <= HIGHEST_GRADE))
@@ -104,21 +104,11 @@ def holds_grades(path: str | Path) -> bool:
     return all(quoted % field.encode() in first for field in FIELDS) and not first.startswith(b"[")
 
 
-def _of_csv(text: str, source: str) -> Columns:
-    rows = Rows(source, PREDICTED)
-    for place, row in csv_rows(text, source, FIELDS):
-        start, end, grade = (place.number(row[field], field) for field in ("start", "end", "grade"))
-        query = place.query(row["query"])
-        rows.queries[query] = None
-        rows.add(place, query, row["video"], start, end, grade)
-    return rows.columns()
-
-
-def _of_lines(data: bytes, source: str) -> Columns:
-    rows = Rows(source, PREDICTED)
-    for place, record in json_lines(data, source):
-        query, video, start, end, grade = (place.need(record, field) for field in FIELDS)
-        query = place.query(query)
-        rows.queries[query] = None
-        rows.add(place, query, video, start, end, grade)
+def _columns(data: bytes, source: str) -> Columns:
+    rows, is_json = Rows(source, PREDICTED), looks_like_json(data)
+    for place, row in json_lines(data, source) if is_json else csv_rows(text_of(data, source), source, FIELDS):
+        query, video, *numbers = (place.need(row, field) for field in FIELDS)
+        if not is_json:
+            numbers = [place.number(text, field) for text, field in zip(numbers, FIELDS[2:], strict=True)]
+        rows.add(place, place.query(query), video, *numbers)
     return rows.columns()

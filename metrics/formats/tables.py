@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .arrays import Floats, Ints, data_frame
+from .arrays import Bools, Floats, Ints, data_frame
 from .checks import Checks, check_qrels, check_run, rises, times, warn
-from .columns import Columns, Flaw, Sampling, numbers
+from .columns import Columns, Flaw, Sampling
 from .errors import MeasureError, MeasureWarning, show
 from .moment_ids import as_word
 from .plausibility import renamed_videos
@@ -98,6 +98,18 @@ class Table:
         place = self.queries.index(query)
         return slice(int(self.offsets[place]), int(self.offsets[place + 1]))
 
+    def of_rows(self, rows: Ints | Bools) -> Self:
+        """The table of some of its rows, in the order of their queries, all of which stay."""
+        sizes = np.bincount(self.query_of_row()[rows], minlength=len(self))
+        names = ("video", "start", "end", *(name for name in VALUES if hasattr(self, name)))
+        return replace(self, offsets=_offsets(sizes), **{name: getattr(self, name)[rows] for name in names})
+
+    def of_queries(self, kept: Bools) -> Self:
+        """The table of some of its queries: bool of shape (queries,)."""
+        part, listed = self.of_rows(kept[self.query_of_row()]), zip(self.queries, kept.tolist(), strict=True)
+        queries = tuple(query for query, is_kept in listed if is_kept)
+        return replace(part, queries=queries, offsets=_offsets(np.diff(part.offsets)[kept]))
+
     @cached_property
     def stamps(self) -> list[str]:
         """Every row's moment id; what a query holds twice gets ``#2``, ``#3``… behind it."""
@@ -168,9 +180,7 @@ class Run(Table):
         """
         if not self.rising:
             return self
-        order = np.lexsort((-self.scores, self.query_of_row()))
-        columns = ("video", "start", "end", "scores")
-        return replace(self, **{name: getattr(self, name)[order] for name in columns})
+        return self.of_rows(np.lexsort((-self.scores, self.query_of_row())))
 
     def with_videos_of(self, qrels: "Qrels") -> Self:
         """The run with the names that the qrels have for its videos, where these differ only by case, Unicode form,
@@ -254,6 +264,16 @@ class Qrels(Table):
         """Id of every moment."""
         return self.stamps if self.ids is None else list(self.ids)
 
+    def of_rows(self, rows: Ints | Bools) -> Self:
+        kept, further = np.arange(self.start.size)[rows], self.further
+        if further is not None:
+            number = np.full(self.start.size, -1)
+            number[kept] = np.arange(kept.size)
+            here = number[further.row] >= 0
+            further = Further(number[further.row[here]], further.start[here], further.end[here])
+        ids = None if self.ids is None else tuple(self.ids[row] for row in kept.tolist())
+        return replace(super().of_rows(rows), ids=ids, further=further)
+
     @classmethod
     def build(cls, columns: Columns, checks: Checks = Checks()) -> Self:  # noqa: B008
         """Check columns and make qrels of them.
@@ -289,19 +309,15 @@ def one_video(source: str, query: str, rows: Sequence[Any]) -> str:
     return str(videos[0]) if videos else ""
 
 
+def _offsets(sizes: Ints) -> Ints:
+    """Where the rows of each query begin, and the last end, of the number of rows of each."""
+    return np.append(0, np.cumsum(sizes)).astype(np.int64)
+
+
 def _shared(columns: Columns, order: Ints | slice, offsets: Ints) -> dict[str, Any]:
-    return {
-        "queries": columns.queries,
-        "offsets": offsets,
-        "names": columns.names,
-        "video": columns.video[order],
-        "start": columns.start[order],
-        "end": columns.end[order],
-        "texts": columns.texts,
-        "durations": columns.durations,
-        "saliency": columns.saliency,
-        "flaws": tuple(columns.flaws),
-    }
+    shared = {name: getattr(columns, name) for name in ("queries", "names", "texts", "durations", "saliency")}
+    shared |= {name: getattr(columns, name)[order] for name in ("video", "start", "end")}
+    return shared | {"offsets": offsets, "flaws": tuple(columns.flaws)}
 
 
 def _ids(columns: Columns, order: Ints | slice) -> tuple[str, ...] | None:
@@ -321,15 +337,9 @@ def _further(columns: Columns, order: Ints | slice, checks: Checks) -> Further |
     """The annotations after the first, by the number of their moment's row."""
     if not columns.further:
         return None
-    owner, start, end = zip(*columns.further, strict=True)
-
-    def fail(number: int, message: str) -> MeasureError:
-        return columns.fail(owner[number], message)
-
-    starts = numbers(fail, "timestamp (start)", start)
-    ends = numbers(fail, "timestamp (end)", end)
-    number = np.arange(columns.group.size)
-    place = number if isinstance(order, slice) else np.argsort(order)
+    owner, *times_of_owner = zip(*columns.further, strict=True)
+    starts, ends = (np.array(each, dtype=np.float64) for each in times_of_owner)
+    place = np.arange(columns.group.size) if isinstance(order, slice) else np.argsort(order)
     row = place[np.array(owner, dtype=np.int64)]
     annotations = Columns(
         source=columns.source,

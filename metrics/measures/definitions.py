@@ -23,11 +23,13 @@ SHAPE = re.compile(r"(?P<name>[A-Za-z]\w*)(?:\((?P<params>[^()]*)\))?(?:@(?P<cut
 STEPS = "0.3:0.05:0.95"  # thresholds of QV-M2
 OF_RANK = ("iou", "rel", "max_rank")  # parameters
 OF_IOU = {"gain": one_of("linear", "exp")}  # the gain is of an IoU, not of a grade
+NAMED: dict[str, Measure] = {}
 
 
 def _measure(name: str, family: Family, score: Score, *more: Any, **other: Any) -> Measure:
-    """The measure of a new definition, without parameters and cutoff."""
-    return Measure(name, (), None, Definition(name, family, score, *more, **other))
+    """The measure of a new definition, without parameters and cutoff, which has its name from now on."""
+    NAMED[name] = Measure(name, (), None, Definition(name, family, score, *more, **other))
+    return NAMED[name]
 
 
 # ruff: noqa: N816
@@ -70,26 +72,7 @@ Rejection_F1 = _measure("Rejection_F1", "set", windows.rejection_f1, ("rel", "ab
 Rejection_Accuracy = _measure("Rejection_Accuracy", "set", windows.rejection_accuracy, ("rel", "above"), cutoff="none")
 Rejection_AUC = _measure("Rejection_AUC", "set", windows.rejection_auc, ("rel",), cutoff="none")
 
-ALL = (
-    *(
-        nDCG_IoU,
-        Recall_IoU,
-        Recall_Further,
-        AxIoU,
-        NCxIoU,
-        Success_IoU,
-        Success_Video,
-        AP_IoU,
-        DCG_IoU,
-        MedianRank,
-        StdRank,
-        Judged,
-    ),
-    *(mAP_IoU, Rank, mIoU, nDCG, P, R, RR, AP, infAP, xinfAP, HIT, mAP_Saliency),
-    *(mR, Matched_IoU, Matched_Further, Set_IoU, Silence, Rejection_F1, Rejection_Accuracy, Rejection_AUC),
-)
-NAMED = {measure.name: measure for measure in ALL}
-DEFINITIONS = {measure.name: measure.definition for measure in ALL}
+DEFINITIONS = {measure.name: measure.definition for measure in NAMED.values()}
 
 
 def parse_measure(text: Any) -> Measure:

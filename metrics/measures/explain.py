@@ -42,6 +42,8 @@ class Explained:
         Floats of shape (ranks,), or None for a measure without them.
     ideal
         DCG of the ideal ranking down to the cutoff, or None.
+    ideals
+        Floats: the same at each rank, as far as there are moments; or None.
     """
 
     judged: Qrels
@@ -53,6 +55,7 @@ class Explained:
     gain: Floats | None = None
     discount: Floats | None = None
     ideal: float | None = None
+    ideals: Floats | None = None
 
 
 def can_explain(measure: Measure) -> bool:
@@ -140,26 +143,10 @@ def explain(
 
 def only(table: TableType, query: str) -> TableType:
     """The table of one query alone, with the videos that its rows are of."""
-    rows = table.rows_of(query)
-    videos, video = np.unique(table.video[rows], return_inverse=True)
-    more: dict[str, Any] = {"start": table.start[rows], "end": table.end[rows]}
-    if isinstance(table, Run):
-        more |= {"scores": table.scores[rows]}
-    if isinstance(table, Qrels):
-        more |= {"grades": table.grades[rows], "ids": table.ids and table.ids[rows]}
-        if table.further:
-            row = table.further.row - rows.start
-            here = (row >= 0) & (table.further.row < rows.stop)
-            columns = (column[here] for column in (row, table.further.start, table.further.end))
-            more |= {"further": type(table.further)(*columns)}
-    return replace(
-        table,
-        queries=(query,) if query in table.queries else (),
-        offsets=np.array([0, video.size]),
-        names=tuple(table.names[number] for number in videos.tolist()),
-        video=video.reshape(-1).astype(np.int64),
-        **more,
-    )
+    part = table.of_queries(np.array([each == query for each in table.queries], dtype=np.bool_))
+    videos, video = np.unique(part.video, return_inverse=True)
+    names = tuple(table.names[number] for number in videos.tolist())
+    return replace(part, names=names, video=video.reshape(-1).astype(np.int64))
 
 
 def _ious(scene: Scene, options: Options, pick: Pick, plan: Plan) -> Floats:
@@ -198,9 +185,7 @@ def _with_gains(found: Explained, scene: Scene, measure: Measure, options: Optio
     grades = np.append(scene.ground.qrels.grades, 0)  # row −1 is no moment
     gain = np.where(found.moment >= 0, scores.gains(grades, scale)[found.moment], 0.0)
     best = ideal(scene, options.lowest, scale)[:, : measure.depth]
+    ideals = scores.dcg(best, discount)[0]
     return replace(
-        found,
-        gain=gain,
-        discount=scores.discounts(discount, found.moment.size),
-        ideal=float(scores.dcg(best, discount)[0, -1]),
+        found, gain=gain, discount=scores.discounts(discount, found.moment.size), ideal=float(ideals[-1]), ideals=ideals
     )

@@ -95,6 +95,40 @@ def _hits(name: str, cutoffs: Iterable[int], thresholds: Iterable[float] = (0.5,
     return _each(name, "Success_IoU(iou={iou})@{k}", cutoffs, thresholds)
 
 
+MEASURES = {  # each by an example; docs/measures.md has the formulas
+    "nDCG_IoU(iou=0.5)@20": "NDCG@K, IoU≥μ (TVR-Ranking); needs iou",
+    "Recall_IoU(iou=0.5)@20": "share of the relevant moments that are found; needs iou",
+    "Recall_Further(iou=0.5)@20": "share of all relevant moments but one that are found beside the first (GMR)",
+    "Success_IoU(iou=0.5)@5": "R@K,θ: whether one of the first K comes close enough; needs iou",
+    "Success_Video@5": "whether one of the first K lies in a right video",
+    "AxIoU@10": "average of the running maximum of IoU (AxIoU)",
+    "NCxIoU(p=uniform)@10": "AxIoU under any abandonment distribution; needs p",
+    "AP_IoU(iou=0.5)@10": "AP@K,θ (AxIoU); needs iou",
+    "DCG_IoU@10": "DCG with the IoU as relevance (AxIoU)",
+    "MedianRank(iou=0.5)": "median rank of the first hit (STAL); needs iou",
+    "StdRank(iou=0.5)": "standard deviation of the rank of the first hit (STAL); needs iou",
+    "Judged@10": "share of the first K that lie on a judged moment",
+    "mAP_IoU(iou=0.5)": "average precision as in detection (QVHighlights); needs iou",
+    "Rank@1": "DiDeMo's Rank@1, Rank@5",
+    "mIoU": "DiDeMo's mIoU",
+    "nDCG@20": "on moment ids, without IoU, as trec_eval has it",
+    "P@10": "precision on moment ids",
+    "R@100": "recall on moment ids",
+    "RR": "reciprocal rank on moment ids",
+    "AP": "average precision on moment ids",
+    "infAP": "average precision, inferred from a sample of the pool (trec_eval)",
+    "xinfAP": "average precision of a pool sampled by strata (TRECVID)",
+    "HIT@1": "whether the most salient clip is salient (QVHighlights)",
+    "mAP_Saliency": "average precision of saliency (QVHighlights)",
+    "mR@3": "share of K moments that are found, for queries with K or more (QV-M2)",
+    "Matched_IoU@3": "mIoU@K: mean IoU of matched pairs (QV-M2, GMR)",
+    "Matched_Further@3": "mIoU+@K: Matched_IoU without the best pair (GMR)",
+    "Set_IoU(above=0.4)@3": "G-mIoU@K: IoU of the answer as a set, which may be empty (GMR)",
+    "Silence(above=0.4)": "share of queries with nothing to find that get no answer",
+    "Rejection_F1(above=0.4)": "F1 of silence (GMR)",
+    "Rejection_Accuracy(above=0.4)": "share of right decisions between silence and an answer (GMR)",
+    "Rejection_AUC": "how well scores tell whether there is something to find (GMR)",
+}
 FORMULAS = {  # as docs/measures.md has them
     "nDCG_IoU": (
         "DCG@K / ideal DCG@K, with DCG@K = Σ_{k≤K} gain(grade matched at k) / discount(k), an unmatched "

@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
+
+from django.utils import timezone
 
 from judging.models import Judgement
 from judging.models.states import WITH_CONSENSUS
@@ -39,7 +42,6 @@ from releases.publishing.parquet import (
     TEXT,
     TRUTH,
     WHOLE,
-    Column,
     Columns,
     parquet,
     row_of_judgement,
@@ -280,23 +282,14 @@ CONTEXT |= {
     )
 }
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
-CROISSANT_TYPES: list[tuple[Column, str]] = [
-    (TEXT, "sc:Text"),
-    (WHOLE, "sc:Integer"),
-    (NUMBER, "sc:Float"),
-    (TRUTH, "sc:Boolean"),
-]
+CROISSANT_TYPES = {TEXT: "sc:Text", WHOLE: "sc:Integer", NUMBER: "sc:Float", TRUTH: "sc:Boolean"}
 
 
 def croissant(about: dict[str, Any], responsible: dict[str, Any], written: Files) -> Lines:
     """Yield croissant.json: what the release is, its tables with their checksums, and how its grades were made.
 
-    Parameters
-    ----------
-    responsible
-        The fields of responsible AI, without their prefix.
-    written
-        The files that are written already: all tables are.
+    responsible: the fields of responsible AI, without their prefix.
+    written: the files that are written already: all tables are.
     """
     tables = [(table, file, split) for table in TABLES for file, (split, _) in table.files(about["splits"]).items()]
     record = {
@@ -339,7 +332,7 @@ def _record_set(table: Table, file: str, split: str) -> dict[str, Any]:
             "@type": "cr:Field",
             "@id": f"{name}/{column}",
             "name": column,
-            "dataType": next(written for each, written in CROISSANT_TYPES if each is kind),
+            "dataType": CROISSANT_TYPES[kind],
             "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
         }
         for column, kind in table.columns.items()
@@ -350,3 +343,30 @@ def _record_set(table: Table, file: str, split: str) -> dict[str, Any]:
 
 def _described(table: Table, split: str) -> str:
     return table.what if table.is_one else f"{table.what}, of the split {split}"
+
+
+HUB, PREFIX, PAGE = "ORGANISATION/NAME", "10.PREFIX", "https://PAGE"
+
+
+def publishing_commands(
+    manifest: dict[str, Any], file: str, hub: str = HUB, prefix: str = PREFIX, page: str = PAGE
+) -> list[str]:
+    """Return the lines of a shell that publish a release's zip on a dataset hub and register a DOI for it."""
+    file, folder, hub = quote(file), quote(f"{manifest['campaign']}-v{manifest['version']}"), quote(hub)
+    tag = f"v{manifest['version']}"
+    attributes = f'.prefix = "{prefix}" | .url = "{page}" | .event = "publish"'
+    attributes += f" | .publicationYear = {timezone.localdate().year}"
+    return [
+        "# Unpack it, and check it once more",
+        f"unzip -q {file} && python {folder}/verify.py",
+        "",
+        "# On the hub, once you have signed in with `hf auth login`",
+        f"hf repo create {hub} --repo-type dataset",
+        f"hf upload {hub} {folder} . --repo-type dataset --commit-message {quote('Release ' + tag)}",
+        f"hf repo tag create {hub} {tag} --repo-type dataset",
+        "",
+        "# A DOI from DataCite",
+        f"jq {quote(f'.data.attributes |= ({attributes})')} {folder}/datacite.json |",
+        "  curl --user REPOSITORY --header 'Content-Type: application/vnd.api+json' --data @-"
+        " https://api.datacite.org/dois",
+    ]

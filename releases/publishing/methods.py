@@ -7,7 +7,6 @@ A sentence is left out if the manifest lacks one of its numbers, as those of imp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from string import Formatter
 from typing import Any
 
@@ -20,145 +19,97 @@ from reports.statistics.agreement import agreement
 from reports.statistics.arrays import Read
 
 About = Mapping[str, Any]  # the manifest
+Condition = Callable[[About], Any]  # whether a sentence is true
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence with the paths of its numbers, and when it is true."""
+def has(path: str) -> Condition:
+    """Return the condition that the manifest has something other than zero or nothing at a path."""
+    return lambda about: at(about, path)
 
-    text: str
-    holds: Callable[[About], Any] = lambda about: True
+
+def always(about: About) -> bool:
+    return True
 
 
 def of_people(about: About) -> bool:
     return not about["imported"]
 
 
-SECTIONS: dict[str, list[Sentence]] = {
-    "Protocol": [
-        Sentence(
-            "For each query, {protocol.depth} moments were ranked by the similarity of their captions to it, and judged"
-            " in batches of {protocol.batch_size}.",
-            of_people,
+# The sentences of each section, and when each is true.
+SECTIONS: dict[str, dict[str, Condition]] = {
+    "Protocol": {
+        "For each query, {protocol.depth} moments were ranked by the similarity of their captions to it, and judged"
+        " in batches of {protocol.batch_size}.": of_people,
+        "The second batch of a query was judged only where a lead expected more to find, as a rule where the mean grade"
+        " at the end of the first was at least {protocol.second_from}.": lambda about: about["protocol"]["batches"] > 1,
+        "Two annotators graded each pair of a query and a moment from 0 to 4, without seeing its caption, rank or the"
+        " grade of anybody else.": of_people,
+        "The ratings were made elsewhere and imported.": has("imported"),
+        "Two grades that differ by at most {consensus.tolerance} settle a pair at their mean, halves up; otherwise"
+        " two other annotators grade it, the highest and the lowest grade are dropped, and the same test decides"
+        " (rule {consensus.rule}).": always,
+        "A clip had to move for {protocol.watch_first} seconds before it could be graded.": has("protocol.watch_first"),
+        "Annotators had to pass an exam, with {protocol.exam_rounds} attempts.": has("protocol.exam"),
+        "Hidden checks in the batches watched over the quality of the work.": has("protocol.checks"),
+        "{counts.annotators} annotators gave {counts.judgements} judgements that count, on {counts.judged_queries}"
+        " queries.": always,
+        "{counts.pairs.settled} pairs were settled, and {counts.pairs.discarded} were discarded because no consensus"
+        " was reached.": always,
+    },
+    "Reuse": {
+        "{counts.pairs.reused} pairs have the grade that the campaign {reused.campaign} gave a pair of the same text"
+        " and of a moment whose intersection over union with theirs is at least"
+        " {reused.least_overlap}.": has("counts.pairs.reused"),
+        "The newest release of that campaign is number {reused.release}, with the SHA-256 {reused.sha256}.": has(
+            "counts.pairs.reused"
         ),
-        Sentence(
-            "The second batch of a query was judged only where a lead expected more to find, as a rule where the mean"
-            " grade at the end of the first was at least {protocol.second_from}.",
-            lambda about: of_people(about) and about["protocol"]["batches"] > 1,
+        "Nobody judged these pairs here, and they are in no number of judgements, annotators, agreement or cost.": has(
+            "counts.pairs.reused"
         ),
-        Sentence(
-            "Two annotators graded each pair of a query and a moment from 0 to 4, without seeing its caption, rank or"
-            " the grade of anybody else.",
-            of_people,
+    },
+    "Agreement": {
+        "Krippendorff’s ordinal alpha of all grades is {agreement.alpha} (95 % interval, drawn by batches:"
+        " {agreement.low} to {agreement.high}).": always,
+        "Krippendorff’s ordinal alpha of all grades is {agreement.alpha}; for an interval there are too few"
+        " batches.": lambda about: about["agreement"]["low"] is None,
+        "In round one, alpha is {agreement.round_one.alpha} (95 % interval {agreement.round_one.low} to"
+        " {agreement.round_one.high}) over {agreement.pairs} pairs of grades.": always,
+        "Two first grades were the same in {agreement.same_percent} % of these pairs, and differed by more than the"
+        " tolerance in {agreement.contested_percent} %.": always,
+    },
+    "Cost": {
+        "The judgements took {cost.hours} hours of active work, {cost.seconds_each} seconds each.": always,
+        "An hour was paid with {cost.hourly_rate} {cost.currency}.": always,
+        "Rates of before were {cost.past_rates} {cost.currency}.": always,
+    },
+    "Sampling": {
+        "Queries were judged in a random order. The {estimates.sample} queries up to the frontier, to which all are"
+        " finished, are a random sample without replacement of all {estimates.queries}.": lambda about: (
+            about["estimates"]["random"] and about["estimates"]["sample"] < about["estimates"]["queries"]
         ),
-        Sentence("The ratings were made elsewhere and imported.", lambda about: about["imported"]),
-        Sentence(
-            "Two grades that differ by at most {consensus.tolerance} settle a pair at their mean, halves up; otherwise"
-            " two other annotators grade it, the highest and the lowest grade are dropped, and the same test decides"
-            " (rule {consensus.rule})."
+        "All {estimates.queries} queries are finished.": lambda about: (
+            about["estimates"]["sample"] == about["estimates"]["queries"]
         ),
-        Sentence(
-            "A clip had to move for {protocol.watch_first} seconds before it could be graded.",
-            lambda about: of_people(about) and about["protocol"]["watch_first"],
+        "The {estimates.sample} queries up to the frontier are no random sample of all {estimates.queries}:"
+        " {estimates.why_not}.": lambda about: not about["estimates"]["random"],
+        "Queries were drawn from {selection.captions} captions with the rule {selection.rule}.": always,
+    },
+    "Limits": {
+        "Moments that no ranking by captions and no pooled run found were not judged, and count as not"
+        " relevant.": always,
+        "Queries that were not finished, and are left out: {unfinished.queries}.": lambda about: (
+            about["unfinished"]["queries"] and not about["unfinished"]["held"]
         ),
-        Sentence(
-            "Annotators had to pass an exam, with {protocol.exam_rounds} attempts.",
-            lambda about: of_people(about) and about["protocol"]["exam"],
+        "Queries that were not finished, and are held as they were: {unfinished.queries}.": lambda about: (
+            about["unfinished"]["queries"] and about["unfinished"]["held"]
         ),
-        Sentence(
-            "Hidden checks in the batches watched over the quality of the work.",
-            lambda about: of_people(about) and about["protocol"]["checks"],
+        "What annotators saw, and when and how long they worked, is not known.": has("imported"),
+        "Pairs in which one worker counts twice: {counts.one_worker_twice}.": has("counts.one_worker_twice"),
+        "Pairs that a lead alone graded, and that are in no qrels: {counts.pairs.adjudicated}.": has(
+            "counts.pairs.adjudicated"
         ),
-        Sentence(
-            "{counts.annotators} annotators gave {counts.judgements} judgements that count, on {counts.judged_queries}"
-            " queries."
-        ),
-        Sentence(
-            "{counts.pairs.settled} pairs were settled, and {counts.pairs.discarded} were discarded because no"
-            " consensus was reached."
-        ),
-    ],
-    "Reuse": [
-        Sentence(
-            "{counts.pairs.reused} pairs have the grade that the campaign {reused.campaign} gave a pair of the same"
-            " text and of a moment whose intersection over union with theirs is at least {reused.least_overlap}.",
-            lambda about: about["counts"]["pairs"]["reused"],
-        ),
-        Sentence(
-            "The newest release of that campaign is number {reused.release}, with the SHA-256 {reused.sha256}.",
-            lambda about: about["counts"]["pairs"]["reused"],
-        ),
-        Sentence(
-            "Nobody judged these pairs here, and they are in no number of judgements, annotators, agreement or cost.",
-            lambda about: about["counts"]["pairs"]["reused"],
-        ),
-    ],
-    "Agreement": [
-        Sentence(
-            "Krippendorff’s ordinal alpha of all grades is {agreement.alpha} (95 % interval, drawn by batches:"
-            " {agreement.low} to {agreement.high})."
-        ),
-        Sentence(
-            "Krippendorff’s ordinal alpha of all grades is {agreement.alpha}; for an interval there are too few"
-            " batches.",
-            lambda about: about["agreement"]["low"] is None,
-        ),
-        Sentence(
-            "In round one, alpha is {agreement.round_one.alpha} (95 % interval {agreement.round_one.low} to"
-            " {agreement.round_one.high}) over {agreement.pairs} pairs of grades."
-        ),
-        Sentence(
-            "Two first grades were the same in {agreement.same_percent} % of these pairs, and differed by more than the"
-            " tolerance in {agreement.contested_percent} %."
-        ),
-    ],
-    "Cost": [
-        Sentence("The judgements took {cost.hours} hours of active work, {cost.seconds_each} seconds each."),
-        Sentence("An hour was paid with {cost.hourly_rate} {cost.currency}."),
-        Sentence("Rates of before were {cost.past_rates} {cost.currency}."),
-    ],
-    "Sampling": [
-        Sentence(
-            "Queries were judged in a random order. The {estimates.sample} queries up to the frontier, to which all are"
-            " finished, are a random sample without replacement of all {estimates.queries}.",
-            lambda about: about["estimates"]["random"] and about["estimates"]["sample"] < about["estimates"]["queries"],
-        ),
-        Sentence(
-            "All {estimates.queries} queries are finished.",
-            lambda about: about["estimates"]["sample"] == about["estimates"]["queries"],
-        ),
-        Sentence(
-            "The {estimates.sample} queries up to the frontier are no random sample of all {estimates.queries}:"
-            " {estimates.why_not}.",
-            lambda about: not about["estimates"]["random"],
-        ),
-        Sentence("Queries were drawn from {selection.captions} captions with the rule {selection.rule}."),
-    ],
-    "Limits": [
-        Sentence(
-            "Moments that no ranking by captions and no pooled run found were not judged, and count as not relevant."
-        ),
-        Sentence(
-            "Queries that were not finished, and are left out: {unfinished.queries}.",
-            lambda about: about["unfinished"]["queries"] and not about["unfinished"]["held"],
-        ),
-        Sentence(
-            "Queries that were not finished, and are held as they were: {unfinished.queries}.",
-            lambda about: about["unfinished"]["queries"] and about["unfinished"]["held"],
-        ),
-        Sentence(
-            "What annotators saw, and when and how long they worked, is not known.", lambda about: about["imported"]
-        ),
-        Sentence(
-            "Pairs in which one worker counts twice: {counts.one_worker_twice}.",
-            lambda about: about["counts"]["one_worker_twice"],
-        ),
-        Sentence(
-            "Pairs that a lead alone graded, and that are in no qrels: {counts.pairs.adjudicated}.",
-            lambda about: about["counts"]["pairs"]["adjudicated"],
-        ),
-        Sentence("Annotators are numbers; the release does not say who they are."),
-    ],
+        "Annotators are numbers; the release does not say who they are.": always,
+    },
 }
 
 
@@ -215,19 +166,19 @@ def cost(scope: ExportScope) -> dict[str, Any]:
 def sections(about: About) -> Iterator[tuple[str, list[tuple[str, list[str]]]]]:
     """Yield each heading with its sentences, and the paths of the numbers in each sentence."""
     for heading, sentences in SECTIONS.items():
-        filled = [each for sentence in sentences if (each := _filled(sentence, about))]
+        filled = [each for text, holds in sentences.items() if (each := _filled(text, holds, about))]
         if filled:
             yield heading, filled
 
 
-def _filled(sentence: Sentence, about: About) -> tuple[str, list[str]] | None:
+def _filled(sentence: str, holds: Condition, about: About) -> tuple[str, list[str]] | None:
     try:
-        if not sentence.holds(about):
+        if not holds(about):
             return None
     except (LookupError, TypeError):  # a release of an earlier version
         return None
     text, paths = "", []
-    for plain, path, _, _ in Formatter().parse(sentence.text):
+    for plain, path, _, _ in Formatter().parse(sentence):
         text += plain
         if path is None:
             continue

@@ -54,12 +54,8 @@ def row_of_judgement(query: str, moment: str, judgement: dict[str, Any]) -> tupl
 def parquet(columns: Columns, rows: Iterable[Sequence[Any]]) -> Iterator[bytes]:
     """Yield the bytes of a Parquet file.
 
-    Parameters
-    ----------
-    columns
-        The type of each column, by its name, in their order.
-    rows
-        A value for each column, in their order; None is null.
+    columns: the type of each column, by its name, in their order.
+    rows: a value for each column, in their order; None is null.
     """
     yield MAGIC
     at, groups, count, rest = len(MAGIC), list[Any](), 0, iter(rows)

@@ -9,12 +9,14 @@ from typing import Any
 
 from base.text import percent, with_minus
 from judging.models import Candidate
-from reports.campaign_summaries import AGREEMENT, FIGURES, SEVERITY
+from reports.campaign_summaries import AGREEMENT, FIGURES, PROGRESS, SEVERITY, WORKING, current_summaries
 from reports.figures import numbers
 from reports.figures.numbers import FigureSubject, Rows
+from reports.statistics.agreement import LEAST_WEEKS, weekly_slope
 from reports.statistics.collection import ALL
 
-NOTHING = "No round is complete yet."
+NOTHING, TOO_FEW = "No round is complete yet.", "Nobody has judged enough pairs yet."
+UNTIMED = "No time of a judgement is known yet."
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,12 @@ def query_of(counts: Any, subject: FigureSubject) -> str:
 
 def pairs_of(counts: Any, subject: FigureSubject) -> str:
     pairs = f"{counts['pairs']:,} pairs of round one, each in the week in which its second grade came."
-    return f"{pairs} The band is the 95 % interval, drawn by batches; a week with fewer than ten has none."
+    return f"{pairs} Band: 95 % interval. Dashed: TVR-Ranking, .615."
 
 
 def worker_of(counts: Any, subject: FigureSubject) -> str:
-    return f"Worker {subject.member.worker} against co-judges, by week." if subject.member else ""
+    words = "Own grade minus the co-judge’s, by week. Band: 95 % interval, batches drawn as a whole."
+    return f"Worker {subject.member.worker}. {words}" if subject.member else ""
 
 
 def tell_sizes(rows: Rows) -> str:
@@ -132,21 +135,96 @@ def tell_example(rows: Rows) -> str:
     return f"The highest grade, {most}, goes first to rank {best[0]}{last}."
 
 
-def tell_weeks(rows: Rows) -> str:
+def _tell_slope(name: str, what: str, rows: Rows) -> str:
+    """Say how a number changes by week, with the interval; nothing is said of fewer than four weeks."""
+    weeks = [int(row["week"].replace("-W", "")) for row in rows]
+    found = weekly_slope(weeks, [row[name] for row in rows], [row["pairs"] for row in rows])
+    if found is None:
+        return f"A trend needs {LEAST_WEEKS} weeks with pairs."
+    slope, low, high = (_two(value, "+") for value in found)
+    trend = "no clear trend" if found[1] <= 0 <= found[2] else "a trend"
+    return f"{what} changes by {slope} a week, 95 % interval {low} to {high}: {trend}."
+
+
+tell_weeks = partial(_tell_slope, "alpha", "Alpha")
+tell_drift = partial(_tell_slope, "difference", "The mean difference from co-judges")
+
+
+def tell_severity(rows: Rows) -> str:
+    known = sorted((row for row in rows if row["severity"] is not None), key=lambda row: float(row["severity"]))
+    if not known:
+        return TOO_FEW
+    ends = (f"worker {row['worker']} ({_two(row['severity'], '+')})" for row in (known[0], known[-1]))
+    return "From {} to {} grades around the mean of all.".format(*ends)
+
+
+def tell_burn_up(rows: Rows) -> str:
+    """Say how far the queries are, and what the rest waits for."""
+    now = next((row for row in rows if "all" in row), None)
+    if now is None:
+        return "No query is finished yet."
+    waiting = next((f" {row['words']}." for row in rows if "words" in row), "")
+    return f"{now['finished']:,} of {now['all']:,} queries are finished, {now['ready']:,} ready to release.{waiting}"
+
+
+def tell_grades(rows: Rows) -> str:
+    return "Settled pairs by grade: " + ", ".join(f"{row['pairs']:,} of grade {row['grade']}" for row in rows) + "."
+
+
+def tell_today(rows: Rows) -> str:
+    working = [row for row in rows if row["judgements"]]
+    total = sum(row["judgements"] for row in working)
+    return f"{total:,} judgements today by {len(working)} of {len(rows)} annotators."
+
+
+def learning_of(counts: Any, subject: FigureSubject) -> str:
+    words = "Mean distance of own grades from the consensus, of which they are a part. Band: 95 % interval of the mean"
+    own = f" Dots: worker {subject.member.worker}." if subject.member else ""
+    return f"{words} of all annotators.{own} Later points have fewer annotators."
+
+
+def tell_hours(rows: Rows) -> str:
+    if not rows:
+        return UNTIMED
+    most = max(rows, key=lambda row: int(row["judgements"]))
+    work = sum(row["judgements"] for row in rows)
+    weekend = sum(row["judgements"] for row in rows if row["weekday"] in numbers.WEEKDAYS[5:]) / work
+    hour = f"{most['weekday']}, {most['hour']}:00 to {most['hour'] + 1}:00"
+    return f"Busiest: {hour}, with {most['judgements']:,} of {work:,} judgements. Weekends: {percent(weekend)}."
+
+
+def tell_learning(rows: Rows) -> str:
+    if not rows:
+        return NOTHING
+    first, last = rows[0], rows[-1]
+    words = f"{first['difference']:.2f} grades from the consensus in batch {first['batch']}"
+    who = f"{last['annotators']} of {first['annotators']} annotators"
+    more = f", {last['difference']:.2f} in batch {last['batch']} ({who})"
+    return words + (more if len(rows) > 1 else "") + "."
+
+
+def tell_sitting(rows: Rows) -> str:
     known = [row for row in rows if row["alpha"] is not None]
-    if len(known) < 2:
-        return "A second week of judgements will show whether agreement drifts."
-    first, last = known[0], known[-1]
-    return f"Alpha was {_two(first['alpha'])} in {first['week']} and is {_two(last['alpha'])} in {last['week']}."
+    if not known:
+        return UNTIMED
+    ends = [f"{_two(row['alpha'])} from minute {row['minute']}" for row in (known[0], known[-1])]
+    return f"Alpha is {ends[0]}" + (f" and {ends[1]}." if len(known) > 1 else ".")
 
 
-def tell_drift(rows: Rows) -> str:
-    known = [row for row in rows if row["severity"] is not None]
-    if len(known) < 2:
-        return "A second week of judgements will show whether this annotator drifts."
-    first, last = known[0], known[-1]
-    then = f"{_two(first['severity'], '+')} grades in {first['week']}"
-    return f"Against co-judges: {then}, {_two(last['severity'], '+')} in {last['week']}."
+def tell_flow(rows: Rows) -> str:
+    if not rows:
+        return NOTHING
+    contested = [row for row in rows if row["round_one"] == "contested"]
+    parts = [f"{percent(sum(row['share'] for row in contested))} of the pairs are contested"]
+    parts += [f"{row['pairs']:,} of these are {row['end']}" for row in contested]
+    return ", ".join(parts) + "."
+
+
+def poster_rows(counts: Any, subject: FigureSubject) -> Rows:
+    """Return the rows of all figures of the poster, each with the figure that it is of."""
+    kept = current_summaries(subject.campaign, *{part.summary for part in POSTER})
+    known = ((part, kept[part.summary].counts) for part in POSTER)
+    return [{"figure": part.key} | row for part, own in known if own is not None for row in part.rows(own, subject)]
 
 
 def _whole(rows: Rows, key: str) -> dict[str, Any]:
@@ -208,11 +286,21 @@ DRAWN = [
     CampaignFigure("figure-5b", "Figure 5b: final grades", numbers.final, final_of, tell_final, PANEL),
     CampaignFigure("figure-6", "Figure 6: one query", numbers.example, query_of, tell_example, PANEL),
 ]
+STRIP = (560, 200)  # of the figures beside which something else is on the page
 WEEKS = CampaignFigure(
-    "weeks", "Agreement by week", numbers.weeks, pairs_of, tell_weeks, PANEL, least=2, summary=AGREEMENT
+    "weeks", "Agreement by week", numbers.weeks, pairs_of, tell_weeks, STRIP, least=2, summary=AGREEMENT
 )
 DRIFT = CampaignFigure(
-    "drift", "Drift by week", numbers.drift, worker_of, tell_drift, (790, 362), least=2, summary=AGREEMENT
+    "drift", "Mean difference by week", numbers.drift, worker_of, tell_drift, STRIP, least=2, summary=AGREEMENT
+)
+SEVERITIES = CampaignFigure(
+    "severity",
+    "Severity and spread",
+    numbers.severities,
+    "Filled: severity by the model, with its 95 % interval. Hollow: mean difference from co-judges. Right: spread.",
+    tell_severity,
+    (560, 400),
+    summary=SEVERITY,
 )
 # Tables that pages show in a way of their own, and others as a file.
 OF_ANNOTATORS = [
@@ -220,9 +308,64 @@ OF_ANNOTATORS = [
     for key, title, rows, summary in (
         ("annotators", "Annotators against the others", numbers.annotators, AGREEMENT),
         ("matrix", "Each two annotators", numbers.matrix, AGREEMENT),
-        ("severity", "Severity and spread", numbers.severities, SEVERITY),
         ("opposed", "Pairs on which careful annotators oppose the consensus", numbers.opposed, SEVERITY),
         ("disputed", "Queries whose disagreement is everybody’s", numbers.disputed, SEVERITY),
     )
 ]
-BY_KEY = {figure.key: figure for figure in (*TABLES, *DRAWN, WEEKS, DRIFT, *OF_ANNOTATORS)}
+LEARNING = CampaignFigure(
+    "learning", "Learning curve", numbers.learning, learning_of, tell_learning, PANEL, least=2, summary=WORKING
+)
+# Not in the paper: how the work went. Releases do not have them.
+OF_WORK = [
+    CampaignFigure(
+        "flow",
+        "What becomes of the pairs",
+        numbers.flow,
+        "Left: after two annotators. Right: as it is now. A lead’s own grades change nothing here.",
+        tell_flow,
+        PANEL,
+        summary=WORKING,
+    ),
+    LEARNING,
+    CampaignFigure(
+        "sitting",
+        "Agreement within a sitting",
+        numbers.sitting,
+        "Alpha with co-judges by minutes since the sitting began, in steps of 10; half an hour without a judgement "
+        "ends it. Band: 95 % interval.",
+        tell_sitting,
+        PANEL,
+        least=2,
+        summary=WORKING,
+    ),
+    CampaignFigure(
+        "hours",
+        "Judgements by hour and weekday",
+        numbers.hours_of_week,
+        "Counted judgements by the time of their first grade, in the time zone of the pages.",
+        tell_hours,
+        PANEL,
+        summary=WORKING,
+    ),
+]
+SMALL = (376, 180)
+OVERVIEW = [
+    CampaignFigure(
+        "burn-up",
+        "Queries by day",
+        numbers.burn_up_rows,
+        "As reviews are now. The fan is the forecast of the end, with 50 and 95 %.",
+        tell_burn_up,
+        (776, 320),
+        summary=PROGRESS,
+    ),
+    CampaignFigure("grades", "Grades", numbers.grade_rows, "", tell_grades, SMALL, summary=PROGRESS),
+    CampaignFigure("alpha", "Agreement by week", numbers.weeks, pairs_of, tell_weeks, SMALL, summary=AGREEMENT),
+    CampaignFigure("today", "People today", numbers.today_rows, "", tell_today, SMALL, summary=PROGRESS),
+]
+POSTER = [OVERVIEW[0], DRAWN[4], DRAWN[0], WEEKS, OF_WORK[0]]  # its figures, in the order in which they are placed
+WHOLE_POSTER = CampaignFigure(
+    "poster", "Poster", poster_rows, "", lambda rows: "The campaign in five figures.", (1136, 720)
+)
+ALL_FIGURES = (*TABLES, *DRAWN, WEEKS, DRIFT, SEVERITIES, *OVERVIEW, *OF_WORK, WHOLE_POSTER, *OF_ANNOTATORS)
+BY_KEY = {figure.key: figure for figure in ALL_FIGURES}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkstemp
@@ -13,6 +13,7 @@ from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage, Storage
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
+from django.utils.module_loading import import_string
 
 from base.errors import BadValue, NotFound
 from campaigns.models import Campaign
@@ -26,28 +27,37 @@ KINDS = ("json", *TYPES)
 SCRIPT, SNIPPET = "vega.js", "window.vegaEmbed = vegaEmbed;"
 
 
-def figure_file(kind: str, rows: Rows, specify: Callable[[], dict[str, Any]], filename: str) -> HttpResponse:
+def figure_file(kind: str, rows: Rows, filename: str, draw: str, *about: Any) -> HttpResponse:
     """Answer with a figure as a file.
 
     Parameters
     ----------
     kind
         One of KINDS.
-    specify
-        Returns the Vega-Lite specification, which a CSV file does not need.
     filename
         Without its ending.
+    draw
+        The path of the function that returns the Vega-Lite specification. A CSV file does not need its module, which
+        is slow to import.
+    about
+        The arguments of that function.
     """
     if kind not in KINDS:
         raise NotFound(f"There is no such file; expected {', '.join(KINDS)}.")
     if kind == "csv":
         return csv_file(rows, filename)
+    specification = import_string(draw)(*about)
     if kind == "json":
-        return JsonResponse(specify())
+        return JsonResponse(specification)
     from reports.figures.drawing import pdf_of, svg_of
 
     name = {"Content-Disposition": f'attachment; filename="{filename}.{kind}"'}
-    return HttpResponse({"svg": svg_of, "pdf": pdf_of}[kind](specify()), content_type=TYPES[kind], headers=name)
+    return HttpResponse({"svg": svg_of, "pdf": pdf_of}[kind](specification), content_type=TYPES[kind], headers=name)
+
+
+def files_at(where: str, query: str = "") -> dict[str, str]:
+    """Return the address of each file of a figure: KIND, by which `where` ends, stands for its kind."""
+    return {kind: where.removesuffix("KIND") + kind + (query and f"?{query}") for kind in KINDS}
 
 
 def csv_file(rows: Rows, filename: str) -> HttpResponse:
@@ -66,13 +76,7 @@ def campaign_figure_file(subject: FigureSubject, file: str) -> HttpResponse:
     if summary.counts is None:
         raise NotFound("Its numbers are not counted yet.")
     rows = figure.rows(summary.counts, subject)
-
-    def specify() -> dict[str, Any]:
-        from reports.figures.drawing import specification
-
-        return specification(key, rows)
-
-    return figure_file(kind, rows, specify, f"{subject.campaign.name}-{key}")
+    return figure_file(kind, rows, f"{subject.campaign.name}-{key}", "reports.figures.drawing.specification", key, rows)
 
 
 def subject_of(campaign: Campaign, query: str = "", worker: int | None = None) -> FigureSubject:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
+from django.db.models import Count, Q
+from django.utils.timezone import localdate
+
+from base.dates import start_of_day
 from base.text import csv_lines, harmless
 from campaigns.models import Campaign, Membership
 from judging.consensus import GRADES
-from judging.models import Candidate, Query
+from judging.models import Candidate, Kind, Query
+from judging.review.frontier import Frontier, frontier
+from reports.steering import holding
 
 Rows = list[dict[str, Any]]
 GENDERS = {
@@ -17,7 +24,8 @@ GENDERS = {
     "F": "woman women she her hers herself girl girls lady ladies female mother sister daughter wife",
 }
 GENDER = {word: gender for gender, words in GENDERS.items() for word in words.split()}
-DRIFTS = {"kappa": "kappa", "severity": "severity", "contested": "share contested", "seconds": "median seconds"}
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+DRIFTS = ("difference", "difference_low", "difference_high", "kappa", "contested", "seconds")
 
 
 @dataclass(frozen=True)
@@ -158,8 +166,9 @@ def matrix(counts: Any, subject: FigureSubject) -> Rows:
     """Return a row for every two annotators with common pairs."""
     workers = _workers(subject.campaign)
     return [
-        {"worker": workers[one], "other": workers[other], "pairs": pairs, "kappa": kappa}
-        for one, other, pairs, kappa in counts["matrix"]
+        {"worker": workers[one], "other": workers[other], "pairs": pairs}
+        | {"kappa": kappa, "kappa_low": low, "kappa_high": high}
+        for one, other, pairs, kappa, low, high in counts["matrix"]
         if one in workers and other in workers
     ]
 
@@ -192,6 +201,99 @@ def disputed(counts: Any, subject: FigureSubject) -> Rows:
         {"query_id": of.query_id, "text": of.text, **row}
         for row in counts["queries"]
         if (of := found.get(row["query"]))
+    ]
+
+
+def burn_up_rows(counts: Any, subject: FigureSubject) -> Rows:
+    """Return the queries by day until now, the ends of the forecast, and what happened to all of them at once."""
+    days = [dict(zip(("day", "begun", "finished", "ready"), row, strict=True)) for row in counts.get("burn_up", [])]
+    if not days:
+        return []
+    campaign, found, today = subject.campaign, frontier(subject.campaign), localdate()
+    now = {"day": today.isoformat(), "finished": found.sample + found.beyond, "ready": found.sample}
+    now["begun"] = max(days[-1]["begun"], now["finished"])
+    span = max(timedelta(days=5), today - date.fromisoformat(days[0]["day"]))
+    rows = [row for row in days if row["day"] < now["day"]]
+    rows += [now | {"all": found.queries}, {"day": (today + span / 3).isoformat(), "room": True}]
+    return [*rows, *_fan(counts, now, found, today + span), *_marks(campaign), *_label(campaign, found)]
+
+
+def _fan(counts: Any, now: dict[str, Any], found: Frontier, until: date) -> Rows:
+    """Return the corners of the forecast: of each interval the day, and the finished queries at its two edges.
+
+    It is cut at a day, so that a forecast of years leaves room for what is known.
+    """
+    done, whole = now["finished"], found.queries
+    ends = {"95 %": [counts.get("earliest"), counts.get("latest")], "50 %": counts.get("half") or [None, None]}
+    rows: Rows = []
+    for share, given in ends.items():
+        if None in given or done >= whole:
+            continue
+        first, last = (max(localdate() + timedelta(days=1), date.fromisoformat(day)) for day in given)
+        for day in sorted({localdate(), min(first, until), min(last, until)}):
+            parts = [min(1.0, (day - localdate()) / (end - localdate())) for end in (last, first)]
+            low, high = (round(done + (whole - done) * part, 1) for part in parts)
+            rows.append({"day": day.isoformat(), "share": share, "low": low, "high": high})
+    return rows
+
+
+def _marks(campaign: Campaign) -> Rows:
+    releases = [(day, f"release {version}") for version, day in campaign.releases.values_list("version", "date") if day]
+    versions = campaign.guidelines.values_list("version", "at")
+    again = campaign.reopenings.values_list("what", "at")
+    found = [*releases, *((localdate(at), f"guideline {version}") for version, at in versions)]
+    found += [(localdate(at), f"reopened: {what}") for what, at in again]
+    return [{"day": day.isoformat(), "mark": words} for day, words in sorted(found)]
+
+
+def _label(campaign: Campaign, found: Frontier) -> Rows:
+    first = holding(campaign, found).first() if found.beyond else None
+    if first is None:
+        return []
+    words = f"{found.beyond:,} finished wait for query {first.query_id}"
+    return [{"day": localdate().isoformat(), "words": words, "at": found.sample + found.beyond / 2}]
+
+
+def grade_rows(counts: Any, subject: FigureSubject) -> Rows:
+    return [{"grade": grade, "pairs": number} for grade, number in enumerate(counts["grades"])]
+
+
+def today_rows(counts: Any, subject: FigureSubject) -> Rows:
+    """Return today's judgements of each active annotator, the most first."""
+    today = Q(judgements__revisions__number=1, judgements__revisions__at__gte=start_of_day())
+    active = subject.campaign.memberships.annotators().filter(same_as=None, state="active")
+    counted = today & ~Q(judgements__assignment__batch__kind=Kind.EXAM)
+    rows = active.annotate(n=Count("judgements__revisions", filter=counted)).values_list("worker", "n")
+    return [{"worker": worker, "judgements": n} for worker, n in sorted(rows, key=lambda row: (-row[1], row[0]))]
+
+
+def hours_of_week(counts: Any, subject: FigureSubject) -> Rows:
+    """Return the judgements of each hour of a week; none if nothing is judged."""
+    slots = enumerate(counts["hours"] if any(counts["hours"]) else ())
+    return [{"weekday": WEEKDAYS[slot // 24], "hour": slot % 24, "judgements": number} for slot, number in slots]
+
+
+def learning(counts: Any, subject: FigureSubject) -> Rows:
+    """Return the difference from the consensus by nth batch; of an annotator their own too."""
+    names = ("batch", "annotators", "difference", "difference_low", "difference_high")
+    rows = [dict(zip(names, row, strict=True)) for row in counts["learning"]]
+    if subject.member is None:
+        return rows
+    own = {n: difference for member, n, _, difference in counts["batches"] if member == subject.member.pk}
+    return [row | {"own": own.get(row["batch"])} for row in rows] if own else []
+
+
+def sitting(counts: Any, subject: FigureSubject) -> Rows:
+    return list(counts["sitting"])
+
+
+def flow(counts: Any, subject: FigureSubject) -> Rows:
+    """Return how many pairs came from each result of round one to each end; of what there is none is left out."""
+    total = sum(number for *_, number in counts["flow"])
+    return [
+        {"order": place, "round_one": first, "end": end, "pairs": number, "share": number / total}
+        for place, (first, end, number) in enumerate(counts["flow"])
+        if number
     ]
 
 

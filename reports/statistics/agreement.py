@@ -1,4 +1,6 @@
-"""How far annotators agree: overall, by week, by annotator and by query. Computed from arrays, without a database.
+"""How far annotators agree: overall, by week, annotator and query, and as they go on; and when they judge.
+
+Computed from arrays, without a database.
 
 A pair is two judgements of one candidate in the same round. A number that is undefined is None.
 """
@@ -6,6 +8,7 @@ A pair is two judgements of one candidate in the same round. A number that is un
 from __future__ import annotations
 
 import math
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -13,19 +16,47 @@ import numpy as np
 from judging.consensus import ANNOTATORS, GRADES
 from judging.quality.check_results import FAST
 from metrics.analysis.agreement import alpha_interval, alpha_of_coincidences, coincidences, kappa_of
-from reports.statistics.arrays import DISCARDED, NOBODY, SETTLED, Floats, Ints, Judged, Read, Records, beside
+from reports.statistics.arrays import (
+    CONTESTED,
+    DISCARDED,
+    NOBODY,
+    SEATS,
+    SETTLED,
+    Floats,
+    Ints,
+    Judged,
+    Read,
+    Records,
+    beside,
+    remembered,
+)
 
 Numbers = dict[str, Any]
 LEVELS = np.array(GRADES, np.float64)
 CONCLUDED = (SETTLED, DISCARDED)
 ALPHAS = ("alpha", "alpha_low", "alpha_high")
+DIFFERENCES = ("difference", "difference_low", "difference_high")  # own grade minus the co-judge's, in grades
+Z, EXACT = 1.959964, 1e-9  # of a 95 % interval; an error below is rounding
+HOURS_OF_A_WEEK = 168
+BREAK = 1800  # seconds without a judgement, after which a sitting is a new one
+MINUTES, LONGEST = 10, 120  # of a sitting: the width of a bin, and where the last one begins
+LEAST_ANNOTATORS = 3  # for the interval of their mean
+# What round one says of a pair, and what becomes of it. Others are not judged yet, reused, or left to the lead.
+FLOW = {
+    ("agreed", "settled"): (SETTLED, False),
+    ("contested", "settled"): (SETTLED, True),
+    ("contested", "in round two"): (CONTESTED, True),
+    ("contested", "discarded"): (DISCARDED, True),
+}
+LEAST_WEEKS = LEAST_BATCHES = 4  # for a slope over weeks, and for the interval of a mean difference
 
 
+@remembered
 def agreement(pool: Read, tolerance: int, rounds_known: bool = True) -> Numbers:
     """Return all numbers of the pages of agreement, except those of the queries.
 
     An interval of alpha is drawn by batches. `matrix` has a row for every two annotators with common pairs: the one,
-    the other, the number of these pairs (see `beside`), and quadratic kappa.
+    the other, the number of these pairs (see `beside`), quadratic kappa, and the ends of its 95 % interval.
     """
     candidates, judged = pool
     rated = _rated(pool)
@@ -46,6 +77,7 @@ def agreement(pool: Read, tolerance: int, rounds_known: bool = True) -> Numbers:
         "alpha_interval": {name: ends if None not in ends else None for name, (_, *ends) in alphas.items()},
         "calm_pairs": len(never_escalated.grade) // 2,
         "contested": _mean(_gap(first) > tolerance),
+        "n_contested": int((_gap(first) > tolerance).sum()) // 2,
         "same": _mean(_gap(first) == 0),
         "weeks": _weeks(judged, first, candidates, tolerance),
         "annotators": [_annotator(pool, pairs, who, tolerance) for who in np.split(*_by(judged.annotator)) if len(who)],
@@ -53,6 +85,7 @@ def agreement(pool: Read, tolerance: int, rounds_known: bool = True) -> Numbers:
     }
 
 
+@remembered
 def by_query(pool: Read, tolerance: int, rounds_known: bool = True) -> list[list[Any]]:
     """Return the numbers of each query with pairs, the query with the most disagreement first.
 
@@ -131,7 +164,7 @@ def _numbers(judged: Judged, candidates: Records, tolerance: int) -> Numbers:
         "judged": len(judged.grade),
         "pairs": len(paired.grade),
         "kappa": _kappa(_table(judged)),
-        "severity": _mean(paired.grade - paired.other),
+        **dict(zip(DIFFERENCES, _difference(paired, candidates), strict=True)),
         "settled": _mean(outcome[np.isin(outcome, CONCLUDED)] == SETTLED),
         "contested": _mean(_gap(first) > tolerance),
         "seconds": _plain(np.median(seconds)) if len(seconds) else None,
@@ -203,9 +236,160 @@ def _matrix(pairs: Judged) -> list[list[Any]]:
     cells = (of_two * LEVELS.size + pairs.grade[once]) * LEVELS.size + pairs.other[once]
     tables = np.bincount(cells, minlength=len(two) * LEVELS.size**2).reshape(-1, LEVELS.size, LEVELS.size)
     return [
-        [int(people[key // len(people)]), int(people[key % len(people)]), int(table.sum()), _kappa(table)]
+        [int(people[key // len(people)]), int(people[key % len(people)]), int(table.sum()), *_kappa_with_ends(table)]
         for key, table in zip(two.tolist(), tables.astype(np.float64), strict=True)
     ]
+
+
+def _kappa_with_ends(table: Floats) -> list[float | None]:
+    """Return quadratic kappa and the ends of its 95 % interval, by the variance of Fleiss, Cohen and Everitt (1969).
+
+    There is no interval where the variance is 0, as it is if two annotators agree on all pairs.
+    """
+    kappa = _kappa(table)
+    if kappa is None:
+        return [None] * 3
+    share = table / table.sum()
+    weight = 1 - (LEVELS[:, None] - LEVELS) ** 2 / np.ptp(LEVELS) ** 2
+    own, other = share.sum(axis=1), share.sum(axis=0)
+    chance = own @ weight @ other
+    middle = (weight @ other)[:, None] + own @ weight
+    spread = (share * (weight - middle * (1 - kappa)) ** 2).sum() - (kappa - chance * (1 - kappa)) ** 2
+    error = math.sqrt(max(spread, 0.0) / table.sum()) / (1 - chance)
+    ends = [max(-1.0, kappa - Z * error), min(1.0, kappa + Z * error)]
+    return [kappa, *(_plain(end) for end in ends)] if error > EXACT else [kappa, None, None]
+
+
+def _difference(paired: Judged, candidates: Records) -> list[float | None]:
+    """Return the mean of own grade minus the co-judge's, and the ends of its 95 % interval.
+
+    Errors of a batch go together, so its pairs count as one group. Fewer than four batches have no interval.
+    """
+    if not len(paired.grade):
+        return [None] * 3
+    gap = (paired.grade - paired.other).astype(np.float64)
+    batch = np.unique(candidates["batch"][paired.candidate], return_inverse=True)[1]
+    sums = np.bincount(batch, gap - gap.mean())
+    if len(sums) < LEAST_BATCHES or not sums.any():
+        return [_plain(gap.mean()), None, None]
+    error = math.sqrt(len(sums) / (len(sums) - 1) * (sums**2).sum()) / len(gap)
+    far = quantile_of_t(len(sums) - 1) * error
+    return [_plain(end) for end in (gap.mean(), gap.mean() - far, gap.mean() + far)]
+
+
+def work(pool: Read, times: Records) -> Numbers:
+    """Return the judgements of each hour of a week, the learning curve, alpha within a sitting, and the flow.
+
+    Parameters
+    ----------
+    times
+        Records of `TIME` of the counted judgements.
+    """
+    candidates, judged = pool
+    known = np.full(len(candidates) * SEATS, np.nan)
+    known[np.searchsorted(candidates["pk"], times["candidate"]) * SEATS + times["seat"] - 1] = times["at"]
+    at = known[judged.candidate * SEATS + judged.seat - 1]
+    timed = ~np.isnan(at)
+    judged, at = judged.where(timed), at[timed]
+    batches = _by_batch(candidates, judged, at)
+    return {
+        "hours": np.bincount(times["hour"], minlength=HOURS_OF_A_WEEK).tolist(),
+        "batches": batches,
+        "learning": _learning(batches),
+        "sitting": _sitting(candidates, judged, at),
+        "flow": [
+            [*ends, int(((candidates["outcome"] == outcome) & (candidates["escalated"] == escalated)).sum())]
+            for ends, (outcome, escalated) in FLOW.items()
+        ],
+    }
+
+
+def _by_batch(candidates: Records, judged: Judged, at: Floats) -> list[list[Any]]:
+    """Return [member, n, pairs, difference] of each annotator's nth batch: how far their grades are from the consensus.
+
+    The difference is the mean of its absolute values, in grades. Batches are in the order of their first judgements.
+    """
+    batch, final = (candidates[name][judged.candidate] for name in ("batch", "grade"))
+    (member, _), which = np.unique(np.stack([judged.annotator, batch]), axis=1, return_inverse=True)
+    first = np.full(len(member), np.inf)
+    np.minimum.at(first, which, at)
+    order = np.lexsort((first, member))
+    settled = final != NOBODY
+    pairs = np.bincount(which[settled], minlength=len(member))
+    distance = np.bincount(which[settled], np.abs(judged.grade - final)[settled], minlength=len(member))
+    place = np.arange(len(order)) - np.searchsorted(member[order], member[order]) + 1
+    return [
+        [int(member[key]), int(n), int(pairs[key]), round(float(distance[key] / pairs[key]), 6)]
+        for n, key in zip(place, order, strict=True)
+        if pairs[key]
+    ]
+
+
+def _learning(batches: list[list[Any]]) -> list[list[Any]]:
+    """Return [n, annotators, difference, low, high]: the mean of all annotators' nth batches with its 95 % interval."""
+    by_place: dict[int, list[float]] = {}
+    for _, n, _, difference in batches:
+        by_place.setdefault(n, []).append(difference)
+    return [[n, len(values), *_mean_with_ends(values)] for n, values in sorted(by_place.items())]
+
+
+def _mean_with_ends(values: list[float]) -> list[float | None]:
+    mean = float(np.mean(values))
+    if len(values) < LEAST_ANNOTATORS:
+        return [round(mean, 6), None, None]
+    far = quantile_of_t(len(values) - 1) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return [round(number, 6) for number in (mean, max(0.0, mean - far), mean + far)]
+
+
+def _sitting(candidates: Records, judged: Judged, at: Floats) -> list[Numbers]:
+    """Return alpha with co-judges by the minute of a sitting, in bins; a break of half an hour ends a sitting."""
+    order = np.lexsort((at, judged.annotator))
+    judged, at = judged.where(order), at[order]
+    begins = np.ones(len(at), np.bool_)
+    begins[1:] = (np.diff(judged.annotator) != 0) | (np.diff(at) > BREAK)
+    start = at[begins][np.cumsum(begins) - 1]
+    minute = np.minimum((at - start) // 60 // MINUTES * MINUTES, LONGEST).astype(np.int64)
+    paired = (judged.co_judge != NOBODY) & (judged.co_judge != judged.annotator)
+    found = []
+    for each in np.unique(minute[paired]).tolist():
+        own = judged.where(paired & (minute == each))
+        found.append({"minute": each, "judgements": len(own.grade)} | _alpha_beside(own, candidates))
+    return found
+
+
+def weekly_slope(weeks: list[int], values: list[float | None], weights: list[int]) -> tuple[float, float, float] | None:
+    """Return by how much a value changes a week, with its 95 % interval; None if fewer than four weeks are known.
+
+    The line is fitted by least squares, each week with its weight.
+
+    weeks: as 202605; values: None where unknown; weights: numbers of pairs.
+
+    >>> weekly_slope([202601, 202602, 202603], [0.1, 0.2, 0.3], [9, 9, 9])
+    >>> low, high = weekly_slope([202601, 202602, 202603, 202604], [0.1, 0.2, 0.1, 0.2], [9, 9, 9, 9])[1:]
+    >>> low < 0 < high
+    True
+    """
+    known = [
+        (date.fromisocalendar(week // 100, week % 100, 1).toordinal() / 7, value, weight)
+        for week, value, weight in zip(weeks, values, weights, strict=True)
+        if value is not None and weight
+    ]
+    if len(known) < LEAST_WEEKS:
+        return None
+    week, value, weight = np.array(known, np.float64).T
+    week, value = week - np.average(week, weights=weight), value - np.average(value, weights=weight)
+    within = (weight * week**2).sum()
+    slope = float((weight * week * value).sum() / within)
+    error = math.sqrt((weight * (value - slope * week) ** 2).sum() / (len(known) - 2) / within)
+    far = quantile_of_t(len(known) - 2) * error
+    return slope, slope - far, slope + far
+
+
+def quantile_of_t(freedom: int) -> float:
+    """Return the quantile of Student's t beyond which 2.5 % lie."""
+    from scipy.special import stdtrit  # slow to import
+
+    return float(stdtrit(freedom, 0.975))
 
 
 def _kappa(table: Floats) -> float | None:

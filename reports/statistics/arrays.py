@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache, wraps
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
 from django.db.models import Case, F, FilteredRelation, IntegerField, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
+from django.utils.timezone import localtime
 from numpy.typing import NDArray
 
 from base.dates import iso_week
 from campaigns.models import Campaign
 from judging.consensus import ANNOTATORS
-from judging.models import Adjudication, Assignment, Candidate, Judgement, Kind, states
+from judging.models import Adjudication, Assignment, Candidate, Judgement, Kind, Revision, states
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -44,6 +49,7 @@ JUDGEMENT = np.dtype(
         ("seconds", "f8"),  # before the first grade; negative if unknown
     ]
 )
+TIME = np.dtype([("candidate", "i8"), ("seat", "i8"), ("at", "f8"), ("hour", "i8")])
 
 
 class Judged(NamedTuple):
@@ -73,6 +79,28 @@ class Read(NamedTuple):
 
     candidates: Records
     judged: Judged
+
+
+@dataclass(frozen=True)
+class _SamePool:
+    """A pool that is equal to another with the same contents."""
+
+    digest: bytes
+    pool: Read = field(compare=False)
+
+
+def remembered(count: Callable[[Read, int, bool], Any]) -> Callable[..., Any]:
+    """Keep what a function has counted for the last pools; pages of small campaigns count at each request."""
+    kept = lru_cache(maxsize=8)(lambda same, tolerance, rounds_known: count(same.pool, tolerance, rounds_known))
+
+    @wraps(count)
+    def counted(pool: Read, tolerance: int, rounds_known: bool = True) -> Any:
+        contents = sha256(pool.candidates.tobytes())
+        for column in pool.judged:
+            contents.update(column.tobytes())
+        return kept(_SamePool(contents.digest(), pool), tolerance, rounds_known)
+
+    return counted
 
 
 def read(campaign: Campaign, kind: Kind = Kind.POOL, queries: QuerySet[Any] | None = None) -> Read:
@@ -164,6 +192,22 @@ def _judgements(campaign: Campaign, kind: Kind, queries: QuerySet[Any] | None) -
         Coalesce(F("first__seconds"), -1.0),
     )
     return np.fromiter(columns.iterator(chunk_size=CHUNK), JUDGEMENT)
+
+
+def times_of(campaign: Campaign) -> Records:
+    """Return when each counted judgement was made first; `hour` is that of the week, from Monday, 0 o'clock.
+
+    Nobody knows when imported ratings were made.
+    """
+    if campaign.imported:
+        return np.empty(0, TIME)
+    of_pool = _of_kind("judgement__candidate__query", campaign, Kind.POOL, None)
+    made = Revision.objects.filter(**of_pool, number=1, judgement__seat__isnull=False).order_by()
+    made = made.filter(judgement__candidate__batch__isnull=False)
+    columns = made.values_list("judgement__candidate", "judgement__seat", "at").iterator(chunk_size=CHUNK)
+    local = ((candidate, seat, localtime(at)) for candidate, seat, at in columns)
+    rows = ((candidate, seat, at.timestamp(), 24 * at.weekday() + at.hour) for candidate, seat, at in local)
+    return np.fromiter(rows, TIME)
 
 
 def _of_kind(path: str, campaign: Campaign, kind: Kind, queries: QuerySet[Any] | None) -> dict[str, Any]:

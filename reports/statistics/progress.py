@@ -7,14 +7,17 @@ interval estimation, 1954.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import defaultdict
 from datetime import date, timedelta
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Count, Exists, Max, Min, OuterRef, Q
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.timezone import localdate
 from numpy.typing import NDArray
 
 from base.dates import start_of_day
@@ -28,17 +31,20 @@ from reports.statistics.arrays import CONTESTED, DISCARDED, OPEN, SETTLED, Read,
 
 Numbers = dict[str, Any]
 LONGEST = 3650  # days that the forecast looks ahead
+NEVER = date.max
 
 
 def progress(campaign: Campaign, pool: Read) -> Numbers:
     """Return the judgements by day, how many are left, and when the campaign ends at the present pace.
 
     Times are in seconds, shares from 0 to 1. `earliest` and `latest` are the days between which it ends; see `ends`.
+    `half` are those of the interval of 50 %.
     """
     days = _days(campaign)
     judgements, seconds = sum(row[1] for row in days), sum(row[2] for row in days)
     mean = seconds / judgements if judgements and seconds else None
     left, pace = left_in(pool, _undecided(campaign)), pace_of(days)
+    half = ends(left, pace, 0.5)
     return {
         "outcomes": _outcomes(pool.candidates),
         "grades": np.bincount(pool.candidates["grade"][pool.candidates["grade"] >= 0], minlength=5).tolist(),
@@ -48,10 +54,32 @@ def progress(campaign: Campaign, pool: Read) -> Numbers:
         "left": round(left.judgements),
         "pace": pace.a_day.mean if pace else 0.0,
         **{name: _day_after(number) for name, number in ends(left, pace).items()},
+        "half": [_day_after(half[end]) for end in ("earliest", "latest")],
+        "burn_up": burn_up(campaign),
         "seconds": seconds,
         "mean": mean,
         "seconds_left": round(left.judgements) * (SECONDS if mean is None else mean),
     }
+
+
+def burn_up(campaign: Campaign) -> list[list[Any]]:
+    """Return [day, begun, finished, ready] for each day on which one of them changed, the first day first.
+
+    A query is begun when the first assignment of it is submitted, and finished when the last of its reviews is given.
+    It is ready to release once it and all before it in the random order are finished. What was reopened or withdrawn
+    is not counted for the days before, either. Queries whose days are unknown, such as imported ones, are left out.
+    """
+    submitted = Assignment.objects.filter(batch__query=OuterRef("pk"), state=Assignment.State.SUBMITTED).order_by()
+    reviews = Review.objects.in_force().filter(batch__query=OuterRef("pk")).order_by()
+    first = submitted.values("batch__query").annotate(at=Min("submitted")).values("at")
+    last = reviews.values("batch__query").annotate(at=Max("at")).values("at")
+    queries = campaign.queries.pool().filter(withdrawn=None).order_by("place", "pk")
+    rows = list(queries.annotate(first=Subquery(first), last=Subquery(last)).values_list("closed", "first", "last"))
+    closed = [localdate(at) if is_closed and at else NEVER for is_closed, _, at in rows]
+    begun = sorted(localdate(at) for _, at, _ in rows if at)
+    lines = [begun, sorted(closed), list(accumulate(closed, max))]
+    days = sorted({day for line in lines for day in line} - {NEVER})
+    return [[day.isoformat(), *(bisect_right(line, day) for line in lines)] for day in days]
 
 
 def _outcomes(candidates: Records) -> dict[str, int]:
@@ -192,8 +220,8 @@ class Undecided(NamedTuple):
         return Rate(share, share * (1 - share), seen).variance_of_sum(self.queries)
 
 
-def ends(left: Left, pace: Pace | None) -> dict[str, float | None]:
-    """Return after how many days the campaign ends, and the earliest and latest end of an interval of 95 %.
+def ends(left: Left, pace: Pace | None, confidence: float = CONFIDENCE) -> dict[str, float | None]:
+    """Return after how many days the campaign ends, and the earliest and latest end of an interval, usually of 95 %.
 
     All are None if nothing is left or nobody works, the interval also while too little is seen, and `latest` if the
     pace varies so much that no end is certain. The interval is Fieller's: it holds the numbers of days in which the
@@ -208,7 +236,7 @@ def ends(left: Left, pace: Pace | None) -> dict[str, float | None]:
         return found
     from scipy.special import stdtrit  # slow to import
 
-    square = float(stdtrit(pace.freedom, 0.5 + CONFIDENCE / 2)) ** 2
+    square = float(stdtrit(pace.freedom, 0.5 + confidence / 2)) ** 2
     # The ends are the roots of a·d² − b·d + c = 0.
     a = mean**2 - square * variance / seen
     b, c = 2 * number * mean + square * variance, number**2 - square * left.variance

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from judging.consensus import GRADES
 from metrics.formats.csv_tables import Ratings
-from reports.statistics.arrays import SETTLED, Floats, Ints, Judged, Read, beside
+from reports.statistics.arrays import SETTLED, Floats, Ints, Judged, Read, beside, remembered
 
 if TYPE_CHECKING:
     from metrics.analysis.severity import Severity
@@ -24,6 +24,7 @@ MUCH = 1.5  # disagreement beside what is expected of its annotators
 LEAST_PAIRS = 10  # of grades, which a query has whoever is left out; and by which its number is drawn to 1
 
 
+@remembered
 def who_judges(pool: Read, tolerance: int, rounds_known: bool = True) -> Numbers:
     """Return the numbers of the page of severity."""
     from metrics.analysis.severity import severity  # needs SciPy, which is slow to import
@@ -36,7 +37,7 @@ def who_judges(pool: Read, tolerance: int, rounds_known: bool = True) -> Numbers
     opposed = _opposed(pool, found, tolerance) if any_pair else []
     queries = _queries(pool, found, rounds_known) if any_pair else []
     return {
-        "annotators": _annotators(found),
+        "annotators": _annotators(found, judged.paired),
         "pairs": len(found.candidate),
         "batches": len(np.unique(candidates["batch"][found.candidate])),
         "design_effect": round(float(found.design_effect[0]), 2),
@@ -47,12 +48,14 @@ def who_judges(pool: Read, tolerance: int, rounds_known: bool = True) -> Numbers
     }
 
 
-def _annotators(found: Severity) -> list[Numbers]:
+def _annotators(found: Severity, paired: Judged) -> list[Numbers]:
+    """Return each annotator's severity and spread by the model, and the plain mean difference from co-judges."""
     careful = _careful(found)
     return [
         {
             "member": int(found.annotator[place]),
             "ratings": int(found.ratings[place]),
+            "difference": _mean_difference(paired.where(paired.annotator == found.annotator[place])),
             "severity": _known(found.severity[place], enough),
             "severity_low": _known(found.severity_interval[place, 0], enough),
             "severity_high": _known(found.severity_interval[place, 1], enough),
@@ -63,6 +66,10 @@ def _annotators(found: Severity) -> list[Numbers]:
         }
         for place, enough in enumerate(np.isfinite(found.severity_interval[:, 0]).tolist())
     ]
+
+
+def _mean_difference(paired: Judged) -> float | None:
+    return round(float(np.mean(paired.grade - paired.other)), 6) if len(paired.grade) else None
 
 
 def _known(value: float, enough: bool) -> float | None:

@@ -8,30 +8,23 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from django.db.models import F, Prefetch
-from django.utils.timezone import localtime
+from django.db.models import F, Max, Prefetch, QuerySet, Sum
+from django.utils.timezone import localdate, localtime
 
 from campaigns.models import Membership
 from campaigns.models.campaign import LAST
 from corpus.models import Clip
 from jobs.models import Job
-from judging.models import (
-    Adjudication,
-    Batch,
-    Candidate,
-    Flag,
-    Judgement,
-    Kind,
-    Reopening,
-    ReusedGrade,
-    Review,
-    Revision,
-)
+from judging.models import Adjudication, Batch, Candidate, Flag, Judgement, Kind, Reopening, ReusedGrade, Review
 from judging.models.review import ReviewQuerySet
 from judging.pool.clips import cut_clips
 from judging.review.reviewing import Recommendation
 
-Revised = tuple[float | None, datetime | None]
+# Seconds are those of all revisions, as far as they are known.
+ABOUT_JUDGEMENTS = {"round": F("assignment__round"), "seconds": Sum("revisions__seconds"), "at": Max("revisions__at")}
+
+REUSED = ReusedGrade.objects.select_related("source__query__campaign", "source__moment")
+ADJUDICATED = Adjudication.objects.in_force().select_related("lead__user")
 
 
 @dataclass(frozen=True)
@@ -98,28 +91,18 @@ class CandidateRow:
         return self.candidate.needs_the_lead or self.adjudication is not None
 
 
-@dataclass(frozen=True)
-class VerdictButton:
-    """A button by which the lead decides on a batch."""
-
-    verdict: str
-    words: str
-    key: str
-    keys: str  # all that press it
-    recommended: bool
-
-
 VERDICTS = {Review.Verdict.SECOND: ("Second batch", "b"), Review.Verdict.CLOSE: ("Close the query", "c")}
 
 
-def verdict_buttons(recommendation: Recommendation) -> list[VerdictButton]:
-    """The verdicts that are possible; `y` accepts the recommendation, `n` refuses it."""
-    buttons = []
+def verdict_buttons(recommendation: Recommendation) -> list[dict[str, Any]]:
+    """Return the verdicts that are possible, with the keys that press their buttons: `y` accepts, `n` refuses."""
+    buttons: list[dict[str, Any]] = []
     for verdict, (words, key) in VERDICTS.items():
         recommended = verdict == recommendation.verdict
         more = " y" if recommended else " n" if verdict == recommendation.other else ""
         if verdict in recommendation.possible:
-            buttons.append(VerdictButton(verdict, words, key, f"{key}{more}", recommended))
+            about = {"verdict": verdict, "words": words, "recommended": recommended}
+            buttons.append(about | {"key": key, "keys": f"{key}{more}"})
     return buttons
 
 
@@ -172,7 +155,7 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
         .order_by("rank")
         .select_related("moment__video", "clip")
         .prefetch_related(
-            Prefetch("judgements", Judgement.objects.annotate(round=F("assignment__round"))),
+            Prefetch("judgements", Judgement.objects.annotate(**ABOUT_JUDGEMENTS)),
             Prefetch("flags", flags.order_by("pk")),
         )
     )
@@ -182,7 +165,6 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
     )
     people = Membership.objects.select_related("user", "same_as__user").in_bulk(keys)
     reopenings = Reopening.objects.in_bulk(reopened - {None}) if reopened - {None} else {}
-    revised = _revised(judgements)
     grades = defaultdict(list)
     for each in sorted(judgements, key=lambda each: (each.seat is not None, each.seat or 0, each.pk)):
         each.annotator = people[each.annotator_id]
@@ -190,56 +172,31 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
             each.reopening = reopenings[each.reopening_id]
         if each.seat or each.reopening_id:
             who = named(each.annotator.as_worker, reader)
-            row = GradeRow(each, each.round, who, *revised[each.pk], reader.may_review)
+            row = GradeRow(each, each.round, who, each.seconds, each.at, reader.may_review)
             grades[each.candidate_id].append(row)
     batches = {batch.pk: batch for batch in editions.all}
     for candidate in candidates:
         candidate.batch = batches[candidate.batch_id or 0]
     last = {candidate.pk for candidate in candidates[-LAST:]}
-    reuses = _reuses([each.pk for each in candidates if each.outcome == Candidate.Outcome.REUSED])
-    graded = _adjudications([each.pk for each in candidates if each.outcome == Candidate.Outcome.ADJUDICATED])
+    reuses = _of_candidates(REUSED, candidates, Candidate.Outcome.REUSED)
+    graded = _of_candidates(ADJUDICATED, candidates, Candidate.Outcome.ADJUDICATED)
     return [
-        _row(each, grades[each.pk], reader, each.pk in last, reuses.get(each.pk), graded.get(each.pk))
+        CandidateRow(
+            each,
+            grades[each.pk],
+            [FlagRow(flag, named(flag.assignment.annotator, reader)) for flag in each.flags.all()],
+            graded.get(each.pk),
+            each.pk in last,
+            reuses.get(each.pk),
+        )
         for each in candidates
     ]
 
 
-def _adjudications(candidates: list[int]) -> dict[int, Adjudication]:
-    """Return the lead's grades of the candidates that have one."""
-    if not candidates:
-        return {}
-    rows = Adjudication.objects.in_force().filter(candidate__in=candidates)
-    return {row.candidate_id: row for row in rows.select_related("lead__user")}
-
-
-def _reuses(candidates: list[int]) -> dict[int, ReusedGrade]:
-    """Return the rows of the candidates whose grades are reused, with their sources."""
-    if not candidates:
-        return {}
-    rows = ReusedGrade.objects.filter(candidate__in=candidates)
-    return {row.candidate_id: row for row in rows.select_related("source__query__campaign", "source__moment")}
-
-
-def _revised(judgements: list[Judgement]) -> dict[int, Revised]:
-    """Return the seconds of all revisions of each judgement, as far as they are known, and the time of the last."""
-    found: dict[int, Revised] = dict.fromkeys((judgement.pk for judgement in judgements), (None, None))
-    revisions = Revision.objects.filter(judgement__in=judgements).order_by("judgement", "number")
-    for key, seconds, at in revisions.values_list("judgement", "seconds", "at"):
-        before = found[key][0]
-        found[key] = (before if seconds is None else seconds + (before or 0), at)
-    return found
-
-
-def _row(
-    candidate: Candidate,
-    grades: list[GradeRow],
-    reader: Membership,
-    last: bool,
-    reuse: ReusedGrade | None,
-    adjudication: Adjudication | None,
-) -> CandidateRow:
-    flags = [FlagRow(flag, named(flag.assignment.annotator, reader)) for flag in candidate.flags.all()]
-    return CandidateRow(candidate, grades, flags, adjudication, last, reuse)
+def _of_candidates(rows: QuerySet[Any], candidates: list[Candidate], outcome: str) -> dict[int, Any]:
+    """Return the row of each of the candidates that have the outcome."""
+    keys = [candidate.pk for candidate in candidates if candidate.outcome == outcome]
+    return {row.candidate_id: row for row in rows.filter(candidate__in=keys)} if keys else {}
 
 
 def named(annotator: Membership, reader: Membership) -> str:
@@ -254,9 +211,12 @@ def name_for(annotator: Membership, reader: Membership) -> str:
 
 
 def time_of(at: datetime) -> str:
-    """Return a time as "5 Nov 2026, 14:03"; Django's function takes five times as long, and a batch has a hundred."""
+    """Return a time as "5 Nov, 14:03", with its year if that is another one.
+
+    Django's function takes five times as long, and a batch has a hundred.
+    """
     at = localtime(at)
-    return f"{at.day} {at:%b %Y, %H:%M}"
+    return f"{at.day} {at:%b, %H:%M}" if at.year == localdate().year else f"{at.day} {at:%b %Y, %H:%M}"
 
 
 @dataclass(frozen=True)

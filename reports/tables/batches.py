@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django import forms
 from django.db.models import Exists, F, OuterRef, Q
@@ -11,10 +13,10 @@ from base.listing import NUMBERS, Choices, Column, Listing
 from campaigns.models import Campaign
 from campaigns.models.membership import LONGEST_GROUP
 from judging.models import Batch, Candidate
-from judging.models.pool import BatchQuerySet
+from judging.models.pool import BatchQuerySet, QueryQuerySet
 from judging.models.states import Priority
 from judging.review.reviewing import Recommendation, recommendations
-from reports.tables.queries import BATCHES_IN_STATES, PairFilters, appearance, judged_by
+from reports.tables.queries import BATCHES_IN_STATES, PairFilters, appearance, chosen_queries, judged_by, queries_of
 
 REVIEW, ALL = "review", "all"
 OPEN = Batch.objects.filter(state=Batch.State.OPEN)
@@ -55,8 +57,9 @@ class BatchLine:
         return str(self.batch)
 
     @property
-    def pk(self) -> int:
-        return self.batch.pk
+    def tick(self) -> int:
+        """What is chosen with the line: its query."""
+        return self.batch.query_id
 
     @property
     def state(self) -> str:
@@ -103,6 +106,7 @@ BATCHES = Listing(
         "reused": lambda rows, _: rows.filter(Exists(REUSED.filter(batch=OuterRef("pk")))),
     },
     show=lambda batches: _lines(batches),
+    tab="batches",
 )
 
 
@@ -120,7 +124,18 @@ def _lines(batches: list[Batch]) -> list[BatchLine]:
     return [BatchLine(batch, found.get(batch.pk)) for batch in batches]
 
 
-def states_of_batches(choices: Choices) -> list[tuple[str, str, bool]]:
-    """Each state's address, words, and whether it is chosen."""
+def states_of_batches(choices: Choices) -> list[tuple[str, str, None, bool]]:
+    """Each state's address and words, without a number, and whether it is chosen."""
     chosen = choices.filters.get("show", REVIEW)
-    return [(choices.address(show=key), words, key == chosen) for key, (words, _) in STATES_OF_BATCHES.items()]
+    return [(choices.address(show=key), words, None, key == chosen) for key, (words, _) in STATES_OF_BATCHES.items()]
+
+
+def queries_of_batches(
+    campaign: Campaign, params: Mapping[str, Any], keys: Sequence[Any] | None
+) -> tuple[QueryQuerySet, str]:
+    """Return the queries with these keys, or without keys those of the batches that filters choose; and how."""
+    if keys is not None:
+        return chosen_queries(campaign, params, keys)
+    choices = BATCHES.choices(params)
+    rows: Any = choices.chosen(batches_of(campaign, choices.filters.get("show", REVIEW)))
+    return queries_of(campaign, None).filter(pk__in=rows.order_by().values("query")), choices.words or "all to review"

@@ -13,10 +13,10 @@ from judging.consensus import ANNOTATORS
 from judging.models import Action, Assignment, Batch, Candidate, Flag, Judgement, Query, Review
 from judging.models.pool import CandidateQuerySet
 from judging.models.states import CLAIMED
-from judging.review.frontier import frontier, sample_without
-from judging.review.reopening import DONE, ReopeningScope, finished, scope_of_annotator
+from judging.review.frontier import sample_without
+from judging.review.reopening import DONE, ReopeningScope, finished, scope_named, scope_of_annotator
 from judging.review.reviewing import recommendations
-from judging.review.verbs import steering
+from judging.review.verbs import steering, verb_of
 from judging.summaries import Part
 from reports.campaign_summaries import PROGRESS, current_summary
 from reports.steering import outlook
@@ -26,6 +26,7 @@ from reports.steering import outlook
 class Cost:
     candidates: int
     batches: int
+    queries: int
     judgements: int  # that count no longer
     places: int  # taken away from the annotator in batches that are still in work
     hours: float | None  # for two grades each; None where nobody's time is known
@@ -33,10 +34,6 @@ class Cost:
     tight: int  # batches for which not four remain, so that what is contested could not settle
     ready: int  # queries up to the frontier, now
     ready_after: int
-
-    @property
-    def nothing(self) -> bool:
-        return not self.candidates and not self.places
 
 
 @dataclass
@@ -46,36 +43,27 @@ class Work:
     candidates: int = 0
     counted: int = 0
     left: list[int] = field(default_factory=list)
+    queries: set[int] = field(default_factory=set)
 
 
 def cost_of(campaign: Campaign, scope: ReopeningScope) -> Cost:
-    work, places = _work(campaign, scope), list(scope.assignments.values_list("pk", flat=True))
+    work, places = _work(campaign, scope), dict(scope.assignments.values_list("pk", "batch__query"))
     again = Candidate.objects.filter(Q(batch__round=1) | Q(escalated=True), batch__assignments__in=places)
+    in_work = Judgement.objects.filter(assignment__in=places)
+    ready, ready_after = sample_without(campaign, _queries_of(scope))
     return Cost(
         candidates=work.candidates,
         batches=len(work.left),
+        queries=len(work.queries | {*places.values()}),
         # A place is in a round under way, where nothing of the scope is: no judgement is counted twice.
-        judgements=work.counted + Judgement.objects.filter(assignment__in=places).count(),
+        judgements=work.counted + (in_work.count() if places else 0),
         places=len(places),
-        hours=_hours(campaign, ANNOTATORS * work.candidates + again.count()),
+        hours=_hours(campaign, ANNOTATORS * work.candidates + (again.count() if places else 0)),
         stuck=sum(n < ANNOTATORS for n in work.left),
         tight=sum(ANNOTATORS <= n < 2 * ANNOTATORS for n in work.left),
-        ready=frontier(campaign).sample,
-        ready_after=sample_without(campaign, _queries_of(scope)),
+        ready=ready,
+        ready_after=ready_after,
     )
-
-
-@dataclass(frozen=True)
-class FrontierChange:
-    """How many queries are up to the frontier, before and after something is done."""
-
-    ready: int
-    ready_after: int
-
-
-def withdrawal_cost(query: Query) -> FrontierChange:
-    only = Query.objects.filter(pk=query.pk)
-    return FrontierChange(frontier(query.campaign).sample, sample_without(query.campaign, only, withdrawn=True))
 
 
 def _queries_of(scope: ReopeningScope) -> QuerySet[Query]:
@@ -108,6 +96,7 @@ def _work(campaign: Campaign, scope: ReopeningScope) -> Work:
             judges[parts[candidate]].add(annotator)
     work.candidates += len(parts)
     work.left += [len(able - each) for each in judges.values()]
+    work.queries |= {query for query, _ in judges}
     return work
 
 
@@ -135,6 +124,7 @@ def _add_usual(work: Work, annotator: Membership, able: set[int], flagged: set[i
             work.candidates += judged
             work.counted += ANNOTATORS * (judged + contested)
             work.left.append(len(able) - judges)
+            work.queries.add(query)
     return others
 
 
@@ -161,6 +151,7 @@ class ActionCost:
     reach: int | None = None  # see `judging.review.frontier.reach`
     ready: int | None = None  # queries up to the frontier, now; None if that stays
     ready_after: int | None = None
+    again: Cost | None = None  # of a candidate, a batch or work of an annotator that is reopened
 
 
 def action_cost(action: Action) -> ActionCost:
@@ -169,6 +160,8 @@ def action_cost(action: Action) -> ActionCost:
     A candidate is judged twice, and if it is contested twice more: as large a share as in the campaign so far.
     """
     campaign = action.campaign
+    if action.verb == "reopen" and action.argument:
+        return _part_cost(campaign, scope_named(campaign, action.argument))
     if steered := steering(action):
         queries, apply = steered
         count, found = queries.count(), outlook(campaign, apply)
@@ -177,6 +170,8 @@ def action_cost(action: Action) -> ActionCost:
         count, candidates = _to_be_reviewed(action)
     elif action.verb == "reopen":
         count, candidates = _to_be_reopened(action)
+    elif size := verb_of(action).size:
+        count, candidates = size(action)
     else:
         back = action.verb == "bring_back"
         fits = Query.objects.filter(pk__in=action.rows.values("row"), withdrawn__isnull=not back)
@@ -184,21 +179,33 @@ def action_cost(action: Action) -> ActionCost:
         count, candidates = fits.count(), not_judged if back else -not_judged
     judgements = candidates * ANNOTATORS * (1 + _contested_share(campaign))
     hours = _hours(campaign, judgements)
-    pay = hours * float(campaign.hourly_rate) if hours is not None and campaign.hourly_rate is not None else None
-    after = _ready_after(action)
-    ready = None if after is None else frontier(campaign).sample
+    pay = _pay(campaign, hours)
+    ready, after = _ready_after(action)
     left = action.rows.count() - count
     return ActionCost(count, left, round(judgements), hours, pay, ready=ready, ready_after=after)
 
 
-def _ready_after(action: Action) -> int | None:
-    """Return how many queries would be up to the frontier after an action; None if it takes none away."""
+def _pay(campaign: Campaign, hours: float | None) -> float | None:
+    return hours * float(campaign.hourly_rate) if hours is not None and campaign.hourly_rate is not None else None
+
+
+def _part_cost(campaign: Campaign, scope: ReopeningScope) -> ActionCost:
+    """Return the cost of reopening a candidate, a batch or work of an annotator."""
+    again = cost_of(campaign, scope)
+    judgements, ready = ANNOTATORS * again.candidates, (again.ready, again.ready_after)
+    return ActionCost(again.queries, 0, judgements, again.hours, _pay(campaign, again.hours), 0, None, *ready, again)
+
+
+def _ready_after(action: Action) -> tuple[int, int] | tuple[None, None]:
+    """Return how many queries are up to the frontier, and would be after an action; None if it takes none away."""
     if action.verb == "withdraw":
         return sample_without(action.campaign, Query.objects.filter(pk__in=action.rows.values("row")), withdrawn=True)
+    if verb_of(action).size:
+        return sample_without(action.campaign, Query.objects.filter(pk__in=action.rows.values("row"), closed=True))
     if action.verb == "reopen":
         queries = Query.objects.filter(pk__in=_reopened_candidates(action).values("query"))
         return sample_without(action.campaign, queries)
-    return None
+    return None, None
 
 
 def _to_be_reviewed(action: Action) -> tuple[int, int]:

@@ -1,11 +1,11 @@
-"""The tables of the exam and of the quiet checks: how each annotator agrees with what is known, and pair by pair."""
+"""The tables of the exam and of the attention checks: how each annotator agrees with what is known, pair by pair."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db.models import Count
@@ -151,54 +151,32 @@ def pairs_in(batch: Batch) -> list[Pair]:
     return pairs_of(campaign, truths(campaign, given), given, batch)
 
 
-@dataclass(frozen=True)
-class OwnPair:
-    """A pair as one examinee graded it."""
+def examination(member: Membership) -> tuple[Examinee, list[dict[str, Any]]]:
+    """Return how far the member has come in the exam, and every pair of it as the member graded or flagged it.
 
-    pair: Pair
-    grades: ExamGrades | None  # None where the pair is flagged, or not submitted yet
-    missed: bool
-    flag: Flag | None
-
-
-def pairs_of_one(member: Membership) -> list[OwnPair]:
-    """Every pair of the exam as the member graded or flagged it."""
+    A pair has no grades where it is flagged, or not submitted yet.
+    """
     campaign = member.campaign
     known = truths(campaign, everything := exam_grades(campaign))
+    person = next(each for each in _examinees(campaign, known, everything) if each.member.pk == member.pk)
     own = {each.candidate: each for each in everything if each.annotator == member.pk}
     flags = {flag.candidate_id: flag for flag in Flag.objects.filter(assignment__annotator=member)}
     found = []
     for pair in pairs_of(campaign, known, everything):
         grades = own.get(pair.candidate.pk)
         missed = bool(grades and pair.truth is not None and not campaign.tolerates(grades.last, pair.truth))
-        found.append(OwnPair(pair, grades, missed, flags.get(pair.candidate.pk)))
-    return found
+        found.append({"pair": pair, "grades": grades, "missed": missed, "flag": flags.get(pair.candidate.pk)})
+    return person, found
 
 
-def examinee(member: Membership) -> Examinee:
-    given = exam_grades(member.campaign)
-    everyone = _examinees(member.campaign, truths(member.campaign, given), given)
-    return next(each for each in everyone if each.member.pk == member.pk)
-
-
-@dataclass(frozen=True)
-class CheckRow:
-    annotator: Membership
-    checked: Checked | None
-    recent: RecentChecks
-    speed: Speed | None
-
-
-def check_rows(campaign: Campaign, counted: CurrentSummary) -> list[CheckRow]:
+def check_rows(campaign: Campaign, counted: CurrentSummary) -> list[dict[str, Any]]:
     """Every annotator by worker number; check pairs in all and speeds are those that were counted last."""
     numbers = counted.counts or {"checked": [], "speeds": []}
     checked = {key: Checked(*rest) for key, *rest in numbers["checked"]}
     speeds = {key: Speed(*rest) for key, *rest in numbers["speeds"]}
     recent = recent_checks(campaign)
-    annotators = campaign.memberships.annotators().select_related("user").order_by("worker")
     return [
-        CheckRow(
-            annotator, checked.get(annotator.pk), recent.get(annotator.pk, RecentChecks()), speeds.get(annotator.pk)
-        )
-        for annotator in annotators
+        {"annotator": each, "checked": checked.get(each.pk), "speed": speeds.get(each.pk)}
+        | {"recent": recent.get(each.pk, RecentChecks())}
+        for each in campaign.memberships.annotators().select_related("user").order_by("worker")
     ]

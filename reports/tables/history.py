@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from datetime import datetime, time
 
 from django import forms
 from django.db.models import Count, Q, QuerySet
@@ -37,10 +37,6 @@ def entries_of(campaign: Campaign) -> QuerySet[LogEntry]:
     return campaign.log.select_related("by__user")
 
 
-def _end(day: date) -> datetime:
-    return make_aware(datetime.combine(day, time.max))
-
-
 def _with_text(rows: Rows, text: str) -> Rows:
     return rows.filter(Q(what__icontains=text) | Q(before__icontains=text) | Q(after__icontains=text))
 
@@ -61,7 +57,7 @@ HISTORY = Listing(
         "who": lambda rows, worker: rows.filter(by__worker=worker),
         "kind": lambda rows, kind: rows.filter(kind=kind),
         "from": lambda rows, day: rows.filter(at__gte=start_of_day(day)),
-        "to": lambda rows, day: rows.filter(at__lte=_end(day)),
+        "to": lambda rows, day: rows.filter(at__lte=make_aware(datetime.combine(day, time.max))),
     },
     usual="-pk",
 )

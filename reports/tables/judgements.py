@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
-from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import Case, Exists, F, Max, Min, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Abs
 from django.db.models.lookups import GreaterThan
 
@@ -16,6 +17,7 @@ from base.errors import BadValue
 from base.forms import LARGEST_KEY
 from base.listing import Choose, Column, Listing
 from campaigns.models import Campaign, Membership
+from corpus.models import Clip
 from judging.consensus import ANNOTATORS
 from judging.models import Adjudication, Candidate, Judgement, Query, Revision
 from judging.models.judgement import PARTNERS
@@ -36,10 +38,6 @@ class JudgementRow:
 
     def __str__(self) -> str:
         return f"rank {self.judgement.candidate.rank} of {self.judgement.candidate.query}"
-
-    @property
-    def pk(self) -> int:
-        return self.judgement.pk
 
 
 class JudgementFilters(forms.Form):
@@ -74,6 +72,18 @@ def counted_judgements(campaign: Campaign) -> Judgements:
     return rows.annotate(partner=Case(*(When(seat=one, then=other) for one, other in PARTNERS.items())))
 
 
+COLUMNS = (
+    Column("query", "Query", lambda line: line.judgement.candidate.query.text),
+    Column("rank", "Candidate", lambda line: line.judgement.candidate.rank),
+    Column("worker", "Worker", lambda line: line.judgement.annotator.as_worker.worker),
+    Column("grade", "Grade", lambda line: line.judgement.grade),
+    Column("other", "Co-judge", lambda line: line.other and line.other.annotator.as_worker.worker),
+    Column("other_grade", "Co-judge’s grade", lambda line: line.other and line.other.grade),
+    Column("seconds", "Seconds", lambda line: line.seconds, is_number=True, places=1),
+    Column("submitted", "Submitted", lambda line: line.judgement.assignment.submitted, by="pk", is_time=True),
+)
+
+
 def judgements_listing(reader: Membership) -> Listing:
     """Return the list of judgements for a member. It has the filters and columns of what is known of the campaign's."""
     campaign = reader.campaign
@@ -81,29 +91,14 @@ def judgements_listing(reader: Membership) -> Listing:
     def chosen_by(name: str) -> Choose:
         return lambda rows, value: FILTERS[name](rows, value, campaign)
 
-    pairs, times = campaign.rounds_known, not campaign.imported
     known = list(filters_of(campaign))
     # A field of its own: that of the class is shared by all campaigns.
-    words = [(key, key.replace("-", " ")) for key in only_of(campaign)]
+    words = [(key, key.replace("-", " ")) for key in ONLY if key not in _unknown(campaign)]
     only = forms.ChoiceField(required=False, choices=[("", "all"), *words], label="Only")
     form = type("Filters", (JudgementFilters,), dict.fromkeys(FILTERS.keys() - known) | {"only": only})
-    columns = [
-        Column("query", "Query", lambda line: line.judgement.candidate.query.text),
-        Column("rank", "Candidate", lambda line: line.judgement.candidate.rank),
-        Column("worker", "Worker", lambda line: line.judgement.annotator.as_worker.worker),
-        Column("grade", "Grade", lambda line: line.judgement.grade),
-        Column("other", "Co-judge", lambda line: line.other and line.other.annotator.as_worker.worker)
-        if pairs
-        else None,
-        Column("other_grade", "Co-judge’s grade", lambda line: line.other and line.other.grade) if pairs else None,
-        Column("seconds", "Seconds", lambda line: line.seconds, is_number=True, places=1),
-        Column("submitted", "Submitted", lambda line: line.judgement.assignment.submitted, by="pk", is_time=True)
-        if times
-        else None,
-    ]
     return Listing(
         "judgements",
-        tuple(column for column in columns if column),
+        tuple(column for column in COLUMNS if column.key not in _unknown(campaign)),
         form,
         {name: chosen_by(name) for name in known},
         usual="-pk",
@@ -190,18 +185,49 @@ FILTERS: dict[str, Callable[[Judgements, Any, Campaign], Judgements]] = {
     "own": lambda rows, grade, campaign: rows.filter(grade=grade),
     "other": lambda rows, grade, campaign: rows.filter(_beside(grade=grade)),
 }
+
+
+def widest_pairs(campaign: Campaign, number: int) -> list[Candidate]:
+    """Return the pairs with a clip whose raw grades, `lowest` and `highest`, lie farthest apart, one of each query."""
+    counted = Q(judgements__seat__isnull=False)
+    ends = {"lowest": Min("judgements__grade", filter=counted), "highest": Max("judgements__grade", filter=counted)}
+    pairs = Candidate.objects.in_pool(campaign).filter(escalated=True, clip__state=Clip.State.READY).annotate(**ends)
+    rows = pairs.select_related("query", "clip").order_by(F("lowest") - F("highest"), "query", "rank")
+    firsts: dict[int, Candidate] = {}
+    for pair in rows[: 20 * number]:
+        firsts.setdefault(pair.query_id, pair)
+    return list(firsts.values())[:number]
+
+
+def contested_queries(campaign: Campaign, rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return the queries of some rows of agreement by query, each with the lowest and highest grade of its candidates.
+
+    rows: as `by_query` returns them.
+    """
+    keys, counted = [row[0] for row in rows], Q(judgements__seat__isnull=False)
+    queries = campaign.queries.in_bulk(keys)
+    candidates = Candidate.objects.filter(query__in=keys, batch__isnull=False).order_by("rank")
+    ends = {"low": Min("judgements__grade", filter=counted), "high": Max("judgements__grade", filter=counted)}
+    stripes: dict[int, list[tuple[int, int, int, bool]]] = defaultdict(list)
+    for query, rank, escalated, low, high in candidates.values_list("query", "rank", "escalated").annotate(**ends):
+        if low is not None:
+            stripes[query].append((rank, low, high, escalated))
+    names = ("pairs", "contested", "discarded", "distance", "mean")
+    return [
+        {"query": queries[key], "stripes": stripes[key]} | dict(zip(names, rest, strict=True))
+        for key, *rest in rows
+        if key in queries
+    ]
+
+
 # What the rounds, and what the times tell. Of imported ratings times are never known, and rounds seldom.
-OF_ROUNDS, OF_TIMES = {"own", "other", "round-one", "never-escalated", "contested"}, {"week", "fast"}
+OF_ROUNDS = {"own", "other", "other_grade", "round-one", "never-escalated", "contested"}
+OF_TIMES = {"week", "fast", "submitted"}
 
 
 def filters_of(campaign: Campaign) -> dict[str, Callable[[Judgements, Any, Campaign], Judgements]]:
     """Return the filters by what is known of the campaign's judgements."""
     return {name: choose for name, choose in FILTERS.items() if name not in _unknown(campaign)}
-
-
-def only_of(campaign: Campaign) -> list[str]:
-    """Return the values of the filter `only`."""
-    return [name for name in ONLY if name not in _unknown(campaign)]
 
 
 def _unknown(campaign: Campaign) -> set[str]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 from django import forms
@@ -16,12 +17,11 @@ from django.utils import timezone
 from base.listing import Column, Listing
 from campaigns.mails import mail_invitation
 from campaigns.models import Applicant, Campaign, Invitation, Membership
-from campaigns.models.membership import LONGEST_GROUP, MembershipQuerySet
+from campaigns.models.membership import LONGEST_GROUP
 from jobs.models import Job
 from judging.models import Assignment, Batch, Kind, Sitting
 from reports.campaign_summaries import CurrentSummary
-from reports.hours import Worked
-from reports.pay import Period, days_of
+from reports.pay import Period
 
 DAYS_SHOWN = 28
 INVITATIONS_SHOWN = 300
@@ -62,21 +62,9 @@ class PersonRow:
     judgements: int = 0
     last_seen: datetime | None = None
     hours: float = 0.0  # of this month
-    holds_since: datetime | None = None
 
     def __str__(self) -> str:
         return self.name
-
-    @property
-    def pk(self) -> str:
-        """A key of the row among all of them."""
-        return f"{type(kept).__name__}-{kept.pk}" if (kept := self.member or self.applicant or self.invitation) else ""
-
-    @property
-    def campaign(self) -> str:
-        """The name of the campaign."""
-        found = self.member or self.invitation
-        return found.campaign.name if found else ""
 
     @property
     def worker(self) -> int | None:
@@ -103,6 +91,11 @@ class PersonRow:
         return found.group if found else ""
 
     @property
+    def sees_all(self) -> bool:
+        """Whether it is another role than an annotator's."""
+        return self.role in Membership.SEES_ALL
+
+    @property
     def far(self) -> int:
         """How far the person has come, as a number that sorts."""
         return list(Stage).index(self.stage)
@@ -121,11 +114,6 @@ class PersonRow:
         """Whether the invitation goes by mail, and can be sent again."""
         return self.is_open and bool(self.address) and self.invitation is not None and not self.invitation.by_hand
 
-    @property
-    def is_imported(self) -> bool:
-        """Whether the judgements are imported ratings, of which neither times nor batches are known."""
-        return bool(self.judgements) and self.last_seen is None
-
 
 class PeopleFilters(forms.Form):
     """The filters of the list of people."""
@@ -140,21 +128,12 @@ def _named(rows: list[PersonRow], words: str) -> list[PersonRow]:
     return [row for row in rows if words.lower() in f"{row.name}\n{row.invited_as}\n{row.address}".lower()]
 
 
+SORTED_BY = {name: name for name in ("worker", "name", "address", "role", "group")}
+SORTED_BY |= {"stage": "far", "since": "since", "batches": "batches", "judgements": "judgements", "hours": "hours"}
+SORTED_BY |= {"last": "last_seen"}
 PEOPLE_LIST = Listing(
     "people",
-    (
-        Column("worker", "Worker", lambda row: row.worker, by="worker", is_number=True),
-        Column("name", "Name", lambda row: row.name, by="name"),
-        Column("address", "Address", lambda row: row.address, by="address", is_usual=False),
-        Column("role", "Role", lambda row: row.role, by="role"),
-        Column("group", "Group", lambda row: row.group, by="group", is_usual=False),
-        Column("stage", "State", lambda row: row.stage.label, by="far"),
-        Column("since", "Since", lambda row: row.since, by="since", is_usual=False, is_time=True),
-        Column("batches", "Batches", lambda row: row.batches, by="batches", is_number=True),
-        Column("judgements", "Judgements", lambda row: row.judgements, by="judgements", is_number=True),
-        Column("hours", "Hours this month", lambda row: row.hours, by="hours", is_number=True),
-        Column("last", "Last grade", lambda row: row.last_seen, by="last_seen", is_time=True),
-    ),
+    tuple(Column(key, key.capitalize(), attrgetter(by), by=by) for key, by in SORTED_BY.items()),
     PeopleFilters,
     {
         "q": _named,
@@ -165,12 +144,26 @@ PEOPLE_LIST = Listing(
 )
 
 
+def invited_rows(campaign: Campaign) -> list[PersonRow]:
+    """Return who asks to join, then who is invited, the newest first."""
+    asks, invited, _ = _by_invitations(campaign)
+    return [*asks, *invited]
+
+
 def people_rows(campaign: Campaign, counted: CurrentSummary) -> list[PersonRow]:
     """Return who asks to join, then the members by worker number, then who is invited, the newest first."""
+    asks, invited, came_by = _by_invitations(campaign)
+    return [*asks, *_members(campaign, counted, came_by), *invited]
+
+
+def _by_invitations(campaign: Campaign) -> tuple[list[PersonRow], list[PersonRow], dict[int, Invitation]]:
+    """Return who asks to join, who is invited, and by which invitation each person who joined came."""
     invitations = list(campaign.invitations.order_by("-pk"))
     several = [invitation for invitation in invitations if invitation.places]
-    those = Applicant.objects.holding_a_place().filter(invitation__in=several)
-    applicants = list(those.select_related("user", "invitation__campaign"))
+    those = Applicant.objects.holding_a_place().filter(invitation__in=several).select_related("user")
+    applicants = list(those) if several else []
+    for applicant in applicants:
+        applicant.invitation = next(each for each in several if each.pk == applicant.invitation_id)
     came_by = {applicant.user_id: applicant.invitation for applicant in applicants if applicant.approved}
     came_by |= {invitation.used_by_id: invitation for invitation in invitations if invitation.used_by_id}
     waiting = [applicant for applicant in applicants if applicant.approved is None]
@@ -178,7 +171,7 @@ def people_rows(campaign: Campaign, counted: CurrentSummary) -> list[PersonRow]:
         PersonRow(Stage.ASKS, each.at, each.invitation.role, invitation=each.invitation, applicant=each)
         for each in waiting
     ]
-    return [*asks, *_members(campaign, counted, came_by), *_invited(invitations, applicants)]
+    return asks, list(_invited(invitations, applicants)), came_by
 
 
 def _members(campaign: Campaign, counted: CurrentSummary, came_by: dict[int, Invitation]) -> Iterator[PersonRow]:
@@ -186,14 +179,12 @@ def _members(campaign: Campaign, counted: CurrentSummary, came_by: dict[int, Inv
     made, work = ({key: rest for key, *rest in counts.get(name, ())} for name in ("made", "work"))
     is_of_month = counts.get("since") == timezone.localdate().replace(day=1).isoformat()
     seconds = dict(counts["month"]) if is_of_month else {}
-    live = Assignment.objects.live().alone().filter(annotator__campaign=campaign)
-    held = dict(live.values_list("annotator", "claimed"))
-    idle = set(idle_annotators().filter(campaign=campaign).values_list("pk", flat=True))
-    for member in campaign.memberships.filter(same_as=None).select_related("user").order_by("worker"):
+    members: Any = campaign.memberships.filter(same_as=None).select_related("user").annotate(is_idle=is_idle())
+    for member in members.order_by("worker"):
         batches, *times = work.get(member.pk, (0, None, None, None))
         first, *last = (datetime.fromisoformat(time) if time else None for time in times)
         judgements, last_seen = made.get(member.pk, (0, None))
-        stage, since = _stage_of(member, first, max(filter(None, (member.joined, *last))), member.pk in idle)
+        stage, since = _stage_of(member, first, max(filter(None, (member.joined, *last))), member.is_idle)
         yield PersonRow(
             stage,
             since,
@@ -204,7 +195,6 @@ def _members(campaign: Campaign, counted: CurrentSummary, came_by: dict[int, Inv
             judgements=judgements,
             last_seen=datetime.fromisoformat(last_seen) if last_seen else None,
             hours=round(seconds.get(member.pk, 0.0) / 3600, 2),
-            holds_since=held.get(member.pk),
         )
 
 
@@ -227,7 +217,7 @@ def _invited(invitations: list[Invitation], applicants: list[Applicant]) -> Iter
     unused = [invitation for invitation in invitations if not invitation.used and not invitation.withdrawn]
     unused = [each for each in unused if each.seed or each.expires > now][:INVITATIONS_SHOWN]
     mailed = [each for each in unused if each.seed and not each.by_hand]
-    jobs = {job.row: job for job in mail_invitation.jobs(mailed)}
+    jobs = {job.row: job for job in mail_invitation.jobs(mailed).only("row", "error")} if mailed else {}
     taken = Counter(applicant.invitation_id for applicant in applicants)
     for each in unused:
         job = jobs.get(each.pk)
@@ -248,35 +238,32 @@ def _stage_of_invitation(each: Invitation, job: Job | None, is_over: bool) -> tu
     return (Stage.SENT, each.sent) if each.sent else (Stage.SENDING, None)
 
 
-def idle_annotators() -> MembershipQuerySet:
-    """Return the annotators who have taken and submitted nothing for three days, although their campaign has work.
+def is_idle() -> Q:
+    """Return the condition on members who judge nothing: annotators who took and submitted nothing for three days,
+    although their campaign has work.
 
-    Those who wait to be told of work, or for the marks of their exam, or have failed it, are not among them.
+    Annotators who wait to be notified of work, or for the result of their exam, or have failed it, are not idle.
     """
     since = Now() - IDLE_AFTER
     recent = Q(claimed__gt=since) | Q(submitted__gt=since)
     worked = Assignment.objects.filter(recent, annotator=OuterRef("pk"))
     work = Batch.objects.filter(campaign=OuterRef("campaign"), kind=Kind.POOL, state=Batch.State.OPEN)
-    active = Membership.objects.annotators().filter(state=Membership.State.ACTIVE, waits=None, same_as=None)
-    long_here = active.filter(joined__lt=since, campaign__imported=None)
+    active = Q(role=Membership.Role.ANNOTATOR, state=Membership.State.ACTIVE, waits=None, same_as=None)
+    long_here = Q(joined__lt=since, campaign__imported=None)
     rounds = Sitting.objects.filter(member=OuterRef("pk"))
     examined = Q(campaign__exam=True, qualified=None) & Exists(rounds) & ~Exists(rounds.filter(ended=None))
-    return long_here.exclude(examined).filter(Exists(work), ~Exists(worked))
+    return active & long_here & ~examined & Exists(work) & ~Exists(worked)
 
 
-def _first_day() -> date:
-    return timezone.localdate() - timedelta(days=DAYS_SHOWN - 1)
-
-
-def days_worked(member: Membership) -> list[tuple[date, Worked]]:
-    """What the person did on each day of the last four weeks, newest first; days without work are left out."""
-    return sorted(days_of(member, _first_day()).items(), reverse=True)
+def last_days() -> list[date]:
+    """Return the last four weeks, day by day, the oldest first."""
+    return [timezone.localdate() - timedelta(days=ago) for ago in reversed(range(DAYS_SHOWN))]
 
 
 def practised(member: Membership) -> dict[str, Any]:
-    """The clips that the person practised with in the last four weeks, and how many of the hours went there."""
-    first = _first_day()
+    """Return how many clips the person practised with in the last four weeks, and the hours of it."""
+    first = last_days()[0]
     sums = member.practices.filter(at__gte=Period(first, first).start).aggregate(
         clips=Count("pk"), seconds=Sum("seconds")
     )
-    return {"clips": sums["clips"], "hours": (sums["seconds"] or 0.0) / 3600}
+    return {"practised": sums["clips"], "practised_hours": (sums["seconds"] or 0.0) / 3600}

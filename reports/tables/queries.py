@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,8 +17,9 @@ from base.database import counts_for
 from base.listing import NUMBERS, TIMES, Choices, Column, Listing
 from base.text import storable
 from campaigns.models import Campaign
-from judging.models import Assignment, Batch, Kind, Query, Review
+from judging.models import Assignment, Batch, Candidate, Kind, Query, Review
 from judging.models.pool import BatchQuerySet, QueryQuerySet
+from judging.review.frontier import frontier
 from judging.review.reviewing import Recommendation, recommendations
 from judging.work.claiming import stuck_batches, without_annotators
 
@@ -108,22 +110,20 @@ def _share(name: str) -> Case:
     return Case(When(pairs__gt=0, then=Cast(name, FloatField()) / F("pairs")), output_field=FloatField())
 
 
-def _percent(value: float | None) -> float | None:
-    return None if value is None else round(100 * value, 1)
-
-
 QUERIES = Listing(
     "queries",
     (
         Column("id", "Id", lambda row: row.query.query_id, by="pk", is_usual=False),
         Column("text", "Query", lambda row: row.query.text, by="text"),
         Column("split", "Split", lambda row: row.query.split, by="split", is_usual=False),
+        Column("place", "Order of judging", lambda row: row.query.place, "place", NUMBERS, True, False, 4),
         Column("batches", "Batches", lambda row: " ".join(f"{each.batch.number}:{each.look}" for each in row.batches)),
+        Column("grades", "Grades", lambda row: "".join(pair.sign for pair in row.pairs)),
         Column("mean", "Last five", lambda row: row.query.last_mean, "last_mean", NUMBERS, True, places=1),
         Column(
             "contested",
             "Contested",
-            lambda row: _percent(row.query.contested_share),
+            lambda row: None if row.query.contested_share is None else round(100 * row.query.contested_share, 1),
             "contested_share",
             NUMBERS,
             is_number=True,
@@ -175,6 +175,14 @@ def chosen_queries(
     return found, choices.words or "all queries"
 
 
+def ready_line(campaign: Campaign, rows: QuerySet[Query]) -> tuple[int, str] | None:
+    """Return the key of the first query of a list, in the order of judging, that is not ready, and words above it."""
+    found = frontier(campaign)
+    later = rows.none() if found.end is None else rows.filter(place__gte=found.end).order_by("place", "pk")
+    key = later.values_list("pk", flat=True).first()
+    return (key, f"Ready to release: {found.sample:,}") if key else None
+
+
 def states_of_queries(numbers: dict[str, int], choices: Choices) -> list[tuple[str, str, int, bool]]:
     """Each state's address, words and number of queries, and whether it is chosen. Rare ones only where some are."""
     chosen = choices.filters.get("show", "")
@@ -185,10 +193,10 @@ def states_of_queries(numbers: dict[str, int], choices: Choices) -> list[tuple[s
     ]
 
 
-def numbers_of_states(*but: str) -> dict[str, Any]:
+def _numbers_of_states() -> dict[str, Any]:
     """Return how many queries of a campaign, the outer row, are in the states of batches, as subqueries.
 
-    How many are in the other states is one subquery, so that the queries are read once; `with_states` takes it apart.
+    How many are in the other states is one subquery, so that the queries are read once.
     """
     own = Query.objects.filter(campaign=OuterRef("pk"), kind=Kind.POOL).order_by().values("campaign")
     each = {key or ALL: Count("pk", filter=STATES_OF_QUERIES[key][1]) for key in OF_QUERIES}
@@ -196,23 +204,18 @@ def numbers_of_states(*but: str) -> dict[str, Any]:
     for state, batches in BATCHES_IN_STATES.items():
         of_campaign = batches.filter(campaign=OuterRef("pk"), kind=Kind.POOL, query__withdrawn=None)
         numbers[state] = number_of(of_campaign, Count("query", distinct=True))
-    return {key: number for key, number in numbers.items() if key not in but}
+    return numbers
 
 
-def with_states(numbers: dict[str, Any]) -> dict[str, int]:
-    """Return the numbers with those of the other states; what is not begun is what is left."""
-    of_queries = numbers[QUERIES.key] or dict.fromkeys((ALL, *OF_QUERIES), 0)
-    found = {key: of_queries[key or ALL] for key in OF_QUERIES}
-    found |= {key: number for key, number in numbers.items() if key != QUERIES.key}
-    return found | {"new": found[""] - found["begun"] - found["closed"]}
-
-
-_counted_in_states = counts_for(Campaign, numbers_of_states)
+_counted_in_states = counts_for(Campaign, _numbers_of_states)
 
 
 def numbers_in_states(campaign: int) -> dict[str, int]:
-    """Return how many of the campaign's queries are in each state."""
-    return with_states(_counted_in_states(campaign))
+    """Return how many of the campaign's queries are in each state; what is not begun is what is left."""
+    numbers = _counted_in_states(campaign)
+    of_queries = numbers.pop(QUERIES.key) or dict.fromkeys((ALL, *OF_QUERIES), 0)
+    found = {key: of_queries[key or ALL] for key in OF_QUERIES} | numbers
+    return found | {"new": found[""] - found["begun"] - found["closed"]}
 
 
 ADVICE = {Review.Verdict.SECOND: "second batch", Review.Verdict.CLOSE: "close"}
@@ -231,20 +234,30 @@ class BatchRow:
     def advice(self) -> str:
         """The recommendation in a word or two."""
         verdict = self.recommendation.verdict if self.recommendation else None
-        return ADVICE[Review.Verdict(verdict)] if verdict else "by hand"
+        return ADVICE[Review.Verdict(verdict)] if verdict else "resolve flag" if self.batch.flagged else "decide"
+
+
+@dataclass(frozen=True)
+class PairMark:
+    """A candidate of a batch as one square."""
+
+    grade: int | None
+    escalated: bool
+
+    @property
+    def sign(self) -> str:
+        """The grade as a file has it."""
+        return "-" if self.grade is None else str(self.grade)
 
 
 @dataclass(frozen=True)
 class QueryRow:
     query: Query
     batches: list[BatchRow]
+    pairs: list[PairMark]  # by rank
 
     def __str__(self) -> str:
         return self.query.text
-
-    @property
-    def pk(self) -> int:
-        return self.query.pk
 
     @property
     def advice(self) -> str:
@@ -270,11 +283,15 @@ def query_rows(queries: list[Query]) -> list[QueryRow]:
     settled = [batch for batch in newest.values() if batch.state == Batch.State.SETTLED]
     found = recommendations(settled, with_second)
     by_query: dict[int, list[BatchRow]] = {}
+    pairs: dict[int, list[PairMark]] = defaultdict(list)
+    in_batches = Candidate.objects.filter(query__in=by_key, batch__isnull=False).order_by("query", "rank")
+    for query, grade, escalated in in_batches.values_list("query_id", "grade", "escalated"):
+        pairs[query].append(PairMark(grade, escalated))
     for batch in newest.values():
         look, words = appearance(batch)
         row = BatchRow(batch, look, words, found.get(batch.pk))
         by_query.setdefault(batch.query_id, []).append(row)
-    return [QueryRow(query, by_query.get(query.pk, [])) for query in queries]
+    return [QueryRow(query, by_query.get(query.pk, []), pairs[query.pk]) for query in queries]
 
 
 STATES = {

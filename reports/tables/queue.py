@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any
 
 from django import forms
 from django.db.models import Q
+from django.utils import timezone
 
 from base.listing import TIMES, Column, Listing
 from campaigns.models import Campaign, Membership
-from judging.models import Candidate, Flag, Kind, Query, Question
+from judging.models import Candidate, Flag, KeptAnswer, Kind, Query, Question
 from judging.models.judgement import FlagQuerySet, QuestionQuerySet
 from judging.models.states import AssignmentState
 from reports.own_work import Conversation, ConversationPart, conversations_of
@@ -20,6 +22,7 @@ from reports.tables.batch import FlagRow, named
 from reports.tables.queries import LONGEST_SEARCH
 
 WAITING, HANDLED = "waiting", "handled"
+ThreadSubject = tuple[str, int]  # "pair", "query" or "question", and a primary key
 
 
 class FlagFilters(forms.Form):
@@ -47,10 +50,6 @@ class FlagLine:
 
     def __str__(self) -> str:
         return f"{self.flag} of {self.flag.candidate.query}"
-
-    @property
-    def pk(self) -> int:
-        return self.flag.pk
 
     @property
     def who(self) -> str:
@@ -82,6 +81,7 @@ FLAGS = Listing(
         "outcome": lambda rows, outcome: rows.filter(candidate__outcome=outcome),
     },
     usual="-pk",
+    tab="flags",
 )
 
 
@@ -115,19 +115,26 @@ def questions_with_pairs() -> QuestionQuerySet:
     return Question.objects.select_related(*names, "handled_by__user")
 
 
-class ThreadSubject(NamedTuple):
-    """What flags and questions are about: a pair, a query, or nothing in particular, and then one question."""
-
-    kind: str
-    pk: int
-
-
 @dataclass(frozen=True)
 class Thread:
     """The flags and questions about one thing that wait for a lead."""
 
     flags: list[FlagRow]
     questions: list[QuestionRow]
+    key: str = ""  # in addresses
+
+    @property
+    def since(self) -> datetime:
+        """When the oldest of them came."""
+        return min(*(row.flag.at for row in self.flags), *(row.question.at for row in self.questions), timezone.now())
+
+    @property
+    def askers(self) -> list[Membership]:
+        """Who flagged or asked, each once."""
+        found = [row.flag.assignment.annotator for row in self.flags] + [
+            row.question.annotator for row in self.questions
+        ]
+        return list({each.pk: each for each in found}.values())
 
     @property
     def candidate(self) -> Candidate | None:
@@ -148,7 +155,7 @@ def waiting_subjects(reader: Membership) -> list[ThreadSubject]:
     """Return what flags and questions wait about, by the oldest of each. Questions are for leads alone."""
     first: dict[ThreadSubject, datetime] = {}
     flags = Flag.objects.waiting(reader.campaign).values_list("candidate", "at")
-    found = [(ThreadSubject("pair", candidate), at) for candidate, at in flags]
+    found: list[tuple[ThreadSubject, datetime]] = [(("pair", candidate), at) for candidate, at in flags]
     if reader.may_review:
         rows = Question.objects.waiting(reader.campaign).values_list("pk", "candidate_id", "query_id", "at")
         found += [(_subject(pk, candidate, query), at) for pk, candidate, query, at in rows]
@@ -159,33 +166,30 @@ def waiting_subjects(reader: Membership) -> list[ThreadSubject]:
 
 def _subject(question: int, candidate: int | None, query: int | None) -> ThreadSubject:
     if candidate:
-        return ThreadSubject("pair", candidate)
-    return ThreadSubject("query", query) if query else ThreadSubject("question", question)
+        return "pair", candidate
+    return ("query", query) if query else ("question", question)
 
 
 def threads(subjects: Iterable[ThreadSubject], reader: Membership) -> list[Thread]:
     """Return the flags and questions that wait about each of these."""
     subjects = list(subjects)
-    keys = {
-        kind: [subject.pk for subject in subjects if subject.kind == kind] for kind in ("pair", "query", "question")
-    }
+    keys = {kind: [pk for known, pk in subjects if known == kind] for kind in ("pair", "query", "question")}
     # Read once, and not beside each flag and each question.
     pairs = Candidate.objects.select_related("query", "clip", "batch", "moment__video").in_bulk(keys["pair"])
-    of_subject: dict[ThreadSubject, Thread] = {subject: Thread([], []) for subject in subjects}
+    of_subject = {(kind, pk): Thread([], [], f"{kind}-{pk}") for kind, pk in subjects}
     flags = Flag.objects.waiting(reader.campaign).filter(candidate__in=pairs).order_by("at", "pk")
     flags = flags.select_related("assignment__annotator__user").defer("assignment__places", "assignment__limits")
     for flag in flags:
         flag.candidate = pairs[flag.candidate_id]
-        of_subject[ThreadSubject("pair", flag.candidate_id)].flags.append(
-            FlagRow(flag, named(flag.assignment.annotator, reader))
-        )
+        row = FlagRow(flag, named(flag.assignment.annotator, reader))
+        of_subject["pair", flag.candidate_id].flags.append(row)
     if reader.may_review:
         about = Q(candidate__in=pairs) | Q(candidate=None, query__in=keys["query"]) | Q(pk__in=keys["question"])
         questions = Question.objects.waiting(reader.campaign).filter(about).select_related("annotator__user", "query")
-        for row in question_rows(questions.order_by("at", "pk")):
-            each = row.question
+        for line in question_rows(questions.order_by("at", "pk")):
+            each = line.question
             each.candidate = pairs[each.candidate_id] if each.candidate_id else None
-            of_subject[_subject(each.pk, each.candidate_id, each.query_id)].questions.append(row)
+            of_subject[_subject(each.pk, each.candidate_id, each.query_id)].questions.append(line)
     return [each for each in of_subject.values() if each.flags or each.questions]
 
 
@@ -193,6 +197,39 @@ def last_handled(campaign: Campaign) -> QuestionQuerySet:
     """Return the campaign's questions that leads answered or put aside, the last first, with what their list tells."""
     handled = Question.objects.filter(annotator__campaign=campaign, handled__isnull=False)
     return handled.select_related("annotator__user", "query", "answer").order_by("-handled", "-pk")
+
+
+MOST_SIMILAR = 3  # kept answers that are offered for a question
+
+
+def similar_answers(campaign: Campaign, question: str) -> list[KeptAnswer]:
+    """Return the kept answers whose questions share most words with this one, the best first."""
+    words = _words(question)
+    kept = [(len(words & _words(each.question)), each) for each in campaign.kept_answers.in_force()]
+    ordered = sorted((pair for pair in kept if pair[0]), key=lambda pair: -pair[0])
+    return [each for _, each in ordered[:MOST_SIMILAR]]
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in re.findall(r"\w+", text.lower()) if len(word) > 3}
+
+
+def done_in_inbox(lead: Membership, done: str) -> dict[str, Any] | None:
+    """Return what was done to a flag, a question or a pair, named as `flag-7`, if it can be undone.
+
+    It is what it was in words, and the page that undoes it, with the key and the field that this takes.
+    """
+    kind, _, number = done.partition("-")
+    undo = ("action", "undo")
+    if kind == "flag" and Flag.objects.filter(pk=number, handled_by=lead, reopening=None).exists():
+        return {"words": "Flag dismissed.", "page": "handle-flag", "key": number, "field": undo}
+    if kind == "question" and Question.objects.filter(pk=number, handled_by=lead).exists():
+        return {"words": "Question answered or put aside.", "page": "handle-question", "key": number, "field": undo}
+    graded = Candidate.objects.filter(pk=number or 0, outcome=Candidate.Outcome.ADJUDICATED, adjudications__lead=lead)
+    if kind == "pair" and (candidate := graded.first()):
+        words = f"Rank {candidate.rank} has grade {candidate.grade}."
+        return {"words": words, "page": "adjudicate", "key": candidate.pk, "field": ("grade", "none")}
+    return None
 
 
 def question_rows(questions: Iterable[Question]) -> list[QuestionRow]:

@@ -194,14 +194,10 @@ def tokens(text: str) -> int:
 
 def tokens_of(messages: Messages) -> int:
     """Return roughly how many tokens messages have, with their pictures."""
-    return sum(
-        tokens(content) if isinstance(content, str) else sum(map(_tokens_of_part, content))
-        for content in (message["content"] for message in messages)
-    )
-
-
-def _tokens_of_part(part: dict[str, Any]) -> int:
-    return tokens(part["text"]) if part["type"] == "text" else PICTURE_TOKENS
+    contents = (message["content"] for message in messages)
+    parts = (part for content in contents for part in ([content] if isinstance(content, str) else content))
+    texts = (part if isinstance(part, str) else part.get("text") for part in parts)
+    return sum(PICTURE_TOKENS if text is None else tokens(text) for text in texts)
 
 
 def json_of(reply: str) -> object:

@@ -6,8 +6,7 @@ import csv
 import io
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -34,14 +33,7 @@ CONTEXTS = 3
 LONGEST_CONTEXT = 200  # characters
 MALE, FEMALE = re.compile(r"\b(he|him|his|himself)\b", re.I), re.compile(r"\b(she|her|hers|herself)\b", re.I)
 CLEARLY = 2  # times as frequent as the other kind, a kind of pronoun decides
-
-
-@dataclass(frozen=True)
-class CastLine:
-    """One entry of a file, and where it stands."""
-
-    where: str
-    fields: dict[str, Any]
+CastLine = tuple[str, dict[str, Any]]  # where an entry of a file stands, and its fields
 
 
 def read_cast(file: Path) -> list[CastName]:
@@ -59,14 +51,14 @@ def checked(lines: Iterable[CastLine], source: str) -> list[CastName]:
     """Return the entries that the lines hold; as `read_cast`."""
     entries: dict[str, CastName] = {}
     problems = []
-    for line in lines:
+    for where, fields in lines:
         try:
-            entry = _entry(line.fields)
+            entry = _entry(fields)
             if entry.name in entries:
                 raise ReeljudgeError(f"field name: {abbreviated(entry.name)} stands there twice; expected once")
             entries[entry.name] = entry
         except ReeljudgeError as fault:
-            problems.append(f"{line.where}: {fault}")
+            problems.append(f"{where}: {fault}")
     problems += _loose(entries)
     if problems:
         more = [f"… and {len(problems) - MOST_PROBLEMS:,} more"] if len(problems) > MOST_PROBLEMS else []
@@ -81,12 +73,9 @@ def _entry(fields: dict[str, Any]) -> CastName:
     name = _text(fields, "name")
     if not name:
         raise ReeljudgeError(f"field name: {abbreviated(fields.get('name'))}; expected a name")
-    stays = _flag(fields, "stays", False)
-    confirmed = _flag(fields, "confirmed", True)
-    entry = CastName(
-        name=name, phrase=_text(fields, "phrase"), same_as=_text(fields, "same_as"), stays=stays, confirmed=confirmed
-    )
-    if confirmed and not stays and not entry.phrase and not entry.same_as:
+    entry = CastName(name=name, phrase=_text(fields, "phrase"), same_as=_text(fields, "same_as"))
+    entry.stays, entry.confirmed = _flag(fields, "stays", False), _flag(fields, "confirmed", True)
+    if entry.confirmed and not entry.stays and not entry.phrase and not entry.same_as:
         raise ReeljudgeError('field phrase: ""; expected a noun phrase such as "old woman", or yes in stays')
     if entry.phrase and any(word == entry.name for word in entry.phrase.split()):
         raise ReeljudgeError(f"field phrase: {abbreviated(entry.phrase)}; expected words without the name itself")
@@ -150,7 +139,7 @@ def _of_json(content: str, file: Path) -> Iterator[CastLine]:
         raise ReeljudgeError(f"{file}: not JSON ({fault})") from fault
     rows = [{"name": name, "phrase": phrase} for name, phrase in value.items()] if isinstance(value, dict) else value
     for number, row in enumerate(rows, 1):
-        yield CastLine(f"entry {number}", row if isinstance(row, dict) else {"name": row})
+        yield f"entry {number}", row if isinstance(row, dict) else {"name": row}
 
 
 def _of_csv(content: str, file: Path) -> Iterator[CastLine]:
@@ -164,7 +153,7 @@ def _of_csv(content: str, file: Path) -> Iterator[CastLine]:
             )
         for row in rows:
             if any(cell.strip() for cell in row):
-                yield CastLine(f"line {rows.line_num}", dict(zip(headings, row, strict=False)))
+                yield f"line {rows.line_num}", dict(zip(headings, row, strict=False))
     except csv.Error as fault:
         raise ReeljudgeError(f"{file}: line {rows.line_num}: not CSV ({fault})") from fault
 
@@ -180,14 +169,10 @@ def write_cast(entries: Iterable[CastName], out: TextIO) -> None:
         rows.writerow(map(harmless, cells))
 
 
-def store_cast(corpus: Corpus, entries: list[CastName]) -> None:
-    """Add entries to a corpus's cast list. Those with a known name replace it, except its count and contexts."""
-    _store(corpus, entries, ["phrase", "same_as", "stays", "confirmed"])
-
-
-def _store(corpus: Corpus, entries: Iterable[CastName], replaced: list[str]) -> None:
-    """Store entries; of those with a known name, only these fields are replaced."""
-    entries = list(entries)
+def store_cast(corpus: Corpus, entries: list[CastName], replaced: Sequence[str] = COLUMNS[1:]) -> None:
+    """Add entries to a corpus's cast list. Those with a known name replace these fields of it, and not its count and
+    contexts unless they are named.
+    """
     for entry in entries:
         entry.corpus = corpus
     CastName.objects.bulk_create(
@@ -207,21 +192,10 @@ def save_names(corpus: Corpus, names: list[CastName]) -> None:
         raise ReeljudgeError("name: none; expected the names of this page")
     changed = {name.pk for name in names}
     others = CastName.objects.filter(corpus=corpus).exclude(pk__in=changed)
-    entries = checked(_lines_of([*names, *others]), f"{corpus}")
+    lines = ((each.name, {field: getattr(each, field) for field in COLUMNS}) for each in (*names, *others))
+    entries = checked(lines, f"{corpus}")
     mine = {name.name for name in names}
     store_cast(corpus, [entry for entry in entries if entry.name in mine])
-
-
-def _lines_of(names: list[CastName]) -> Iterator[CastLine]:
-    for name in names:
-        fields = {
-            "name": name.name,
-            "phrase": name.phrase,
-            "same_as": name.same_as,
-            "stays": "yes" if name.stays else "",
-            "confirmed": "yes" if name.confirmed else "",
-        }
-        yield CastLine(name.name, fields)
 
 
 def descriptions_of(corpus: Corpus) -> list[str]:
@@ -230,7 +204,7 @@ def descriptions_of(corpus: Corpus) -> list[str]:
     return list(texts.values_list("description", flat=True).distinct())
 
 
-@kind("draft-cast", "Draft the cast list", of=Corpus, owner=SELF, page=("cast", "pk"), for_leads=True)
+@kind("draft-cast", "Draft the cast list", of=Corpus, owner=SELF, page=("captions", "pk"), for_leads=True)
 def draft_cast(corpus: Corpus, report: Report) -> None:
     report(0, 1, "counting capitalised words")
     draft(corpus)
@@ -247,7 +221,7 @@ def draft(corpus: Corpus) -> list[CastName]:
             if fresh := found.get(known.name):
                 fresh.phrase, fresh.same_as = known.phrase or fresh.phrase, known.same_as or fresh.same_as
                 fresh.stays, fresh.confirmed = known.stays, known.confirmed
-        _store(corpus, found.values(), ["phrase", "same_as", "count", "contexts"])
+        store_cast(corpus, [*found.values()], ["phrase", "same_as", "count", "contexts"])
     return list(names_of(corpus))
 
 
@@ -259,7 +233,7 @@ def drafted(descriptions: Iterable[str]) -> list[CastName]:
     contexts: dict[str, list[str]] = defaultdict(list)
     gender: dict[str, Counter[str]] = defaultdict(Counter)
     for text in texts:
-        names = {name for run in _runs(text, lexicon) for name in _names_of(run)}
+        names = {name for run in _runs(text, lexicon) for name in (*run, " ".join(run))}
         counts.update(names)
         for name in names:
             if len(contexts[name]) < CONTEXTS:
@@ -290,10 +264,6 @@ def _runs(text: str, lexicon: Lexicon) -> list[list[str]]:
             runs.append([found.word])
         last = found
     return runs
-
-
-def _names_of(run: list[str]) -> list[str]:
-    return [*run, " ".join(run)] if len(run) > 1 else run
 
 
 def _guess(counts: Counter[str]) -> str:

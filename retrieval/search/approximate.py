@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from retrieval.embedding import Vectors
 from retrieval.nearest import Indices, Nearest, merged, nearest
+from systems.clips import codes
 
 EXACT_UP_TO = 1_000_000  # captions; so many are searched exactly
 WANTED_RECALL = 0.95
@@ -31,10 +31,6 @@ ROWS_AT_A_TIME = 100_000
 def is_wanted(captions: int) -> bool:
     """Return whether a corpus has more captions than are searched exactly."""
     return captions > EXACT_UP_TO
-
-
-def is_installed() -> bool:
-    return find_spec("faiss") is not None
 
 
 def write(vectors: Vectors, file: Path) -> float:
@@ -59,19 +55,8 @@ def write(vectors: Vectors, file: Path) -> float:
         recall = _recall(index, vectors, drawn, exact.indices)
         if recall >= WANTED_RECALL:
             break
-    faiss.write_index(index, str(file))
+    codes.write(index, file)
     return recall
-
-
-def read(file: Path) -> Any:
-    """Open an index, mapped from disk into memory. Raises OSError if the file is missing or damaged."""
-    import faiss
-
-    try:
-        index: Any = faiss.read_index(str(file), faiss.IO_FLAG_MMAP)
-    except RuntimeError as fault:
-        raise OSError(f"faiss cannot read it: {str(fault).partition(': ')[2][:200]}") from fault
-    return index
 
 
 def nearest_of(index: Any, query: Vectors, vectors: Vectors, k: int) -> Nearest:

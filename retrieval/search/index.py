@@ -36,6 +36,7 @@ from retrieval.embedding import Vectors, embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex
 from retrieval.search import approximate
+from systems.clips import codes
 from systems.storage import digest
 
 FOLDER = "indexes"  # of the store, and of the home of a machine that fetches them
@@ -73,7 +74,7 @@ def holds_every_caption(index: SearchIndex) -> bool:
 
 def lacks_approximate(index: SearchIndex) -> bool:
     """Return whether a corpus needs an approximate index that could be made here, because faiss is there by now."""
-    return not index.approximate and approximate.is_wanted(index.moments) and approximate.is_installed()
+    return not index.approximate and approximate.is_wanted(index.moments) and codes.is_installed()
 
 
 @kind("index-captions", "Index captions", of=Corpus, owner=SELF, page=("corpus", "name"), refusals=(CorpusError,))
@@ -128,7 +129,7 @@ def _stored(corpus: Corpus, file: Path) -> tuple[str, str]:
 
 def _approximate(corpus: Corpus, vectors: Vectors, file: Path, report: Report) -> dict[str, Any]:
     """Write the approximate index of a corpus that needs one, if faiss is here, and return what its row says of it."""
-    if not (approximate.is_wanted(len(vectors)) and approximate.is_installed()):
+    if not (approximate.is_wanted(len(vectors)) and codes.is_installed()):
         return {"approximate": "", "approximate_sha256": "", "recall": None}
     report(0, 1, "grouping captions for the approximate index")
     recall = approximate.write(vectors, file)
@@ -155,7 +156,7 @@ def opened_approximate(index: SearchIndex) -> Any:
     """Return the approximate index that stands in for the exact search; None if there is none, or faiss is not here.
     Raises Unavailable as `opened` does.
     """
-    if not (index.approximate and approximate.is_installed()):
+    if not (index.approximate and codes.is_installed()):
         return None
     return _or_unavailable(_read, index.approximate, index.approximate_sha256)
 
@@ -178,7 +179,7 @@ def _mapped(name: str, sha256: str) -> Rows:
 
 @lru_cache(maxsize=8)
 def _read(name: str, sha256: str) -> Any:
-    return approximate.read(_path(name, sha256))
+    return codes.mapped(_path(name, sha256))
 
 
 def _path(name: str, sha256: str) -> Path:

@@ -5,7 +5,6 @@ The search is exact, except among more than a million captions if faiss is insta
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +17,7 @@ from corpus.models import Corpus, Moment
 from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import SELF, Report, each_hour, kind
-from retrieval.embedding import Vectors, embed
+from retrieval.embedding import Vectors, embed, text_hash
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex, Vector
 from retrieval.nearest import Nearest, nearest
@@ -78,11 +77,11 @@ def search(corpus: Corpus, text: str, k: int = 20, by: int | None = None) -> Ans
     if index is None:
         return Answer(job=job_of_index(corpus))
     text = " ".join(text.split())
-    stored = Vector.objects.filter(model=model_key(), hash=_hash(text)).values_list("values", flat=True).first()
+    stored = Vector.objects.filter(model=model_key(), hash=text_hash(text)).values_list("values", flat=True).first()
     vector = encode_here(text) if stored is None else np.frombuffer(stored, "<f4")
     if vector is None:  # no web process can encode it, but a worker can
-        job = encode_query.jobs(corpus).filter(key=_hash(text)).not_done().first()
-        return Answer(captions=index.moments, job=job or encode_query.ask(corpus, _hash(text), by, text=text))
+        job = encode_query.jobs(corpus).filter(key=text_hash(text)).not_done().first()
+        return Answer(captions=index.moments, job=job or encode_query.ask(corpus, text_hash(text), by, text=text))
     try:
         rows, quick = opened(index), opened_approximate(index)
     except Unavailable:  # the file is lost, or the store is away; then the job waits for it
@@ -124,10 +123,6 @@ def ask_for_indexes_that_are_out_of_date() -> None:
 )
 def encode_query(corpus: Corpus, report: Report, text: str) -> None:
     embed([text])
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _hits(rows: Rows, quick: Any, vector: Vectors, k: int) -> tuple[list[Hit], bool]:

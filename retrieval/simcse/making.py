@@ -78,11 +78,9 @@ def make(plan: EncoderPlan, report: Report) -> TrainedEncoder:
     ReeljudgeError if the captions are too few, or the base model cannot be used.
     """
     report(0, 1, "reading captions, and loading the base model")
-    if there := made_of(plan):
+    corpus, captions, made_from = _ingredients(plan)
+    if there := TrainedEncoder.objects.filter(name=plan.name, origin=made_from).first():
         return there
-    corpus = Corpus.objects.get(pk=plan.corpus)
-    captions = captions_of(corpus, plan.recipe)
-    made_from = origin(fingerprint(plan.base), captions, plan.recipe)
     model = load_base(plan.base)
     work = Path(settings.MODELS_ROOT) / IN_TRAINING / f"{plan.name}-{made_from[:16]}"
 
@@ -99,9 +97,14 @@ def make(plan: EncoderPlan, report: Report) -> TrainedEncoder:
 
 def made_of(plan: EncoderPlan) -> TrainedEncoder | None:
     """Return the version of the plan's name that was made of what the plan says, if there is one."""
-    captions = captions_of(Corpus.objects.get(pk=plan.corpus), plan.recipe)
-    made_from = origin(fingerprint(plan.base), captions, plan.recipe)
-    return TrainedEncoder.objects.filter(name=plan.name, origin=made_from).first()
+    return TrainedEncoder.objects.filter(name=plan.name, origin=_ingredients(plan)[2]).first()
+
+
+def _ingredients(plan: EncoderPlan) -> tuple[Corpus, Captions, str]:
+    """Return what a plan's model is made of, and the checksum of it."""
+    corpus = Corpus.objects.get(pk=plan.corpus)
+    captions = captions_of(corpus, plan.recipe)
+    return corpus, captions, origin(fingerprint(plan.base), captions, plan.recipe)
 
 
 def _facts(plan: EncoderPlan, corpus: Corpus, captions: Captions, losses: list[float]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
 from typing import Any
@@ -170,7 +169,7 @@ def open_scores(lead: Membership, is_open: bool) -> None:
     of=Release,
     owner="campaign",
     subject="release {0.version}",
-    page=("held-back", "campaign.name"),
+    page=("leaderboard", "campaign.name"),
     for_leads=True,
 )
 def score_held_back(release: Release, report: Report) -> None:
@@ -201,25 +200,15 @@ def _scores(run: Run, ground: Ground, reference: ScoringReference) -> Iterator[d
         yield {"measure": measure, "value": None if value is None else round(value, DECIMALS)}
 
 
-@dataclass(frozen=True)
-class HeldRow:
-    """A run with its scores on the split, by the measures that pages show."""
+def held_rows(reference: ScoringReference, runs: Runs) -> list[tuple[Run, list[float | None]]]:
+    """Return the runs that are scored on the split, each with its scores; none until it is open.
 
-    run: Run
-    scores: list[float | None]
-
-
-def held_rows(reference: ScoringReference, runs: Runs) -> list[HeldRow]:
-    """Return the runs that are scored on the split, the best by the first measure first; none until it is open."""
+    The best by the first measure comes first.
+    """
     if not reference.opened:
         return []
     found: dict[Run, dict[str, float | None]] = {}
     for score in reference.held_scores.filter(run__in=runs).select_related("run__by"):
         found.setdefault(score.run, {})[score.measure] = score.value
-    listed = [HeldRow(run, [values.get(name) for name in MEASURES]) for run, values in found.items()]
-    return sorted(listed, key=_place)
-
-
-def _place(row: HeldRow) -> tuple[float, str]:
-    first = row.scores[0]
-    return -(first if first is not None else -1), row.run.name.casefold()
+    listed = [(run, [values.get(name) for name in MEASURES]) for run, values in found.items()]
+    return sorted(listed, key=lambda row: (1 if row[1][0] is None else -row[1][0], row[0].name.casefold()))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from django.db.models import Q
@@ -15,6 +16,7 @@ from metrics import Measure
 from metrics.analysis.compare import bootstrap_columns, holm, p_value
 from metrics.analysis.predictions import highest
 from metrics.analysis.sampling import Values as SampleValues
+from metrics.analysis.sampling import mean_of
 from metrics.measures.results import AGGREGATES
 from releases.models import Release
 from runs.board.options import BoardOptions, Queries
@@ -26,6 +28,7 @@ LEVEL = 0.05  # of significance
 Values = NDArray[np.float32]
 Found = dict[str, Score]
 Mask = NDArray[np.bool_]
+PairedTest = Callable[["BoardRow", "BoardRow"], float | None]  # its p-value; None if one of them has no values
 
 
 @dataclass
@@ -41,8 +44,10 @@ class Cell:
     p: float | None = None  # corrected by Holm's method
     difference: float | None = None
     deviation: float | None = None  # of several seeds
+    seeds: list[float] = field(default_factory=list)  # the score of each of them
     plain: float | None = None
     is_best: bool = False
+    is_share: bool = False  # whether it can be written in percent
 
     @property
     def is_significant(self) -> bool:
@@ -58,6 +63,8 @@ class BoardRow:
     cells: list[Cell]
     judged: float | None = None
     is_baseline: bool = False
+    is_level: bool = False  # whether the measure that sorts does not tell it apart from the best run
+    is_apart: bool | None = None  # whether that measure tells it apart from the next row; None if nobody knows
 
     @property
     def run(self) -> Run:
@@ -80,6 +87,7 @@ class Board:
     sample: Sample
     refused: list[tuple[Run, str]] = field(default_factory=list)
     held_back: str = ""  # the split whose queries it leaves out
+    values: dict[int, Values] = field(default_factory=dict)  # of each query by the measure that sorts, by the run's key
 
     @property
     def is_estimated(self) -> bool:
@@ -105,8 +113,7 @@ def board(runs: RunQuerySet, reference: ScoringReference, options: BoardOptions)
     refused = [(scoring.run, scoring.refusals[convention]) for scoring in scorings if convention in scoring.refusals]
     sample = Sample(reference)
     estimates = sample.is_part and mask is None and not options.plain
-    with_values = estimates or mask is not None or options.baseline is not None
-    found = _found(list(scorings), options, with_values)
+    found = _found(list(scorings), options)
     rows = [BoardRow(run.name, [run], [_cell(scores.get(str(m))) for m in options.measures]) for run, scores in found]
     _count_judged(rows, found, options, mask)
     if mask is not None:
@@ -118,21 +125,26 @@ def board(runs: RunQuerySet, reference: ScoringReference, options: BoardOptions)
         _compare(rows, found, options, mask)
         if estimates:
             _compare_estimates(rows, sample, values)
+    test = _paired_test(found, options, mask, sample if estimates else None) if found and _is_tested(options) else None
+    if test:
+        _mark_level(rows, options, test)
     if options.seeds:
         rows = list(_by_system(rows))
     _mark_best(rows, options)
+    rows = _sorted(rows, options)
+    if test:
+        _mark_apart(rows, options, test)
     queries = int(mask.sum()) if mask is not None else len(reference.queries)
-    return Board(
-        release, options, _sorted(rows, options), queries, mask is not None, sample, refused, reference.held_back
-    )
+    columns: Iterable[Values] = _values(found, options.sort, mask).T if found and options.sort else ()
+    by_run = {run.pk: column for (run, _), column in zip(found, columns, strict=False)}
+    return Board(release, options, rows, queries, mask is not None, sample, refused, reference.held_back, by_run)
 
 
-def _found(scorings: list[Scoring], options: BoardOptions, with_values: bool) -> list[tuple[Run, Found]]:
+def _found(scorings: list[Scoring], options: BoardOptions) -> list[tuple[Run, Found]]:
     """Return the scores that the leaderboard shows, by the run and the name of the measure."""
     convention, names = options.convention.name, [str(m) for m in options.measures]
     wanted = Q(convention=convention, measure__in=names) | Q(convention=options.judged_under, measure=options.judged)
     rows = Score.objects.filter(wanted, scoring__in=[scoring.pk for scoring in scorings])
-    rows = rows if with_values else rows.defer("values", "predicted")
     by_scoring: dict[int, Found] = defaultdict(dict)
     for score in rows:
         by_scoring[score.scoring_id][score.measure] = score
@@ -216,6 +228,66 @@ def _compare_estimates(rows: list[BoardRow], sample: Sample, values: list[list[S
             row.cells[n].p, row.cells[n].difference = corrected, difference.value
 
 
+def _is_tested(options: BoardOptions) -> bool:
+    return options.sort is not None and options.sort.definition.aggregate == "mean"
+
+
+def _paired_test(
+    found: list[tuple[Run, Found]], options: BoardOptions, mask: Mask | None, sample: Sample | None
+) -> PairedTest:
+    """Return a paired test of two rows by the measure that sorts, each by the mean over its seeds."""
+    assert options.sort
+    place = {run.pk: n for n, (run, _) in enumerate(found)}
+    if sample:
+        column = _values_of_sample(found, options, sample)[options.measures.index(options.sort)]
+
+        def of_sample(one: BoardRow, other: BoardRow) -> float | None:
+            first, second = ([column[place[run.pk]] for run in row.runs] for row in (one, other))
+            known = [mean_of([each for each in part if each]) for part in (first, second) if all(part)]
+            if len(known) < 2:
+                return None
+            difference = known[0].less(known[1])
+            interval = sample.design.estimate(difference, future=True, confidence=1 - LEVEL)
+            # The p-value is found by halving. Above the level, which is seen at once, its size changes nothing.
+            return 1.0 if interval.low <= 0 <= interval.high else sample.design.p_value(difference)
+
+        return of_sample
+    values = _values(found, options.sort, mask).astype(np.float64)
+
+    def of_queries(one: BoardRow, other: BoardRow) -> float | None:
+        first, second = (values[:, [place[run.pk] for run in row.runs]].mean(axis=1) for row in (one, other))
+        return p_value(first - second, "t", 0, 0)
+
+    return of_queries
+
+
+def _mark_level(rows: list[BoardRow], options: BoardOptions, test: PairedTest) -> None:
+    """Mark the best run, and each that a paired test of the measure that sorts does not tell apart from it."""
+    scored = _sorted([row for row in rows if _score(row, options) is not None], options)
+    found = {id(row): test(row, scored[0]) for row in scored[1:]}
+    corrected = _corrected(found)
+    for row in scored:
+        row.is_level = row is scored[0] or not corrected.get(id(row), 0.0) < LEVEL
+
+
+def _mark_apart(rows: list[BoardRow], options: BoardOptions, test: PairedTest) -> None:
+    """Mark whether each row is told apart from the next one; the rows are in the order of their scores."""
+    scored = [row for row in rows if _score(row, options) is not None]
+    corrected = _corrected({id(one): test(one, other) for one, other in pairwise(scored)})
+    for row in scored:
+        row.is_apart = corrected[id(row)] < LEVEL if id(row) in corrected else None
+
+
+def _corrected(found: dict[int, float | None]) -> dict[int, float]:
+    """Return the p-values that are known, corrected by Holm's method."""
+    known = {key: p for key, p in found.items() if p is not None}
+    return dict(zip(known, holm(np.array([*known.values()])).tolist(), strict=True))
+
+
+def _score(row: BoardRow, options: BoardOptions) -> float | None:
+    return row.cells[options.measures.index(options.sort)].value if options.sort else None
+
+
 def _compare(rows: list[BoardRow], found: list[tuple[Run, Found]], options: BoardOptions, mask: Mask | None) -> None:
     """Test each run against the baseline, on the queries that count for both, and correct by Holm's method."""
     place = next((n for n, row in enumerate(rows) if row.run.number == options.baseline), None)
@@ -242,12 +314,13 @@ def _by_system(rows: list[BoardRow]) -> Iterator[BoardRow]:
         if len(members) == 1:
             yield members[0]
             continue
-        spreads = [
-            _spread([cell.value for cell in cells]) for cells in zip(*(row.cells for row in members), strict=True)
-        ]
-        cells = [Cell(value, deviation=deviation) for value, deviation in spreads]
+        columns = list(zip(*(row.cells for row in members), strict=True))
+        spreads = [_spread([cell.value for cell in cells]) for cells in columns]
+        values = [[cell.value for cell in cells if cell.value is not None] for cells in columns]
+        cells = [Cell(value, deviation=each, seeds=seeds) for (value, each), seeds in zip(spreads, values, strict=True)]
         judged = _spread([row.judged for row in members])[0]
-        yield BoardRow(members[0].run.group, [row.run for row in members], cells, judged)
+        is_level = any(row.is_level for row in members)
+        yield BoardRow(members[0].run.group, [row.run for row in members], cells, judged, is_level=is_level)
 
 
 def _spread(values: list[float | None]) -> tuple[float | None, float | None]:

@@ -110,7 +110,7 @@ def estimate(predictor: Predictor) -> Estimate:
     "Ask for predicted grades",
     of=Predictor,
     owner="campaign",
-    page=("predictor", "campaign.name", "pk"),
+    page=("model-judges", "campaign.name"),
     for_leads=True,
 )
 def ask_for_grades(predictor: Predictor, report: Report) -> None:

@@ -131,7 +131,7 @@ def announce(predictor: Predictor, name: str, size: int) -> PredictionsFile:
     lane=Lane.QUICK,
     of=Predictor,
     owner="campaign",
-    page=("predictor", "campaign.name", "pk"),
+    page=("model-judges", "campaign.name"),
     for_leads=True,
 )
 def receive_predictions(predictor: Predictor, report: Report) -> None:

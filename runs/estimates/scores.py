@@ -18,7 +18,7 @@ from runs.tables import unpacked_values
 
 def sample_of(scoring: Scoring) -> Sample:
     """Return the sample of the release on which a run was scored."""
-    return Sample(ScoringReference.objects.get(release=scoring.release_id))
+    return Sample(ScoringReference.objects.select_related("release__campaign").get(release=scoring.release_id))
 
 
 def scores_of(scoring: Scoring, sample: Sample) -> Iterator[tuple[Score, Estimate | None]]:

@@ -23,7 +23,7 @@ from campaigns.models import Campaign, Membership
 from jobs.queue import Lane
 from jobs.registry import Report, kind
 from judging.models import Judgement
-from judging.review.frontier import frontier, up_to
+from judging.review.frontier import Frontier, frontier, up_to
 from metrics import Estimator, MeasureError, Pool, Qrels, as_pool, calc, convention_named, qrels_from_dict
 from metrics import Run as Ranking
 from metrics.analysis.planning import SECONDS
@@ -36,6 +36,7 @@ from releases.exports import MOMENT, ExportScope
 from releases.models import Release
 from reports.campaign_summaries import PROGRESS, current_summary
 from runs.board.options import measure_named
+from runs.board.standing import Axis
 from runs.measures import USUAL
 from runs.models import Watch
 from runs.pools.enlarging import open_runs
@@ -43,6 +44,7 @@ from runs.tables import read_table
 
 MOST = 20  # differences of a campaign
 OF_BASELINES = ["nDCG_IoU(iou=0.5)@10", "nDCG_IoU(iou=0.5)@20", "AxIoU@10"]
+WIDE = 0.02  # the least half of the width of the axis of differences
 EVERY = timedelta(hours=1)  # a look by itself, when a query is closed
 
 
@@ -98,6 +100,17 @@ def last_look(watch: Watch) -> Look | None:
     return Look(**watch.looks[-1]) if watch.looks else None
 
 
+def watched(campaign: Campaign) -> list[tuple[Watch, Look | None, Axis, Cost | None]]:
+    """Return each watched difference, its last look, the axis of all, with 0 in its middle, and what deciding costs."""
+    found = [(watch, last_look(watch)) for watch in watches_of(campaign)]
+    widest = max([WIDE, *(max(abs(look.low), abs(look.high)) for _, look in found if look)])
+    of_one = cost_of(campaign, 1) if any(look and look.more for _, look in found) else None
+    axis = Axis(-widest, widest, widest)
+    return [
+        (watch, look, axis, of_one.times(look.more) if of_one and look and look.more else None) for watch, look in found
+    ]
+
+
 @all_or_nothing
 def begin(lead: Membership, run: int, other: int, measure: str, predictor: int | None = None) -> Watch:
     """Watch the difference of two runs, and look at it. Doing it twice is harmless.
@@ -144,7 +157,7 @@ def look_again(campaign: int, what: Happened, about: About) -> None:
     lane=Lane.QUICK,
     of=Watch,
     owner="run.campaign",
-    page=("watches", "run.campaign.name"),
+    page=("leaderboard", "run.campaign.name"),
     by_members=True,
     refusals=(MeasureError,),
 )
@@ -184,13 +197,17 @@ def must_be_a_sample(scope: ExportScope) -> None:
 
 def cost_of(campaign: Campaign, queries: int) -> Cost:
     """Return what judging more queries costs, if they take as much as those up to the frontier did."""
-    found = frontier(campaign)
-    sample = up_to(campaign, found).values("pk")
-    counted = Judgement.objects.filter(seat__isnull=False, candidate__query__in=sample).count()
     progress: dict[str, Any] = current_summary(campaign, PROGRESS).counts or {}
-    hours = queries * counted / max(1, found.sample) * (progress.get("mean") or SECONDS) / 3600
+    hours = queries * hours_of_one(campaign, frontier(campaign), progress.get("mean") or SECONDS)
     rate = campaign.hourly_rate
     return Cost(hours, None if rate is None else rate * Decimal(hours))
+
+
+def hours_of_one(campaign: Campaign, found: Frontier, seconds: float) -> float:
+    """Return the hours that a query up to the frontier took, if each judgement took so many seconds."""
+    sample = up_to(campaign, found).values("pk")
+    counted = Judgement.objects.filter(seat__isnull=False, candidate__query__in=sample).count()
+    return counted / max(1, found.sample) * seconds / 3600
 
 
 def qrels_of(scope: ExportScope) -> Qrels:

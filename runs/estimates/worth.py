@@ -120,7 +120,7 @@ def weigh_again(campaign: int, what: Happened, about: About) -> None:
     lane=Lane.QUICK,
     of=Campaign,
     owner=SELF,
-    page=("predictors", "name"),
+    page=("model-judges", "name"),
     for_leads=True,
 )
 def weigh_predictors(campaign: Campaign, report: Report, run: int | None = None) -> None:

@@ -1,30 +1,31 @@
-"""One query of some runs: its judged moments, what each rank predicts, matches and counts, and the time lines on which
-these are drawn.
+"""One query of some runs: its judged moments, what each rank predicts, matches and counts, and the time lines of its
+videos, on which each run has a lane.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from campaigns.models import Campaign
 from corpus.models import Clip, Moment, Video
 from judging.models import Candidate, Kind
-from metrics import Qrels, moment_id
+from metrics import Measure, Qrels, moment_id
 from metrics import Run as Predictions
 from metrics.formats.tables import Table
 from metrics.measures.explain import Explained, explain
+from metrics.measures.matching import temporal_iou
 from runs.explain.queries import ExplanationOptions, values_of
 from runs.models import Run
 from runs.tables import read_table
 
-WIDTH, GAP, MARGIN = 1136, 136, 28  # of the drawing, between its columns, and for the last numbers
-NARROW = 40  # between columns that nothing joins
-CLIPS = 10  # ranks whose clips stand beside each other
-HEAD, NAME, LANE, BAR, SPACE = 36, 22, 18, 12, 12  # heights
-LEAST, DIGIT = 3.0, 9.0  # widths of a span and of a digit of its number
+RANKS = 20  # squares of each run
+OVERLAP = 0.5  # IoU from which a prediction counts as judged, where the measure has no threshold
+LANE = 18  # pixels
+DIGIT = 1.4  # percent of a lane that a digit takes
 
 
 @dataclass(eq=False)
@@ -62,6 +63,7 @@ class Rank(Stretch):
     score: float
     iou: float
     match: Judged | None
+    is_judged: bool = False  # whether it overlaps a judged moment as far as a match needs, taken or not
     gain: float | None = None
     discount: float | None = None
 
@@ -75,6 +77,18 @@ class Rank(Stretch):
         """The gain over the discount."""
         return None if self.gain is None or self.discount is None else self.gain / self.discount
 
+    @property
+    def look(self) -> str:
+        """The grade of what it matches, or whether the moment is judged at all."""
+        return f"g{self.match.grade}" if self.match else "unmatched" if self.is_judged else "unjudged"
+
+    @property
+    def words(self) -> str:
+        """What it is, for its square and its span."""
+        unmatched = "no match" if self.is_judged else "no match: nobody judged it"
+        match = f"matches a moment of grade {self.match.grade}, IoU {self.iou:.2f}" if self.match else unmatched
+        return f"Rank {self.number}: {self.times} of {self.video}, {match}"
+
 
 @dataclass
 class Side:
@@ -83,11 +97,24 @@ class Side:
     run: Run
     ranks: list[Rank]
     values: dict[str, float]
-    ideal: float | None
+    ideals: list[float] | None  # DCG of the ideal ranking at each rank
+    value: float | None  # under the convention that explains
+
+    @property
+    def ideal(self) -> float | None:
+        return self.ideals[-1] if self.ideals else None
 
     @property
     def dcg(self) -> float:
         return sum(rank.counts or 0.0 for rank in self.ranks)
+
+    @property
+    def squares(self) -> list[Rank]:
+        return self.ranks[:RANKS]
+
+    @property
+    def has_clips(self) -> bool:
+        return any(rank.clip or (rank.match and rank.match.clip) for rank in self.ranks)
 
 
 @dataclass
@@ -101,19 +128,31 @@ class Case:
     durations: dict[str, float]
 
     @property
-    def beside(self) -> list[tuple[int, list[tuple[Rank | None, str]]]]:
-        """The first ranks: the number of each, and what each run has there, with a mark where it differs.
+    def deepest(self) -> int:
+        """The last rank that has a square."""
+        return max((len(side.squares) for side in self.sides), default=0)
 
-        The mark is `alone` for a match that no other run has, and `missed` for a prediction without one at a rank where
-        another run has one.
-        """
-        finders = Counter(key for side in self.sides for key in {id(rank.match) for rank in side.ranks if rank.match})
-        deepest = max((len(side.ranks) for side in self.sides), default=0)
-        rows = []
-        for n in range(min(deepest, CLIPS)):
-            ranks = [side.ranks[n] if n < len(side.ranks) else None for side in self.sides]
-            rows.append((n + 1, [(rank, _mark(rank, ranks, finders)) for rank in ranks]))
-        return rows
+    @property
+    def relevant(self) -> list[Judged]:
+        return [moment for moment in self.moments if moment.grade]
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """What each run finds of the relevant moments, and down to which rank."""
+        videos = {moment.video for moment in self.relevant}
+        of = f"{len(self.relevant)} relevant moment{'s' * (len(self.relevant) != 1)}"
+        for side in self.sides:
+            hits = [rank.number for rank in side.ranks if rank.match and rank.match.grade]
+            listed = list(dict.fromkeys(rank.video for rank in side.ranks))
+            if hits:
+                yield f"{side.run} finds {len(hits)} of {of} by rank {hits[-1]}."
+            elif not listed:
+                yield f"{side.run} has no prediction for this query."
+            elif videos.isdisjoint(listed):
+                names = ", ".join(listed[:3]) + (f" and {len(listed) - 3} more videos" if len(listed) > 3 else "")
+                yield f"{side.run} finds none of {of}: it lists only {names}, where nothing is relevant."
+            else:
+                yield f"{side.run} finds none of {of}."
 
     @property
     def unseen(self) -> int:
@@ -141,16 +180,12 @@ def case_of(options: ExplanationOptions, query: str) -> Case | None:
         for row in found.taking_part.tolist():
             moments.setdefault(row, Judged(*_times(found.judged, row), int(found.judged.grades[row])))
         own = {name: float(column[place]) for (key, name), column in values.items() if key == run.pk}
-        sides.append(Side(run, _ranks(found, moments, run), own, found.ideal))
+        ideals = None if found.ideals is None else found.ideals.tolist()
+        ranks, value = _ranks(found, moments, run, options.measure), own.get(options.convention.name)
+        sides.append(Side(run, ranks, own, ideals, None if value is None or np.isnan(value) else value))
     case = Case(query, qrels.texts.get(query, ""), list(moments.values()), sides, {})
     _find_clips(case, options.run.campaign)
     return case
-
-
-def _mark(rank: Rank | None, ranks: list[Rank | None], finders: Counter[int]) -> str:
-    if rank and rank.match:
-        return "alone" if finders[id(rank.match)] == 1 else ""
-    return "missed" if any(each and each.match for each in ranks) else ""
 
 
 def _seconds(time: float) -> str:
@@ -161,8 +196,9 @@ def _times(table: Table, row: int) -> tuple[str, float, float]:
     return table.names[int(table.video[row])], float(table.start[row]), float(table.end[row])
 
 
-def _ranks(found: Explained, moments: dict[int, Judged], run: Run) -> list[Rank]:
+def _ranks(found: Explained, moments: dict[int, Judged], run: Run, measure: Measure) -> list[Rank]:
     ranks = []
+    least = measure.thresholds[0] if measure.thresholds else OVERLAP
     for n, (row, match) in enumerate(zip(found.prediction.tolist(), found.moment.tolist(), strict=True)):
         rank = Rank(
             *_times(found.predicted, row),
@@ -171,11 +207,23 @@ def _ranks(found: Explained, moments: dict[int, Judged], run: Run) -> list[Rank]
             score=float(found.predicted.scores[row]),
             iou=float(found.iou[n]),
             match=moments.get(match),
+            is_judged=_highest_iou(found, row) >= least,
         )
         if found.gain is not None and found.discount is not None:
             rank.gain, rank.discount = float(found.gain[n]), float(found.discount[n])
         ranks.append(rank)
     return ranks
+
+
+def _highest_iou(found: Explained, row: int) -> float:
+    """Return the IoU of a prediction with the judged moment that it overlaps most, whether or not that takes part."""
+    video, start, end = _times(found.predicted, row)
+    judged = found.judged
+    if video not in judged.names:
+        return 0.0
+    same = judged.video == judged.names.index(video)
+    overlaps = temporal_iou(judged.start[same], judged.end[same], np.array(start), np.array(end))
+    return float(overlaps.max(initial=0.0))
 
 
 def _find_clips(case: Case, campaign: Campaign) -> None:
@@ -203,157 +251,80 @@ def _candidates(campaign: Campaign) -> Any:
     return Candidate.objects.in_campaign(campaign).select_related("moment__video", "clip")
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class Span:
-    """A moment or a prediction on the line of its video."""
+    """A moment or a prediction on a lane; places are percent of the video."""
 
     x: float
-    y: float
     width: float
+    row: int  # from 0; spans that would touch each other lie below each other
     number: int  # the grade or the rank
     look: str
     words: str
     address: str
 
     @property
-    def middle(self) -> float:
-        return self.y + BAR / 2
-
-    @property
-    def right(self) -> float:
+    def end(self) -> float:
         return self.x + self.width
 
     @property
-    def beside(self) -> float:
-        """Where its number stands."""
-        return self.right + 3
-
-    @property
-    def end(self) -> float:
-        """Where its number ends."""
-        return self.beside + DIGIT * len(str(self.number)) + 4
+    def y(self) -> int:
+        return self.row * LANE
 
 
 @dataclass
-class VideoLine:
-    """The line of a video."""
+class VideoLane:
+    """What is judged of a video, or what a run predicts in it."""
 
-    video: str
-    duration: float
-    y: float
-    height: float
+    title: str
     spans: list[Span]
 
     @property
-    def text_y(self) -> float:
-        return self.y + NAME - 8
-
-    @property
-    def track_y(self) -> float:
-        return self.y + NAME - 3
+    def height(self) -> int:
+        return LANE * (1 + max((span.row for span in self.spans), default=0))
 
 
 @dataclass
-class Column:
-    """The lines of the judged moments, or of a run's predictions."""
+class TimeLine:
+    """A video with a lane of its judged moments, and one for each run."""
 
-    title: str
-    x: float
-    width: float
-    lines: list[VideoLine] = field(default_factory=list)
-    span_of: dict[int, Span] = field(default_factory=dict)
-
-    @property
-    def right(self) -> float:
-        return self.x + self.width
-
-    def add(self, video: str, duration: float, found: Sequence[Stretch]) -> None:
-        """Add the line of a video below the others. Spans that would touch each other lie below each other."""
-        last = self.lines[-1] if self.lines else None
-        y = last.y + last.height + SPACE if last else HEAD
-        ends, spans = list[float](), []
-        for each in sorted(found, key=lambda stretch: stretch.start):
-            x = self.x + self.width * min(each.start / duration, 1)
-            width = max(LEAST, self.width * (min(each.end, duration) - each.start) / duration)
-            span = Span(min(x, self.right - width), 0, width, *_attributes(each))
-            lane = next((n for n, end in enumerate(ends) if end <= span.x), len(ends))
-            ends[lane : lane + 1] = [span.end]
-            span.y = y + NAME + lane * LANE
-            self.span_of[id(each)] = span
-            spans.append(span)
-        self.lines.append(VideoLine(video, duration, y, NAME + len(ends) * LANE, spans))
+    video: str
+    duration: float
+    lanes: list[VideoLane]
+    is_relevant: bool  # whether a moment of it is
 
 
-@dataclass
-class Drawing:
-    columns: list[Column]
-    joins: list[tuple[str, str, str]]  # path, look, words
-
-    width = WIDTH
-
-    @property
-    def height(self) -> float:
-        lines = [column.lines[-1] for column in self.columns if column.lines]
-        return max((line.y + line.height for line in lines), default=HEAD) + SPACE
-
-
-def drawing_of(case: Case) -> Drawing:
-    """Lay out a case: the judged moments left of the runs' predictions, or between those of two runs.
-
-    Nothing joins them with the predictions of more than two runs, because the curves would cross columns.
-    """
-    titles, are_joined = [side.run.name for side in case.sides], len(case.sides) < 3
-    place, gap = (len(titles) - 1, GAP) if are_joined else (0, NARROW)
-    titles.insert(place, "Judged moments")
-    wide = (WIDTH - MARGIN - gap * (len(titles) - 1)) / len(titles)
-    columns = [Column(title, n * (wide + gap), wide) for n, title in enumerate(titles)]
-    truth = columns[place]
-    _add_all(truth, _in_order(case), case)
-    own = [column for column in columns if column is not truth]
-    for column, side in zip(own, case.sides, strict=True):
-        _add_all(column, side.ranks, case)
-    joined = zip(own, case.sides, strict=True) if are_joined else ()
-    return Drawing(columns, [join for column, side in joined for join in _joins(side, column, truth)])
+def time_lines(case: Case) -> list[TimeLine]:
+    """Return the time lines of a case, the videos with something relevant first."""
+    relevant = {moment.video for moment in case.relevant}
+    drawn: list[tuple[str, Sequence[Stretch]]] = [("Judged", case.drawn)]
+    drawn += [(side.run.name, side.ranks) for side in case.sides]
+    videos = dict.fromkeys(each.video for _, stretches in drawn for each in stretches)
+    lines = []
+    for video in sorted(videos, key=lambda name: name not in relevant):
+        own = [(title, [each for each in stretches if each.video == video]) for title, stretches in drawn]
+        longest = max(each.end for _, stretches in own for each in stretches)
+        duration = case.durations.get(video, longest) or 1.0
+        lanes = [VideoLane(title, _spans(stretches, duration)) for title, stretches in own]
+        lines.append(TimeLine(video, duration, lanes, video in relevant))
+    return lines
 
 
-def _in_order(case: Case) -> list[Judged]:
-    """The moments: those first that the first ranks match, so that few joins cross; then by grade."""
-    found = {id(rank.match): rank.number for side in reversed(case.sides) for rank in side.ranks}
-    return sorted(case.drawn, key=lambda moment: (found.get(id(moment), 10**6), -moment.grade))
-
-
-def _add_all(column: Column, found: Iterable[Stretch], case: Case) -> None:
-    by_video: dict[str, list[Stretch]] = defaultdict(list)
-    for each in found:
-        by_video[each.video].append(each)
-    matched = {id(rank.match) for side in case.sides for rank in side.ranks}
-    for video, stretches in by_video.items():
-        longest = max(stretch.end for stretch in stretches)
-        column.add(video, case.durations.get(video, longest) or 1.0, stretches)
-    for video_line in column.lines:
-        for each in by_video[video_line.video]:
-            if isinstance(each, Judged) and id(each) not in matched:
-                column.span_of[id(each)].look += " missed"
+def _spans(stretches: Sequence[Stretch], duration: float) -> list[Span]:
+    spans, ends = list[Span](), list[float]()
+    for each in sorted(stretches, key=lambda stretch: stretch.start):
+        x = 100 * min(each.start / duration, 1)
+        width = max(0.4, 100 * (min(each.end, duration) - each.start) / duration)
+        row = next((n for n, end in enumerate(ends) if end <= x), len(ends))
+        span = Span(x, width, row, *_attributes(each))
+        ends[row : row + 1] = [span.end + DIGIT * (1 + len(str(span.number)))]
+        spans.append(span)
+    return spans
 
 
 def _attributes(each: Stretch) -> tuple[int, str, str, str]:
     """Its number, its look, what it is in words, and what it leads to."""
-    times = f"{each.times} of {each.video}"
     if isinstance(each, Rank):
-        match = f"matches a moment of grade {each.match.grade}, IoU {each.iou:.2f}" if each.match else "no match"
-        look = f"g{each.match.grade}" if each.match else "unmatched"
-        return each.number, look, f"Rank {each.number}: {times}, {match}", each.address
+        return each.number, each.look, each.words, each.address
     grade = each.grade if isinstance(each, Judged) else 0
-    return grade, f"g{grade}", f"Grade {grade}: {times}", ""
-
-
-def _joins(side: Side, column: Column, truth: Column) -> Iterator[tuple[str, str, str]]:
-    """A curve from each prediction to the moment that it matches."""
-    for rank in side.ranks:
-        if rank.match is None:
-            continue
-        here, there = column.span_of[id(rank)], truth.span_of[id(rank.match)]
-        left, right = (here, there) if column.x < truth.x else (there, here)
-        bend = (left.end + right.x) / 2
-        path = f"M{left.end:.1f} {left.middle:.1f}C{bend:.1f} {left.middle:.1f} {bend:.1f} {right.middle:.1f} "
-        yield f"{path}{right.x:.1f} {right.middle:.1f}", f"g{rank.match.grade}", here.words
+    return grade, f"g{grade}", f"Grade {grade}: {each.times} of {each.video}", ""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -18,7 +17,6 @@ from base.text import abbreviated
 from campaigns.models import Campaign, Membership
 from metrics import CONVENTIONS, Convention, Measure
 from metrics.measures.explain import can_explain
-from reports.figures.files import figure_file
 from runs import access
 from runs.board.options import known_measures
 from runs.measures import HEADLINE, NAMES, USUAL, measures_of
@@ -96,46 +94,19 @@ def texts_of(campaign: Campaign, lines: Iterable[ScoredQuery]) -> dict[str, str]
 
 
 def address_of(options: ExplanationOptions, query: str) -> str:
-    """Return the address of the page of a query that asks the same."""
-    where = reverse("run-query", args=[options.run.campaign.name, options.run.number])
+    """Return the address of the page that explains a query."""
+    where = reverse("explain", args=[options.run.campaign.name])
     return f"{where}?{options.address(query=query)}"
 
 
-def scatter_file(options: ExplanationOptions | None, against: Sequence[int], kind: str) -> HttpResponse:
-    """Answer with the figure of two runs, a point for each query; not found if one of them has no scores.
+def largest_loss(lines: Sequence[ScoredQuery]) -> ScoredQuery | None:
+    """Return the query on which the run is most behind the others; alone, the one with its lowest value."""
 
-    Raise BadValue unless `against`, the numbers of other runs, names exactly one.
-    """
-    others = [run.number for run in options.others] if options else against
-    if len(others) != 1:
-        found = ", ".join(map(str, others))
-        raise BadValue("against", found or "empty", "the number of one other run")
-    lines = scored_queries(options) if options else None
-    if options is None or lines is None:
-        raise Http404
-    [other], points, number = options.others, _points(options, lines), options.run.number
-    rows = [{key: point[key] for key in ("query", "text", "x", "y")} for point in points]
+    def gain(line: ScoredQuery) -> float:
+        own, *others = [value or 0.0 for value in line.values]
+        return own - max(others, default=0.0)
 
-    def specify() -> dict[str, Any]:
-        from runs.drawing import two_runs
-
-        return two_runs(points, options.run.name, other.name, options.measure.spelling)
-
-    return figure_file(kind, rows, specify, f"{options.run.campaign.name}-runs-{number}-{other.number}")
-
-
-def _points(options: ExplanationOptions, lines: list[ScoredQuery]) -> list[dict[str, Any]]:
-    texts = dict(options.run.campaign.queries.pool().values_list("query_id", "text"))
-    return [
-        {
-            "query": line.query,
-            "text": texts.get(line.query, ""),
-            "x": line.value,
-            "y": line.values[1],
-            "address": address_of(options, line.query),
-        }
-        for line in lines
-    ]
+    return min(lines, key=gain, default=None)
 
 
 @dataclass(frozen=True)
@@ -156,16 +127,9 @@ class ExplanationOptions:
     def measures(self) -> list[Measure]:
         return explained_measures(self.convention.name, self.reference)
 
-    @property
-    def conventions(self) -> list[tuple[Convention, str]]:
-        """The conventions, each with the address that asks the same under it, by the same measure if it has it."""
-        return [
-            (CONVENTIONS[name], self.address(convention=name, measure=str(self._nearest(name)))) for name in EXPLAINED
-        ]
-
-    def _nearest(self, convention: str) -> Measure:
-        known = explained_measures(convention, self.reference)
-        return self.measure if self.measure in known else _headline(known)
+    def beside(self, other: Run) -> ExplanationOptions:
+        """Return the same about the run and one other."""
+        return replace(self, others=(other,))
 
     def address(self, **other: Any) -> str:
         """Return the query of the address of these options, with some others; None leaves a field out."""
@@ -173,7 +137,7 @@ class ExplanationOptions:
             "release": self.reference.release.version,
             "convention": self.convention.name,
             "measure": str(self.measure),
-            "against": [run.number for run in self.others],
+            "run": [run.number for run in self.runs],
         }
         return urlencode({key: value for key, value in (same | other).items() if value is not None}, doseq=True)
 
@@ -201,9 +165,8 @@ def explanation_options(
     by_name = {str(measure): measure for measure in known}
     if measure and measure not in by_name:
         raise BadValue("measure", abbreviated(measure), f"one of {', '.join(by_name)}")
-    return ExplanationOptions(
-        run, others, reference, CONVENTIONS[convention or USUAL], by_name[measure] if measure else _headline(known)
-    )
+    chosen = by_name[measure] if measure else by_name.get(HEADLINE, known[0])
+    return ExplanationOptions(run, others, reference, CONVENTIONS[convention or USUAL], chosen)
 
 
 def _others(member: Membership, run: Run, numbers: Sequence[int]) -> tuple[Run, ...]:
@@ -217,7 +180,3 @@ def _others(member: Membership, run: Run, numbers: Sequence[int]) -> tuple[Run, 
 def explained_measures(convention: str, reference: ScoringReference) -> list[Measure]:
     """Return the measures by which runs are scored under a convention, and that can be explained rank by rank."""
     return [measure for measure in known_measures(convention, reference) if can_explain(measure)]
-
-
-def _headline(known: list[Measure]) -> Measure:
-    return next((measure for measure in known if str(measure) == HEADLINE), known[0])

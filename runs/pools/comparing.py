@@ -47,7 +47,7 @@ def ask_to_compare(release: Release) -> None:
     of=Release,
     owner="campaign",
     subject="release {0.version}",
-    page=("pools", "campaign.name"),
+    page=("unjudged", "campaign.name"),
     refusals=(MeasureError,),
 )
 def compare_pools(release: Release, report: Report) -> None:
@@ -58,7 +58,8 @@ def compare_pools(release: Release, report: Report) -> None:
     report(0, 4, "reading the release")
     qrels = read_table(Qrels, reference_of(release).table)
     further, reused = _further(release, qrels), _with_reused(release, qrels)
-    runs = _runs(release)
+    scorings = Scoring.objects.filter(release=release).select_related("run").order_by("run__number")
+    runs = [scoring.run for scoring in scorings if USUAL not in scoring.refusals]
     if not runs or not (further.any() or reused):
         return
     read = [read_table(Predictions, run.table, name=run.name) for run in runs]
@@ -75,11 +76,6 @@ def compare_pools(release: Release, report: Report) -> None:
         more = means_of_part(reused, np.ones(reused.grades.size, np.bool_), read, NDCG)
     _store(release, runs, [first, whole, without, more])
     report(4, 4)
-
-
-def _runs(release: Release) -> list[Run]:
-    rows = Scoring.objects.filter(release=release).select_related("run").order_by("run__number")
-    return [row.run for row in rows if USUAL not in row.refusals]
 
 
 def _groups(runs: Sequence[Run]) -> list[int]:
@@ -128,10 +124,7 @@ def _with_reused(release: Release, qrels: Qrels) -> Qrels | None:
         for each in enlargement.reused
     ]
     grades = _grades_of({each["near"]["candidate"] for each in reused}, rows, qrels)
-    spans: dict[str, dict[tuple[str, float, float], int]] = {query: {} for query in qrels.queries}
-    for (query, _), row in rows.items():
-        span = (qrels.names[int(qrels.video[row])], float(qrels.start[row]), float(qrels.end[row]))
-        spans[query][span] = int(qrels.grades[row])
+    spans = {query: {(*span,): grade for *span, grade in held} for query, held in qrels.rows(qrels.grades)}
     more = 0
     for each in reused:
         span, grade = (each["video"], each["start"], each["end"]), grades.get(each["near"]["candidate"])
@@ -316,7 +309,7 @@ def found_moments(enlargement: Enlargement, member: Membership, most: int) -> li
     texts = dict(enlargement.campaign.queries.pool().values_list("query_id", "text"))
     opened = {
         (each.query.query_id, str(each.moment)): each
-        for each in Candidate.objects.filter(pk__in=_candidates(enlargement)).select_related(
+        for each in Candidate.objects.filter(pk__in=_candidates(enlargement), batch__isnull=False).select_related(
             "query", "moment__video", "batch"
         )
     }
@@ -326,11 +319,7 @@ def found_moments(enlargement: Enlargement, member: Membership, most: int) -> li
             each,
             texts.get(each["query"], ""),
             [(runs.get(number), rank) for number, rank in each["ranks"].items()],
-            opened.get((each["query"], _key(each))),
+            opened.get((each["query"], moment_id(each["video"], each["start"], each["end"]))),
         )
         for place, each in enumerate(moments, 1)
     ]
-
-
-def _key(moment: dict[str, Any]) -> str:
-    return moment_id(moment["video"], moment["start"], moment["end"])

@@ -1,11 +1,12 @@
 """Enlarging a pool: moments that runs found and nobody has judged, those first that would decide between the runs.
 
-An enlargement is proposed, and opened on a lead's word: its first moments become candidates in further batches.
+An enlargement is proposed; having its first moments judged is an action, so that its price is known before, and it is
+undone after. Each row of the action is a query, whose moments become candidates in further batches.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -18,16 +19,19 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
 from corpus.cutting import LONGEST
 from corpus.models import DIGITS, Video, moments_at
-from jobs.queue import Lane
 from jobs.registry import Report, kind
-from judging.models import Candidate, Query
+from judging.models import Action, ActionRow, Candidate, Query
 from judging.pool.opening import open_further
+from judging.review.actions import prepare
+from judging.review.reviewing import note_closed
+from judging.review.verbs import FURTHER_VERBS, Verb
+from judging.summaries import summarize
 from metrics import MeasureError, Qrels
 from metrics import Run as Predictions
 from metrics.analysis.pooling import SAME, Found, influence, undecided
 from metrics.measures.ground import Ground
 from metrics.measures.matching import temporal_iou
-from runs.models import Enlargement, Run, Source, Visibility
+from runs.models import Enlargement, Near, Run, Source, Visibility
 from runs.references import reference_of
 from runs.tables import read_table
 
@@ -79,10 +83,14 @@ def ask_to_propose(lead: Membership, plan: PoolPlan) -> Enlargement:
     return made
 
 
-ABOUT = {"of": Enlargement, "owner": "campaign", "page": ("pool", "campaign.name", "number")}
-
-
-@kind("propose-moments", "Propose moments to judge", refusals=(MeasureError,), **ABOUT)
+@kind(
+    "propose-moments",
+    "Propose moments to judge",
+    of=Enlargement,
+    owner="campaign",
+    page=("unjudged", "campaign.name"),
+    refusals=(MeasureError,),
+)
 def propose_moments(enlargement: Enlargement, report: Report) -> None:
     """Find the moments of an enlargement, and store them, the most decisive first. Once found, nothing changes."""
     if enlargement.found is not None:
@@ -162,9 +170,29 @@ def _nearest(judged: list[Judged], start: float, end: float) -> dict[str, Any] |
     return {"candidate": int(keys[best]), "iou": round(float(iou[best]), 3)} if iou[best] >= SAME else None
 
 
+class Opening(NamedTuple):
+    """Which moments of an enlargement are judged, as an action keeps it."""
+
+    enlargement: Enlargement
+    taken: int
+    near: str
+
+    @classmethod
+    def of(cls, action: Action) -> Opening:
+        number, taken, near = action.argument.split(":")
+        return cls(Enlargement.objects.get(campaign=action.campaign_id, number=int(number)), int(taken), near)
+
+    @property
+    def moments(self) -> list[Moment]:
+        return self.enlargement.to_judge(self.near)[: self.taken]
+
+    def of_query(self, query: Query) -> list[Moment]:
+        return [moment for moment in self.moments if moment["query"] == query.query_id]
+
+
 @all_or_nothing
-def ask_to_open(enlargement: Enlargement, lead: Membership, taken: int, near: str) -> Enlargement:
-    """Have the first moments judged, on a lead's word, and ask for the job that opens their batches.
+def prepare_opening(enlargement: Enlargement, lead: Membership, taken: int, near: str = Near.LEAVE) -> Action:
+    """Return the action that has the first moments judged. Nothing happens before the lead begins it.
 
     Parameters
     ----------
@@ -180,59 +208,104 @@ def ask_to_open(enlargement: Enlargement, lead: Membership, taken: int, near: st
     WrongState
         If the moments are not found yet, or the enlargement is opened already.
     """
-    enlargement = locked(Enlargement.objects.filter(pk=enlargement.pk)).get()
+    _must_be_closed(enlargement)
+    there = len(enlargement.to_judge(near))
+    least = 0 if near == Near.REUSE and len(enlargement.moments) > there else 1
+    if not least <= taken <= there:
+        raise BadValue("taken", str(taken), f"from {least} to {there:,} moments")
+    # Where grades are reused and nothing is judged, the action is of the queries of the reused ones.
+    moments = Opening(enlargement, taken, near).moments or enlargement.moments
+    queries = lead.campaign.queries.pool().filter(query_id__in={moment["query"] for moment in moments})
+    action = prepare(lead, VERB.code, queries, f"the first {taken:,} moments of {enlargement}")
+    action.argument = f"{enlargement.number}:{taken}:{near}"
+    action.save(update_fields=["argument"])
+    return action
+
+
+def opening_of(enlargement: Enlargement) -> Action | None:
+    """Return the action that has the moments of an enlargement judged, for its page to lead to what undoes it."""
+    begun = Action.objects.filter(campaign=enlargement.campaign_id, verb=VERB.code, begun__isnull=False, undone=None)
+    return begun.filter(argument__startswith=f"{enlargement.number}:").last()
+
+
+def _must_be_closed(enlargement: Enlargement) -> None:
     if enlargement.found is None:
         raise WrongState("The moments of this enlargement are not found yet.")
     if enlargement.opened:
         raise WrongState("This enlargement is opened already. Propose another one.")
-    there = len(enlargement.to_judge(near))
-    least = 0 if near == Enlargement.Near.REUSE and len(enlargement.moments) > there else 1
-    if not least <= taken <= there:
-        raise BadValue("taken", str(taken), f"from {least} to {there:,} moments")
-    enlargement.taken, enlargement.near, enlargement.opened_by = taken, near, lead
-    enlargement.opened = Now()
+
+
+def _start(action: Action) -> None:
+    opening = Opening.of(action)
+    enlargement = locked(Enlargement.objects.filter(pk=opening.enlargement.pk)).get()
+    _must_be_closed(enlargement)
+    enlargement.taken, enlargement.near = opening.taken, opening.near
+    enlargement.opened_by, enlargement.opened = action.lead, Now()
     enlargement.save(update_fields=["taken", "near", "opened", "opened_by"])
-    enlargement.refresh_from_db()
-    lead.campaign.touch()
-    open_further_batches.ask(enlargement)
-    return enlargement
 
 
-@kind("open-further-batches", "Open further batches", lane=Lane.JUDGING, **ABOUT)
-def open_further_batches(enlargement: Enlargement, report: Report) -> None:
-    """Open the batches of an enlargement, query by query. Run again, it goes on with the queries that are left."""
-    assert enlargement.taken is not None
-    by_query: dict[str, list[Moment]] = defaultdict(list)
-    for moment in enlargement.to_judge(enlargement.near)[: enlargement.taken]:
-        by_query[moment["query"]].append(moment)
-    runs = {str(run.number): run for run in enlargement.campaign.runs.filter(number__in=enlargement.runs)}
-    queries = {query.query_id: query for query in enlargement.campaign.queries.pool()}
-    passed = 0
-    for number, (name, moments) in enumerate(by_query.items()):
-        report(number, len(by_query), "opening batches")
-        try:
-            _open(enlargement, queries.get(name), moments, runs)
-        except WrongState:
-            passed += len(moments)
-    message = f"{passed} moments are left out: their queries are not closed any more" if passed else ""
-    report(len(by_query), len(by_query), message)
+def _open(query: Query, action: Action) -> dict[str, list[int]]:
+    """Open the batches of one query, and return their keys.
 
-
-@all_or_nothing
-def _open(enlargement: Enlargement, query: Query | None, moments: list[Moment], runs: dict[str, Run]) -> None:
-    """Open the batches of one query once. Raise WrongState if the query is withdrawn, or not closed any more."""
-    if query is None:
-        raise WrongState("The query is withdrawn.")
-    if enlargement.sources.filter(candidate__query=query).exists():
-        return
-    found = moments_at(enlargement.campaign.corpus, [(each["video"], each["start"], each["end"]) for each in moments])
+    Raise WrongState if the query is withdrawn, or not closed any more.
+    """
+    opening = Opening.of(action)
+    moments = opening.of_query(query)
+    if not moments:
+        return {"batches": []}
+    found = moments_at(query.campaign.corpus, [(each["video"], each["start"], each["end"]) for each in moments])
     candidates = open_further(query, found)
+    runs = {str(run.number): run for run in query.campaign.runs.filter(number__in=opening.enlargement.runs)}
     Source.objects.bulk_create(
         [
-            Source(enlargement=enlargement, candidate=candidates[moment.pk], run=runs[run], rank=rank)
+            Source(enlargement=opening.enlargement, candidate=candidates[moment.pk], run=runs[run], rank=rank)
             for moment, each in zip(found, moments, strict=True)
             if moment.pk in candidates
             for run, rank in each["ranks"].items()
         ],
         ignore_conflicts=True,  # two stretches that are the same to the millisecond
     )
+    found_in = Candidate.objects.filter(pk__in=[candidate.pk for candidate in candidates.values()])
+    return {"batches": sorted(found_in.order_by().values_list("batch", flat=True).distinct())}
+
+
+def _take_away(query: Query, action: Action, row: ActionRow) -> None:
+    """Undo the opening for one query: its candidates stay, in no batch.
+
+    Raise WrongState if somebody has begun one of the batches, or a candidate has a reused grade.
+    """
+    assert row.before is not None
+    enlargement = Opening.of(action).enlargement
+    Query.objects.filter(pk=query.pk).lock_with_batches()
+    batches = query.batches.filter(pk__in=row.before["batches"])
+    if batches.with_work().exists():
+        raise WrongState("Somebody has begun to judge its moments. What is judged there stays.")
+    if Candidate.objects.reused().filter(batch__in=batches).exists():
+        raise WrongState("Some of its moments have a reused grade, which stays.")
+    batches.delete()
+    summarize([query.pk])
+    note_closed(query)
+    if not enlargement.sources.filter(candidate__batch__isnull=False).exists():
+        closed = {"opened": None, "opened_by": None, "taken": None, "near": Near.LEAVE}
+        Enlargement.objects.filter(pk=enlargement.pk).update(**closed)
+
+
+def _size(action: Action) -> tuple[int, int]:
+    """Return in how many queries batches would be opened, as the queries are now, and how many moments these hold."""
+    counts = Counter(moment["query"] for moment in Opening.of(action).moments)
+    rows = action.campaign.queries.pool().filter(pk__in=action.rows.values("row"), closed=True, withdrawn=None)
+    able = rows.values_list("query_id", flat=True)
+    return len(able), sum(counts[query] for query in able)
+
+
+VERB = Verb(
+    "enlarge",
+    "Have moments judged",
+    "moments opened",
+    "queries that are closed",
+    _open,
+    _take_away,
+    start=_start,
+    size=_size,
+)
+FURTHER_VERBS[VERB.code] = VERB

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from base.templatetags.figures import decimals
 from base.text import percent
 from metrics import parse_measure
 from metrics.analysis.noise import axiou_error, success_error
@@ -25,15 +27,18 @@ THETAS = np.round(np.arange(0.04, 0.98, 0.02), 2)
 
 @dataclass(frozen=True)
 class ReliabilityFigure:
-    """One figure: `rows` and `tells` take the findings and the measure that the page is about."""
+    """One figure: `made` and `tells` take the findings and the measure that the page is about."""
 
     key: str
     tab: str  # its title in a word or two
     title: str
     paper: str  # where the paper has it
-    caption: Callable[[Found], str]
+    caption: str | Callable[[Found], str]
     tells: Callable[[Found, str], str]
-    rows: Callable[[Found, str], Rows]
+    made: Callable[[Found, str], Rows] | None = None  # its rows; None if they are found under its key
+
+    def rows(self, found: Found, measure: str) -> Rows:
+        return self.made(found, measure) if self.made else list(found["rows"][self.key])
 
 
 def spelt(measure: str) -> str:
@@ -65,21 +70,18 @@ def tell_agreement(found: Found, measure: str) -> str:
     )
 
 
-def tell_stability(name: str) -> Callable[[Found, str], str]:
-    def tell(found: Found, measure: str) -> str:
-        sizes = sorted({row["size"] for row in found["rows"][name]})
-        half = min(sizes, key=lambda size: abs(size - found["queries"] / 2))
-        at_half = {row["measure"]: row["mean"] for row in found["rows"][name] if row["size"] == half}
-        known = {each: mean for each, mean in at_half.items() if mean is not None}
-        if measure not in known:
-            return NOTHING
-        steadiest = max(known, key=lambda each: known[each])
-        return (
-            f"With {half} of {found['queries']} queries {spelt(measure)} repeats its order of the systems by "
-            f"τ = {known[measure]:.2f} on average; the steadiest is {spelt(steadiest)} with {known[steadiest]:.2f}."
-        )
-
-    return tell
+def tell_stability(name: str, found: Found, measure: str) -> str:
+    sizes = sorted({row["size"] for row in found["rows"][name]})
+    half = min(sizes, key=lambda size: abs(size - found["queries"] / 2))
+    at_half = {row["measure"]: row["mean"] for row in found["rows"][name] if row["size"] == half}
+    known = {each: mean for each, mean in at_half.items() if mean is not None}
+    if measure not in known:
+        return NOTHING
+    steadiest = max(known, key=lambda each: known[each])
+    return (
+        f"With {half} of {found['queries']} queries {spelt(measure)} repeats its order of the systems by "
+        f"τ = {known[measure]:.2f} on average; the steadiest is {spelt(steadiest)} with {known[steadiest]:.2f}."
+    )
 
 
 def tell_noise(found: Found, measure: str) -> str:
@@ -163,18 +165,11 @@ def _by(row: dict[str, Any]) -> str:
     return "" if row["tau"] is None else f" (mean τ = {row['tau']:.2f})"
 
 
-def caption_subsets(what: str) -> Callable[[Found], str]:
-    def caption(found: Found) -> str:
-        return (
-            f"{found['trials']:,} times for each size, {what}. τ says how alike the two orders of the systems are. The "
-            "higher and the earlier a line rises, the fewer queries its measure needs."
-        )
-
-    return caption
-
-
-def stored(name: str) -> Callable[[Found, str], Rows]:
-    return lambda found, measure: list(found["rows"][name])
+def caption_subsets(what: str, found: Found) -> str:
+    return (
+        f"{found['trials']:,} times for each size, {what}. τ says how alike the two orders of the systems are. The "
+        "higher and the earlier a line rises, the fewer queries its measure needs."
+    )
 
 
 def of_measure(found: Found, name: str, measure: str) -> Rows:
@@ -233,10 +228,8 @@ FIGURES = [
         "Scores",
         "Scores by system",
         "AxIoU, Figure 5",
-        lambda found: (
-            "A line is a measure, a point the mean score of a system over all queries. Where lines cross, "
-            "measures disagree about who is better."
-        ),
+        "A line is a measure, a point the mean score of a system over all queries. Where lines cross, "
+        "measures disagree about who is better.",
         tell_scores,
         sorted_scores,
     ),
@@ -245,55 +238,46 @@ FIGURES = [
         "Agreement",
         "Agreement of measures",
         "AxIoU, Figure 4",
-        lambda found: (
-            "Kendall's τ-b of the two orders of the systems that two measures give: 1 is the same order, −1 "
-            "the opposite one. An empty cell has a measure that ties all systems."
-        ),
+        "Kendall's τ-b of the two orders of the systems that two measures give: 1 is the same order, −1 "
+        "the opposite one. An empty cell has a measure that ties all systems.",
         tell_agreement,
-        stored("agreement"),
     ),
     ReliabilityFigure(
         "stability-two",
         "Stability",
         "Stability: two subsets of the queries",
         "AxIoU, Figure 6",
-        caption_subsets("two subsets of the queries are drawn and compared, as the paper describes it"),
-        tell_stability("stability-two"),
-        stored("stability-two"),
+        partial(caption_subsets, "two subsets of the queries are drawn and compared, as the paper describes it"),
+        partial(tell_stability, "stability-two"),
     ),
     ReliabilityFigure(
         "stability-full",
         "Stability by the code",
         "Stability: a subset against all queries",
         "AxIoU, Figure 6, by the authors' code",
-        caption_subsets("a subset of the queries is drawn and compared with all of them, as the authors' code does"),
-        tell_stability("stability-full"),
-        stored("stability-full"),
+        partial(
+            caption_subsets, "a subset of the queries is drawn and compared with all of them, as the authors' code does"
+        ),
+        partial(tell_stability, "stability-full"),
     ),
-    ReliabilityFigure(
-        "noise", "Boundaries", "Inexact boundaries", "AxIoU, Figure 7", caption_noise, tell_noise, stored("noise")
-    ),
+    ReliabilityFigure("noise", "Boundaries", "Inexact boundaries", "AxIoU, Figure 7", caption_noise, tell_noise),
     ReliabilityFigure(
         "bias",
         "Bias",
         "Bias and variance on these runs",
         "beside AxIoU, Figure 10",
-        lambda found: (
-            "The squared error of the figure before, in two parts: how far the mean over all noisy data sets "
-            "lies off (bias), and how much a single one scatters around it (variance)."
-        ),
+        "The squared error of the figure before, in two parts: how far the mean over all noisy data sets "
+        "lies off (bias), and how much a single one scatters around it (variance).",
         tell_bias,
-        stored("noise"),
+        lambda found, measure: list(found["rows"]["noise"]),
     ),
     ReliabilityFigure(
         "theory",
         "Theory",
         "Bias and variance in theory",
         "AxIoU, Figure 10",
-        lambda found: (
-            f"No data: the first prediction of a query has a true IoU of {TRUE_IOU}, and annotators see it with "
-            "normal noise of standard deviation γ. A threshold turns small noise into a whole hit or miss."
-        ),
+        f"No data: the first prediction of a query has a true IoU of {TRUE_IOU}, and annotators see it with "
+        "normal noise of standard deviation γ. A threshold turns small noise into a whole hit or miss.",
         tell_theory,
         theory,
     ),
@@ -302,22 +286,18 @@ FIGURES = [
         "Ties",
         "Queries that tell nothing",
         "AxIoU, Figure 9",
-        lambda found: "The share of queries on which all systems have exactly the same score.",
+        "The share of queries on which all systems have exactly the same score.",
         tell_ties,
-        stored("ties"),
     ),
     ReliabilityFigure(
         "select",
         "Selection",
         "Selecting a system",
         "AxIoU, Figure 8",
-        lambda found: (
-            "Each row selects the best system by one measure on a random half of the queries; the cells say how "
-            "good these systems are on the other half, as z-scores within a column. A row that is blue throughout "
-            "selects well whatever counts later."
-        ),
+        "Each row selects the best system by one measure on a random half of the queries; the cells say how "
+        "good these systems are on the other half, as z-scores within a column. A row that is blue throughout "
+        "selects well whatever counts later.",
         tell_select,
-        stored("select"),
     ),
     ReliabilityFigure(
         "judging",
@@ -336,3 +316,109 @@ FIGURES = [
     ),
 ]
 BY_KEY = {figure.key: figure for figure in FIGURES}
+
+# The score card: what an examination found of each measure in one row, the most reliable first
+STEADY = 0.9  # τ between two subsets of the queries, from which an order counts as stable
+SHADES = 4  # of cells, from worst to best
+
+
+class Trait(NamedTuple):
+    """A column: what is read of a measure, and whether less of it is better."""
+
+    words: str
+    why: str
+    of: Callable[[Found, str], float | None]
+    less_is_better: bool
+    written: Callable[[float], str]
+
+
+CardCell = tuple[str, int | None]  # words, and a shade from 0 for the worst to SHADES for the best, if it is known
+
+
+class ScoreCard(NamedTuple):
+    """The columns, and a row for each measure: its name, its spelling, and its cells."""
+
+    traits: list[Trait]
+    rows: list[tuple[str, str, list[CardCell]]]
+
+    @property
+    def advice(self) -> list[str]:
+        """The most reliable measure, and the most reliable one of another kind."""
+        kinds = [parse_measure(measure).name for measure, *_ in self.rows]
+        others = [spelling for kind, (_, spelling, _) in zip(kinds, self.rows, strict=True) if kind != kinds[0]]
+        return [self.rows[0][1], *others[:1]]
+
+
+def _needed(found: Found, measure: str) -> float | None:
+    steady = [row["size"] for row in of_measure(found, "stability-two", measure) if (row["mean"] or 0) >= STEADY]
+    return min(steady, default=None)
+
+
+def _moved(found: Found, measure: str) -> float | None:
+    rows = of_measure(found, "noise", measure)
+    return rows[len(rows) // 2]["rmse"] if rows else None
+
+
+def _tied(found: Found, measure: str) -> float | None:
+    return next((row["all_tied"] for row in of_measure(found, "ties", measure)), None)
+
+
+def _agreed(found: Found, measure: str) -> float | None:
+    rows = found["rows"]["agreement"]
+    known = [row["tau"] for row in rows if row["measure"] == measure != row["other"] and row["tau"] is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _kept(found: Found, measure: str) -> float | None:
+    half = (row for row in of_measure(found, "orders", measure) if row["change"] == "half")
+    return next((row["tau"] for row in half), None)
+
+
+TRAITS = [
+    Trait(
+        "Needs queries",
+        f"fewest queries of which two draws order the systems alike (τ ≥ {STEADY})",
+        _needed,
+        True,
+        lambda value: f"{value:,.0f}",
+    ),
+    Trait(
+        "Moves with boundaries",
+        "error of the score if rough raters mark the boundaries anew",
+        _moved,
+        True,
+        lambda value: decimals(value, 3),
+    ),
+    Trait("Ties", "queries on which all systems score the same, and that tell nothing", _tied, True, percent),
+    Trait(
+        "Agrees with the rest",
+        "mean τ of its order of the systems with those of the other measures",
+        _agreed,
+        False,
+        lambda value: decimals(value, 2),
+    ),
+    Trait(
+        "Half unjudged",
+        "mean τ with its own order, if half of the pairs are not judged",
+        _kept,
+        False,
+        lambda value: decimals(value, 2),
+    ),
+]
+
+
+def score_card(found: Found) -> ScoreCard:
+    """Return the card of all measures that were examined, by their mean place in all columns."""
+    measures = found["measures"]
+    places = dict.fromkeys(measures, 0.0)
+    cells: dict[str, list[CardCell]] = {measure: [] for measure in measures}
+    for trait in TRAITS:
+        values: dict[str, Any] = {measure: trait.of(found, measure) for measure in measures}
+        known = sorted({value for value in values.values() if value is not None}, reverse=not trait.less_is_better)
+        for measure, value in values.items():
+            share = known.index(value) / max(1, len(known) - 1) if value is not None else 1.0
+            places[measure] += share
+            shade = round(SHADES * (1 - share)) if value is not None and len(known) > 1 else None
+            cells[measure].append(("–" if value is None else trait.written(value), shade))
+    ordered = sorted(measures, key=lambda measure: places[measure])
+    return ScoreCard(TRAITS, [(measure, spelt(measure), cells[measure]) for measure in ordered])

@@ -1,15 +1,20 @@
-"""Examining the measures on some runs of a release, once for the same runs, release and convention, as records."""
+"""Examining the measures on some runs of a release, once for the same runs and convention; and a view of that."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils.http import urlencode
 
 from base.errors import BadValue
+from base.text import abbreviated
 from base.transactions import all_or_nothing
 from campaigns.models import Membership, spend
 from jobs.models import Job
@@ -21,9 +26,11 @@ from metrics.analysis.noise import LEVELS, noise_error
 from metrics.analysis.other_judging import Judged, changes, means_on, with_grades
 from releases.archive import ReleaseArchive
 from releases.models import Release
-from runs.measures import AXIOU, NDCG, measures_of
+from reports.figures.files import figure_file
+from runs.measures import AXIOU, HEADLINE, NDCG, USUAL, measures_of
 from runs.models import Inquiry, Run, Scoring
 from runs.references import judged_in, pool_of, reference_of
+from runs.reliability.figures import BY_KEY, FIGURES, NOTHING, ReliabilityFigure
 from runs.tables import read_table
 
 MOST_RUNS = 30
@@ -76,7 +83,7 @@ def job_of(inquiry: Inquiry | None) -> Job | None:
     owner="release.campaign",
     person="keeper",
     subject="release {0.release.version}, runs {0.runs}",
-    page=("believe", "release.campaign.name"),
+    page=("measures", "release.campaign.name"),
     by_members=True,
     refusals=(MeasureError,),
 )
@@ -207,3 +214,79 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, float):
         return value
     return round(value, DIGITS) if math.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class ReliabilityOptions:
+    """Some runs on a release under a convention, and a figure about a measure."""
+
+    release: Release
+    convention: str
+    known: list[Run]
+    runs: list[Run]
+    chosen: bool  # whether the address names the runs
+    measure: str
+    figure: ReliabilityFigure
+
+    @cached_property
+    def inquiry(self) -> Inquiry | None:
+        return inquiry_about(self.runs, self.release, self.convention)
+
+    @property
+    def findings(self) -> Any:
+        """What the examination of these runs found; None before it has ended."""
+        return self.inquiry.findings if self.inquiry else None
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The numbers of the figure; none if there is nothing to show."""
+        return self.figure.rows(self.findings, self.measure) if self.findings else []
+
+    @property
+    def tells(self) -> str:
+        """What the figure shows, in words."""
+        return self.figure.tells(self.findings, self.measure) if self.rows else NOTHING
+
+    def address(self, **other: str) -> str:
+        """Return the query of the address of these options, with some others."""
+        same: dict[str, Any] = {"release": self.release.version, "convention": self.convention}
+        same |= {"run": [run.number for run in self.runs] if self.chosen else []}
+        return urlencode(same | {"measure": self.measure, "figure": self.figure.key} | other, doseq=True)
+
+
+def reliability_options(
+    member: Membership,
+    release: int | None = None,
+    convention: str = "",
+    run: Collection[int] = (),
+    measure: str = "",
+    figure: str = "",
+) -> ReliabilityOptions | None:
+    """Return what a page shows of a release, by default the newest; None if no release has scores yet.
+
+    Raise BadValue for a run that is not there for the member, or a measure that was not examined.
+    """
+    releases = member.campaign.releases.filter(scoring_reference__isnull=False).select_related("campaign")
+    found = get_object_or_404(releases, version=release) if release is not None else releases.order_by("version").last()
+    if found is None:
+        return None
+    convention = convention or USUAL
+    known = comparable(list(Run.objects.seen_by(member)), found, convention)
+    if strange := {*run} - {each.number for each in known}:
+        right = "the number of a run with scores on this release that you may see"
+        raise BadValue("run", str(min(strange)), right)
+    runs = [each for each in known if each.number in run] if run else known[:MOST_RUNS]
+    inquiry = inquiry_about(runs, found, convention)
+    examined = inquiry.findings["measures"] if inquiry and inquiry.findings else [HEADLINE]
+    if (measure := measure or HEADLINE) not in examined:
+        raise BadValue("measure", abbreviated(measure), f"one of {', '.join(examined)}")
+    return ReliabilityOptions(found, convention, known, runs, bool(run), measure, BY_KEY[figure or FIGURES[0].key])
+
+
+def examination_file(options: ReliabilityOptions | None, kind: str) -> HttpResponse:
+    """Answer with the chosen figure as a file; not found before its runs were examined."""
+    if not (options and options.findings) or not (options.rows or kind == "csv"):
+        raise Http404
+    rows, key = options.rows, options.figure.key
+    name = f"{options.release.campaign.name}-{key}"
+    return figure_file(kind, rows, name, "runs.drawing.about_measures", key, rows)

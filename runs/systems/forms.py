@@ -127,7 +127,7 @@ class OptionsForm(forms.Form):
         meanings, group_of = kind.table("meaning"), kind.table("group")
         self.names: dict[str, list[str]] = {group: [] for group in GROUPS}
         for field in fields(kind):
-            if field.name != "seed" and group_of[field.name] in self.names:
+            if field.name != "seed":
                 initial = (preset or {}).get(field.name, field.default)
                 self.fields[field.name] = _field(kind, field.name, initial, meanings[field.name])
                 self.names[group_of[field.name]].append(field.name)

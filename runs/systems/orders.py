@@ -118,7 +118,7 @@ class Wanted:
     def stored_options(self, seed: int) -> dict[str, Any]:
         """Return the options that a row keeps: the seed, and those that are not the defaults."""
         defaults = {field.name: field.default for field in fields(entry(self.system).options)}
-        named = {name: value for name, value in self.options.items() if value != defaults.get(name)}
+        named = {name: value for name, value in self.options.items() if value != defaults.get(name, value)}
         return named | {"seed": seed}
 
     def encoder(self, campaign: Campaign) -> str:
@@ -233,7 +233,7 @@ class Hit:
     of=SystemSearch,
     owner="system.campaign",
     subject="{0.system}",
-    page=("system-search", "system.campaign.name", "system.number"),
+    page=("system", "system.campaign.name", "system.number"),
     by_members=True,
     refusals=(CorpusError, SystemsError),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import models
@@ -14,7 +13,7 @@ from campaigns.models import Campaign
 from jobs.models import Job, in_words
 from judging.pool.selection import training_queries
 from metrics import parse_measure
-from reports.figures.files import KINDS, figure_file
+from reports.figures.files import figure_file, files_at
 from runs.systems.models import TrainedSystem, Waiting
 from runs.systems.training import train_system
 from systems.interface import SYSTEMS, entry
@@ -66,28 +65,18 @@ def waiting() -> Waiting:
     return Waiting(train_system.jobs())
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """How long a training takes: so many steps, and the seconds of each when that system was last trained here."""
+def estimate_of(system: str, options: Mapping[str, Any]) -> str:
+    """Say how long a system is trained with these options: so many steps, each as long as when it was last trained.
 
-    steps: int
-    step_seconds: float
-
-    @property
-    def seconds(self) -> float:
-        return self.steps * self.step_seconds
-
-    def __str__(self) -> str:
-        each = f"{self.step_seconds:,.1f} s" if self.step_seconds >= 1 else f"{1000 * self.step_seconds:.1f} ms"
-        return f"about {in_words(self.seconds)}: {self.steps:,} steps of {each}, as long as the last one took"
-
-
-def estimate_of(system: str, options: Mapping[str, Any]) -> Estimate | None:
-    """Return how long a system is trained with these options; None if it takes no steps, or none was measured yet."""
+    The text is empty if it takes no steps, or none was measured yet.
+    """
     kind = entry(system).options
     steps = kind().steps if kind.faults(options) else kind(**options).steps
     each = TrainedSystem.objects.seconds_a_step([system]).get(system)
-    return Estimate(steps, each) if steps and each else None
+    if not steps or not each:
+        return ""
+    of_one = f"{each:,.1f} s" if each >= 1 else f"{1000 * each:.1f} ms"
+    return f"about {in_words(steps * each)}: {steps:,} steps of {of_one}, as long as the last one took"
 
 
 def presets_of(campaign: Campaign) -> dict[str, dict[str, int]]:
@@ -100,7 +89,6 @@ def presets_of(campaign: Campaign) -> dict[str, dict[str, int]]:
 def plot_of(row: TrainedSystem) -> dict[str, Any]:
     """Return the curves of a system with what they tell, as the template of figures wants them."""
     points = row.rows_of_curves()
-    address = [row.campaign.name, row.number]
     return {
         "figure": {"key": "curves", "title": "Loss and validation"},
         "is_drawn": bool(points),
@@ -108,7 +96,7 @@ def plot_of(row: TrainedSystem) -> dict[str, Any]:
         "caption": "Mean loss since the point before; the weights of the best validation are kept.",
         "columns": ["curve", "step", "value"],
         "rows": [list(point.values()) for point in points],
-        "files": {kind: reverse("system-curves", args=[*address, kind]) for kind in KINDS},
+        "files": files_at(reverse("system-curves", args=[row.campaign.name, row.number, "KIND"])),
     }
 
 
@@ -127,10 +115,4 @@ def curves_file(row: TrainedSystem, kind: str) -> HttpResponse:
     points = row.rows_of_curves()
     if not points:
         raise Http404
-
-    def specify() -> dict[str, Any]:
-        from runs.drawing import curves
-
-        return curves(points)
-
-    return figure_file(kind, points, specify, f"{row.campaign.name}-system-{row.number}")
+    return figure_file(kind, points, f"{row.campaign.name}-system-{row.number}", "runs.drawing.curves", points)

@@ -281,17 +281,8 @@ def _judged(campaign: Campaign, version: int | None, videos: Videos) -> Validati
     if not named:
         return None
     table = read_table(Qrels, reference.table)
-    chosen = [n for n, query in enumerate(table.queries) if query in named]
-    queries = [Query(table.queries[n], table.texts.get(table.queries[n], "")) for n in chosen]
-    return Validation(queries, qrels_from_dict({table.queries[n]: _graded(table, n) for n in chosen}), videos)
-
-
-def _graded(table: Qrels, number: int) -> list[tuple[str, float, float, int]]:
-    rows = np.arange(table.offsets[number], table.offsets[number + 1]).tolist()
-    return [
-        (table.names[int(table.video[n])], float(table.start[n]), float(table.end[n]), int(table.grades[n]))
-        for n in rows
-    ]
+    judged = {query: rows for query, rows in table.rows(table.grades) if query in named}
+    return Validation([Query(query, table.texts.get(query, "")) for query in judged], qrels_from_dict(judged), videos)
 
 
 def data_as_read(row: TrainedSystem, data: Data, say: Say) -> Data:

@@ -1,51 +1,166 @@
-"""The cells of a leaderboard: the number, a bar behind it, and whiskers for its intervals; and words of other pages."""
+"""The small drawings of runs: forest plots, strips, bars and shaded cells; and scores as words."""
 
 from __future__ import annotations
 
 from django import template
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from base.text import with_minus
-from metrics.measures.explain import can_explain
-from runs.board.table import Board, Cell
-from runs.explain.queries import EXPLAINED
+from base.text import joined_markup, markup, with_minus
+from runs.board.standing import Axis, Standing
+from runs.board.table import Cell
+from runs.estimates.watches import Look
 from runs.reliability.figures import way
 
 register = template.Library()
 register.filter("way", way)
-WIDE = 100  # units of a bar
 UNKNOWN = SafeString('<td class="n">–</td>')
 
 
 @register.simple_tag
-def score_cell(cell: Cell, top: float) -> SafeString:
-    """Write a cell; `top` is the number at which its bar is full."""
+def forest(cell: Cell | Look, axis: Axis) -> SafeString:
+    """Draw a score on the axis of its table: a dot, its interval, and inside that the one over annotators."""
     if cell.value is None:
-        return UNKNOWN
-    number = f"<strong>{_number(cell.value)}</strong>" if cell.is_best else _number(cell.value)
-    return format_html(
-        '<td class="n score">{}{}<svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">{}{}</svg>'
-        '<span class="quiet">{}</span></td>',
-        SafeString(number),
-        _mark(cell),
-        SafeString(f'<rect class="bar" y="2" height="4" width="{_place(cell.value, top)}"/>'),
-        _whisker(cell, top),
-        _width(cell),
+        return SafeString()
+    parts, value = [], cell.value
+    deviation, spread = getattr(cell, "deviation", None), getattr(cell, "spread", None)
+    low, high = (value - deviation, value + deviation) if deviation is not None else (cell.low, cell.high)
+    if axis.low < 0 < axis.high:
+        parts.append(_line("zero", axis.at(0), axis.at(0), 0, 24))
+    if low is not None and high is not None:
+        parts.append(_line("interval", axis.at(low), axis.at(high)))
+    if spread is not None:
+        parts.append(_line("inner", axis.at(value - spread), axis.at(value + spread)))
+    parts += [_dot("seed", axis.at(each), 3) for each in getattr(cell, "seeds", [])]
+    ends = "" if low is None else f", from {_number(low)} to {_number(high or 0)}"
+    return markup(
+        '<svg class="axis" height="24" role="img" aria-label="{}">{}</svg>',
+        f"{_number(value)}{ends}",
+        SafeString("".join([*parts, _dot("value", axis.at(value), 5)])),
     )
+
+
+def _line(look: str, start: float, end: float, top: int = 12, bottom: int = 12) -> str:
+    return f'<line class="{look}" x1="{start:.2f}%" x2="{end:.2f}%" y1="{top}" y2="{bottom}"/>'
+
+
+def _dot(look: str, at: float, radius: int) -> str:
+    return f'<circle class="{look}" cx="{at:.2f}%" cy="12" r="{radius}"/>'
+
+
+@register.simple_tag
+def axis_of_table(axis: Axis) -> SafeString:
+    """Draw the numbers of an axis."""
+    words = joined_markup(
+        '<text x="{}%" y="12" text-anchor="{}">{}</text>',
+        ((f"{at:.2f}", "start" if at < 1 else "end" if at > 99 else "middle", label) for at, label in axis.ticks),
+    )
+    return markup('<svg class="axis scale" height="16" aria-hidden="true">{}</svg>', words)
+
+
+@register.simple_tag
+def strip(standing: Standing) -> SafeString:
+    """Draw all runs of a leaderboard as dots on one axis, each a link to its page; the run's own is filled."""
+    axis, campaign = standing.axis, standing.row.run.campaign.name
+    others = joined_markup(
+        '<a href="{}" aria-label="{}"><circle class="{}" cx="{}%" cy="12" r="6"><title>{}</title></circle></a>',
+        (
+            (
+                reverse("run", args=[campaign, row.run.number]),
+                words := f"{row.name}: {score(row.cells[0].value)}",
+                "value" if row is standing.row else "other",
+                f"{axis.at(row.cells[0].value or 0):.2f}",
+                words,
+            )
+            for row in [*(row for row in standing.board.rows if row is not standing.row), standing.row]
+            if row.cells[0].value is not None
+        ),
+    )
+    cell = standing.cell
+    own = "" if cell.low is None else _line("interval", axis.at(cell.low), axis.at(cell.high or 0))
+    words = f"All {len(standing.board.rows)} runs by NDCG@20 at IoU 0.5"
+    return markup(
+        '<figure class="strip"><svg class="axis" height="24" role="group" aria-label="{}">{}{}</svg>{}</figure>',
+        words,
+        SafeString(own),
+        others,
+        axis_of_table(axis),
+    )
+
+
+@register.simple_tag
+def bar(share: float | None) -> SafeString:
+    """Draw a share as a bar of a table's cell."""
+    if share is None:
+        return SafeString()
+    width = f"{100 * share:.1f}"
+    return markup(
+        '<svg class="share" width="80" height="6" aria-hidden="true"><rect width="{}%" height="6"/></svg>', width
+    )
+
+
+@register.simple_tag
+def shaded(cell: Cell | None) -> SafeString:
+    """Write a score as a cell of a surface, the darker the higher."""
+    if cell is None or cell.value is None:
+        return UNKNOWN
+    shade = min(4, int(5 * cell.value))
+    return markup('<td class="q{}" title="{}">{}</td>', shade, _interval(cell), two_digits(cell.value))
+
+
+@register.simple_tag
+def matrix_cell(cell: Cell | None, unit: str) -> SafeString:
+    """Write a score as a cell of the table of all measures, with its intervals as what a pointer shows."""
+    if cell is None or cell.value is None:
+        return markup("<td></td>")
+    words = f"{100 * cell.value:.2f}" if cell.is_share and unit == "percent" else score(cell.value)
+    return markup('<td class="n" title="{}">{}</td>', _interval(cell), words)
+
+
+def _interval(cell: Cell) -> str:
+    parts = (
+        [] if cell.low is None or cell.high is None else [f"[{_number(cell.low)}, {_number(cell.high)}] over queries"]
+    )
+    parts += [] if cell.spread is None else [f"± {_number(cell.spread)} over annotators"]
+    return ", ".join([*parts, *([] if cell.plain is None else [f"plain mean {_number(cell.plain)}"])])
+
+
+@register.filter
+def short(value: float | None) -> str:
+    """A score with three digits and no zero before the point.
+
+    >>> short(0.25612), short(25.612), short(None)
+    ('.256', '25.6', '–')
+    """
+    if value is None:
+        return "–"
+    written = f"{value:.1f}" if abs(value) > 1.5 else f"{value:.3f}"
+    return with_minus(written.replace("0.", ".", 1) if abs(value) < 1 else written)
+
+
+@register.filter
+def two_digits(value: float) -> str:
+    """A score as short as a cell of a surface has it.
+
+    >>> two_digits(0.256), two_digits(25.61)
+    ('.26', '26')
+    """
+    return f"{value:.0f}" if value > 1.5 else f"{value:.2f}".removeprefix("0") if value < 1 else "1"
+
+
+@register.filter
+def unjudged_share(judged: float) -> float:
+    return 1 - judged
 
 
 def _number(value: float) -> str:
     return with_minus(f"{value:.4f}" if abs(value) < 1.5 else f"{value:.2f}")
 
 
-def _place(value: float, top: float) -> str:
-    return f"{max(0.0, min(1.0, value / top)) * WIDE:.1f}"
-
-
-def _mark(cell: Cell) -> SafeString:
+@register.simple_tag
+def mark(cell: Cell) -> SafeString:
+    """Say whether a score differs significantly from that of the run compared with."""
     if not cell.is_significant:
         return SafeString("")
     sign, words = ("▲", "better") if (cell.difference or 0) > 0 else ("▼", "worse")
@@ -55,22 +170,6 @@ def _mark(cell: Cell) -> SafeString:
         sign,
         words,
     )
-
-
-def _whisker(cell: Cell, top: float) -> SafeString:
-    if cell.low is None or cell.high is None:
-        return SafeString("")
-    low, high = _place(cell.low, top), _place(cell.high, top)
-    line = f'<line class="whisker" x1="{low}" x2="{high}" y1="4" y2="4"/>'
-    ends = "".join(f'<line class="whisker" x1="{at}" x2="{at}" y1="1" y2="7"/>' for at in (low, high))
-    return SafeString(line + ends)
-
-
-def _width(cell: Cell) -> str:
-    if cell.deviation is not None:
-        return f"± {_number(cell.deviation)}"
-    queries = "" if cell.low is None or cell.high is None else f"[{_number(cell.low)}, {_number(cell.high)}]"
-    return queries + ("" if cell.spread is None else f" ±{_number(cell.spread)}")
 
 
 @register.simple_tag
@@ -86,22 +185,6 @@ def run_cell(value: float | None, end: str) -> SafeString:
         sign,
         words,
     )
-
-
-@register.filter
-def why_link(number: int, board: Board) -> str:
-    """Return the address of a run's queries: beside the baseline if there is one, by the column of the table."""
-    params: dict[str, str | int] = {"release": board.release.version}
-    if board.options.convention.name in EXPLAINED:
-        params["convention"] = board.options.convention.name
-        if measure := next(
-            (each for each in (board.options.sort, *board.options.measures) if each and can_explain(each)), None
-        ):
-            params["measure"] = str(measure)
-    if board.baseline and board.baseline.number != number:
-        params["against"] = board.baseline.number
-    where = reverse("run-queries", args=[board.release.campaign.name, number])
-    return f"{where}?{urlencode(params)}"
 
 
 @register.filter

@@ -1,28 +1,31 @@
-"""The leaderboard as a page, as files and for everybody; a further measure, the held-back split, and the order of the
-systems of a benchmark that is judged again.
+"""The leaderboard with its tabs, as files and for everybody; a further measure, the held-back split, and the
+differences of runs that leads watch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from base.forms import refusal_at_field, valid_data
 from base.problem_documents import refusal_as_message
 from base.templatetags.page_parts import Heading
 from campaigns.models import Campaign, Membership
-from campaigns.pages import campaign_page
+from campaigns.pages import campaign_page, while_working
+from judging.review.frontier import frontier
 from metrics import CONVENTIONS, parse_measure
 from reports.figures.files import csv_file
 from runs import access
-from runs.board.files import FILES, caption
+from runs.board.figures import BoardSubject, board_figure_file, plots_of
+from runs.board.files import FILES
 from runs.board.held_back import (
     FEW_QUERIES,
     MEASURES,
@@ -35,19 +38,35 @@ from runs.board.held_back import (
     score_held_back,
     splits_of,
 )
-from runs.board.options import BoardOptions, Queries, board_options, board_reference, known_measures, measure_named
-from runs.board.table import Board, BoardRow, Cell, board
-from runs.forms import BoardForm, MeasureForm, OpenScoresForm, RejudgedForm, SplitForm
-from runs.measures import NAMES, USUAL
-from runs.models import Run, RunQuerySet, ScoringReference
+from runs.board.options import Queries, board_options, board_reference, known_measures, measure_named, runs_of
+from runs.board.standing import as_table
+from runs.board.table import board
+from runs.estimates.watches import begin, estimate_difference, watched
+from runs.forms import BoardForm, MeasureForm, OpenScoresForm, RejudgedForm, SplitForm, WatchForm
+from runs.measures import NAMES, NDCG, USUAL
+from runs.models import Benchmark, Run, RunQuerySet, ScoringReference
+from runs.pools.enlarging import open_runs
 from runs.rejudging import HEADLINE, IN_GRADES, OF_BENCHMARK, new_order
 from runs.scoring import ask_for_measure, jobs_on, remove_measure
 
 
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
-    """The runs of a campaign in one table. Any measure can be a column, and a click sorts by it."""
-    return _board_page(request, access.participant(request, name), valid_data(BoardForm(request.GET)))
+    """The order of the runs; tabs have all runs, watched differences, the held-back split, and a benchmark's order."""
+    member, view = access.participant(request, name), request.GET.get("view", "")
+    if view not in TABS:
+        raise Http404
+    return TABS[view](request, member)
+
+
+def _page(request: HttpRequest, member: Membership, view: str, status: int = 200, **context: Any) -> HttpResponse:
+    campaign = member.campaign
+    tabs = {"": "Scores", "figures": "Figures", "runs": "All runs"}
+    tabs |= {"differences": "Comparisons"} if member.may_review else {}
+    tabs |= {"held-back": "Held-back split"} if member.may_review or campaign.held_back else {}
+    tabs |= {"again": "Judged again"} if Benchmark.objects.filter(campaign=campaign).exists() else {}
+    context |= {"tabs": tabs.items(), "view": view}
+    return campaign_page(request, member, "runs/leaderboard.html", status, **context)
 
 
 def _board_page(
@@ -55,23 +74,21 @@ def _board_page(
 ) -> HttpResponse:
     reference = board_reference(member, params.pop("release", None))
     if reference is None:
-        return campaign_page(request, member, "runs/no_board.html", release=member.campaign.releases.newest())
-    options = board_options(reference, **params)
+        return _page(request, member, "", release=member.campaign.releases.newest())
+    jobs = list(jobs_on(reference.release).not_done())
+    at_work = any(job.is_unfinished for job in jobs)
+    if request.headers.get("hx-request"):
+        bar = campaign_page(request, member, "runs/_at_work.html", jobs=jobs, at_work=at_work)
+        return while_working(bar, at_work)
+    options = board_options(reference, **params | {"seeds": params.get("seeds") or "together"})
     found = board(Run.objects.seen_by(member), reference, options)
-    context: dict[str, Any] = {
-        "board": found,
-        "headings": _headings(request, options, member.campaign),
-        "queries": Queries(reference),
-        "conventions": [CONVENTIONS[each] for each in NAMES],
-        "columns": [(m, m in options.measures) for m in known_measures(options.convention.name, reference)],
-        "releases": member.campaign.releases.filter(scoring_reference__isnull=False).only("version"),
-        "caption": caption(found),
-        "formats": list(FILES),
-        "rows": [(row, _with_tops(found, row)) for row in found.rows],
-        "jobs": jobs_on(found.release),
-        "form": form or MeasureForm(initial={"convention": options.convention.name}),
-    }
-    return campaign_page(request, member, "runs/leaderboard.html", status, **context)
+    context = as_table(found) | {"queries": Queries(reference), "jobs": jobs, "at_work": at_work}
+    context |= {"conventions": [CONVENTIONS[each] for each in NAMES], "formats": list(FILES)}
+    context["columns"] = [(m, m in options.measures) for m in known_measures(options.convention.name, reference)]
+    context["releases"] = member.campaign.releases.filter(scoring_reference__isnull=False).only("version")
+    context["mine"] = next((row for row in context["rows"] if any(r.by_id == member.pk for r in row["row"].runs)), None)
+    context["form"] = form or MeasureForm(initial={"convention": options.convention.name})
+    return _page(request, member, "", status, **context)
 
 
 @login_not_required
@@ -80,30 +97,47 @@ def public(request: HttpRequest, name: str) -> HttpResponse:
     """The leaderboard of the runs that everybody may see, without a word of queries or videos."""
     campaign, runs = access.public_board(request, name), Run.objects.listed().filter(campaign__name=name)
     reference = ScoringReference.objects.filter(release__campaign=campaign).order_by("release__version").last()
-    found = board(runs, reference, board_options(reference)) if reference else None
     held = held_by(campaign)
     context: dict[str, Any] = {
+        "frame": "base.html",
+        "is_public": True,
         "about": campaign,
-        "board": found,
-        "headings": [Heading(m.spelling, is_number=True) for m in found.options.measures] if found else [],
-        "rows": [(row, _with_tops(found, row)) for row in found.rows] if found else [],
-        "caption": caption(found) if found else "",
         "citations": runs.exclude(citation="").order_by("name"),
         "held": held,
         **_held(held, runs),
+        **(as_table(board(runs, reference, board_options(reference))) if reference else {}),
     }
-    return render(request, "runs/public_board.html", context)
+    return render(request, "runs/leaderboard.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def held_back(request: HttpRequest, name: str) -> HttpResponse:
-    """The split that is held back, and the scores on it once a lead has opened them; a lead chooses and opens."""
-    if request.method == "POST":
-        lead = access.lead(request, name)
-        with refusal_as_message(request):
-            _change_held_back(lead, request.POST)
-        return redirect("held-back", name)
-    member = access.participant(request, name)
+def _figures(request: HttpRequest, member: Membership) -> HttpResponse:
+    """The figures of the leaderboard of the same address."""
+    subject = _subject(request, member)
+    plots = plots_of(subject, request.GET.urlencode()) if subject else []
+    release = subject.reference.release if subject else member.campaign.releases.newest()
+    return _page(request, member, "figures", plots=plots, release=release, options=subject and subject.options)
+
+
+def _subject(request: HttpRequest, member: Membership) -> BoardSubject | None:
+    """Return what the figures are about; None if no release has scores yet."""
+    params = valid_data(BoardForm(request.GET))
+    reference = board_reference(member, params.pop("release"))
+    runs = Run.objects.seen_by(member)
+    return BoardSubject(runs, reference, board_options(reference, **params)) if reference else None
+
+
+@require_safe
+def figure(request: HttpRequest, name: str, figure: str, format: str) -> HttpResponse:
+    """A figure of the leaderboard as its specification, SVG, PDF, or the CSV of its numbers."""
+    subject = _subject(request, access.participant(request, name))
+    access.count_file(request, format)
+    if subject is None:
+        raise Http404
+    return board_figure_file(subject, figure, format)
+
+
+def _held_back(request: HttpRequest, member: Membership) -> HttpResponse:
+    """The split that is held back, and the scores on it once a lead has opened them."""
     held, entered = held_by(member.campaign), entered_runs(member.campaign)
     context: dict[str, Any] = {
         "held": held,
@@ -115,14 +149,7 @@ def held_back(request: HttpRequest, name: str) -> HttpResponse:
         "at_work": held and score_held_back.jobs(held.release).not_done().exists(),
         **_held(held, Run.objects.seen_by(member)),
     }
-    return campaign_page(request, member, "runs/held_back.html", **context)
-
-
-def _change_held_back(lead: Membership, data: QueryDict) -> None:
-    if "split" in data:
-        hold_back(lead, valid_data(SplitForm(data))["split"])
-    if "open" in data:
-        open_scores(lead, valid_data(OpenScoresForm(data))["open"])
+    return _page(request, member, "held-back", **context)
 
 
 def _held(held: ScoringReference | None, runs: RunQuerySet) -> dict[str, Any]:
@@ -133,11 +160,22 @@ def _held(held: ScoringReference | None, runs: RunQuerySet) -> dict[str, Any]:
     }
 
 
-@require_safe
-def rejudged(request: HttpRequest, name: str) -> HttpResponse:
+@require_POST
+def change_held_back(request: HttpRequest, name: str) -> HttpResponse:
+    """Choose the split that is held back, or open or hide the scores on it."""
+    lead = access.lead(request, name)
+    with refusal_as_message(request):
+        if "split" in request.POST:
+            hold_back(lead, valid_data(SplitForm(request.POST))["split"])
+        if "open" in request.POST:
+            open_scores(lead, valid_data(OpenScoresForm(request.POST))["open"])
+    return redirect(_address(lead.campaign, view="held-back"))
+
+
+def _judged_again(request: HttpRequest, member: Membership) -> HttpResponse:
     """How the order of systems changes, by the benchmark's own measure and in grades; or how far judging is."""
-    member = access.participant(request, name)
     benchmark, own = access.benchmark(member), _own_measure(request)
+    pool = member.campaign.queries.pool()
     context: dict[str, Any] = {
         "benchmark": benchmark,
         "order": new_order(member, own),
@@ -145,12 +183,12 @@ def rejudged(request: HttpRequest, name: str) -> HttpResponse:
         "measures": [parse_measure(each) for each in OF_BENCHMARK],
         "headings": _of_new_order(own),
         "convention": USUAL,
-        "queries": member.campaign.queries.pool().count(),
-        "closed": member.campaign.queries.pool().filter(closed=True).count(),
+        "queries": pool.count(),
+        "closed": pool.filter(closed=True).count(),
         "runs": Run.objects.seen_by(member).count(),
         "newest": member.campaign.releases.newest(),
     }
-    return campaign_page(request, member, "runs/rejudged.html", **context)
+    return _page(request, member, "again", **context)
 
 
 def _own_measure(request: HttpRequest) -> str:
@@ -177,6 +215,53 @@ def rejudged_csv(request: HttpRequest, name: str) -> HttpResponse:
     return csv_file(found.lines(), f"{name}-v{found.release.version}-judged-again")
 
 
+def _differences(request: HttpRequest, member: Membership) -> HttpResponse:
+    """The differences that leads watch, each with its last look."""
+    lead = access.lead(request, member.campaign.name)
+    rows = watched(lead.campaign)
+    context: dict[str, Any] = {
+        "differences": rows,
+        "frontier": frontier(lead.campaign),
+        "jobs": list(estimate_difference.jobs([watch for watch, *_ in rows]).not_done()),
+        "runs": open_runs(lead.campaign),
+        "predictors": lead.campaign.predictors.exclude(ended=None),
+        "measures": [parse_measure(each) for each in NDCG],
+    }
+    return _page(request, lead, "differences", **context)
+
+
+@require_POST
+def watch_difference(request: HttpRequest, name: str) -> HttpResponse:
+    """Watch a difference of two runs."""
+    lead = access.lead(request, name)
+    watch = begin(lead, **valid_data(WatchForm(request.POST)))
+    messages.success(request, f"You watch {watch}.")
+    return redirect(_address(lead.campaign, view="differences"))
+
+
+@require_POST
+def change_watch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Look at a difference now, or watch it no longer, by which its looks are forgotten."""
+    lead = access.lead(request, name)
+    watch = access.watch(lead, pk)
+    if "end" in request.POST:
+        watch.delete()
+        messages.success(request, f"You no longer watch {watch}.")
+    else:
+        estimate_difference.ask(watch)
+    return redirect(_address(lead.campaign, view="differences"))
+
+
+TABS: dict[str, Callable[[HttpRequest, Membership], HttpResponse]] = {
+    "": lambda request, member: _board_page(request, member, valid_data(BoardForm(request.GET))),
+    "figures": _figures,
+    "runs": lambda request, member: _page(request, member, "runs", runs=runs_of(member).order_by("-number")),
+    "differences": _differences,
+    "held-back": _held_back,
+    "again": _judged_again,
+}
+
+
 @require_safe
 def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     """The leaderboard of the same address as a file."""
@@ -196,18 +281,15 @@ def ask_for(request: HttpRequest, name: str) -> HttpResponse:
     """Have all runs scored by one more measure, and lead to the leaderboard that shows it; a lead removes one."""
     member, form = access.participant(request, name), MeasureForm(request.POST)
     if "remove" in request.POST:
-        return _remove_measure(request, access.lead(request, name), valid_data(form))
+        lead, data = access.lead(request, name), valid_data(form)
+        measure = measure_named(data["measure"])
+        remove_measure(_reference(lead, data["release"]).release, measure, lead)
+        messages.success(request, f"{measure} is removed.")
+        return redirect(_address(lead.campaign, convention=data["convention"]))
     if form.is_valid():
         with refusal_at_field(form):
             return _ask_for_measure(request, member, form.cleaned_data)
     return _board_page(request, member, {"convention": form.cleaned_data.get("convention", "")}, form, 400)
-
-
-def _remove_measure(request: HttpRequest, lead: Membership, data: dict[str, Any]) -> HttpResponse:
-    measure = measure_named(data["measure"])
-    remove_measure(_reference(lead, data["release"]).release, measure, lead)
-    messages.success(request, f"{measure} is removed.")
-    return redirect(_address(lead.campaign, convention=data["convention"]))
 
 
 def _ask_for_measure(request: HttpRequest, member: Membership, data: dict[str, Any]) -> HttpResponse:
@@ -232,26 +314,3 @@ def _reference(member: Membership, version: int | None) -> ScoringReference:
 
 def _address(campaign: Campaign, **params: Any) -> str:
     return f"{reverse('leaderboard', args=[campaign.name])}?{urlencode(params, doseq=True)}"
-
-
-def _headings(request: HttpRequest, options: BoardOptions, campaign: Campaign) -> list[Heading]:
-    """Return the headings of the table, each a link that sorts by its column and keeps the rest of the address."""
-
-    def sorting(words: str, key: str, is_current: bool, is_number: bool) -> Heading:
-        link = _address(campaign, **dict(request.GET.lists()) | {"sort": key})
-        return Heading(words, is_number=is_number, address=link, is_current=is_current)
-
-    measures = [sorting(m.spelling, str(m), m == options.sort, True) for m in options.measures]
-    judged = Heading(options.judged, is_number=True)
-    return [sorting("Run", "run", options.sort is None, False), *measures, judged]
-
-
-def _with_tops(found: Board, row: BoardRow) -> list[tuple[Cell, float]]:
-    """Return the cells of a row, each with the number at which its bar is full."""
-    return [(cell, _top(found, n)) for n, cell in enumerate(row.cells)]
-
-
-def _top(found: Board, column: int) -> float:
-    """Return the largest number of a column, to which its bars are drawn."""
-    cells = [row.cells[column] for row in found.rows]
-    return max((max(cell.value or 0, cell.high or 0) for cell in cells), default=0) or 1

@@ -1,15 +1,14 @@
-"""The runs of a campaign, each with its scores, uploading another one, and the page of a run that is public."""
+"""The page of a run, also for everybody who has its link, its file, and uploading another one."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -17,44 +16,36 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from base.forms import refusal_at_field, valid_data
 from base.problem_documents import refusal_as_message
 from base.sites import site_address
-from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
 from campaigns.pages import announced, campaign_page, progress_answer, take_piece, while_working
 from jobs.models import Job
-from metrics import CONVENTIONS, Estimate
-from reports.lists import list_page
 from runs import access
 from runs.board.held_back import enter, entered_runs, entries_closed
-from runs.board.options import RUNS_LIST, runs_of
-from runs.estimates.scores import sample_of, scores_of
-from runs.forms import EntryForm, ReleaseForm, RunForm, VisibilityForm
-from runs.measures import NAMES
-from runs.models import Arrival, Run, Score, Submission, Visibility
-from runs.receiving import MOST_MIB, announce, describe, must_be_open, receive_run, submit
-from runs.scoring import jobs_on
+from runs.board.standing import score_table, standing_of
+from runs.estimates.scores import sample_of
+from runs.explain.figures import plots_of_run
+from runs.forms import EntryForm, RunForm, ScoresForm, VisibilityForm
+from runs.models import Arrival, Run, Submission, Visibility
+from runs.receiving import MOST_MIB, announce, begin, describe, must_be_open, receive_run, submit
+from runs.scoring import score_runs
 
+NEW = "new"  # in the place of a submission's token
 SUFFIXES = (".json", ".jsonl", ".txt", ".trec", ".gz")
-page_or_form = require_http_methods(["GET", "HEAD", "POST"])
-
-
-@require_safe
-def index(request: HttpRequest, name: str) -> HttpResponseBase:
-    """The runs that the member may see, and how far their scoring is, which the page asks for again until it ends."""
-    member = access.participant(request, name)
-    release = member.campaign.releases.newest()
-    jobs = list(jobs_on(release)) if release else []
-    at_work = any(job.is_unfinished for job in jobs)
-    if request.headers.get("hx-request"):
-        return while_working(campaign_page(request, member, "runs/_at_work.html", jobs=jobs, at_work=at_work), at_work)
-    return list_page(request, member, "runs/index.html", RUNS_LIST, runs_of(member), jobs=jobs, at_work=at_work)
 
 
 @require_safe
 def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
-    """A run: who made it of what, and its scores on a release."""
+    """A run: where it stands, on which queries it loses and why, and all its scores on a release."""
     member = access.participant(request, name)
     run = access.run(member, number)
-    context = _scores(run, valid_data(ReleaseForm(request.GET))["release"])
+    data = valid_data(ScoresForm(request.GET))
+    context = _scores(run, data["release"]) | {"unit": data["unit"]}
+    if sample := context["sample"]:
+        standing = standing_of(run, Run.objects.seen_by(member), sample.reference)
+        context |= {"standing": standing} | (plots_of_run(standing, sample.reference) if standing else {})
+    else:
+        newest = member.campaign.releases.newest()
+        context["waits"] = newest if newest and any(job.is_unfinished for job in score_runs.jobs(newest)) else None
     link = site_address(request) + reverse("public-run", args=[name, run.token]) if run.is_public else ""
     knows = run.by == member or member.may_review
     context |= {"link": link, "choices": Visibility.choices if run.by == member else [], "veiled": knows and run.veiled}
@@ -112,7 +103,7 @@ def enter_run(request: HttpRequest, name: str, number: int) -> HttpResponse:
 def public(request: HttpRequest, name: str, token: str) -> HttpResponse:
     """A public run with its scores, without a word of queries or videos."""
     run = access.public_run(request, name, token)
-    return render(request, "runs/public.html", {"run": run} | _scores(run))
+    return render(request, "runs/run.html", {"frame": "base.html", "is_public": True, "run": run} | _scores(run))
 
 
 @login_not_required
@@ -128,53 +119,44 @@ def _scores(run: Run, version: int | None = None) -> dict[str, Any]:
     scoring = scorings[0] if scorings else None
     if version is not None:
         scoring = get_object_or_404(run.scorings.select_related("release"), release__version=version)
-    found: dict[str, list[tuple[Score, Estimate | None]]] = defaultdict(list)
     sample = sample_of(scoring) if scoring else None
-    for score, estimate in scores_of(scoring, sample) if scoring and sample else ():
-        found[score.convention].append((score, estimate))
-    refusals = scoring.refusals if scoring else {}
-    conventions = [(CONVENTIONS[name], found[name], refusals.get(name)) for name in NAMES if scoring]
-    about = {
-        "sample": sample,
-        "plain_mean": Heading("Plain mean", is_number=True) if sample and sample.is_part else None,
-    }
-    return {"scoring": scoring, "scorings": scorings, "conventions": conventions} | about
+    found = {"table": score_table(scoring, sample)} if scoring and sample else {}
+    return {"scoring": scoring, "scorings": scorings, "sample": sample} | found
 
 
-@page_or_form
-def new(request: HttpRequest, name: str) -> HttpResponse:
-    """Describe a run that is to come; its files follow."""
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload(request: HttpRequest, name: str, token: str = "") -> HttpResponse:
+    """Choose the file of a run, describe the run, and have both checked. The first file or form makes a submission."""
     member = access.participant(request, name)
-    form = RunForm(request.POST if request.method == "POST" else None)
+    submission = access.submission(member, token) if token else None
+    if submission and submission.run:
+        return redirect("run", name, submission.run.number)
+    form = RunForm(request.POST if request.method == "POST" else None, instance=submission)
     if form.is_valid():
         with refusal_at_field(form):
-            return redirect("run-check", name, describe(member, form.cleaned_data).token)
-    waiting = Submission.objects.filter(by=member, run=None).order_by("-touched")[:10]
-    status = 400 if form.is_bound else 200
-    return campaign_page(request, member, "runs/new.html", status, form=form, waiting=waiting)
+            described = describe(member, form.cleaned_data, submission)
+            if submission:
+                submit(submission)
+            return redirect("upload-check", name, described.token)
+    context = _files_of(submission) if submission else {"waiting": _waiting(member)}
+    context |= {"form": form, "most_mib": MOST_MIB, "upload_to": reverse("run-files", args=[name, token or NEW])}
+    return campaign_page(request, member, "runs/upload.html", 400 if form.is_bound else 200, **context)
 
 
-@page_or_form
-def check(request: HttpRequest, name: str, token: str) -> HttpResponse:
-    """The files of a submission, how far their check is, and what it found; a POST asks for the check."""
-    member = access.participant(request, name)
-    submission = access.submission(member, token)
-    if submission.run:
-        return redirect("run", name, submission.run.number)
-    if request.method == "POST":
-        submit(submission)
-        return redirect("run-check", name, token)
+def _waiting(member: Membership) -> Any:
+    return Submission.objects.filter(by=member, run=None).order_by("-touched")[:10]
+
+
+def _files_of(submission: Submission) -> dict[str, Any]:
+    """Return the files of a submission, and how far their check is."""
     jobs = _jobs(submission)
-    context: dict[str, Any] = {
+    return {
         "submission": submission,
         "files": {purpose: submission.files.filter(purpose=purpose) for purpose in Arrival.Purpose.values},
-        "most_mib": MOST_MIB,
         "jobs": jobs,
         "unfinished": any(job.is_unfinished for job in jobs),
-        "progress": reverse("run-progress", args=[name, token]),
-        "upload_to": reverse("run-files", args=[name, token]),
+        "progress": reverse("run-progress", args=[submission.by.campaign.name, submission.token]),
     }
-    return campaign_page(request, member, "runs/check.html", **context)
 
 
 @require_safe
@@ -188,11 +170,17 @@ def progress(request: HttpRequest, name: str, token: str) -> HttpResponse:
 
 @require_POST
 def announce_file(request: HttpRequest, name: str, token: str) -> HttpResponse:
-    """Begin the upload of a file, or find the one that broke off."""
-    member = access.participant(request, name)
-    submission = access.submission(member, token)
-    must_be_open(submission)
-    return _answer(member, announce(submission, *announced(request, Arrival.Purpose.values)), 201)
+    """Begin the upload of a file, or find the one that broke off. A file for `new` makes a submission."""
+    member, file = access.participant(request, name), announced(request, Arrival.Purpose.values)
+    if token != NEW:
+        submission = access.submission(member, token)
+        must_be_open(submission)
+        return _answer(member, announce(submission, *file), 201)
+    first = begin(member, *file)
+    made, where = first.submission, [name, first.submission.token]
+    page, upload_to = (reverse(address, args=where) for address in ("upload-check", "run-files"))
+    fields = {"name": made.name, "system": made.system}
+    return _answer(member, first, 201, page=page, upload_to=upload_to, fields=fields)
 
 
 @require_http_methods(["GET", "HEAD", "PATCH"])
@@ -202,9 +190,9 @@ def piece(request: HttpRequest, name: str, token: str, file: str) -> HttpRespons
     return take_piece(request, partial(access.arrival, member, token, file), partial(_answer, member))
 
 
-def _answer(member: Membership, file: Arrival, status: int) -> HttpResponse:
+def _answer(member: Membership, file: Arrival, status: int, **more: object) -> HttpResponse:
     address = reverse("run-piece", args=[member.campaign.name, file.submission.token, file.token])
-    return progress_answer(file, address, status)
+    return progress_answer(file, address, status, **more)
 
 
 def _jobs(submission: Submission) -> list[Job]:

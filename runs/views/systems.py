@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from base.forms import valid_data
+from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from jobs.models import Job
 from judging.pool.clips import clips_found
-from retrieval.search.searching import Answer, search
+from retrieval.search.searching import search
 from runs import access
-from runs.forms import SearchForm, SystemForm
+from runs.forms import SearchForm, TrainingForm
+from runs.models import TrainedSystem
 from runs.systems.forms import OptionsForm, WantedForm, order_of
 from runs.systems.orders import (
     HITS,
@@ -40,68 +41,96 @@ from runs.systems.pages import (
     waiting,
     where_of,
 )
-from runs.views.runs import page_or_form
 from systems.interface import SYSTEMS
 from systems.options import Streams
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def index(request: HttpRequest, name: str) -> HttpResponse:
-    """The systems of a campaign, newest first; it asks for itself again while one is being trained."""
-    member = access.participant(request, name)
+    """The systems of a campaign, newest first; a drawer asks for another one, of the kind that the address names."""
+    member, data = access.participant(request, name), valid_data(TrainingForm(request.GET))
+    posted = request.POST if request.method == "POST" else None
+    drawer = _drawer(member, data, posted) if data["drawer"] or data["system"] or posted is not None else {}
+    if order := drawer.get("order"):
+        made = ask_to_train(member, order)
+        return redirect("system", name, made[0].number) if len(made) == 1 else redirect("systems", name)
+    template = "runs/_systems.html" if request.headers.get("hx-request") else "runs/systems.html"
+    context = {"kinds": SYSTEMS.items(), "paper": PAPER, **_list(member), **drawer}
+    return campaign_page(request, member, template, 200 if posted is None else 400, **context)
+
+
+def _drawer(member: Membership, data: dict[str, Any], posted: QueryDict | None) -> dict[str, Any]:
+    """Return the form that asks for a system, and the order of one that is posted, or None if something is wrong."""
+    system = data["system"] or "stal"
+    entry = SYSTEMS[system]
+    preset = presets_of(member.campaign).get(system, {}) if data["preset"] else {}
+    form, options = WantedForm(posted, member.campaign.corpus, entry), OptionsForm(posted, entry.options, preset)
+    order = order_of(system, form, options, member.campaign) if posted is not None else None
+    return {
+        "drawer": "train",
+        "system": system,
+        "entry": entry,
+        "form": form,
+        "options": options,
+        "order": order,
+        "preset": preset,
+        "has_preset": issubclass(entry.options, Streams),
+        "before": waiting().before(),
+        "lacks_model": lacks_model(entry),
+        "estimate": estimate_of(system, options.cleaned_data if posted is not None else preset) if not order else None,
+    }
+
+
+def _list(member: Membership) -> dict[str, Any]:
+    """Return the systems, how far each is, and whether the page has to ask again."""
     rows = list(member.campaign.systems.select_related("by", "submission", "run"))
-    jobs = jobs_of(rows)
-    ahead = waiting()
+    jobs, ahead = jobs_of(rows), waiting()
     systems = [(row, jobs.get(row.pk), where_of(row, jobs.get(row.pk), ahead)) for row in rows]
     going = any(job.is_unfinished for job in jobs.values()) or any(
         state_of(row, job) == State.CHECKED for row, job, _ in systems
     )
-    template = "runs/_systems.html" if request.headers.get("hx-request") else "runs/systems.html"
-    typed = system_for_typed_words(member.campaign)
-    return campaign_page(request, member, template, rows=systems, going=going, kinds=SYSTEMS.items(), typed=typed)
-
-
-@page_or_form
-def new(request: HttpRequest, name: str) -> HttpResponse:
-    """Ask for a system of the kind that the address names."""
-    member = access.participant(request, name)
-    system = valid_data(SystemForm(request.GET))["system"] or "stal"
-    entry, posted = SYSTEMS[system], request.POST if request.method == "POST" else None
-    preset = presets_of(member.campaign).get(system, {}) if request.GET.get("preset") == PAPER else {}
-    form = WantedForm(posted, member.campaign.corpus, entry)
-    options = OptionsForm(posted, entry.options, preset)
-    if posted is not None and (order := order_of(system, form, options, member.campaign)):
-        made = ask_to_train(member, order)
-        return redirect("system", name, made[0].number) if len(made) == 1 else redirect("systems", name)
-    context: dict[str, Any] = {"system": system, "entry": entry, "kinds": SYSTEMS.items(), "paper": PAPER}
-    context |= {"has_preset": issubclass(entry.options, Streams), "preset": preset, "before": waiting().before()}
-    context |= {"lacks_model": lacks_model(entry)}
-    context["estimate"] = estimate_of(system, options.cleaned_data if posted is not None else preset)
-    status = 400 if posted is not None else 200
-    return campaign_page(request, member, "runs/system_new.html", status, form=form, options=options, **context)
+    return {"rows": systems, "going": going, "typed": system_for_typed_words(member.campaign)}
 
 
 @require_safe
 def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
-    """A system: what it is made of, how far its training is, its curves, and its run."""
+    """A system: what it is made of, its training and its run; with `?q=words`, what it finds, asked for until found."""
     member = access.participant(request, name)
     row = access.trained_system(member, number)
-    job = jobs_of([row]).get(row.pk)
-    if request.headers.get("hx-request"):
+    job, words = jobs_of([row]).get(row.pk), valid_data(SearchForm(request.GET))["q"]
+    is_update = bool(request.headers.get("hx-request"))
+    if is_update and not words:
         return _progress(request, job, is_drawn=bool(row.losses))
-    return campaign_page(
-        request,
-        member,
-        "runs/system.html",
-        row=row,
-        job=job,
-        jobs=[job] if job else [],
-        where=where_of(row, job, waiting()),
-        is_own=row.by_id == member.pk,
-        is_removable=access.may_remove(member, row),
-        plot=plot_of(row),
-        progress=f"{request.path}{'?drawn=yes' if row.losses else ''}",
-    )
+    context: dict[str, Any] = {
+        "row": row,
+        "job": job,
+        "jobs": [job] if job else [],
+        "where": where_of(row, job, waiting()),
+        "is_own": row.by_id == member.pk,
+        "is_removable": access.may_remove(member, row),
+        "plot": plot_of(row),
+        "progress": f"{request.path}{'?drawn=yes' if row.losses else ''}",
+        **(_found(member, row, words) if row.trained else {}),
+    }
+    return campaign_page(request, member, "runs/_system_found.html" if is_update else "runs/system.html", **context)
+
+
+def _found(member: Membership, row: TrainedSystem, words: str) -> dict[str, Any]:
+    """Return the moments that a trained system finds, beside those by caption similarity."""
+    others = member.campaign.systems.exclude(trained=None)
+    context: dict[str, Any] = {"words": words, "others": others}
+    if not words:
+        return context
+    system_search = ask_to_search(row, words, member)
+    job = search_with_system.jobs(system_search).first()
+    hits = hits_of(system_search, member.campaign)
+    answer = search(member.campaign.corpus, words, HITS, member.user_id)
+    clips = clips_found([hit.moment for hit in answer.hits], member.campaign)
+    to_come = any(hit.clip and hit.clip.is_waiting for hit in hits)
+    waits = bool(job and job.is_unfinished) or bool(answer.job and not answer.job.has_failed) or to_come
+    near = [(hit, clips.get(hit.moment.pk)) for hit in answer.hits]
+    context |= {"system_search": system_search, "search_job": job, "hits": hits}
+    return context | {"answer": answer, "near": near, "waits": waits}
 
 
 def _progress(request: HttpRequest, job: Job | None, is_drawn: bool) -> HttpResponse:
@@ -130,27 +159,3 @@ def remove_one(request: HttpRequest, name: str, number: int) -> HttpResponse:
     remove(row)
     messages.success(request, f"{row} is removed.{' Its run stays.' if row.is_submitted else ''}")
     return redirect("systems", name)
-
-
-@require_safe
-def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
-    """With `?q=words`, the moments of a trained system beside those by caption similarity; asks again until found."""
-    member = access.participant(request, name)
-    row = access.trained_system(member, number)
-    words = valid_data(SearchForm(request.GET))["q"]
-    system_search = ask_to_search(row, words, member) if words and row.trained else None
-    job = search_with_system.jobs(system_search).first() if system_search else None
-    hits = hits_of(system_search, member.campaign) if system_search else []
-    answer = search(member.campaign.corpus, words, HITS, member.user_id) if system_search else Answer()
-    clips = clips_found([hit.moment for hit in answer.hits], member.campaign)
-    to_come = any(hit.clip and hit.clip.is_waiting for hit in hits)
-    waits = bool(job and job.is_unfinished) or bool(answer.job and not answer.job.has_failed) or to_come
-    template = "runs/_system_found.html" if request.headers.get("hx-request") else "runs/system_search.html"
-    near = [(hit, clips.get(hit.moment.pk)) for hit in answer.hits]
-    context: dict[str, Any] = {"row": row, "words": words, "system_search": system_search, "job": job, "hits": hits}
-    others = [
-        (system, reverse("system-search", args=[name, system.number]))
-        for system in member.campaign.systems.exclude(trained=None)
-    ]
-    context |= {"answer": answer, "near": near, "waits": waits, "others": others}
-    return campaign_page(request, member, template, **context)

@@ -19,6 +19,18 @@ function shaded(specification) {
   return specification.replace(/#[0-9a-f]{6}\b/gi, now);
 }
 
+// Drawings one above the other have no size of their own: each gets its part of the room beside the axes.
+// Small ones side by side are as many as have room in a line.
+function fit(specification, width, height) {
+  if (specification.facet) return (specification.columns = Math.max(1, Math.floor((width - 160) / 172)));
+  if (!specification.vconcat) return Object.assign(specification, { width, height });
+  const whole = specification.vconcat.reduce((sum, part) => sum + part.height, 0);
+  for (const part of specification.vconcat) {
+    for (const drawing of [part, ...(part.layer ?? [])]) drawing.width = width - 80;
+    part.height = ((height - 80) * part.height) / whole;
+  }
+}
+
 async function draw(place) {
   try {
     const answer = await fetch(place.dataset.figure, { headers: { Accept: "application/json" } });
@@ -26,7 +38,9 @@ async function draw(place) {
     await document.fonts.load("13px 'Reeljudge Sans'"); // else the room of the words would be that of other letters
     const canvas = document.createElement("div");
     canvas.ariaHidden = "true"; // its place says what it shows, in words
-    await window.vegaEmbed(canvas, JSON.parse(shaded(await answer.text())), {
+    const specification = JSON.parse(shaded(await answer.text()));
+    if ("fluid" in place.dataset) fit(specification, place.clientWidth, place.clientHeight);
+    await window.vegaEmbed(canvas, specification, {
       ast: true,
       actions: false,
       defaultStyle: false,

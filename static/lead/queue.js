@@ -1,13 +1,12 @@
-// A queue that waits for a lead, such as captions, flags and questions. j and k go from one to the next, p plays the
-// clip; of the present one, each element with data-press is clicked by that key, or focused if one writes in it.
+// What waits for a lead: captions in a list, or one item of the inbox. j and k go from one to the next, p plays the clip; of the present one, each element with data-press is clicked by that key, or focused if one writes in it.
 "use strict";
 
 (() => {
-  const items = [...document.querySelectorAll(".waiting > li")];
+  const items = [...document.querySelectorAll(".waiting > li, [data-item]")];
   const wanted = items.findIndex((item) => `#${item.id}` === location.hash);
   const last = location.hash.startsWith("#waiting-") ? items.length - 1 : 0; // the one that stood last was handled
   let current = wanted < 0 ? last : wanted;
-  const WRITING = "textarea, select, input:not([type=radio])";
+  const WRITING = "textarea, select, input:not([type=radio], [type=checkbox])";
 
   function mark(place) {
     items[current].removeAttribute("aria-current");
@@ -16,9 +15,11 @@
   }
 
   function go(place) {
+    const link = document.querySelector(`[rel=${place > current ? "next" : "prev"}][href*="item="]`);
+    if (link && place !== current) return link.click();
     mark(place);
     items[current].focus({ preventScroll: true });
-    items[current].scrollIntoView({ block: "nearest" });
+    if (items.length > 1) items[current].scrollIntoView({ block: "nearest" });
   }
 
   function play() {
@@ -34,7 +35,7 @@
     if (folded) folded.open = true;
     if (element.matches(WRITING)) return element.focus();
     element.click();
-    if (element.matches("[type=radio]")) element.form.elements.reason.focus();
+    if (element.matches("[type=radio]")) element.form.elements.reason?.focus();
   }
 
   // While one writes: Escape ends it; Enter sends a text of one line, and Control with Enter any text.
@@ -58,6 +59,13 @@
     event.preventDefault();
     act();
   });
+
+  for (const chip of document.querySelectorAll("[data-fill]"))
+    chip.addEventListener("click", () => {
+      const field = chip.form.elements.text;
+      [field.value] = [chip.dataset.fill];
+      field.focus();
+    });
 
   for (const [number, item] of items.entries()) item.addEventListener("focusin", () => mark(number));
 

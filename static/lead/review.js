@@ -35,6 +35,9 @@ for (const button of document.querySelectorAll("[data-all]"))
     for (const box of button.form.elements) if (box.name === button.dataset.all) box.checked = true;
   });
 
+for (const field of document.querySelectorAll("[data-submits]"))
+  field.addEventListener("change", () => field.form.requestSubmit());
+
 // Clips: some play by themselves while they are in view, unless the reader wants nothing to move; the others while they
 // have the pointer or the focus.
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -87,6 +90,55 @@ function enliven() {
     };
   }
 }
+
+// The large player over the contact sheet: a click or Space on a clip opens it, the arrows go through the ranks, Escape and
+// Space close it. On a narrow screen it is open from the start.
+(() => {
+  const item = (rank) => document.querySelector(`.posters [data-rank="${rank}"]`);
+  const present = () => Number(document.querySelector(".large:not([hidden])")?.dataset.at ?? 0);
+  const narrow = window.matchMedia("(max-width: 800px)");
+
+  function close() {
+    const large = document.querySelector(".large");
+    const from = item(large.dataset.at)?.querySelector("video");
+    large.hidden = true;
+    large.replaceChildren();
+    from?.focus({ preventScroll: true });
+  }
+
+  function open(rank) {
+    const [large, from, row] = [document.querySelector(".large"), item(rank)?.querySelector("video"), document.getElementById(`rank-${rank}`)];
+    if (!large || !from) return;
+    const [video, words, end] = ["video", "div", "button"].map((name) => document.createElement(name));
+    Object.assign(video, { src: from.dataset.src, muted: true, loop: true, controls: true, playsInline: true });
+    const voices = row.querySelector(".voices").cloneNode(true);
+    words.append(`Rank ${rank}: ${row.cells[1].textContent.trim()}`, end, voices);
+    Object.assign(end, { type: "button", className: "link", textContent: "Close Esc", onclick: close });
+    large.replaceChildren(video, words);
+    large.dataset.at = rank;
+    large.hidden = false;
+    play(video);
+  }
+
+  document.addEventListener("click", ({ target }) => {
+    const clip = target.closest(".posters [data-rank]");
+    if (clip && target.matches("video")) open(clip.dataset.rank);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches(TYPING)) return;
+    const clip = event.target.closest(".posters [data-rank]");
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (present() && !narrow.matches && (event.key === "Escape" || event.key === " ")) close();
+    else if (present() && !narrow.matches && step) open(present() + step);
+    else if (clip && event.target.matches("video") && event.key === " ") open(clip.dataset.rank);
+    else return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, { capture: true });
+  const first = () => narrow.matches && open(document.querySelector(".posters [data-rank]")?.dataset.rank);
+  document.addEventListener("swapped", first);
+  first();
+})();
 
 // A batch's page. What was done goes to the server one after the other, again until it is answered; then the page that
 // stands here is asked for once more, so that nothing stays of what was loaded ahead and has changed. Without this

@@ -54,7 +54,7 @@ def learn(sample: Rows, clips: int, file: Path) -> Rows:
     held, learned = np.split(drawn, [min(HELD_OUT, len(sample) - LEAST_SAMPLE)])
     index = _ivf_pq(sample[learned], clips)
     index.train(_padded(sample[learned], index.d))
-    _write(index, file)
+    write(index, file)
     return sample[held]
 
 
@@ -102,7 +102,7 @@ class Adding:
 
     def write(self, file: Path) -> None:
         """Store the codes, or raise SystemsError."""
-        _write(self._index, file)
+        write(self._index, file)
 
 
 class Groups:
@@ -121,12 +121,12 @@ class Groups:
         # A table of distances between groups and codes would take gigabytes, and is of no use here.
         self._index = _read(learned, faiss.IO_FLAG_SKIP_PRECOMPUTE_TABLE)
         self._firsts = firsts
-        self._shards = [_read(file, faiss.IO_FLAG_MMAP) for file in files if file]
+        self._shards = [mapped(file) for file in files if file]
         lists: Any = faiss.InvertedListsPtrVector()  # type: ignore[attr-defined]
         for shard in self._shards:
-            mapped: Any = faiss.downcast_InvertedLists(shard.invlists)
-            mapped.prefetch_nthread = 0  # starting threads takes longer than reading
-            lists.push_back(mapped)
+            own: Any = faiss.downcast_InvertedLists(shard.invlists)
+            own.prefetch_nthread = 0  # starting threads takes longer than reading
+            lists.push_back(own)
         if self._shards:
             self._lists = faiss.HStackInvertedLists(lists.size(), lists.data())
             self._index.replace_invlists(self._lists, False)
@@ -164,6 +164,13 @@ def _demand() -> None:
         raise SystemsError("an index of kind ivf-pq needs the package faiss-cpu; install it, or take the kind flat")
 
 
+def mapped(file: Path) -> Any:
+    """Open an index of faiss, mapped from disk into memory. Raises SystemsError if it is missing or damaged."""
+    import faiss
+
+    return _read(file, faiss.IO_FLAG_MMAP)
+
+
 def _read(file: Path, flags: int) -> Any:
     import faiss
 
@@ -173,7 +180,8 @@ def _read(file: Path, flags: int) -> Any:
         raise SystemsError(f"{file}: faiss cannot read it ({_reason(fault)})") from fault
 
 
-def _write(index: Any, file: Path) -> None:
+def write(index: Any, file: Path) -> None:
+    """Store an index of faiss, or raise SystemsError."""
     import faiss
 
     try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ..data import Floats, Ints, Rows
+from ..data import Floats, Ints, Rows, ranges, starts_of
 from ..errors import SystemsError
 from .codes import Groups
 from .layout import LEARNED, Plan, Setting, read_plan, read_settings, read_shards
@@ -45,8 +45,9 @@ class ClipIndex:
     def __init__(self, folder: Path, is_measured: bool = True) -> None:
         self.plan: Plan = read_plan(folder)
         self._shards = read_shards(folder, self.plan)
-        self._first_clip = _starts(len(shard.rows) for shard in self._shards)
-        self._first_video = _starts(len(shard.names) for shard in self._shards)
+        self._first_clip = starts_of(len(shard.rows) for shard in self._shards)
+        self._names = np.concatenate([shard.names for shard in self._shards])
+        self._durations = np.concatenate([shard.durations for shard in self._shards])
         self._offsets = np.concatenate(
             [[0], *(shard.offsets[1:] + first for shard, first in zip(self._shards, self._first_clip, strict=False))]
         )
@@ -63,31 +64,27 @@ class ClipIndex:
 
     @property
     def videos(self) -> int:
-        return int(self._first_video[-1])
+        return len(self._names)
 
     def has_videos_of(self, other: ClipIndex) -> bool:
         """Return whether both hold the same videos, with as many clips each, in the same order."""
-        every = np.arange(self.videos)
-        return np.array_equal(self._offsets, other._offsets) and self.names(every) == other.names(every)
+        return np.array_equal(self._offsets, other._offsets) and np.array_equal(self._names, other._names)
 
     def names(self, videos: Ints) -> list[str]:
         """Return the names of videos, by their numbers."""
-        shards = self._shard_of(videos, self._first_video)
-        pairs = zip(shards.tolist(), (videos - self._first_video[shards]).tolist(), strict=True)
-        return [self._shards[shard].names[row].decode() for shard, row in pairs]
+        return [name.decode() for name in self._names[videos]]
 
     def durations(self, videos: Ints) -> Floats:
         """Return the durations of videos in seconds, by their numbers."""
-        durations = np.empty(len(videos))
-        for shard, places, rows in self._in_shards(videos, self._first_video):
-            durations[places] = self._shards[shard].durations[rows]
-        return durations
+        return self._durations[videos]
 
     def rows(self, clips: Ints) -> Rows:
         """Return the vectors of clips, by their numbers: shape (clips, d)."""
         rows = np.empty((len(clips), self.plan.dimensions), np.float32)
-        for shard, places, here in self._in_shards(clips, self._first_clip):
-            rows[places] = self._shards[shard].rows[here]
+        of_clip = np.searchsorted(self._first_clip, clips, side="right") - 1
+        for number in np.unique(of_clip).tolist():
+            places = of_clip == number
+            rows[places] = self._shards[number].rows[clips[places] - self._first_clip[number]]
         return rows
 
     def clips_of(self, videos: Ints) -> tuple[Ints, Ints]:
@@ -193,25 +190,3 @@ class ClipIndex:
         for shard, first in zip(self._shards, self._first_clip.tolist(), strict=False):
             for start in range(0, len(shard.rows), CLIPS_AT_A_TIME):
                 yield first + start, shard.rows[start : start + CLIPS_AT_A_TIME]
-
-    def _in_shards(self, numbers: Ints, firsts: Ints) -> Iterator[tuple[int, Ints, Ints]]:
-        """Yield each shard, the places of those numbers that are in it, and the rows that they have there."""
-        shards = self._shard_of(numbers, firsts)
-        for shard in np.unique(shards).tolist():
-            places = np.flatnonzero(shards == shard)
-            yield shard, places, numbers[places] - firsts[shard]
-
-    @staticmethod
-    def _shard_of(numbers: Ints, firsts: Ints) -> Ints:
-        return np.searchsorted(firsts, numbers, side="right") - 1
-
-
-def ranges(first: Ints, stop: Ints) -> tuple[Ints, Ints]:
-    """Return the numbers first to stop - 1 of each range, one range behind the other, and where each begins there."""
-    begins = _starts(stop - first)
-    return np.arange(begins[-1]) + np.repeat(first - begins[:-1], stop - first), begins
-
-
-def _starts(counts: Iterable[int]) -> Ints:
-    """Return where each of several parts begins, and where the last one ends."""
-    return np.cumsum([0, *counts])

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -193,7 +192,11 @@ def check(folder: Path) -> None:
     """
     plan = read_plan(folder)
     shards = read_shards(folder, plan)
-    wrong = [fault for shard in shards for fault in _changed(shard_folder(folder, shard.number), shard.number)]
+    wrong = []
+    for shard in shards:
+        files = read_json(shard_folder(folder, shard.number) / SHARD)["files"]
+        changed = (name for name in files if digest(shard_folder(folder, shard.number) / name) != files[name]["sha256"])
+        wrong += [f"shard {shard.number} has another {name} than was written; {AGAIN}" for name in changed]
     if plan.learned and digest(folder / LEARNED) != plan.learned:
         wrong.append(f"{LEARNED} is not as it was written; build the index again")
     _raise(folder, plan, wrong)
@@ -242,9 +245,3 @@ def _description(folder: Path, number: int, plan: Plan) -> Any:
         if size != of_file["bytes"]:
             raise SystemsError(f"shard {number} has {size:,} of {of_file['bytes']:,} bytes of {name}; {AGAIN}")
     return description
-
-
-def _changed(folder: Path, number: int) -> Iterator[str]:
-    for name, of_file in read_json(folder / SHARD)["files"].items():
-        if digest(folder / name) != of_file["sha256"]:
-            yield f"shard {number} has another {name} than was written; {AGAIN}"

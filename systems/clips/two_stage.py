@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import partial
@@ -14,16 +15,16 @@ from numpy.typing import NDArray
 from ..data import Data, Floats, Ints, Objects, Query, Rows, Videos
 from ..errors import SystemsError
 from ..exhaustive import Index
-from ..interface import Progress, Report, System, silent
+from ..interface import Progress, Report, System, part_of, silent
 from ..library import Run
 from ..neural.stal import Stal, StalClips
-from ..options import Contrastive, TwoStage
+from ..options import Contrastive, Indexed, TwoStage
 from ..ranking import Ranked, must_ask, rank, run_of
 from ..storage import read_arrays, write, write_arrays
 from ..windows import Scales, Windows, clips_in, slide
 from .building import plan_index, write_shard
 from .codes import HELD_OUT, wanted_sample
-from .index import ClipIndex, Found, ranges
+from .index import ClipIndex, Found
 from .layout import check
 
 CLIPS, FEATURES, OBJECTS = "clips", "features", "objects"  # folders
@@ -31,31 +32,20 @@ VIDEOS_AT_A_TIME = 1000
 KNOWN = "queries.npz"  # vectors of queries that training knew, by which the index measures its recall
 NAMES, COLUMNS = "names.npz", ("clip", "name", "box")
 Cost = Callable[[Windows], Floats]
-
-
-def some(videos: Videos, numbers: Ints) -> Videos:
-    """Return some videos of a collection, in this order, without their objects."""
-    clips, begins = ranges(videos.offsets[numbers], videos.offsets[numbers + 1])
-    return Videos(
-        names=tuple(videos.names[number] for number in numbers.tolist()),
-        duration=videos.duration[numbers],
-        offsets=begins,
-        clips=videos.clips[clips],
-        clip_seconds=videos.clip_seconds,
-    )
+Embed = Callable[[Videos], Videos]
 
 
 def to_learn_from(videos: Videos, seed: int) -> Videos:
     """Return videos that are drawn, with as many clips as codes should learn from."""
     drawn = np.random.default_rng(seed).permutation(len(videos))
     enough = np.searchsorted(np.cumsum(videos.counts[drawn]), wanted_sample(len(videos.clips))) + 1
-    return some(videos, np.sort(drawn[:enough]))
+    return videos.some(np.sort(drawn[:enough]))
 
 
 def in_parts(videos: Videos, first: int, stop: int) -> Iterator[Videos]:
     """Yield the videos first to stop - 1, some at a time, without their objects."""
     for start in range(first, stop, VIDEOS_AT_A_TIME):
-        yield some(videos, np.arange(start, min(start + VIDEOS_AT_A_TIME, stop)))
+        yield videos.part(start, min(start + VIDEOS_AT_A_TIME, stop))
 
 
 def keep_objects(folder: Path, objects: Objects | None) -> None:
@@ -77,11 +67,12 @@ class Kept:
     """
 
     def __init__(self, folder: Path, objects: Path) -> None:
-        self._index = ClipIndex(folder)
-        self._names: dict[str, NDArray[Any]] = {}
+        self._index, self._objects = ClipIndex(folder), None
         if (objects / NAMES).exists():
-            self._names = read_arrays(objects / NAMES)
-            self._columns = {column: _mapped(objects / f"{column}.npy") for column in COLUMNS}
+            stored = read_arrays(objects / NAMES)
+            columns = {column: _mapped(objects / f"{column}.npy") for column in COLUMNS}
+            names = tuple(stored["names"].tolist())
+            self._objects = Objects(**columns, names=names, vectors=stored.get("vectors"))
 
     def some(self, numbers: Ints) -> Videos:
         """Return some videos of the collection, in ascending order of their numbers."""
@@ -92,20 +83,7 @@ class Kept:
             offsets=begins,
             clips=self._index.rows(clips),
             clip_seconds=self._index.plan.clip_seconds,
-            objects=self._objects(clips) if self._names else None,
-        )
-
-    def _objects(self, clips: Ints) -> Objects:
-        """Return the objects of clips, which have their places among these as numbers."""
-        of_clip = self._columns["clip"]
-        first, stop = np.searchsorted(of_clip, clips), np.searchsorted(of_clip, clips, side="right")
-        rows, _ = ranges(first, stop)
-        return Objects(
-            clip=np.repeat(np.arange(len(clips)), stop - first),
-            name=self._columns["name"][rows],
-            box=self._columns["box"][rows],
-            names=tuple(self._names["names"].tolist()),
-            vectors=self._names.get("vectors"),
+            objects=self._objects and self._objects.of(clips),
         )
 
 
@@ -151,7 +129,58 @@ def windows_around(video: Ints, clip: Ints, duration: Floats, clip_seconds: floa
     return Windows(videos[near.video], near.first, near.stop, near.start, near.end)
 
 
-class TwoStages(System):
+class AroundClips(System):
+    """A system that searches an index of clips, and ranks the moments around the clips that are nearest to a query."""
+
+    options: Indexed
+
+    @property
+    def scales(self) -> Scales:
+        """The lengths of the moments."""
+        return self.options.scales
+
+    @abstractmethod
+    def query_vectors(self, queries: Sequence[Query], dimensions: int) -> Rows:
+        """Return the vectors that the clips' are compared with: shape (queries, dimensions)."""
+
+    @abstractmethod
+    def costs(self, index: ClipIndex) -> Callable[[Query, Rows], Cost]:
+        """Return what makes the cost of moments for a query and its vector."""
+
+    def plan_clips(self, videos: Videos, width: int, embed: Embed, shards: int = 1, known: Rows | None = None) -> None:
+        """Begin the index of clips, in place of the one that was there. See `plan_index`.
+
+        width, embed: of the vectors by which clips are found, and what replaces features by them.
+        known: vectors of queries, by which recall is measured.
+        """
+        options, sample = self.options, np.empty((0, width), np.float32)
+        if options.kind != "flat":
+            sample = embed(to_learn_from(videos, options.seed)).clips
+        plan_index(
+            *(self.folder / CLIPS, options.kind, videos.clip_seconds, sample, len(videos.clips), shards),
+            queries=known,
+            nearest=options.clips,
+            target=options.recall,
+        )
+
+    def finds(self) -> str:
+        return ClipIndex(self.folder / CLIPS).finds
+
+    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
+        must_ask(queries)
+        index = ClipIndex(self.folder / CLIPS)
+        cost_for, vectors = self.costs(index), self.query_vectors(queries, index.plan.dimensions)
+        ranked = []
+        for query, vector, near in zip(queries, vectors, index.search(vectors, self.options.clips), strict=True):
+            cost = cost_for(query, vector)
+            ranked.append(rank_around(index, near, self.scales, cost, depth, self.options.nms))
+            report(Progress(len(ranked), len(queries), "searching"))
+        videos = np.unique(np.concatenate([each.video for each in ranked]))  # the run names no others
+        renamed = (each._replace(video=np.searchsorted(videos, each.video)) for each in ranked)
+        return run_of(self.name, queries, renamed, tuple(index.names(videos)))
+
+
+class TwoStages(AroundClips):
     """Both networks, each in a folder of its own, and the index between them. `index` does all in one process. For a
     large collection, one job calls `plan`, and others `index_shard`, on any machines that have the folder.
     """
@@ -166,8 +195,9 @@ class TwoStages(System):
 
     def train(self, data: Data, report: Report = silent) -> None:
         self.keep_card()
-        self.first.train(data, _half(report, 0, "first stage"))
-        self.second.train(data, _half(report, 1, "second stage"))
+        steps = self.options.iterations
+        self.first.train(data, part_of(report, 0, steps, 2 * steps, "first stage: "))
+        self.second.train(data, part_of(report, steps, steps, 2 * steps, "second stage: "))
         known, count = data.columns.queries, data.columns.query
         if data.validation:
             known, count = data.validation.queries, np.arange(len(data.validation.queries), dtype=np.int32)
@@ -185,19 +215,11 @@ class TwoStages(System):
     def plan(self, videos: Videos) -> None:
         """Begin an index, in place of the one that was there: learn its codes from some of the videos."""
         self.keep_card()
-        clips, seconds, shards = len(videos.clips), videos.clip_seconds, self.options.shards
-        plan_index(
-            self.folder / CLIPS,
-            self.options.kind,
-            seconds,
-            self._sample(videos),
-            clips,
-            shards,
-            queries=read_arrays(self.folder / KNOWN)["vectors"] if (self.folder / KNOWN).exists() else None,
-            nearest=self.options.clips,
-            target=self.options.recall,
-        )
-        plan_index(self.folder / FEATURES, "flat", seconds, videos.clips[:0], clips, shards)
+        shards, known = self.options.shards, self.folder / KNOWN
+        queries = read_arrays(known)["vectors"] if known.exists() else None
+        self.plan_clips(videos, self.options.embedding, self._embedded, shards, queries)
+        none = videos.clips[:0]
+        plan_index(self.folder / FEATURES, "flat", videos.clip_seconds, none, len(videos.clips), shards)
         keep_objects(self.folder / OBJECTS, videos.objects)
 
     def index_shard(self, videos: Videos, number: int) -> None:
@@ -210,15 +232,6 @@ class TwoStages(System):
         none = np.empty((0, self.options.embedding), np.float32)
         return replace(videos, clips=np.concatenate([none, *self.first.clip_vectors(videos)]))
 
-    def _sample(self, videos: Videos) -> Rows:
-        """Return the vectors of the clips of videos that are drawn, for codes to learn from."""
-        if self.options.kind == "flat":
-            return np.empty((0, self.options.embedding), np.float32)
-        return self._embedded(to_learn_from(videos, self.options.seed)).clips
-
-    def finds(self) -> str:
-        return ClipIndex(self.folder / CLIPS).finds
-
     def check_index(self) -> None:
         for part in (CLIPS, FEATURES):
             check(self.folder / part)
@@ -228,40 +241,17 @@ class TwoStages(System):
                 f"{self.folder}: {CLIPS} and {FEATURES} are of different videos; index the collection again"
             )
 
-    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
-        must_ask(queries)
-        index = ClipIndex(self.folder / CLIPS)
-        features = Kept(self.folder / FEATURES, self.folder / OBJECTS)
-        found = index.search(self.first.query_vectors(queries), self.options.clips)
-        ranked = []
-        for query, near in zip(queries, found, strict=True):
-            ranked.append(self._ranked(index, features, query, near, depth))
-            report(Progress(len(ranked), len(queries), "searching"))
-        return run_in(self.name, queries, ranked, index)
+    def query_vectors(self, queries: Sequence[Query], dimensions: int) -> Rows:
+        return self.first.query_vectors(queries)
 
-    def _ranked(self, index: ClipIndex, features: Kept, query: Query, near: Found, depth: int) -> Ranked:
-        def cost(windows: Windows) -> Floats:
+    def costs(self, index: ClipIndex) -> Callable[[Query, Rows], Cost]:
+        features = Kept(self.folder / FEATURES, self.folder / OBJECTS)
+
+        def cost(query: Query, windows: Windows) -> Floats:
             numbers, place = np.unique(windows.video, return_inverse=True)
             videos = features.some(numbers)
             here = replace(windows, video=place.astype(np.int64))
             moments = Index(videos.names, videos.duration, here, self.second.represent(videos, here))
             return -next(iter(self.second.scores(moments, [query]))).astype(np.float64)
 
-        return rank_around(index, near, self.options.scales, cost, depth, self.options.nms)
-
-
-def _half(report: Report, half: int, stage: str) -> Report:
-    """Return a report of one of two trainings as half of the work."""
-
-    def report_half(progress: Progress) -> None:
-        done = progress.done + half * progress.total
-        report(replace(progress, done=done, total=2 * progress.total, text=f"{stage}: {progress.text}"))
-
-    return report_half
-
-
-def run_in(name: str, queries: Sequence[Query], ranked: list[Ranked], index: ClipIndex) -> Run:
-    """Make a run that names only the videos that are in it."""
-    videos = np.unique(np.concatenate([np.empty(0, np.int64), *(each.video for each in ranked)]))
-    renamed = (each._replace(video=np.searchsorted(videos, each.video)) for each in ranked)
-    return run_of(name, queries, renamed, tuple(index.names(videos)))
+        return lambda query, vector: partial(cost, query)

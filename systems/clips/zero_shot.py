@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from ..data import Data, Floats, Ints, Query, Rows, Videos
 from ..encoders import unit
 from ..errors import SystemsError
-from ..interface import Progress, Report, System, silent
-from ..library import Run
+from ..interface import Progress, Report, silent
 from ..options import ZeroShot as ZeroShotOptions
-from ..ranking import Ranked, must_ask
 from ..storage import read_arrays, read_json, write_arrays, write_json
 from ..windows import MOST_CLIPS, Scales, Windows
-from .building import plan_index, write_shard
-from .index import ClipIndex, Found
+from .building import write_shard
+from .index import ClipIndex
 from .layout import check
-from .two_stage import CLIPS, in_parts, rank_around, run_in, to_learn_from
+from .two_stage import CLIPS, AroundClips, Cost, in_parts
 
 LENGTHS, MEAN = "lengths.json", "mean.npz"
 FEWEST, MOST = 0.05, 0.95  # of the moments are longer than the shortest window, and shorter than the longest
 
 
-class ZeroShot(System):
+class ZeroShot(AroundClips):
     """The clips whose directions are nearest to a query's, and around them the windows that stand out.
 
     A window's score is the mean cosine of its clips and the query, minus that of its surround: as many clips before it
@@ -57,27 +56,18 @@ class ZeroShot(System):
         if not len(videos.clips):
             raise SystemsError("the videos have no clips; expected durations above 0")
         self.keep_card()
-        sums, seconds, options = np.zeros(videos.clips.shape[1]), videos.clip_seconds, self.options
-        sample = np.empty((0, len(sums)), np.float32)
-        if options.kind != "flat":
-            sample = unit(to_learn_from(videos, options.seed).clips)
-        plan_index(
-            self.folder / CLIPS,
-            options.kind,
-            seconds,
-            sample,
-            len(videos.clips),
-            nearest=options.clips,
-            target=options.recall,
-        )
+        sums = np.zeros(videos.clips.shape[1])
+
+        def embedded(part: Videos) -> Videos:
+            return replace(part, clips=unit(part.clips))
 
         def parts() -> Iterator[Videos]:
-            for part in in_parts(videos, 0, len(videos)):
-                rows = unit(part.clips)
-                sums[:] += rows.sum(0, dtype=np.float64)
+            for part in map(embedded, in_parts(videos, 0, len(videos))):
+                sums[:] += part.clips.sum(0, dtype=np.float64)
                 report(Progress(0, 1, "indexing clips"))
-                yield replace(part, clips=rows)
+                yield part
 
+        self.plan_clips(videos, len(sums), embedded)
         write_shard(self.folder / CLIPS, 1, parts())
         write_arrays(self.folder / MEAN, {"mean": sums / len(videos.clips)})
         report(Progress(1, 1, f"{len(videos.clips):,} clips are indexed"))
@@ -87,34 +77,31 @@ class ZeroShot(System):
         ClipIndex(self.folder / CLIPS)
         self._mean()
 
-    def finds(self) -> str:
-        return ClipIndex(self.folder / CLIPS).finds
-
-    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
-        must_ask(queries)
-        index, mean = ClipIndex(self.folder / CLIPS), self._mean()
-        vectors = _vectors(queries, index.plan.dimensions)
-        found = index.search(vectors, self.options.clips)
-        ranked = []
-        for vector, near in zip(vectors, found, strict=True):
-            ranked.append(self._ranked(index, near, vector.astype(np.float64), mean, depth))
-            report(Progress(len(ranked), len(queries), "searching"))
-        return run_in(self.name, queries, ranked, index)
+    def query_vectors(self, queries: Sequence[Query], dimensions: int) -> Rows:
+        """Return vectors of length 1."""
+        for query in queries:
+            if query.tokens is None or query.tokens.ndim != 2 or query.tokens.shape[1:] != (dimensions,):
+                found = "no vector" if query.tokens is None else f"vectors of shape {query.tokens.shape}"
+                right = f"(1, {dimensions}), by the model that made the clips' features"
+                raise SystemsError(f"query {query.id}: has {found}; expected {right}")
+        return unit(np.stack([np.asarray(query.tokens, np.float64).mean(0) for query in queries]))
 
     def _mean(self) -> Floats:
         if not (self.folder / MEAN).exists():
             raise SystemsError(f"{self.folder}: there is no index; index a collection first")
         return read_arrays(self.folder / MEAN)["mean"]
 
-    def _ranked(self, index: ClipIndex, near: Found, vector: Floats, mean: Floats, depth: int) -> Ranked:
-        def cost(windows: Windows) -> Floats:
+    def costs(self, index: ClipIndex) -> Callable[[Query, Rows], Cost]:
+        mean = self._mean()
+
+        def cost(vector: Floats, windows: Windows) -> Floats:
             numbers, place = np.unique(windows.video, return_inverse=True)
             clips, begins = index.clips_of(numbers)
             sums = np.concatenate([[0.0], np.cumsum(index.rows(clips) @ vector)])
             difference = standing_out(sums, begins[place], begins[place + 1], windows, float(mean @ vector))
             return -difference * (windows.stop - windows.first) ** self.options.length_power
 
-        return rank_around(index, near, self.scales, cost, depth, self.options.nms)
+        return lambda query, vector: partial(cost, vector.astype(np.float64))
 
 
 def standing_out(sums: Floats, begin: Ints, end: Ints, windows: Windows, elsewhere: float) -> Floats:
@@ -131,14 +118,3 @@ def standing_out(sums: Floats, begin: Ints, end: Ints, windows: Windows, elsewhe
     around = high - low - length
     outside = np.where(around > 0, (sums[high] - sums[low] - inside) / np.maximum(around, 1), elsewhere)
     return np.asarray(inside / length - outside, np.float64)
-
-
-def _vectors(queries: Sequence[Query], dimensions: int) -> Rows:
-    """Return a vector of length 1 for each query: shape (queries, d)."""
-    for query in queries:
-        if query.tokens is None or query.tokens.ndim != 2 or query.tokens.shape[1:] != (dimensions,):
-            found = "no vector" if query.tokens is None else f"vectors of shape {query.tokens.shape}"
-            raise SystemsError(
-                f"query {query.id}: has {found}; expected (1, {dimensions}), by the model that made the clips' features"
-            )
-    return unit(np.stack([np.asarray(query.tokens, np.float64).mean(0) for query in queries]))

@@ -1,23 +1,21 @@
-"""Reading features of clips and of subtitles in confined processes, fitted to their corpus and joined."""
+"""Reading features of clips and of subtitles, fitted to their corpus and joined."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..data import Features, Rows, Tally, Videos, named_of
-from ..errors import BadOption, SystemsError, Unavailable
+from ..data import Features, Rows, Tally, Videos, named_of, video_blocks
+from ..errors import BadOption, SystemsError
 from ..storage import Spool, digest_of
 from ..windows import clips_in, overlaps
 from . import sources
-from .confinement import Confined
 
-SECONDS, MEMORY = 300.0, 4096  # the limits of a part, of which MEMORY are MiB
 CLIPS_AT_A_TIME = 4096  # of a part
 NAMES_AT_A_TIME = 4096
 SLACK = 1  # clips by which features may differ from a video's duration: extractors drop or fill the last one
@@ -37,21 +35,12 @@ OF_CLIPS = r"(?P<number>\d{1,6}(\.\d{1,6})?)(?P<kind>s|clips)"
 LENGTH = re.compile(rf"(?P<path>.+)@({OF_CLIPS}|evenly)")
 EPSILON = 1e-5  # of a norm
 Sign = Callable[[], None]
+OpenFile = Callable[[Path], AbstractContextManager[sources.Reader]]
 
 
-class Reader(Confined):
-    """Reads a feature file, some videos at a time. The process reads no files but those beside it, or in its folder."""
-
-    module = sources.__name__
-    doing = "reading"
-    largest = 2**33
-    kinds = {kind.__name__: kind for kind in (SystemsError, Unavailable)}
-    stopped = Unavailable
-
-    def rows(self, type_: str) -> Rows:
-        """Return the rows that the process has written."""
-        with self.written(sources.ROWS) as rows:
-            return np.fromfile(rows, type_)
+def open_here(path: Path) -> AbstractContextManager[sources.Reader]:
+    """Open a feature file or a folder in this process."""
+    return nullcontext(sources.Reader(path))
 
 
 class FeatureSet(NamedTuple):
@@ -95,6 +84,7 @@ def read_videos(
     sign: Sign = lambda: None,
     fit: str = STRICT,
     unit: bool = False,
+    open_file: OpenFile = open_here,
 ) -> Videos:
     """Read the features of a corpus's videos; what the files hold of others is not looked at.
 
@@ -108,22 +98,24 @@ def read_videos(
     fit: `strict` refuses a video that is missing, or too long or too short by more than a clip; `cut` leaves out what
     is missing from any set and ends where the shortest ends; `pad` takes zeros for what is missing.
     unit: whether each row of each set gets length 1 before it is joined.
+    open_file: opens the file or folder of a set; the server does it in a confined process.
     Raises SystemsError naming the file and the first video that does not fit, is of another width than the others, or
-    has values that are not numbers; also if reading exceeds the limits. `Unavailable` if there is no room for temporary
-    files, or somebody ended the process that reads.
+    has values that are not numbers. Raises Unavailable if there is no room for temporary files.
     """
     if not clip_seconds > 0:
         raise SystemsError(f"clip length: {clip_seconds:g} s; expected more than 0")
     if fit not in FITS:
         raise BadOption("fit", repr(fit), f"one of {', '.join(FITS)}")
     corpus = Corpus(durations, clip_seconds, fit, unit, sign)
+    sets = [FeatureSet(clips)] if isinstance(clips, Path) else clips
+    words = FeatureSet(subtitles) if isinstance(subtitles, Path) else subtitles
     with ExitStack() as open_files:
-        sets = [_open(each, corpus, open_files) for each in ([FeatureSet(clips)] if isinstance(clips, Path) else clips)]
-        words = None
-        if subtitles:
-            named = FeatureSet(subtitles) if isinstance(subtitles, Path) else subtitles
-            words = _open(named, corpus, open_files)
-        return _read(corpus, sets, words, open_files.enter_context(Spool()), open_files.enter_context(Spool()))
+        opened = [
+            Opened(each, corpus, open_files.enter_context(open_file(each.path)))
+            for each in (*sets, *([words] if words else []))
+        ]
+        spools = open_files.enter_context(Spool()), open_files.enter_context(Spool())
+        return _read(corpus, opened[: len(sets)], opened[-1] if words else None, *spools)
 
 
 class Corpus(NamedTuple):
@@ -150,13 +142,16 @@ def _read(corpus: Corpus, sets: Sequence[Opened], words: Opened | None, clips: S
         if not counts:
             raise SystemsError(f"{sets[0].path.name}: no video is in every set; expected one at least")
     types = [np.result_type(*(each.type for each in some)) for some in (sets, [words] if words else sets)]
-    for names in _parts(counts, max(sets, key=lambda each: each.total)):
+    largest = max(sets, key=lambda each: each.total)
+    sizes = np.array([max(count, largest.rows_of(name)) for name, count in counts.items()], np.int64)
+    every = list(counts)
+    for numbers in video_blocks(sizes, CLIPS_AT_A_TIME):
+        names = every[numbers[0] : numbers[-1] + 1]
         parts = [each.read(names, counts) for each in sets]
         for place in range(len(names)):
             clips.add(np.concatenate([part[place] for part in parts], axis=1, dtype=types[0]))
         for rows in words.read(names, counts) if words else ():
             subtitles.add(rows.astype(types[1]))
-    every = [*sets, words] if words else sets
     return Videos(
         names=tuple(counts),
         duration=np.array([corpus.durations[name] for name in counts], np.float64),
@@ -164,61 +159,40 @@ def _read(corpus: Corpus, sets: Sequence[Opened], words: Opened | None, clips: S
         clips=clips.rows(sum(each.width for each in sets), types[0]),
         clip_seconds=corpus.clip_seconds,
         subtitles=subtitles.rows(words.width, types[1]) if words else None,
-        features=tuple(each.described() for each in every),
+        features=tuple(each.described() for each in (*sets, *([words] if words else []))),
     )
-
-
-def _parts(counts: Mapping[str, int], largest: Opened) -> Iterator[list[str]]:
-    """Yield the videos' names, as many together as have some thousand clips."""
-    part: list[str] = []
-    clips = 0
-    for name, count in counts.items():
-        part.append(name)
-        clips += max(count, largest.rows_of(name))
-        if clips >= CLIPS_AT_A_TIME:
-            yield part
-            part, clips = [], 0
-    if part:
-        yield part
 
 
 def readable_folder(path: Path) -> Path:
     """Return the folder that a process may read to read this file or folder. Raises SystemsError if it is neither."""
-    if not path.exists():
-        raise SystemsError(f"{path}: there is no such file or folder")
-    if not (path.is_file() or path.is_dir()):
-        raise SystemsError(f"{path.name}: is no regular file; expected {sources.EXPECTED}")
+    sources.check_path(path)
     if path.is_dir():
         return sources.root_of(path.resolve())
     root, target = sources.root_of(path.parent.resolve()), path.resolve()
     return root if target.is_relative_to(root) else target.parent
 
 
-def lacking(path: Path, what: str, missing: Sequence[str], of: int, contents: tuple[int, list[str]]) -> SystemsError:
-    """Return the error that names what a file lacks, and what lies there instead."""
-    count, some = contents
+def lacking(reader: sources.Reader, what: str, missing: Sequence[str], of: int) -> SystemsError:
+    """Return the error that names what a file lacks, and what it has instead."""
+    count, some = reader.contents()
     return SystemsError(
-        f"{path.name}: {len(missing):,} of {of:,} {what} have no features: {named_of(missing)}; expected one array for "
-        f"each of them (it holds {count:,}: {', '.join(map(repr, some))}{', …' if count > len(some) else ''})"
+        f"{reader.path.name}: {len(missing):,} of {of:,} {what} have no features: {named_of(missing)}; "
+        f"expected one array for each of them (it holds {count:,}: {', '.join(map(repr, some))}"
+        f"{', …' if count > len(some) else ''})"
     )
-
-
-def _open(named: FeatureSet, corpus: Corpus, open_files: ExitStack) -> Opened:
-    readable = readable_folder(named.path)
-    return Opened(named, corpus, open_files.enter_context(Reader(SECONDS, MEMORY)), readable)
 
 
 class Opened:
     """A set of features that is open: every video was looked at, and its rows can be read."""
 
-    def __init__(self, named: FeatureSet, corpus: Corpus, reader: Reader, readable: Path) -> None:
-        self.path, self.named, self.corpus, self.reader, self.readable = named.path, named, corpus, reader, readable
+    def __init__(self, named: FeatureSet, corpus: Corpus, reader: sources.Reader) -> None:
+        self.path, self.named, self.corpus, self.reader = named.path, named, corpus, reader
         self.shapes: dict[str, tuple[int, int]] = {}
         sizes = set()
         names = list(corpus.durations)
         for start in range(0, len(names), NAMES_AT_A_TIME):
             some = names[start : start + NAMES_AT_A_TIME]
-            for name, found in zip(some, self._ask({"names": some}), strict=True):
+            for name, found in zip(some, reader.shapes(some), strict=True):
                 if found is not None:
                     self.shapes[name] = found[0], found[1]
                     sizes.add(found[2])
@@ -229,13 +203,10 @@ class Opened:
         self.total = sum(rows for rows, _ in self.shapes.values())
         self.tally = Tally(self.width)
 
-    def _ask(self, order: dict[str, Any]) -> Any:
-        return self.reader.ask(self.path, self.readable, order, self.corpus.sign)
-
     def _check(self) -> None:
         """Raise SystemsError if the videos that are there do not fit the corpus."""
         if self.missing and (self.corpus.fit == STRICT or not self.shapes):
-            raise lacking(self.path, "videos", self.missing, len(self.corpus.durations), self._ask({"contents": True}))
+            raise lacking(self.reader, "videos", self.missing, len(self.corpus.durations))
         width = None
         for name, (rows, columns) in self.shapes.items():
             width = width or columns
@@ -280,8 +251,7 @@ class Opened:
         there = [(name, self.shapes[name]) for name in names if name in self.shapes]
         found: dict[str, Rows] = {}
         if there:
-            self._ask({"rows": there, "type": self.type.str})
-            rows = self.reader.rows(self.type.str).reshape(-1, self.width)
+            rows = self.reader.rows(there, self.type.str)
             self.tally.add(rows)
             ends = np.cumsum([shape[0] for _, shape in there])
             found = dict(zip((name for name, _ in there), np.split(rows, ends[:-1]), strict=True))

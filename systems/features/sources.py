@@ -1,7 +1,7 @@
 """The forms of feature files, each read as one array a video: HDF5, .npz, .pt, or a folder with a file a video.
 
-They are read in a confined process, whose parent is `reader`. Nothing is read before its shape and its type are
-looked at. The module stands on NumPy alone; h5py and torch are loaded for the files that need them.
+The library reads them in its own process, and the server in a confined one, which calls `work`. No array is read before
+its shape and its type are checked. The module needs NumPy alone; h5py and torch are loaded for files that need them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import math
 import os
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -102,23 +102,76 @@ def _filled(content: IO[bytes], size: int) -> bytearray:
     return filled
 
 
-def work(source: Path, order: dict[str, Any], writable: Path) -> Any:
-    """Say what a feature file holds, or write the rows of some of its arrays, one after the other.
+class Reader:
+    """Reads the arrays of a feature file or a folder.
 
-    order: `contents`, to be told how many entries there are, and the first few; or `names`, to be told of each None if
-    it is not there, else its rows, its columns and the bytes of a value; or `rows`, the names of arrays with their
-    shapes, which are written as `type`.
+    path: the file or folder.
+    what: what an array belongs to, `video` or `query`.
+    Raises SystemsError if there is no such file, or it is not a feature file.
     """
-    what = order.get("what", "video")
-    with _readable(source.name):
-        found = opened(source)
-    if "contents" in order:
-        entries = list(found.contents())
+
+    def __init__(self, path: Path, what: str = "video") -> None:
+        check_path(path)
+        self.path, self.what = path, what
+        with _readable(path.name):
+            self.source = opened(path)
+
+    def contents(self) -> tuple[int, list[str]]:
+        """Return how many entries the file has, and the names of the first few."""
+        entries = list(self.source.contents())
         return len(entries), entries[:MOST_NAMED]
-    if "names" in order:
-        return [_look(found, source, what, name) for name in order["names"]]
-    arrays = [_array(found, source, what, name, tuple(shape)) for name, shape in order["rows"]]
-    return _write(arrays, order["type"], writable / ROWS)
+
+    def shapes(self, names: Sequence[str]) -> list[tuple[int, int, int] | None]:
+        """Return the rows, the columns and the bytes of a value of each array; None if the file does not have it."""
+        return [self._shape(name) for name in names]
+
+    def rows(self, shapes: Sequence[tuple[str, Sequence[int]]], type_: str) -> NDArray[Any]:
+        """Return the rows of some arrays, one after the other: shape (rows, d).
+
+        shapes: the name of each array, with its rows and columns.
+        Raises SystemsError if an array has changed, or has a value that is too large or not a number.
+        """
+        return np.concatenate(list(self.arrays(shapes, type_)))
+
+    def arrays(self, shapes: Sequence[tuple[str, Sequence[int]]], type_: str) -> Iterator[NDArray[Any]]:
+        """Yield what `rows` returns, one array at a time."""
+        for name, shape in shapes:
+            yield self._array(name, tuple(shape)).astype(type_)
+
+    @contextmanager
+    def _find(self, name: str) -> Iterator[Found | None]:
+        """Find an array, whose file is open meanwhile."""
+        with _readable(f"{self.path.name}: {self.what} {name!r}"), ExitStack() as files:
+            yield self.source.find(name, files)
+
+    def _shape(self, name: str) -> tuple[int, int, int] | None:
+        row = ROW_OF[self.what]
+        with self._find(name) as found:
+            if found is None:
+                return None
+            shape, type_ = found.shape, found.dtype
+            if type_.kind != "f" or type_.itemsize > 8 or len(shape) != 2 or not shape[1]:
+                raise SystemsError(f"an array of {type_} with shape {shape}; expected floats of shape ({row}s, d)")
+            if shape[1] > WIDEST:
+                raise SystemsError(f"{shape[1]:,} features a {row}; expected at most {WIDEST:,}")
+            return *shape, type_.itemsize
+
+    def _array(self, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+        """Return the values of an array whose shape was checked before."""
+        row = ROW_OF[self.what]
+        with self._find(name) as found:
+            if found is None or found.shape != shape:
+                raise SystemsError("has changed while it was read; expected the same array as before")
+            if math.prod(shape) * found.dtype.itemsize > LARGEST:
+                raise SystemsError(f"{math.prod(shape) * found.dtype.itemsize:,} bytes; expected at most {LARGEST:,}")
+            with np.errstate(over="ignore"):
+                array = found.read().astype(np.float16 if found.dtype.itemsize == 2 else np.float32)
+            if len(wrong := np.flatnonzero(~np.isfinite(array).all(1))):
+                raise SystemsError(f"{row} {wrong[0]} holds a value that is not a number; expected finite numbers")
+            if len(wrong := np.flatnonzero((np.abs(array) > np.float32(MOST)).any(1))):
+                highest = float(np.abs(array[wrong[0]]).max())
+                raise SystemsError(f"{row} {wrong[0]} holds a value of {highest:.3g}; expected at most {MOST:g}")
+            return array
 
 
 @contextmanager
@@ -137,9 +190,11 @@ class Source(ABC):
     """A feature file that is open: names of videos, or of queries, and an array for each."""
 
     @abstractmethod
-    def find(self, name: str) -> Found | None:
+    def find(self, name: str, files: ExitStack) -> Found | None:
         """Return the array of a video before its values are read; None if there is none. Raises SystemsError saying why
         it is not read, such as a link that leads elsewhere.
+
+        files: closes what is opened for this array alone.
         """
 
     @abstractmethod
@@ -167,7 +222,7 @@ class _Hdf5(Source):
         self.file: Any = h5py.File(path, "r", locking="best-effort")
         self.group, self.data = h5py.Group, h5py.Dataset
 
-    def find(self, name: str) -> Found | None:
+    def find(self, name: str, files: ExitStack) -> Found | None:
         data = self._walk(self.file, name)
         if isinstance(data, self.group):
             known = [key for key in KEYS if data.id.links.exists(key.encode())]
@@ -202,7 +257,7 @@ class _Npz(Source):
         self.file = ZipFile(path)
         self.names = {name.removesuffix(".npy") for name in self.file.namelist() if name.endswith(".npy")}
 
-    def find(self, name: str) -> Found | None:
+    def find(self, name: str, files: ExitStack) -> Found | None:
         if name not in self.names:
             return None
         member = self.file.getinfo(f"{name}.npy")
@@ -230,7 +285,7 @@ class _Torch(Source):
                 f"{reason}not tensors alone; expected tensors as torch.save stores them since torch 1.6"
             ) from fault
 
-    def find(self, name: str) -> Found | None:
+    def find(self, name: str, files: ExitStack) -> Found | None:
         return self._tensor(self.stored[name]) if isinstance(self.stored, dict) and name in self.stored else None
 
     def only(self) -> Found:
@@ -264,7 +319,7 @@ class _Folder(Source):
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def find(self, name: str) -> Found | None:
+    def find(self, name: str, files: ExitStack) -> Found | None:
         file = file_in(self.folder, name)
         if file is None:
             return None
@@ -274,14 +329,22 @@ class _Folder(Source):
             raise SystemsError("no regular file; expected an array that NumPy or torch has stored")
         _refuse_pointer(file)
         if file.suffix == ".npy":
-            return find_npy(file.open("rb"), file.stat().st_size)
+            return find_npy(files.enter_context(file.open("rb")), file.stat().st_size)
         if file.suffix in TORCH:
             return _Torch(file).only()
         stored = _Npz(file)
-        return stored.find(_one_of(sorted(stored.names)))
+        return stored.find(_one_of(sorted(stored.names)), files)
 
     def contents(self) -> Iterator[str]:
         yield from sorted(os.listdir(self.folder))
+
+
+def check_path(path: Path) -> None:
+    """Raise SystemsError if a path is neither a regular file nor a folder."""
+    if not path.exists():
+        raise SystemsError(f"{path}: there is no such file or folder")
+    if not (path.is_file() or path.is_dir()):
+        raise SystemsError(f"{path.name}: is no regular file; expected {EXPECTED}")
 
 
 def root_of(folder: Path) -> Path:
@@ -301,7 +364,6 @@ def file_in(folder: Path, name: str) -> Path | None:
     return None
 
 
-@cache  # as long as the process, which reads one file or folder
 def opened(path: Path) -> Source:
     """Open a feature file; raises SystemsError if it is none."""
     kind = "folder" if path.is_dir() else path.suffix.lower()
@@ -323,43 +385,23 @@ def _refuse_pointer(path: Path) -> None:
             raise SystemsError("is a pointer of Git LFS, not the file itself; get the file by `git lfs pull`")
 
 
-def _look(source: Source, path: Path, what: str, name: str) -> tuple[int, int, int] | None:
-    """Return the rows, the columns and the bytes of a value of an array, whose values are not read."""
-    with _readable(f"{path.name}: {what} {name!r}"):
-        found = source.find(name)
-        if found is None:
-            return None
-        shape, type_ = found.shape, found.dtype
-        if type_.kind != "f" or type_.itemsize > 8 or len(shape) != 2 or not shape[1]:
-            raise SystemsError(f"an array of {type_} with shape {shape}; expected floats of shape ({ROW_OF[what]}s, d)")
-        if shape[1] > WIDEST:
-            raise SystemsError(f"{shape[1]:,} features a {ROW_OF[what]}; expected at most {WIDEST:,}")
-        return *shape, type_.itemsize
-
-
-def _array(source: Source, path: Path, what: str, name: str, shape: tuple[int, int]) -> NDArray[Any]:
-    """Return the values of an array that was looked at before."""
-    with _readable(f"{path.name}: {what} {name!r}"):
-        found = source.find(name)
-        if found is None or found.shape != shape:
-            raise SystemsError("has changed while it was read; expected the same array as before")
-        if math.prod(shape) * found.dtype.itemsize > LARGEST:
-            raise SystemsError(f"{math.prod(shape) * found.dtype.itemsize:,} bytes; expected at most {LARGEST:,}")
-        with np.errstate(over="ignore"):
-            array = found.read().astype(np.float16 if found.dtype.itemsize == 2 else np.float32)
-        if len(wrong := np.flatnonzero(~np.isfinite(array).all(1))):
-            raise SystemsError(f"{ROW_OF[what]} {wrong[0]} holds a value that is not a number; expected finite numbers")
-        if len(wrong := np.flatnonzero((np.abs(array) > np.float32(MOST)).any(1))):
-            highest = float(np.abs(array[wrong[0]]).max())
-            raise SystemsError(f"{ROW_OF[what]} {wrong[0]} holds a value of {highest:.3g}; expected at most {MOST:g}")
-        return array
-
-
-def _write(arrays: list[NDArray[Any]], type_: str, file: Path) -> None:
+def work(source: Path, order: Any, writable: Path) -> Any:
+    """Call a method of `Reader` in a confined process. `order` is its name and its arguments; rows are written to a
+    file.
+    """
+    method, *arguments = order
+    if method != "rows":
+        return getattr(_reader(source), method)(*arguments)
     try:
-        with file.open("wb") as out:
-            for array in arrays:
-                array.astype(type_).tofile(out)
+        with (writable / ROWS).open("wb") as out:
+            for array in _reader(source).arrays(*arguments):
+                array.tofile(out)
     except OSError as fault:
         kind = Unavailable if fault.errno in FULL else SystemsError
-        raise kind(f"{file}: rows of features cannot be written ({fault})") from fault
+        raise kind(f"{writable / ROWS}: rows of features cannot be written ({fault})") from fault
+    return None
+
+
+@cache  # as long as the process, which reads one file or folder
+def _reader(path: Path) -> Reader:
+    return Reader(path)

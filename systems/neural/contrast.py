@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
-from ..data import Data, Example, Floats, Ints, Query, Validation, Videos
+from ..data import Data, Example, Floats, Ints, Validation, Videos
 from ..errors import SystemsError
 from ..exhaustive import Exhaustive
 from ..interface import Report, silent
@@ -27,33 +26,24 @@ FAR = 1e9  # in place of a distance to what is only padding
 TRIES = 8  # windows drawn for each negative, of which the first far enough from the example's moment is taken
 
 
-class Network(nn.Module):
-    """A network that says what moments cost for queries, made of options and of the facts of its training data."""
-
-    def costs(self, queries: Sequence[Query], videos: Videos, windows: Windows) -> torch.Tensor:
-        """Return what each query's moments cost, of which as many belong to each: (queries, moments of each)."""
-        raise NotImplementedError
-
-
 class Contrasted(Learned, Exhaustive):
-    """What the trained systems of STAL's tables share: training by contrast, over all candidate moments."""
+    """What the trained systems of STAL's tables share: training by contrast, over all candidate moments.
 
-    network_class: ClassVar[type[Network]]
+    A network has `costs`, which returns what each query's moments cost, of which as many belong to each: shape
+    (queries, moments of each).
+    """
+
     options: Contrastive
-
-    def facts_of(self, data: Data) -> dict[str, Any]:
-        """Return what of the training data the network's shape depends on, besides words."""
-        return {"visual": int(data.videos.clips.shape[1])}
 
     def facts(self, data: Data) -> dict[str, Any]:
         names = data.videos.objects.names if data.videos.objects else ()
-        queries = list({query.id: query for query in data.columns.queries}.values())
-        return self.facts_of(data) | words_and_width(self.options.words, queries, names)
+        visual = int(data.videos.clips.shape[1])
+        return {"visual": visual} | words_and_width(self.options.words, data.queries, names)
 
     def lesson(self, data: Data) -> Lesson:
         options, sampler = self.options, Sampler(data, self.options)
 
-        def loss_of(network: Network, step: int) -> torch.Tensor:
+        def loss_of(network: Any, step: int) -> torch.Tensor:
             examples, windows = sampler.step(step)
             costs = network.costs([example.query for example in examples], data.videos, windows)
             weights = placed(np.array([example.weight for example in examples], np.float32))

@@ -1,16 +1,18 @@
-"""What a trained system was made of: the description of its runs, its model card, and the file in which it is given
-away. Importing this loads no torch.
+"""What a trained system was made of: the description of its runs, by which they are made again, its model card, and the
+file in which it is given away. Importing this loads no torch.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from ..errors import SystemsError
+from ..features.reader import FeatureSet
 from ..interface import CARD, FEATURES, SYSTEMS, features_in, in_words
 from ..storage import digest, digest_of, read_json, write, write_json
 from .device import device
@@ -23,6 +25,14 @@ README = "README.md"
 GIVEN = {CARD, FEATURES, CURVE, NETWORK, README, *LEARNED}  # of a folder, to others
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the time of files that are given away, so that equal systems are equal files
 ENDING = ".description.json"
+# The files that commands name, besides features.
+INPUTS = (
+    *("durations", "objects", "examples", "annotations", "validation", "checkpoint", "queries"),
+    *("query_features", "encoder"),
+)
+REPEATED = ("train", "load", "index", "search")  # commands, in this order
+Parse = Callable[[list[str]], argparse.Namespace]
+Do = Callable[[argparse.Namespace], None]
 
 
 def description_of(folder: Path) -> dict[str, Any]:
@@ -31,17 +41,16 @@ def description_of(folder: Path) -> dict[str, Any]:
     were ranked of how many.
     """
     card = read_json(folder / CARD)
-    curves = [read_json(file) for file in _files(folder, [CURVE])]
-    validations = [value for curve in curves[:1] for _, value in curve["validations"]]
+    curve: dict[str, Any] = next((read_json(file) for file in _files(folder, [CURVE])), {})
     return {
         "system": card["system"],
         "options": card["options"],
         "features": features_in(folder),
         "weights": {str(file.relative_to(folder)): digest(file) for file in _files(folder, LEARNED)},
-        "trained_on": curves[0]["device"] if curves else None,
-        "measure": curves[0]["measure"] if curves else None,
-        "validation_videos": curves[0].get("videos") if curves else None,
-        "validation": max(validations, default=None),
+        "trained_on": curve.get("device"),
+        "measure": curve.get("measure"),
+        "validation_videos": curve.get("videos"),
+        "validation": max((value for _, value in curve.get("validations", [])), default=None),
     }
 
 
@@ -72,14 +81,9 @@ def is_learned(folder: Path) -> bool:
     return bool(_files(folder, LEARNED))
 
 
-def keep_command(folder: Path, name: str, words: list[str], files: Mapping[str, str]) -> None:
-    """Store in a system's folder a command by which it is made.
-
-    words: of the command line.
-    files: SHA-256 of the files that it names.
-    """
-    known = commands_in(folder) | {name: {"words": words, "files": dict(files), "device": device().type}}
-    write_json(folder / COMMANDS, known)
+def keep_command(folder: Path, command: dict[str, Any]) -> None:
+    """Store in a system's folder a command by which it is made, by its name: words, SHA-256 of files, and device."""
+    write_json(folder / COMMANDS, commands_in(folder) | command)
 
 
 def commands_in(folder: Path) -> dict[str, Any]:
@@ -166,3 +170,95 @@ def give_away(folder: Path, out: Path) -> int:
 def beside(run: Path) -> Path:
     """Return the file of a run's description: `run.description.json` for `run.json`."""
     return run.with_name(run.stem + ENDING)
+
+
+def make_again(args: argparse.Namespace, parse: Parse, do: Do) -> str:
+    """Train, index and search as a description says, and return the SHA-256 of the run.
+
+    args: of the command `again`: description, folder, out, data and device.
+    parse, do: read the words of a command, and run it.
+    Raises SystemsError if the folder is there already, or a file or the run is another than that of the description.
+    """
+    about = read_description(args.description)
+    if args.folder.exists():
+        raise SystemsError(f"{args.folder}: is there already; expected a new folder")
+    for name in REPEATED:
+        if name in about["commands"]:
+            do(_moved(args, name, about["commands"][name], parse))
+            must_be_the_same(about, args.folder, name)
+    found = digest(args.out)
+    must_be_the_same(about, args.folder, "search", found, str(args.out))
+    return found
+
+
+def must_be_the_same(about: dict[str, Any], folder: Path, use: str, run: str = "", out: str = "") -> None:
+    """Raise SystemsError if the features that a system was made of, or its run, are others than those of a description.
+
+    use: `train` or `index`, for which features were read.
+    run, out: the SHA-256 of the run, once it is made, and where it is.
+    """
+    sums = {each["file"]: each["sha256"] for each in about["features"].get(use, [])}
+    for each in features_in(folder).get(use, []):
+        if each["sha256"] != sums.get(each["file"], each["sha256"]):
+            raise SystemsError(f"{each['file']}: has SHA-256 {each['sha256']}; expected {sums[each['file']]}")
+    if run != about["run"] and out:
+        same = description_of(folder)["weights"] == about["weights"]
+        raise SystemsError(
+            f"{out}: differs from the run of the description: SHA-256 {run}; expected {about['run']}. The weights are "
+            f"{'the same' if same else 'others'}; equal ones need the same kind of processor, as many threads, and the "
+            "same version of torch"
+        )
+
+
+def _moved(args: argparse.Namespace, name: str, command: dict[str, Any], parse: Parse) -> argparse.Namespace:
+    """Return one command of a description for another folder, with the files where they are now."""
+    words = command["words"] if name == "load" else [*command["words"], "--device", args.device or command["device"]]
+    if words[:1] != [name]:
+        raise SystemsError(f"{args.description}: {name}: {words[0]!r}; expected the command of this name")
+    found = parse(words)
+    moved = {str(found.folder): str(args.folder)} | ({str(found.out): str(args.out)} if name == "search" else {})
+    for path, sha in command["files"].items():
+        where = _where(Path(path), args.data)
+        if checksum(where) != sha:
+            raise SystemsError(f"{where}: is another file than the one of the description, by its SHA-256")
+        moved[path] = str(where)
+    sets = [*getattr(found, "clips", []), getattr(found, "subtitles", None)]
+    moved |= {each: _set_where(each, args.data) for each in filter(None, sets)}
+    for option, value in vars(found).items():
+        if isinstance(value, list):
+            setattr(found, option, [moved.get(each, each) for each in value])
+        elif str(value) in moved:
+            setattr(found, option, type(value)(moved[str(value)]))
+    found.words = [moved.get(each, each) for each in words]
+    return found
+
+
+def _where(path: Path, data: Path | None) -> Path:
+    return data / path.name if data and not path.exists() and (data / path.name).exists() else path
+
+
+def _set_where(words: str, data: Path | None) -> str:
+    path = FeatureSet.of(words).path
+    return f"{_where(path, data)}{words.removeprefix(str(path))}"
+
+
+def read_description(file: Path) -> dict[str, Any]:
+    """Return a run's description. Raises SystemsError if it is none, or does not say by which commands it was made."""
+    try:
+        about = read_json(file)
+        for command in about["commands"].values():
+            words, files = command["words"], command["files"]
+            if not all(isinstance(each, str) for each in (*words, *files, *files.values(), command["device"])):
+                raise TypeError
+        texts = [about["run"], *(each["sha256"] for features in about["features"].values() for each in features)]
+        if not {"index", "search"} <= about["commands"].keys() or not all(isinstance(each, str) for each in texts):
+            raise KeyError
+        if about["weights"] and not {"train", "load"} & about["commands"].keys():
+            raise SystemsError(f"{file}: does not say how the system was trained, because it came from elsewhere")
+    except SystemsError as fault:
+        raise SystemsError(str(fault).replace("; train or index the system again", "")) from fault
+    except (KeyError, TypeError, AttributeError) as fault:
+        raise SystemsError(
+            f"{file}: does not say by which commands the run was made; expected what a search wrote beside its run"
+        ) from fault
+    return dict(about)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from ..data import Ints, Objects, Query, Rows, Videos, let_go
@@ -18,6 +19,13 @@ from .device import placed
 
 UNKNOWN = 0  # also what stands after the end of a short text; its vector is 0, and is not learned
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+class Padded(NamedTuple):
+    """Sequences of different lengths in one tensor, and which places of it hold something."""
+
+    vectors: torch.Tensor
+    are_there: torch.Tensor
 
 
 class Words(nn.Module):
@@ -40,6 +48,11 @@ class Words(nn.Module):
             return placed(tokens), torch.from_numpy(lengths)
         numbers, lengths = padded_numbers(self.vocabulary.numbers(query.text for query in queries))
         return self.vectors(placed(numbers)), torch.from_numpy(lengths)
+
+    def padded(self, queries: Sequence[Query]) -> Padded:
+        """Return the vectors of the queries' words: shape (queries, words, width)."""
+        vectors, lengths = self.read(queries)
+        return Padded(vectors, places_before(lengths, vectors))
 
 
 class Language(Words):
@@ -137,47 +150,36 @@ def ragged(first: Ints, count: Ints) -> tuple[Ints, torch.Tensor, torch.Tensor]:
     return rows, placed(owner), placed(count)
 
 
-class Clips:
-    """The clips of a collection as tensors, and the mean of each video's as context (STAL, Section 3). Those of the
-    windows that are wanted are moved to the device, and no others.
+def clips_of(videos: Videos, windows: Windows) -> Ragged:
+    """Return the clips of windows; no others are moved to the device."""
+    first = videos.offsets[windows.video] + windows.first
+    rows, owner, sizes = ragged(first, windows.stop - windows.first)
+    clips = np.array(videos.clips[rows], np.float32)
+    let_go(videos.clips)
+    return Ragged(placed(clips), owner, sizes)
+
+
+def context_of(videos: Videos, windows: Windows) -> torch.Tensor:
+    """Return the mean clip of each window's video (STAL, Section 3): shape (windows, d)."""
+    return placed(videos.means[windows.video])
+
+
+def endpoints_of(videos: Videos, windows: Windows) -> torch.Tensor:
+    """Return the temporal endpoints of windows: shape (windows, 2)."""
+    return placed(endpoints(windows.start, windows.end, videos.duration[windows.video]))
+
+
+def objects_of(videos: Videos, objects: Objects, names: torch.Tensor, windows: Windows) -> Ragged:
+    """Return the objects of windows, each as the vector of its name and its box: w + 4 features.
+
+    names: vectors of the objects' names: shape (names, w).
     """
-
-    def __init__(self, videos: Videos, has_context: bool) -> None:
-        self.videos = videos
-        self.context = videos.means if has_context else np.empty(0, np.float32)
-
-    def of(self, windows: Windows) -> Ragged:
-        """Return the clips of windows."""
-        first = self.videos.offsets[windows.video] + windows.first
-        rows, owner, sizes = ragged(first, windows.stop - windows.first)
-        clips = np.array(self.videos.clips[rows], np.float32)
-        let_go(self.videos.clips)
-        return Ragged(placed(clips), owner, sizes)
-
-    def context_of(self, windows: Windows) -> torch.Tensor:
-        return placed(self.context[windows.video])
-
-    def endpoints_of(self, windows: Windows) -> torch.Tensor:
-        duration = self.videos.duration[windows.video]
-        return placed(endpoints(windows.start, windows.end, duration))
-
-
-class Detections:
-    """The objects of a collection as tensors: the vector of the name, and the box."""
-
-    def __init__(self, videos: Videos, objects: Objects, language: Language) -> None:
-        self.videos, self.objects = videos, objects
-        self.names = language.names(objects)
-
-    def of(self, windows: Windows) -> Ragged:
-        """Return the objects of windows: w + 4 features each."""
-        begin = self.videos.offsets[windows.video]
-        first = np.searchsorted(self.objects.clip, begin + windows.first)
-        count = np.searchsorted(self.objects.clip, begin + windows.stop) - first
-        rows, owner, sizes = ragged(first, count)
-        names = self.names[placed(self.objects.name[rows])]
-        boxes = placed(np.asarray(self.objects.box[rows], np.float32))
-        return Ragged(torch.cat([names, boxes], dim=1), owner, sizes)
+    begin = videos.offsets[windows.video]
+    first = np.searchsorted(objects.clip, begin + windows.first)
+    count = np.searchsorted(objects.clip, begin + windows.stop) - first
+    rows, owner, sizes = ragged(first, count)
+    boxes = placed(np.asarray(objects.box[rows], np.float32))
+    return Ragged(torch.cat([names[placed(objects.name[rows])], boxes], dim=1), owner, sizes)
 
 
 def words_and_width(width: int, queries: Sequence[Query], names: Sequence[str] = ()) -> dict[str, Any]:
@@ -233,11 +235,7 @@ class Vocabulary:
 
 def padded_numbers(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
     """Return lists of numbers as an array, UNKNOWN after the end of each, and their lengths."""
-    lengths = np.array([len(each) for each in lists], np.int64)
-    table = np.full((len(lists), int(lengths.max(initial=1))), UNKNOWN, np.int64)
-    for row, each in enumerate(lists):
-        table[row, : len(each)] = each
-    return table, lengths
+    return _padded([np.array(each, np.int64) for each in lists], np.empty((0,), np.int64))
 
 
 def padded_tokens(queries: Sequence[Query], width: int) -> tuple[Rows, Ints]:
@@ -249,9 +247,15 @@ def padded_tokens(queries: Sequence[Query], width: int) -> tuple[Rows, Ints]:
             found = "none" if query.tokens is None else f"an array of shape {query.tokens.shape}"
             raise SystemsError(f"query {query.id}: token vectors: {found}; expected (tokens, {width}), as in training")
     tokens = [query.tokens for query in queries if query.tokens is not None]
-    lengths = np.array([max(1, len(each)) for each in tokens], np.int64)
-    table = np.zeros((len(tokens), int(lengths.max(initial=1)), width), np.float32)
-    for row, each in enumerate(tokens):
-        table[row, : len(each)] = each
+    table, lengths = _padded(tokens, np.empty((0, width), np.float32))
     let_go(tokens[0] if tokens else None)
+    return table, lengths
+
+
+def _padded(parts: Sequence[NDArray[Any]], like: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    """Return parts as an array, zeros after the end of each, and their lengths, which are 1 at least."""
+    lengths = np.array([max(1, len(each)) for each in parts], np.int64)
+    table = np.zeros((len(parts), int(lengths.max(initial=1)), *like.shape[1:]), like.dtype)
+    for row, each in enumerate(parts):
+        table[row, : len(each)] = each
     return table, lengths

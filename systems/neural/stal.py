@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from ..data import Data, Floats, Ints, Query, Rows, Videos, let_go
 from ..errors import BadOption, SystemsError
@@ -20,15 +21,15 @@ from ..interface import Progress, Report, silent
 from ..options import Contrastive
 from ..options import Mcn as McnOptions
 from ..windows import Windows
-from .contrast import QUERIES_AT_A_TIME, WINDOWS_AT_A_TIME, Contrasted, Network, chamfer, check_width, squared_distances
+from .contrast import QUERIES_AT_A_TIME, WINDOWS_AT_A_TIME, Contrasted, chamfer, check_width, squared_distances
 from .device import placed
-from .layers import Clips, Detections, Language, Perceptron, Ragged, as_rows
+from .layers import Language, Perceptron, Ragged, as_rows, clips_of, context_of, endpoints_of, objects_of
 
 BRANCHES = ("clips", "objects")
 LOT = 1e-9  # less than costs differ by that are not equal
 
 
-class StalNetwork(Network):
+class StalNetwork(nn.Module):
     """One perceptron for clips, one for objects, both with the moment's temporal endpoints, and one LSTM.
 
     objects: whether objects are aligned as well (late fusion, trained jointly).
@@ -55,15 +56,13 @@ class StalNetwork(Network):
     def sets(self, videos: Videos, windows: Windows) -> list[Ragged]:
         """Return the vectors of each window's clips and, if there is that branch, of its objects."""
         check_width(videos, self.visual)
-        clips = Clips(videos, has_context=True)
-        places = clips.endpoints_of(windows)
-        each = clips.of(windows)
-        shared = torch.cat([clips.context_of(windows), places], dim=1)
+        places, each = endpoints_of(videos, windows), clips_of(videos, windows)
+        shared = torch.cat([context_of(videos, windows), places], dim=1)
         found = [each._replace(rows=self.clip(each.rows, shared, each.owner))]
         if self.objects:
             if videos.objects is None:
                 raise SystemsError("the videos have no objects; expected some, as in training")
-            things = Detections(videos, videos.objects, self.language).of(windows)
+            things = objects_of(videos, videos.objects, self.language.names(videos.objects), windows)
             found.append(things._replace(rows=self.thing(things.rows, places, things.owner)))
         return found
 
@@ -74,8 +73,8 @@ class Stal(Contrasted):
     name = "stal"
     network_class = StalNetwork
 
-    def facts_of(self, data: Data) -> dict[str, Any]:
-        return super().facts_of(data) | {"objects": data.videos.objects is not None}
+    def facts(self, data: Data) -> dict[str, Any]:
+        return super().facts(data) | {"objects": data.videos.objects is not None}
 
     def represent(self, videos: Videos, windows: Windows, report: Report = silent) -> Arrays:
         parts: dict[str, list[NDArray[Any]]] = {}
@@ -104,7 +103,7 @@ class Stal(Contrasted):
         return [as_rows(each[there]) for each, there in zip(words, are_words, strict=True)]
 
 
-class ClipsNetwork(Network):
+class ClipsNetwork(nn.Module):
     """A perceptron over each clip beside the mean of its video, and an LSTM whose last states stand for the query."""
 
     def __init__(self, options: Contrastive, visual: int, words: Sequence[str], width: int) -> None:
@@ -115,9 +114,8 @@ class ClipsNetwork(Network):
 
     def costs(self, queries: Sequence[Query], videos: Videos, windows: Windows) -> torch.Tensor:
         check_width(videos, self.visual)
-        clips = Clips(videos, has_context=True)
-        rows, owner, sizes = clips.of(windows)
-        vectors = self.clip(rows, clips.context_of(windows), owner)
+        rows, owner, sizes = clips_of(videos, windows)
+        vectors = self.clip(rows, context_of(videos, windows), owner)
         sentences, _, _ = self.language(queries)
         each = len(windows) // len(queries)
         distances = (vectors - sentences[owner // each]).square().sum(1, keepdim=True)
@@ -211,7 +209,7 @@ def chamfer_to_words(sets: Sets, words: Rows) -> Floats:
     return costs
 
 
-class McnNetwork(Network):
+class McnNetwork(nn.Module):
     """A perceptron over a moment's features, and an LSTM whose last state stands for the query.
 
     visual: features of a clip; 0 for a system that does not see the video.
@@ -227,15 +225,15 @@ class McnNetwork(Network):
 
     def costs(self, queries: Sequence[Query], videos: Videos, windows: Windows) -> torch.Tensor:
         sentences, _, _ = self.language(queries)
-        moments = self.moments(Clips(videos, bool(self.visual)), windows)
+        moments = self.moments(videos, windows)
         return (moments.unflatten(0, (len(queries), -1)) - sentences.unsqueeze(1)).square().sum(-1)
 
-    def moments(self, clips: Clips, windows: Windows) -> torch.Tensor:
+    def moments(self, videos: Videos, windows: Windows) -> torch.Tensor:
         """Return the vectors of windows: shape (windows, embedding)."""
-        parts = [clips.endpoints_of(windows)] if self.has_endpoints else []
+        parts = [endpoints_of(videos, windows)] if self.has_endpoints else []
         if self.visual:
-            check_width(clips.videos, self.visual)
-            parts += [clips.of(windows).means(), clips.context_of(windows)]
+            check_width(videos, self.visual)
+            parts += [clips_of(videos, windows).means(), context_of(videos, windows)]
         features = torch.cat(parts, dim=1)
         return self.moment(features, features, torch.arange(len(windows)))
 
@@ -247,11 +245,11 @@ class Mcn(Contrasted):
     network_class = McnNetwork
 
     def represent(self, videos: Videos, windows: Windows, report: Report = silent) -> Arrays:
-        clips, parts = Clips(videos, has_context=True), []
+        parts = []
         with torch.inference_mode():
             for start in range(0, len(windows), WINDOWS_AT_A_TIME):
                 rows = np.arange(start, min(start + WINDOWS_AT_A_TIME, len(windows)))
-                parts.append(as_rows(self.network.moments(clips, windows.take(rows))))
+                parts.append(as_rows(self.network.moments(videos, windows.take(rows))))
                 report(Progress(int(rows[-1]) + 1, len(windows), "indexing moments"))
         return {"moments": np.concatenate(parts)}
 
@@ -268,8 +266,8 @@ class TefOnly(Mcn):
 
     name = "tef_only"
 
-    def facts_of(self, data: Data) -> dict[str, Any]:
-        return {"visual": 0}
+    def facts(self, data: Data) -> dict[str, Any]:
+        return super().facts(data) | {"visual": 0}
 
     def scores(self, index: Index, queries: Sequence[Query]) -> Iterator[Rows | Floats]:
         """Moments at the same place of different videos cost the same: the seed draws lots, as for the prior."""

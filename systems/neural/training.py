@@ -27,6 +27,7 @@ from .description import CURVE, MODEL, NETWORK, among_in_words
 from .device import device, mixed, own_draws
 
 CHECKPOINT = "checkpoint.npz"
+STATE = ("losses", "validations", "best")  # of a training, in its checkpoint
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 LARGEST_GRADIENT = 10.0  # its norm, beyond which it is scaled down
 REPORTS = 100  # of one training
@@ -34,23 +35,6 @@ Lesson = Callable[[Any, int], torch.Tensor]  # returns the loss of a network in 
 
 
 @dataclass
-class State:
-    """How far a training is: losses of all steps, and each validation as (steps done, value)."""
-
-    losses: list[float] = field(default_factory=list)
-    validations: list[tuple[int, float]] = field(default_factory=list)
-    best: dict[str, Any] | None = None
-
-    @property
-    def highest(self) -> float:
-        return max((value for _, value in self.validations), default=-math.inf)
-
-    def worse_since(self) -> int:
-        """Return how many validations came after the best one."""
-        values = [value for _, value in self.validations]
-        return len(values) - 1 - int(np.argmax(values)) if values else 0
-
-
 class Trainer:
     """A network in training. Its folder keeps a checkpoint while it lasts, and the model when it is done.
 
@@ -62,41 +46,47 @@ class Trainer:
     meanwhile; None: there is no validation.
     facts: what is stored beside the weights.
     about: what is stored beside the curves.
+    losses, validations: of all steps so far, and each validation as (steps done, value).
+    best: the weights of the best validation.
     """
 
-    def __init__(
-        self,
-        network: torch.nn.Module,
-        options: Training,
-        folder: Path,
-        loss_of: Callable[[int], torch.Tensor],
-        validate: Callable[[Report], float] | None,
-        facts: dict[str, Any],
-        about: dict[str, Any],
-    ) -> None:
-        self.network, self.options, self.folder = network, options, folder
-        self.loss_of, self.validate, self.facts, self.about = loss_of, validate, facts, about
-        self.optimiser = optimiser_of(network, options)
-        self.state = State()
+    network: nn.Module
+    options: Training
+    folder: Path
+    loss_of: Callable[[int], torch.Tensor]
+    validate: Callable[[Report], float] | None
+    facts: dict[str, Any]
+    about: dict[str, Any]
+    losses: list[float] = field(default_factory=list)
+    validations: list[tuple[int, float]] = field(default_factory=list)
+    best: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        self.optimiser = optimiser_of(self.network, self.options)
 
     def run(self, report: Report) -> None:
         """Train to the end, or until the validations get no better, and store the model and its curves."""
         self._resume()
         saved, every = time.monotonic(), max(1, self.options.iterations // REPORTS)
         with own_draws():
-            for step in range(len(self.state.losses), self.options.iterations):
-                if 0 < self.options.patience <= self.state.worse_since():
+            for step in range(len(self.losses), self.options.iterations):
+                if 0 < self.options.patience <= self._worse_since():
                     break
-                self.state.losses.append(self._step(step))
+                self.losses.append(self._step(step))
                 value = self._validated(step + 1, report)
                 if value is not None or (step + 1) % every == 0:
-                    loss = float(np.mean(self.state.losses[-every:]))
+                    loss = float(np.mean(self.losses[-every:]))
                     report(replace(self._progress(step + 1), loss=loss, validation=value))
                 if time.monotonic() - saved >= SECONDS_BETWEEN_CHECKPOINTS:
                     self._save_checkpoint()
                     report(self._progress(step + 1))  # a worker whose job is silent for long loses it
                     saved = time.monotonic()
         self._finish()
+
+    def _worse_since(self) -> int:
+        """Return how many validations came after the best one."""
+        values = [value for _, value in self.validations]
+        return len(values) - 1 - int(np.argmax(values)) if values else 0
 
     def _step(self, number: int) -> float:
         self.network.train()
@@ -125,9 +115,9 @@ class Trainer:
         self.network.eval()
         with torch.inference_mode():
             value = self.validate(lambda _: report(self._progress(done - 1)))  # this step is not over yet
-        if value > self.state.highest:
-            self.state.best = {name: each.clone() for name, each in self.network.state_dict().items()}
-        self.state.validations.append((done, value))
+        if value > max((value for _, value in self.validations), default=-math.inf):
+            self.best = {name: each.clone() for name, each in self.network.state_dict().items()}
+        self.validations.append((done, value))
         return value
 
     def _progress(self, done: int) -> Progress:
@@ -141,19 +131,17 @@ class Trainer:
         stored = read_tree(file, torch.from_numpy)
         self.network.load_state_dict(stored["network"])
         self.optimiser.load_state_dict(stored["optimiser"])
-        self.state = State(stored["losses"], [tuple(each) for each in stored["validations"]], stored["best"])
+        self.losses, self.validations, self.best = (stored[name] for name in STATE)
 
     def _save_checkpoint(self) -> None:
         content = {"network": self.network.state_dict(), "optimiser": self.optimiser.state_dict()}
-        state = self.state
-        content |= {"losses": state.losses, "validations": state.validations, "best": state.best}
-        write_tree(self.folder / CHECKPOINT, content)
+        write_tree(self.folder / CHECKPOINT, content | {name: getattr(self, name) for name in STATE})
 
     def _finish(self) -> None:
-        if self.state.best is not None:
-            self.network.load_state_dict(self.state.best)
+        if self.best is not None:
+            self.network.load_state_dict(self.best)
         self.network.eval()
-        curves = {"losses": self.state.losses, "validations": self.state.validations}
+        curves = {"losses": self.losses, "validations": self.validations}
         write_json(self.folder / CURVE, curves | self.about | {"device": device().type})
         store(self.folder, self.network, self.facts)
         (self.folder / CHECKPOINT).unlink(missing_ok=True)
@@ -181,16 +169,13 @@ class BertAdam(torch.optim.Optimizer):
 
     def step(self, closure: Any = None) -> None:
         """Change the parameters by their gradients."""
-        for group in self.param_groups:
-            for each in group["params"]:
-                if each.grad is not None:
-                    self._change(each, group["lr"])
+        with torch.no_grad():
+            for group in self.param_groups:
+                for each in group["params"]:
+                    if each.grad is not None:
+                        self._change(each, group["lr"])
 
     def _change(self, each: torch.Tensor, rate: float) -> None:
-        with torch.no_grad():
-            self._change_without_gradients(each, rate)
-
-    def _change_without_gradients(self, each: torch.Tensor, rate: float) -> None:
         state = self.state[each]
         if not state:
             state |= {"mean": torch.zeros_like(each), "square": torch.zeros_like(each)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -62,8 +62,13 @@ def temporary(videos: Videos, reading: Reading, blocks: Iterable[Rows]) -> Index
             spool.add(block)
             width = block.shape[1]
         rows = spool.rows(width, np.dtype(np.float32))
-    counts, seconds = reading.counts(videos), reading.seconds(videos)
-    return Index(videos.names, videos.duration, counts, seconds, rows, room_for(reading, counts))
+    return Index(videos.names, rows=rows, **_columns(videos, reading))
+
+
+def _columns(videos: Videos, reading: Reading) -> dict[str, Any]:
+    counts = reading.counts(videos)
+    columns = {"duration": videos.duration, "counts": counts, "seconds": reading.seconds(videos)}
+    return columns | {"room": room_for(reading, counts)}
 
 
 def room_for(reading: Reading, counts: Ints) -> Ints:
@@ -76,20 +81,12 @@ def store(folder: Path, videos: Videos, reading: Reading, blocks: Iterable[Rows]
 
     blocks: the rows, some at a time, in their order.
     """
-    counts = reading.counts(videos)
-    room = room_for(reading, counts)
+    columns = _columns(videos, reading)
     name = f"{ROWS}-{os.urandom(6).hex()}.npy"  # a new one, because somebody may be reading the old one
-    write(folder / name, lambda out: _fill(out, blocks, (int(room.sum()), width)))
-    content = {
-        "names": np.array(videos.names, np.str_),
-        "duration": videos.duration,
-        "counts": counts,
-        "seconds": reading.seconds(videos),
-        "room": room,
-        "rows": np.array(name, np.str_),
-    }
+    write(folder / name, lambda out: _fill(out, blocks, (int(columns["room"].sum()), width)))
+    texts = {"names": np.array(videos.names, np.str_), "rows": np.array(name, np.str_)}
     try:
-        write_arrays(folder / INDEX, content)
+        write_arrays(folder / INDEX, columns | texts)
     except SystemsError:
         (folder / name).unlink()
         raise
@@ -109,24 +106,12 @@ def stored(folder: Path) -> Index:
     """Return the index that was stored. Raises SystemsError if there is none, or it cannot be read."""
     if not (folder / INDEX).exists():
         raise SystemsError(f"{folder}: there is no index; index a collection first")
-    content = read_arrays(folder / INDEX)
-    file = folder / str(content["rows"])
+    columns = read_arrays(folder / INDEX)
+    names, file = tuple(columns.pop("names").tolist()), folder / str(columns.pop("rows"))
     try:
         rows = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as fault:
         raise SystemsError(f"{file}: cannot be read ({fault}); index the collection again") from fault
-    names, expected = tuple(content["names"].tolist()), int(content["room"].sum())
-    if len(rows) != expected:
+    if len(rows) != (expected := int(columns["room"].sum())):
         raise SystemsError(f"{file}: has {len(rows):,} rows; expected {expected:,}; index the collection again")
-    return Index(names, content["duration"], content["counts"], content["seconds"], rows, content["room"])
-
-
-def video_blocks(counts: Ints, clips: int) -> Iterator[Ints]:
-    """Yield the numbers of videos in their order, some at a time, with about so many clips together."""
-    ends = np.cumsum(counts)
-    start = 0
-    while start < len(counts):
-        before = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + clips, side="right")))
-        yield np.arange(start, stop)
-        start = stop
+    return Index(names, rows=rows, **columns)

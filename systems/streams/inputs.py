@@ -18,22 +18,6 @@ from ..options import Streams
 from ..windows import counts_in
 
 
-class Padded(NamedTuple):
-    """Sequences of different lengths in one tensor, and which places of it hold something."""
-
-    vectors: Tensor
-    are_there: Tensor
-
-
-class Words(layers.Words):
-    """The vectors of queries' words, as a padded tensor."""
-
-    def forward(self, queries: Sequence[Query]) -> Padded:
-        """Return the vectors: shape (queries, words, width)."""
-        vectors, lengths = self.read(queries)
-        return Padded(vectors, layers.places_before(lengths, vectors))
-
-
 def facts_of(videos: Videos, queries: Sequence[Query], width: int) -> dict[str, Any]:
     """Return what of the training data the shape of a network depends on. `width` is that of learned word vectors."""
     return {"features": widths_of(videos)} | layers.words_and_width(width, queries)
@@ -163,10 +147,9 @@ class Pairs:
     def __init__(self, data: Data, options: Streams, reading: Reading) -> None:
         self.videos, self.options, self.reading = data.videos, options, reading
         self.video = answers(data).video
-        numbers: dict[str, int] = {}
-        rows = [numbers.setdefault(query.id, len(numbers)) for query in data.columns.queries]
-        self.query = np.array(rows, np.int64)[data.columns.query]
-        self.queries: Sequence[Query] = list({query.id: query for query in data.columns.queries}.values())
+        self.queries: Sequence[Query] = data.queries
+        numbers = {query.id: number for number, query in enumerate(data.queries)}
+        self.query = np.array([numbers[query.id] for query in data.columns.queries], np.int64)[data.columns.query]
         self.weights = data.columns.weight.astype(np.float32)
         self._known = np.unique(self.query * len(data.videos) + self.video)
         self.first, self.last = self._edges(data)

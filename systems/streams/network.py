@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..data import Query
+from ..neural.layers import Padded, Words
 from ..options import Streams
-from .inputs import Padded, Words
 from .losses import NEVER
 
 HIDDEN_FROM = -10_000.0  # is added where attention may not look: finite, so that a row that may look nowhere has a mean
@@ -142,7 +142,7 @@ class Network(nn.Module):
 
     def ask(self, queries: Sequence[Query]) -> QueryVectors:
         """Read queries (XML, Section 4.1: modular vectors), of which the first `tokens` words count."""
-        words = self.words(queries)
+        words = self.words.padded(queries)
         return self.ask_words(words._replace(vectors=shortened(words.vectors)))
 
     def ask_words(self, words: Padded) -> QueryVectors:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from ..errors import BadOption, SystemsError
-from ..interface import Entry, entry, system
+from ..features.sources import NO_TENSORS
+from ..interface import SYSTEMS, system
 from ..neural.description import MODEL
 from ..neural.training import Learned, store
 
 STATES = ("model", "model_state_dict", "state_dict")  # under which a checkpoint keeps its weights
 CONFIGS = ("model_cfg", "config", "opt")  # and what its network was made with
 STREAMS = ("video", "sub")  # of XML and ReLoCLNet, as their weights are called
+ENTRY_OF = "{}_input_proj.net.1.weight"
 NAMED = 12  # weights, in a message
 
 # The names of weights inside a part of a network: theirs and ours.
@@ -91,6 +92,20 @@ def names_of(parts: Iterator[Part]) -> dict[str, str]:
     return names
 
 
+class Checkpoint(NamedTuple):
+    """The weights of a checkpoint by name, and its configuration."""
+
+    file: Path
+    weights: dict[str, Tensor]
+    config: dict[str, Any]
+
+    def size(self, name: str, axis: int = 0) -> int:
+        """Return the size of a weight. Raises SystemsError if it is missing."""
+        if name not in self.weights:
+            raise SystemsError(f"{self.file}: lacks {name}")
+        return self.weights[name].shape[axis]
+
+
 class Found(NamedTuple):
     """What a checkpoint says of its network.
 
@@ -114,9 +129,8 @@ def adopt(name: str, file: Path, folder: Path, **given: Any) -> list[str]:
     without a configuration beside them it must be given.
     Raises SystemsError that names each weight which is missing, or of another shape.
     """
-    kind = entry(name)
-    weights, config = read_checkpoint(file)
-    found = (_of_conquer if name == "conquer" else _of_streams)(file, weights, config, kind, given)
+    checkpoint = Checkpoint(file, *read_checkpoint(file))
+    found = _of_conquer(checkpoint) if name == "conquer" else _of_streams(checkpoint, name, given)
     if "heads" not in found.options | given:
         raise BadOption("heads", "follows from no weight", "the number that the network was trained with")
     made = system(name, folder, **found.options | given)
@@ -125,7 +139,7 @@ def adopt(name: str, file: Path, folder: Path, **given: Any) -> list[str]:
     if (folder / MODEL).exists():
         raise SystemsError(f"{folder}: holds a trained system; expected a folder of its own")
     network = made.network_class(made.options, **found.facts)
-    unused = fill(network, weights, found.names, str(file))
+    unused = fill(network, checkpoint.weights, found.names, str(file))
     made.keep_card()
     store(folder, network, found.facts)
     return unused
@@ -156,13 +170,6 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
-# What reading a damaged or hostile file can raise: torch runs the opcodes of its pickle as they come.
-UNREADABLE = (
-    *(OSError, RuntimeError, ValueError, EOFError, LookupError),
-    *(TypeError, AttributeError, ArithmeticError, UnpicklingError),
-)
-
-
 def read_checkpoint(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Return the weights of a checkpoint by name, and its configuration, empty if it has none. No code of the file is
     run: the class in which the authors keep their configuration, EasyDict, is read as a dictionary. Raises SystemsError
@@ -171,7 +178,7 @@ def read_checkpoint(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with torch.serialization.safe_globals([(OrderedDict, "easydict.EasyDict")]):
             stored = torch.load(file, map_location="cpu", weights_only=True)
-    except UNREADABLE as fault:
+    except NO_TENSORS as fault:
         reason = fault.strerror if isinstance(fault, OSError) else "it is not of torch.save, or holds other objects"
         raise SystemsError(
             f"{file}: cannot be read ({reason}); expected a state dict that torch.save stored"
@@ -185,75 +192,53 @@ def read_checkpoint(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return found, dict(configs[0]) if configs else {}
 
 
-def _of_streams(
-    file: Path, weights: Mapping[str, Tensor], config: Mapping[str, Any], kind: Entry, given: Mapping[str, Any]
-) -> Found:
-    streams = [each for each in STREAMS if f"{each}_input_proj.net.1.weight" in weights]
-    needed = ["query_input_proj.net.1.weight", "query_pos_embed.position_embeddings.weight"]
-    needed += ["ctx_pos_embed.position_embeddings.weight", f"{(streams or STREAMS)[0]}_input_proj.net.1.weight"]
-    _must_have(file, weights, needed)
+def _of_streams(checkpoint: Checkpoint, name: str, given: Mapping[str, Any]) -> Found:
+    size, weights, config = checkpoint.size, checkpoint.weights, checkpoint.config
+    streams = [each for each in STREAMS if ENTRY_OF.format(each) in weights] or [STREAMS[0]]
     is_merged = "merged_st_predictor.weight" in weights
     filters = weights.get(f"{'merged' if is_merged else streams[0]}_st_predictor.weight", torch.zeros(1, 1, 5))
     options = {
-        "hidden": weights[needed[0]].shape[0],
-        "tokens": weights[needed[1]].shape[0],
-        "places": weights[needed[2]].shape[0],
+        "hidden": size(ENTRY_OF.format("query")),
+        "tokens": size("query_pos_embed.position_embeddings.weight"),
+        "places": size("ctx_pos_embed.position_embeddings.weight"),
         "kernel": filters.shape[2],
         "cross": f"{streams[0]}_cross_att.query.weight" in weights,
         "merge": is_merged,
-        "padded": kind.title != "XML",
+        "padded": name != "xml",
     }
-    if "n_heads" in config:
-        options["heads"] = int(config["n_heads"])
-    if "ctx_mode" in config:
-        options["tef"] = "tef" in str(config["ctx_mode"])
-    tef = {"tef": _default(kind, "tef"), **options, **given}["tef"]
+    options |= {"heads": int(config["n_heads"])} if "n_heads" in config else {}
+    options |= {"tef": "tef" in str(config["ctx_mode"])} if "ctx_mode" in config else {}
+    tef = {"tef": SYSTEMS[name].options.tef, **options, **given}["tef"]  # type: ignore[attr-defined]
     facts = {
-        "features": [weights[f"{each}_input_proj.net.1.weight"].shape[1] - 2 * tef for each in streams],
+        "features": [size(ENTRY_OF.format(each), 1) - 2 * tef for each in streams],
         "words": [],
-        "width": weights[needed[0]].shape[1],
-        "two_levels": kind.title == "XML",
+        "width": size(ENTRY_OF.format("query"), 1),
+        "two_levels": name == "xml",
     }
     return Found(options, facts, names_of(parts_of_streams(streams, is_merged)))
 
 
-def _of_conquer(
-    file: Path, weights: Mapping[str, Tensor], config: Mapping[str, Any], kind: Entry, given: Mapping[str, Any]
-) -> Found:
-    both = "encoder.videoEncoder.img_linear.net.1.weight" in weights
-    streams = ["img_linear", "text_linear"] if both else ["linear"]
+def _of_conquer(checkpoint: Checkpoint) -> Found:
+    size, weights, config = checkpoint.size, checkpoint.weights, checkpoint.config
     query, clips = "encoder.queryEncoder", "encoder.videoEncoder"
-    needed = [f"{clips}.{each}.net.1.weight" for each in streams] + [f"{query}.linear.net.1.weight"]
-    places = [f"{each}.transformer.embeddings.position_embeddings.weight" for each in (query, clips)]
-    inner = f"{query}.transformer.encoder.layer.0.intermediate.dense.weight"
-    head = "moment_localization_head.begin_score_modeling.clip_score_predictor.0.weight"
-    _must_have(file, weights, [*needed, *places, inner, head])
-    clusters = weights.get("query_weight.text_pooling.clusters")
-    options = {
-        "hidden": weights[needed[-1]].shape[0],
-        "tokens": weights[places[0]].shape[0],
-        "places": weights[places[1]].shape[0],
-        "inner": weights[inner].shape[0],
-        "filters": weights[head].shape[0],
-        "fusion": clusters is not None,
+    both = f"{clips}.img_linear.net.1.weight" in weights
+    streams = ["img_linear", "text_linear"] if both else ["linear"]
+    facts = {
+        "features": [size(f"{clips}.{each}.net.1.weight", 1) for each in streams],
+        "words": [],
+        "width": size(f"{query}.linear.net.1.weight", 1),
+    }
+    options: dict[str, Any] = {
+        "hidden": size(f"{query}.linear.net.1.weight"),
+        "tokens": size(f"{query}.transformer.embeddings.position_embeddings.weight"),
+        "places": size(f"{clips}.transformer.embeddings.position_embeddings.weight"),
+        "inner": size(f"{query}.transformer.encoder.layer.0.intermediate.dense.weight"),
+        "filters": size("moment_localization_head.begin_score_modeling.clip_score_predictor.0.weight"),
+        "fusion": "query_weight.text_pooling.clusters" in weights,
         "padded": True,
     }
-    options |= {} if clusters is None else {"clusters": clusters.shape[1]}
+    options |= {"clusters": size("query_weight.text_pooling.clusters", 1)} if options["fusion"] else {}
     options |= {"heads": int(config["num_attention_heads"])} if "num_attention_heads" in config else {}
     if any(each.startswith("video_scoring_head.") for each in weights):
         options["similarity"] = "exclusive"
-    facts = {
-        "features": [weights[each].shape[1] for each in needed[:-1]],
-        "words": [],
-        "width": weights[needed[-1]].shape[1],
-    }
     return Found(options, facts, names_of(parts_of_conquer(streams)))
-
-
-def _must_have(file: Path, weights: Mapping[str, Tensor], names: list[str]) -> None:
-    if missing := [each for each in names if each not in weights]:
-        raise SystemsError(f"{file}: lacks {_listed(missing)}")
-
-
-def _default(kind: Entry, option: str) -> Any:
-    return getattr(kind.options(), option)

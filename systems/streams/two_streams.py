@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ..data import Data, Floats, Ints, Query, Rows, Validation, Videos, let_go
+from ..data import Data, Floats, Ints, Query, Rows, Validation, Videos, let_go, video_blocks
 from ..interface import Progress, Report, silent
 from ..library import Run
 from ..neural.device import placed
@@ -19,7 +19,7 @@ from ..neural.training import Learned, Lesson
 from ..options import Options, Streams
 from ..ranking import Ranked, best, rank, run_of
 from ..windows import Windows
-from .index import Index, room_for, store, stored, temporary, video_blocks
+from .index import Index, room_for, store, stored, temporary
 from .inputs import Batch, Pairs, Reading, check_streams, check_validation, facts_of
 from .losses import boundary_losses, clip_losses, ranking_losses, video_losses, weighted
 from .network import Boundaries, Network, QueryVectors, Seen, cosines, products, spans

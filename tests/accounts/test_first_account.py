@@ -116,9 +116,9 @@ def test_who_may_create_lets_another_lead_create_but_no_annotator(
     rio = member("rio", "researcher")
     let_create(leo.user)
     client = browser(leo)
-    address = partial(reverse, "person-creates")
+    address = partial(reverse, "annotator-creates")
     assert client.post(address(args=["films", ada.worker]), {"may": "yes"}).status_code == 404
-    assert "Let this person create" in client.get(reverse("person", args=["films", rio.worker])).content.decode()
+    assert "Let this person create" in client.get(reverse("annotator", args=["films", rio.worker])).content.decode()
     for may in ("yes", "yes", "no", "no"):
         assert client.post(address(args=["films", rio.worker]), {"may": may}).status_code == 302
         assert may_create_campaigns(User.objects.get(username="rio")) is (may == "yes")

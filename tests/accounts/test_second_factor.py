@@ -33,7 +33,7 @@ Answer = Any
 PASSWORD = "a-long-word-7"
 JSON = {"accept": "application/json"}
 WRONG = "000000"
-INDEX, APP, CODE = "/account/second-factor", "/account/second-factor/app", "/sign-in/code"
+INDEX, APP, CODE = "/account/security", "/account/security/app", "/sign-in/code"
 
 
 def code_of(secret: str, steps: int = 0) -> str:
@@ -316,9 +316,7 @@ def test_the_way_on_stays_on_this_host(onward: str, key: str) -> None:
 
 
 def test_an_account_without_it_is_asked_nothing(ada: Membership) -> None:
-    client = browser(ada)
-    assert client.get("/judge/").status_code == 200
-    assert "It is off" in client.get(reverse("account")).content.decode()
+    assert browser(ada).get("/judge/").status_code == 200
 
 
 class TestRequiredOfLeads:
@@ -328,7 +326,7 @@ class TestRequiredOfLeads:
 
     def test_a_lead_without_one_sets_it_up_first(self, lead: User) -> None:
         client = signed_in()
-        for address in ("/campaigns/", "/campaigns/films/exports/", "/judge/"):
+        for address in ("/campaigns/", "/campaigns/films/releases/", "/judge/"):
             assert client.get(address)["Location"].startswith(INDEX)
         answer = client.get("/campaigns/films/", headers=JSON)
         assert (answer.status_code, answer.json()["code"]) == (401, "codeneeded")

@@ -64,7 +64,7 @@ def test_all_others_end_at_once(user: User) -> None:
 def test_a_session_that_is_gone_is_not_listed(user: User) -> None:
     here, there = signed_in(), signed_in()
     there.post(reverse("sign-out"))
-    page = here.get(reverse("usersessions_list")).content.decode()
+    page = here.get(reverse("mfa_index")).content.decode()
     assert page.count("signed in ") == 1
 
 

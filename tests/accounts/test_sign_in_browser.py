@@ -109,6 +109,10 @@ def authenticator(page: Page) -> tuple[CDPSession, str]:
 
 
 def sign_out(page: Page) -> None:
+    page.locator("form.who").wait_for(state="attached")
+    menu = page.locator("details.menu:has(form.who) > summary")
+    if menu.count():
+        menu.click()
     page.click("text=Sign out")
     expect(page.locator("h1")).to_have_text("Sign in")
 
@@ -117,18 +121,19 @@ def test_a_passkey_signs_in_without_a_password_and_is_a_second_factor(place: Ins
     password = passwords(place, "lead", "petra")["petra"]
     devtools, device = authenticator(page)
     by_password(page, place, "petra", password)
-    page.goto(local(place, "/account/second-factor"))
+    page.goto(local(place, "/account/security"))
     page.click("text=Set up a passkey")
     page.fill("[name=name]", "my laptop")
     page.click("#passkey")
     expect(page.locator(".codes li")).to_have_count(10)
     [kept] = devtools.send("WebAuthn.getCredentials", {"authenticatorId": device})["credentials"]
     assert (kept["isResidentCredential"], kept["rpId"]) == (True, "localhost")
+    page.click("text=I have kept them")
 
     sign_out(page)
-    page.goto(local(place, "/campaigns/doors/people/"))
+    page.goto(local(place, "/campaigns/doors/annotators/"))
     page.click("#passkey")  # alone
-    page.wait_for_url("**/campaigns/doors/people/")
+    page.wait_for_url("**/campaigns/doors/annotators/")
 
     sign_out(page)
     by_password(page, place, "petra", password)
@@ -138,7 +143,7 @@ def test_a_passkey_signs_in_without_a_password_and_is_a_second_factor(place: Ins
     page.click("#passkey")
     page.wait_for_url("**/campaigns/**")
 
-    page.goto(local(place, "/account/second-factor"))
+    page.goto(local(place, "/account/security"))
     expect(page.locator(".factor").first).to_contain_text("my laptop")
     page.click(".factor a:has-text('Remove')")
     page.click("button:has-text('Remove it')")
@@ -178,7 +183,7 @@ def test_ending_a_session_elsewhere(place: Installation, page: Page, chromium: B
     other = chromium.new_context().new_page()
     by_password(other, place, "sara", password)
     expect(other).to_have_url(re.compile("/judge/$"))
-    page.goto(local(place, "/account/sessions"))
+    page.goto(local(place, "/account/security"))
     expect(page.locator(".factor")).to_have_count(2)
     expect(page.locator(".factor", has_text="this one")).to_contain_text("Chrome, Linux")
     page.locator(".factor", has_not_text="this one").locator("button").click()

@@ -160,7 +160,7 @@ def test_the_second_factor_is_asked_for_here_too(nora: User) -> None:
 def test_a_lead_needs_one_here_whatever_the_provider_asked_for(nora: User, settings: Any) -> None:
     settings.REQUIRE_SECOND_FACTOR = True
     Membership.objects.filter(user=nora).update(role="lead")
-    assert sign_in("nora").redirect_chain[-1][0].startswith("/account/second-factor")
+    assert sign_in("nora").redirect_chain[-1][0].startswith("/account/security")
 
 
 def test_a_closed_account_stays_closed(nora: User) -> None:

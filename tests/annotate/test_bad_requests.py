@@ -168,5 +168,5 @@ def test_what_is_not_there_is_not_found(leo: Membership, address: str) -> None:
 
 
 def test_a_page_or_filter_that_is_not_there_shows_the_nearest(leo: Membership) -> None:
-    assert browser(leo).get("/campaigns/films/?after=x&sort=nonsense").status_code == 200
-    assert browser(leo).get("/campaigns/films/?show=nonsense").status_code == 400
+    assert browser(leo).get("/campaigns/films/queries/?after=x&sort=nonsense").status_code == 200
+    assert browser(leo).get("/campaigns/films/queries/?show=nonsense").status_code == 400

@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 from django.core.files.base import ContentFile
 from django.urls import reverse
+from django.utils.html import escape
 
 from campaigns.models import Campaign, Membership
 from corpus.models import Clip
@@ -202,30 +203,25 @@ def test_the_lead_is_asked_for_a_reason_for_each_pair(exam: Campaign, leo: Membe
     lead, batch = browser(leo), exam_batches(exam)[0]
     page = " ".join(lead.get("/campaigns/films/exam/").content.decode().split())
     assert "2 of 4 pairs have no reason yet" in page
-    assert f'/exam/batches/{batch.pk}/#rank-3">Go to the first of them' in page
-    assert 'id="rank-3"' in lead.get(f"/campaigns/films/exam/batches/{batch.pk}/").content.decode()
+    assert '?view=pairs">Go to the first of them' in page
+    assert "Pair 3 of 4" in lead.get("/campaigns/films/exam/?view=pairs").content.decode()
     for rank in (3, 4):
         Candidate.objects.filter(batch=batch, rank=rank).update(why="So.")
     assert "no reason yet" not in lead.get("/campaigns/films/exam/").content.decode()
 
 
 def test_a_ready_reason_is_chosen_where_no_words_are_written(exam: Campaign, leo: Membership) -> None:
-    lead, batch = browser(leo), exam_batches(exam)[0]
-    address = f"/campaigns/films/exam/batches/{batch.pk}/truth"
-    form = {f"truth-{rank}": "4" for rank in (1, 2, 3, 4)}
-    form |= {"why-1": "My own words.", "ready-1": READY_REASONS[1], "ready-2": READY_REASONS[2], "ready-3": ""}
-    assert lead.post(address, form).status_code == 302
-    assert list(batch.candidates.order_by("rank").values_list("why", flat=True)) == [
-        "My own words.",
-        READY_REASONS[2],
-        "",
-        "",
-    ]
-    page = lead.get(f"/campaigns/films/exam/batches/{batch.pk}/").content.decode()
-    assert f"<option selected>{READY_REASONS[2]}</option>" in page
+    lead, pairs = browser(leo), exam_batches(exam)[0].candidates.order_by("rank")
+    reasons = ({"why": "My own words.", "ready": READY_REASONS[1]}, {"ready": READY_REASONS[2]}, {"ready": ""})
+    for pair, reason in zip(pairs, reasons, strict=False):
+        address = f"/campaigns/films/exam/pairs/{pair.pk}/truth"
+        assert lead.post(address, reason | {"truth": "4"}).status_code == 302
+    assert [pair.why for pair in pairs.all()][:3] == ["My own words.", READY_REASONS[2], ""]
+    page = lead.get(f"/campaigns/films/exam/?view=pairs&pair={pairs[1].pk}").content.decode()
+    assert f" selected>{escape(READY_REASONS[2])}</option>" in page
     assert READY_REASONS[2] not in re.findall(r"<textarea[^>]*>(.*?)</textarea>", page, re.S)
-    answer = lead.post(address, form | {"ready-2": "because"}, headers={"accept": "application/json"})
-    assert (answer.status_code, answer.json()["field"]) == (400, "ready-2")
+    answer = lead.post(address, {"truth": "4", "ready": "because"}, headers={"accept": "application/json"})
+    assert (answer.status_code, answer.json()["field"]) == (400, "ready")
 
 
 def test_ready_reasons_tell_no_direction() -> None:

@@ -103,7 +103,7 @@ def test_a_small_phone_needs_no_sideways_scrolling_and_has_large_buttons(
     password = place.accounts("keyboard", "annotator", "kit")["kit"]
     context = chromium.new_context(viewport={"width": 360, "height": 640}, has_touch=True, locale="zh-CN")
     kit = Person(place, context, "kit", password)
-    for address in ["/judge/", "/judge/keyboard/mine", "/account/", "/account/second-factor"]:
+    for address in ["/judge/", "/judge/keyboard/mine", "/account/", "/account/security"]:
         kit.page.goto(place.address + address)
         assert fits(kit.page), address
     for step in range(1, 7):

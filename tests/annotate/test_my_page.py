@@ -336,17 +336,17 @@ def test_a_message_to_who_is_no_annotator_here_goes_nowhere(
 def test_the_lead_sees_what_was_sent_and_read(campaign: Campaign, ada: Membership, leo: Membership) -> None:
     sent(leo, to=str(ada.worker), text="Well done!")
     client: Client = browser(leo)
-    listed = client.get(reverse("messages", args=["films"])).content.decode()
+    listed = client.get(reverse("inbox", args=["films"]) + "?view=messages").content.decode()
     assert "Well done!" in listed
     assert "not yet" in listed
     Message.objects.get().mark_read()
-    assert "not yet" not in client.get(reverse("messages", args=["films"])).content.decode()
+    assert "not yet" not in client.get(reverse("inbox", args=["films"]) + "?view=messages").content.decode()
 
 
 def test_what_was_sent_to_all_is_one_row(campaign: Campaign, ada: Membership, bob: Membership, leo: Membership) -> None:
     sent(leo, to="all", text="We pause on Monday.")
     for unread, words in ((2, "2 not yet"), (1, "1 not yet"), (0, "by all")):
-        listed = browser(leo).get(reverse("messages", args=["films"])).content.decode()
+        listed = browser(leo).get(reverse("inbox", args=["films"]) + "?view=messages").content.decode()
         assert (listed.count("We pause on Monday."), "2 annotators" in listed, words in listed) == (1, True, True)
         assert Message.objects.unread().count() == unread
         if unread:

@@ -260,11 +260,12 @@ def test_the_time_counts_as_hours_beside_work(taught: Campaign, batch: Batch, ad
 
 
 def test_the_lead_sees_how_much_of_the_hours_was_practice(taught: Campaign, ada: Membership, leo: Membership) -> None:
-    address = reverse("person", args=["films", ada.worker])
-    assert "practised" not in browser(leo).get(address).content.decode()
+    address = reverse("annotator", args=["films", ada.worker]) + "?view=checks"
+    assert ">0 clips<" in browser(leo).get(address).content.decode()
     answer(given(ada), 2, 36)
-    page = text_between_tags(browser(leo).get(address).content.decode())
-    assert "1 clip with known answers practised in that time: 0.01 of these hours." in page
+    page = browser(leo).get(address).content.decode()
+    assert ">1 clip<" in page
+    assert "0.01 hours of the last four weeks" in text_between_tags(page)
 
 
 def today() -> tuple[datetime, datetime]:

@@ -28,12 +28,12 @@ def taught(place: Installation, browser: Browser) -> dict[str, int]:
     """The lead adds three examples on her page and waits until their clips are cut."""
     lead = sign_in(place, browser.new_context(), "tess", "lead")
     for second, (query, grade) in enumerate(EXAMPLES.items(), 1):
-        lead.goto(f"{place.address}/campaigns/tutorial/examples/own")
+        lead.goto(f"{place.address}/campaigns/tutorial/guideline/?example=own")
         fields = {"query": query, "video": "film", "start": str(second), "end": str(second + 1), "why": f"Why {grade}."}
         for field, words in fields.items():
             lead.fill(f"[name={field}]", words)
         lead.select_option("[name=grade]", str(grade))
-        lead.click("main button.primary")
+        lead.click(".drawer button.primary")
         expect(lead.locator(".message")).to_contain_text("in the tutorial")
     wait_until(
         lambda: lead.reload() and lead.locator("video").count() == len(EXAMPLES),

@@ -1,14 +1,12 @@
-"""The library's clients and their commands against a running server: submit, score, compare, export, download."""
+"""The library's client and its commands against a running server: submit, score, compare, export, download."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import ZipFile
@@ -16,9 +14,10 @@ from zipfile import ZipFile
 import httpx
 import pytest
 
-from metrics import ApiError, AsyncClient, Client, MeasureError, RunRefused, calc_aggregate
+from metrics import ApiError, Client, MeasureError, RunRefused, calc_aggregate
 from metrics import run as reeljudge_run
-from metrics.client import calls, requests
+from metrics.client import client as client_module
+from metrics.client import requests
 from tests.installation import ROOT, Installation
 from tests.metrics.packaged import make_environment, run, wheel
 from tests.metrics.shared import run_cli
@@ -52,7 +51,7 @@ def site(servers: Callable[[str], Installation]) -> Site:
 
 @pytest.fixture
 def client(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
-    monkeypatch.setattr(requests, "WAITS", (0.01, 0.01, 0.01))
+    monkeypatch.setattr(client_module, "WAITS", (0.01, 0.01, 0.01))
     monkeypatch.setenv("REELJUDGE_ADDRESS", f"{site.address}/")
     monkeypatch.setenv("REELJUDGE_TOKEN", site.token)
     with Client() as client:
@@ -147,7 +146,7 @@ def test_exports_are_tables_with_pandas_and_without(client: Client, monkeypatch:
     assert {type(row["start"]) for row in rows} == {float}
     assert {row["moment_id"] for row in rows} == {*frame.moment_id}
     with pytest.raises(MeasureError, match="not a table"):
-        calls.rows_in("release.zip", b"")
+        requests.rows_in("release.zip", b"")
 
 
 class Losing(httpx.BaseTransport):
@@ -174,22 +173,6 @@ def test_a_run_is_stored_once_although_every_answer_is_lost_once(client: Client,
     assert [name.partition(" ")[0] for name in losing.lost] == ["POST", "POST", "PATCH", "PATCH", "POST"]
     assert stored["size"] == file.stat().st_size
     assert [run["name"] for run in client.runs(CAMPAIGN)].count("over a bad line") == 1
-
-
-def test_the_asynchronous_client_does_the_same(site: Site, file: Path, tmp_path: Path) -> None:
-    async def work() -> Any:
-        async with AsyncClient(*site) as client:
-            stored = await client.submit(CAMPAIGN, file, name="meanwhile", visibility="private")
-            scores = client.scores(CAMPAIGN, stored["number"])
-            to = client.download_release(CAMPAIGN, 1, tmp_path / "release.zip")
-            return stored, *await asyncio.gather(scores, to, client.campaigns())
-
-    with ThreadPoolExecutor() as another:  # the browser of other files runs a loop in this thread
-        stored, scores, release, campaigns = another.submit(asyncio.run, work()).result()
-    assert (stored["visibility"], scores["release"]) == ("private", 1)
-    assert len(scores["scores"]) > 20
-    assert release.stat().st_size > 1000
-    assert [each["name"] for each in campaigns] == [CAMPAIGN]
 
 
 def test_a_run_with_faults_is_told_line_by_line_and_not_stored(client: Client, file: Path) -> None:
@@ -235,15 +218,14 @@ def test_each_error_is_one_line_without_the_token(client: Client, site: Site, tm
 
 
 def test_answers_of_others_than_a_reeljudge_are_errors_of_one_line() -> None:
-    ask = requests.Ask("GET", "campaigns?limit=1")
     page, moved = b"<html>\n", {"location": "https://there\x1b[2J/"}
     for answer, message in (
-        (requests.Answer(502, page), "campaigns: answered with the status 502"),
-        (requests.Answer(301, page, moved), "campaigns: is at https://there [2J/ instead"),
+        (httpx.Response(502, content=page), "campaigns: answered with the status 502"),
+        (httpx.Response(301, content=page, headers=moved), "campaigns: is at https://there [2J/ instead"),
     ):
-        assert str(requests.problem(ask, answer)).startswith(message)
+        assert str(requests.problem("campaigns?limit=1", answer)).startswith(message)
     with pytest.raises(ApiError, match="is no JSON"):
-        requests.Answer(200, page).json()
+        requests.json_in(httpx.Response(200, content=page))
     assert requests.below_api("https://elsewhere.example/api/v1/campaigns?cursor=1") == "campaigns?cursor=1"
 
 
@@ -292,8 +274,9 @@ def test_a_clean_environment_submits_a_run_and_prints_its_scores(
 
 
 def test_a_wait_of_an_hour_is_an_error_at_once() -> None:
-    steps = requests.answer_to(requests.Ask("POST", "campaigns/films/believe"))
-    next(steps)
     document = {"detail": "You have asked for many examinations in a short time. Try again in 60 min."}
+    answers = [httpx.Response(429, json=document, headers={"Retry-After": "3600"})]
+    client = Client("https://judge.example.org", "rj-token")
+    client._http = httpx.Client(base_url=client.address, transport=httpx.MockTransport(lambda _: answers.pop()))
     with pytest.raises(ApiError, match="in 60 min"):
-        steps.send(requests.Answer(429, json.dumps(document).encode(), {"retry-after": "3600"}))
+        client.ask("POST", "campaigns/films/believe")

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -245,7 +245,8 @@ def test_a_lead_makes_one_and_tests_it(leo: Membership, campaign: Campaign, site
 
 @pytest.mark.django_db
 def test_the_page_makes_tries_disables_and_removes_one(leo: Membership, campaign: Campaign, site: Site) -> None:
-    client, address = browser(leo), reverse("webhooks", args=["films"])
+    client, address = browser(leo), reverse("webhook-make", args=["films"])
+    page = reverse("campaign-settings", args=["films"]) + "?tab=webhooks"
     form = {"address": f"{site.address}/", "events": ["run.scored"]}
     assert client.post(address, form | {"address": "https://evil.example.org/"}).status_code == 400
     assert client.post(address, form | {"events": []}).status_code == 400
@@ -254,8 +255,8 @@ def test_the_page_makes_tries_disables_and_removes_one(leo: Membership, campaign
     secret = webhooks.secret_of(webhook)
     assert (webhook.by, webhook.events) == (leo, ["run.scored"])
     assert secret in text
-    assert secret not in client.get(address).content.decode()
-    own, change = (reverse(name, args=["films", webhook.pk]) for name in ("webhook", "webhook-change"))
+    assert secret not in client.get(page).content.decode()
+    own, change = f"{page}&webhook={webhook.pk}", reverse("webhook-change", args=["films", webhook.pk])
     client.post(change, {"action": "test"})
     site.status = 503
     work_off(StringIO())
@@ -274,22 +275,6 @@ def test_the_page_makes_tries_disables_and_removes_one(leo: Membership, campaign
     assert client.post(change, {"action": "forget"}).status_code == 400
     client.post(change, {"action": "remove"})
     assert not Delivery.objects.exists()
-
-
-@pytest.mark.django_db
-def test_the_command_does_the_same(campaign: Campaign, site: Site) -> None:
-    out = StringIO()
-    call_command("webhook", "films", add=f"{site.address}/", stdout=out)
-    assert "secret" in out.getvalue()
-    number = Webhook.objects.get().pk
-    call_command("webhook", "films", test=number, stdout=out)
-    work_off(StringIO())
-    call_command("webhook", "films", stdout=out)
-    assert "test: taken, sent 1 times" in out.getvalue()
-    with pytest.raises(CommandError, match="expected one of"):
-        call_command("webhook", "films", remove=number + 1)
-    call_command("webhook", "films", remove=number)
-    assert not Webhook.objects.exists()
 
 
 @pytest.mark.django_db

@@ -153,5 +153,5 @@ def test_a_writer_that_holds_sqlite_makes_signing_in_a_503() -> None:
 def test_a_week_outside_of_the_calendar_is_refused(batch: Batch, leo: Membership, week: str) -> None:
     client = Client()
     client.force_login(leo.user)
-    answer = client.get(reverse("agreement-judgements", args=["films"]), {"week": week})
+    answer = client.get(reverse("judgements", args=["films"]), {"week": week})
     assert (answer.status_code, b"week" in answer.content) == (400, True)

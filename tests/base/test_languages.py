@@ -102,9 +102,7 @@ def test_the_tutorial_is_translated(batch: Batch, ada: Membership, code: str, as
     assert english(answer) == set()
 
 
-@pytest.mark.parametrize(
-    "name", ["work", "account", "account_change_password", "mfa_index", "usersessions_list", "account_email", "problem"]
-)
+@pytest.mark.parametrize("name", ["work", "account", "account_change_password", "mfa_index", "tokens", "problem"])
 def test_an_annotators_pages_are_translated(batch: Batch, ada: Membership, code: str, asking: Any, name: str) -> None:
     address = "/nowhere" if name == "problem" else reverse(name)
     answer = browser(ada).get(address, **asking)
@@ -211,7 +209,6 @@ def test_a_leads_pages_are_in_english_whatever_the_browser_asks_for(
     corpus = leo.campaign.corpus
     pages: dict[str, list[Any]] = {
         "campaign": ["films"],
-        "corpora": [],
         "corpus": [corpus.name],
         "captions": [corpus.pk],
         "site-work": [],

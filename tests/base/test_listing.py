@@ -12,7 +12,7 @@ from django.http import QueryDict
 from base.listing import ON_A_PAGE, ListPart
 from campaigns.models import Campaign, Membership
 from judging.models import Query
-from reports.tables.people import PEOPLE_LIST, PersonRow, Stage
+from reports.tables.annotators import AnnotatorLine, annotators_listing
 from reports.tables.queries import QUERIES, queries_of
 from tests.conftest import Case
 
@@ -103,27 +103,25 @@ def test_a_place_that_is_none_lists_nothing(campaign: Campaign, after: str) -> N
 @pytest.mark.any_database
 def test_a_list_in_memory_sorts_and_goes_on_as_one_of_the_database() -> None:
     rows = [
-        PersonRow(
-            Stage.JOINED,
-            None,
-            "annotator",
-            member=Membership(pk=n, worker=n, user=User(username=f"a{n}")),
-            batches=n % 3,
-            last_seen=NOW if n % 2 else None,
+        AnnotatorLine(
+            Membership(pk=n, worker=n, user=User(username=f"a{n}")),
+            week=n % 3,
+            agreement={"alpha": 0.5} if n % 2 else {},
         )
         for n in range(60)
     ]
+    listing = annotators_listing("progress")
 
-    def listed(**params: str) -> list[PersonRow]:
-        first = PEOPLE_LIST.choices(params).part(rows)
-        second = PEOPLE_LIST.choices(params | {"after": first.after}).part(rows)
+    def listed(**params: str) -> list[AnnotatorLine]:
+        first = listing.choices(params).part(rows)
+        second = listing.choices(params | {"after": first.after}).part(rows)
         assert (len(first.lines), first.number, second.after, second.is_first) == (ON_A_PAGE, "60", "", False)
         return [*first.lines, *second.lines]
 
     assert listed() == rows
-    assert [row.batches for row in listed(sort="batches")] == [0] * 20 + [1] * 20 + [2] * 20
-    assert [row.batches for row in listed(sort="-batches")] == [2] * 20 + [1] * 20 + [0] * 20
-    for sort in ("last", "-last"):
-        assert [row.last_seen for row in listed(sort=sort)] == [NOW] * 30 + [None] * 30
-    assert PEOPLE_LIST.choices({"role": "nobody"}).part(rows).lines == []
-    assert PEOPLE_LIST.choices({"after": "x"}).part(rows).lines == []
+    assert [row.week for row in listed(sort="week")] == [0] * 20 + [1] * 20 + [2] * 20
+    assert [row.week for row in listed(sort="-week")] == [2] * 20 + [1] * 20 + [0] * 20
+    for sort in ("alpha", "-alpha"):
+        assert [row.alpha for row in listed(sort=sort)] == [0.5] * 30 + [None] * 30
+    assert listing.choices({"role": "nobody"}).part(rows).lines == []
+    assert listing.choices({"after": "x"}).part(rows).lines == []

@@ -28,7 +28,7 @@ ADDRESSES = {
     "nothing": "/nothing-here",
     "redirect": "/",
     "file": "/campaigns/films/exports/qrels.txt",
-    "spreadsheet": "/campaigns/films/hours.csv",
+    "spreadsheet": "/campaigns/films/annotators/hours.csv",
     "too early": "/campaigns/films/releases/1.zip",
 }
 

@@ -248,7 +248,7 @@ def test_the_lead_sees_a_link_once_and_can_withdraw_it(leo: Membership) -> None:
     link = page.context["link"]
     assert page.content.decode().count(link) == 1
     assert "no-store" in page["Cache-Control"]
-    assert link not in client.get(reverse("people", args=["films"])).content.decode()
+    assert link not in client.get(reverse("annotators", args=["films"])).content.decode()
     invitation = Invitation.objects.get()
     address = reverse("invitation-withdraw", args=["films", invitation.pk])
     for _ in range(2):
@@ -288,7 +288,7 @@ def test_the_first_lead_comes_in_from_the_terminal(campaign: Campaign) -> None:
     assert line.startswith("https://judge.example.org/invitations/")
     client = Client()
     opened(client, line.strip().rsplit("/", 1)[1])
-    assert join(client).redirect_chain[-1][0] == "/campaigns/"
+    assert join(client).redirect_chain[-1][0] == "/campaigns/films/"
     assert "not found; expected one of: films" in refused("invite", "nowhere")
     assert "1 to 30" in refused("invite", "films", "--days", "31")
 
@@ -379,23 +379,23 @@ def named(leo: Membership, **fields: Any) -> Answer:
 def test_named_people_get_links_that_stay_until_they_are_used(leo: Membership) -> None:
     page = named(leo)
     assert "Links made: 2" in page.content.decode()
-    links = {each.invitation.name: each.link for each in page.context["links"]}
+    links = {row.name: address for row, address in page.context["invited"]}
     rows = {each.name: (each.address, each.group, each.role) for each in Invitation.objects.all()}
     assert rows == {"Nora Nilsson": ("nora@example.org", "east", "annotator"), "Emil": ("", "west", "researcher")}
     secrets = [link.rsplit("/", 1)[1] for link in links.values()]
     assert not any(secret in repr([*Invitation.objects.values()]) for secret in secrets)
-    file = browser(leo).get(reverse("people-links-csv", args=["films"])).content.decode()
+    file = browser(leo).get(reverse("links-csv", args=["films"])).content.decode()
     assert f"Nora Nilsson,nora@example.org,east,annotator,{links['Nora Nilsson']}," in file
     client = Client()
     opened(client, links["Nora Nilsson"].rsplit("/", 1)[1])
     join(client)
     # A lead knew the link, so it proves no address.
     assert not EmailAddress.objects.exists()
-    page = browser(leo).get(reverse("people-links", args=["films"]))
-    assert [each.invitation.name for each in page.context["links"]] == ["Emil"]
-    people = browser(leo).get(reverse("people", args=["films"]))
-    states = {row.name: (row.stage, row.group) for row in people.context["listed"].lines}
-    assert states == {"leo": ("joined", ""), "nora": ("joined", "east"), "Emil": ("made", "west")}
+    page = browser(leo).get(reverse("annotators", args=["films"]) + "?drawer=invitations")
+    invited = {row.name: (row.stage, row.group, address) for row, address in page.context["invited"]}
+    assert invited == {"Emil": ("made", "west", links["Emil"])}
+    groups = {row.name: row.member.group for row in page.context["listed"].lines}
+    assert groups == {"leo": "", "nora": "east"}
 
 
 def test_the_same_list_twice_makes_no_second_links(leo: Membership) -> None:
@@ -424,7 +424,7 @@ def test_a_list_that_is_wrong_makes_no_link(fields: dict[str, Any], fault: str, 
 
 
 def test_the_page_of_a_list_that_is_wrong_comes_with_the_focus_on_its_field(leo: Membership) -> None:
-    assert " autofocus" not in browser(leo).get(reverse("people", args=["films"])).content.decode()
+    assert " autofocus" not in browser(leo).get(reverse("annotators", args=["films"])).content.decode()
     page = named(leo, people="Nora, nora@").content.decode()
     assert re.findall(r'<(?:textarea|select|input) [^>]*name="(\w+)"[^>]* autofocus', page) == ["people"]
     assert page.count(" autofocus") == 1

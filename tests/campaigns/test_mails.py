@@ -108,7 +108,7 @@ def invite(leo: Membership, **other: str) -> Any:
 
 
 def people_page(leo: Membership) -> str:
-    return browser(leo).get(reverse("people", args=["films"])).content.decode()
+    return browser(leo).get(reverse("annotators", args=["films"]), {"drawer": "invitations"}).content.decode()
 
 
 class TestInvitations:
@@ -128,7 +128,9 @@ class TestInvitations:
         form = {"username": "nora", "password1": PASSWORD, "password2": PASSWORD}
         assert "Welcome" in client.post(reverse("join"), form, follow=True).content.decode()
         assert EmailAddress.objects.get(user__username="nora", verified=True).email == "nora@example.org"
-        assert "Nora Nilsson, nora@example.org" in people_page(leo)
+        worker = leo.campaign.memberships.get(user__username="nora").worker
+        page = browser(leo).get(reverse("annotator", args=["films", worker])).content.decode()
+        assert "Invited as Nora Nilsson, nora@example.org" in page
         assert not Invitation.objects.filter(opened=None, used__isnull=False).exists()
 
     def test_no_table_holds_a_link(self, leo: Membership, post: MailServer) -> None:
@@ -266,7 +268,7 @@ class TestDigest:
             assert len(mails) == (hour > 5)
         text = words(mails[0]).replace("\r\n", "\n")
         assert "Since 2 May, 0:00" in text
-        assert "1 question to answer\n  http://testserver/campaigns/films/queue/" in text
+        assert "1 question to answer\n  http://testserver/campaigns/films/inbox/" in text
         self.hours_pass(monkeypatch, 6, day=4)
         assert len(delivered(post)) == 2
         browser(leo).post(reverse("digest-mail", args=["films"]), {"wanted": "no"})

@@ -14,10 +14,10 @@ from typing import Any
 import av
 import pytest
 
+from base.confinement import ROOT
 from corpus.clips import Cutter
 from corpus.cutting import cut
 from corpus.errors import CorpusError, FilmAway, Unavailable
-from systems.features.confinement import ROOT
 from tests.numbered import draw_film, draw_frames, seen
 
 MEMORY = 2048  # MiB, enough for every film here
@@ -60,7 +60,7 @@ def test_a_film_that_never_answers_is_given_up_and_the_next_is_cut(film: Path, t
 
 
 def test_who_waits_is_called_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("systems.features.confinement.SECONDS_BETWEEN_HEARTBEATS", 0.1)
+    monkeypatch.setattr("base.confinement.SECONDS_BETWEEN_HEARTBEATS", 0.1)
     signs: list[float] = []
     with Cutter(1, MEMORY) as cutter, pytest.raises(CorpusError):
         cutter.cut(endless(tmp_path), 0, 1, tmp_path / "clip.mp4", sign=lambda: signs.append(0))
@@ -107,7 +107,7 @@ def test_a_film_that_went_away_meanwhile_is_told_as_such(film: Path, tmp_path: P
 
 
 def test_work_ends_by_itself_when_nobody_waits_for_it() -> None:
-    program = "from systems.features.confinement import limit_work; limit_work(0.1)\nwhile True: pass"
+    program = "from base.confinement import limit_work; limit_work(0.1)\nwhile True: pass"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False, timeout=60)
     assert done.returncode == -signal.SIGXCPU
 
@@ -146,7 +146,7 @@ def test_what_cuts_knows_no_secrets(film: Path, tmp_path: Path, monkeypatch: pyt
 ATTEMPTS = """
 import os, socket, sys
 from pathlib import Path
-from systems.features.confinement import confine
+from base.confinement import confine
 beside, secret, writable = map(Path, sys.argv[1:])
 closed = confine([beside.parent, Path("corpus")], writable)
 def attempt(what):

@@ -148,7 +148,7 @@ def test_what_a_process_writes_is_not_believed(file: Path, monkeypatch: pytest.M
 
 
 def test_an_answer_without_end_is_not_read_to_its_end(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("systems.features.confinement.MOST_ANSWERED", 10)
+    monkeypatch.setattr("base.confinement.MOST_ANSWERED", 10)
     with reader_of(file) as reader:
         assert "answered more than 10 bytes" in refusal_of(reader, file)
 

@@ -56,12 +56,14 @@ def test_another_system_leads_once_what_the_runs_found_is_judged(tmp_path: Path,
         assert mean(before, "watcher") > mean(before, "glancer") > mean(before, "guesser")
         with signed_in(place, chromium, LEAD, PASSWORD) as lead:
             page = lead.page
-            page.goto(f"{place.address}/campaigns/{NAME}/pools/")
+            page.goto(f"{place.address}/campaigns/{NAME}/unjudged/")
             for box in page.locator("input[name=run]").all():
                 box.set_checked(box.locator("..").inner_text().strip() in TWO)
             page.get_by_role("button", name="Propose moments").click()
-            expect(page.get_by_role("button", name="Have them judged")).to_be_visible(timeout=60_000)
-            page.get_by_role("button", name="Have them judged").click()
+            expect(page.get_by_role("button", name="Preview")).to_be_visible(timeout=60_000)
+            page.get_by_label("How many").fill(page.locator("#enlargement + p + p").inner_text().split()[0])
+            page.get_by_role("button", name="Preview").click()
+            page.get_by_role("button", name="Have moments judged").click()
             wait_until(
                 lambda: state()["batches"] and not {"preparing"} & {*state()["batches"]},
                 lambda: "the clips of further batches are cut",
@@ -74,7 +76,7 @@ def test_another_system_leads_once_what_the_runs_found_is_judged(tmp_path: Path,
             after = scores(2)
             assert after["watcher 1"] > after["reader 1"]
             assert scores(1) == before
-            page.goto(f"{place.address}/campaigns/{NAME}/pools/")
+            page.goto(f"{place.address}/campaigns/{NAME}/unjudged/")
             expect(page.get_by_text("With the first pool reader")).to_be_visible()
         pools = state()["pools"]
         for name, (first, whole, _) in pools.items():

@@ -83,7 +83,6 @@ def test_the_demo_trains_its_systems_and_the_leaderboard_orders_them(tmp_path: P
             expect(page.locator(".drawing svg")).to_be_visible(timeout=60_000)
             expect(page.locator(".tells")).to_contain_text("the loss is")
             pictures(page, "system")
-            page.get_by_role("link", name="Search with it").click()
             page.get_by_label("Query").fill("A woman drinks from a cup.")
             page.get_by_role("button", name="Search").click()
             clips = page.locator(".beside > div:first-child video")

@@ -21,10 +21,11 @@ from jobs.models import Job
 from jobs.running import work_off
 from judging.pool import selection
 from retrieval.models import CastName
+from retrieval.rewriting import counting
 from tests.drafts.conftest import announced
 from tests.films import write_film
 
-DRAWING = {"draws": "on", "validation": 4, "test": 6, "seed": 7, "split": "own", "pasted": ""}
+DRAWING = {"validation": 4, "test": 6, "seed": 7, "split": "own", "pasted": ""}
 NAMES = ["Olga", "Karel"]
 
 
@@ -74,12 +75,16 @@ def test_a_new_corpus_is_stored_reworded_and_drawn_from(client: Client, named: D
     assert not work_off()
     found = selection.select(corpus, selection.Counts(4, 6), 7)
     html = page(client, "draft-queries", named)
+    counted = counting.counted(corpus).figures
+    assert counted
+    assert (counted.captions, counted.ready, found.captions) == (20, 20, 20)
+    assert "20 distinct captions, of which 20 may become queries" in html
     assert all(text in html for text in found.validation + found.test)
-    assert "Drawn from 20 distinct captions with seed 7: <strong>4</strong>" in html
+    assert "Drawn from 20 captions that may become queries, with seed 7: <strong>4</strong>" in html
     store_text(named, "queries", "pasted.txt", f"Somebody stands up.\n{found.test[0]}\n")
     post(client, "draft-check-start", named)
     assert not work_off()
-    assert "Drawn from 20" in page(client, "draft-check", named)
+    assert "Drawn from 20" in page(client, "draft-create", named)
     post(client, "draft-make", named)
     assert not work_off()
     campaign = Campaign.objects.get(name="mine")
@@ -103,8 +108,8 @@ def test_what_cannot_be_drawn_is_told(client: Client, named: Draft) -> None:
     stored(client, named)
     answer = post(client, "draft-queries", named, **DRAWING | {"test": 17})
     assert "21 queries together; expected at most 20" in answer
-    assert "Draw at least one query" in post(client, "draft-queries", named, **DRAWING | {"test": 0, "validation": 0})
-    assert "Write a whole number" in post(client, "draft-queries", named, **DRAWING | {"seed": ""})
+    nothing = DRAWING | {"test": 0, "validation": 0}
+    assert "Write how many queries to draw" in post(client, "draft-queries", named, **nothing, look="1")
     assert named.selection["test"] == 6
     post(client, "draft-queries", named, split="", pasted="")
     assert named.selection == {}
@@ -117,7 +122,7 @@ def test_captions_that_change_after_the_check_ask_for_another_one(client: Client
     post(client, "draft-queries", named, **DRAWING, strata=["show", "length"])
     post(client, "draft-check-start", named)
     assert not work_off()
-    html = page(client, "draft-check", named)
+    html = page(client, "draft-create", named)
     assert "film, 6-10 words" in html
     Moment.objects.filter(start=3).update(caption="Somebody else waits.")
     post(client, "draft-make", named)
@@ -131,7 +136,7 @@ def test_a_wrong_line_stores_nothing_and_a_corpus_under_way_is_seen_by_nobody(
     with staged(named.token, source_of(named), lambda rows: None) as corpus:
         assert Moment.objects.filter(video__corpus=corpus).count() == 20
         assert not Corpus.objects.exists()
-        assert "There is no corpus" in client.get(reverse("corpora")).content.decode()
+        assert "Corpora</h2>" not in client.get(reverse("campaigns")).content.decode()
         assert client.get(reverse("captions", args=[corpus.pk])).status_code == 404
     assert not Video.objects.exists()
     assert not Corpus.everything.exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from html import unescape
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,13 +21,14 @@ from campaigns.models import Campaign, Membership
 from campaigns.uploads import append
 from corpus.models import Corpus, Moment, Video
 from drafts.changes import jobs_of
+from drafts.forms import PRESETS
 from drafts.models import Draft
 from drafts.uploads import begin, store_text
 from jobs.models import Job
 from jobs.running import work_off
-from judging.models import Query
+from judging.models import Batch, Query
 from judging.pool.ranking import rank_candidates
-from tests.cast import browser
+from tests.cast import browser, make_query
 from tests.drafts.conftest import MOMENTS, announced
 from tests.films import write_film
 from tests.judging.test_reuse import closed
@@ -62,7 +64,7 @@ def test_a_draft_becomes_a_campaign(
     assert findings["counts"] == {"moments": 30, "videos": 3, "queries": 2}
     assert not Corpus.objects.exists()
     assert not Campaign.objects.exists()
-    page = client.get(reverse("draft-check", args=[draft.token])).content.decode()
+    page = client.get(reverse("draft-create", args=[draft.token])).content.decode()
     assert "Create the campaign" in page
     with django_capture_on_commit_callbacks(execute=True):
         start(client, "draft-make", draft)
@@ -72,7 +74,7 @@ def test_a_draft_becomes_a_campaign(
     assert {query.text for query in campaign.queries.all()} == {"A person sits down.", "Somebody stands up."}
     roles = {member.user.username: member.role for member in campaign.memberships.select_related("user")}
     assert roles == {"nora": "lead", "asha": "annotator"}
-    assert client.get(reverse("draft-check", args=[draft.token]))["Location"] == reverse("campaign", args=["mine"])
+    assert client.get(reverse("draft-create", args=[draft.token]))["Location"] == reverse("campaign", args=["mine"])
     assert not list(draft.folder.glob("*"))  # no film was uploaded, and the texts are rows now
 
 
@@ -115,17 +117,17 @@ def test_what_is_wrong_is_told_by_line_and_nothing_is_stored(client: Client, dra
     ):
         assert part in problems
     assert str(draft.folder) not in problems
-    page = client.get(reverse("draft-check", args=[draft.token])).content.decode()
-    assert "5 things must be right" in page
+    page = client.get(reverse("draft-create", args=[draft.token])).content.decode()
+    assert "Fix 5 problems" in page
     client.post(reverse("draft-make", args=[draft.token]))
-    assert "Check the draft first" in client.get(reverse("draft-check", args=[draft.token])).content.decode()
+    assert "Check the draft first" in client.get(reverse("draft-create", args=[draft.token])).content.decode()
     assert not Corpus.objects.exists()
     assert not Campaign.objects.exists()
 
 
 def test_unusable_moments_can_be_left_out(client: Client, draft: Draft) -> None:
     store_text(draft, "moments", "moments.csv", MOMENTS + "film-1,9,8,Ends before it starts.,60\n")
-    step = reverse("draft-corpus", args=[draft.token])
+    step = reverse("draft-data", args=[draft.token])
     client.post(step, {"corpus_name": "own", "format": "csv", "leaves_out_unusable": "on"})
     work_off()
     assert "Left out: they end before they begin" in client.get(step).content.decode()
@@ -163,8 +165,8 @@ def test_a_corpus_that_is_there_is_taken_as_it_is(
     client: Client, draft: Draft, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_ranking(monkeypatch)
-    answer = client.post(reverse("draft-corpus", args=[draft.token]), {"corpus": corpus.pk})
-    assert answer["Location"] == reverse("draft-plan", args=[draft.token])
+    answer = client.post(reverse("draft-data", args=[draft.token]), {"corpus": corpus.pk})
+    assert answer["Location"] == reverse("draft-queries", args=[draft.token])
     assert checked(client, draft)["problems"] == []
     start(client, "draft-make", draft)
     assert Campaign.objects.get().corpus == corpus
@@ -202,7 +204,7 @@ def test_an_annotator_over_a_corpus_cannot_choose_it(
     let_create_no_longer(nora)
     campaign.add_member(User.objects.get(pk=nora.pk), Membership.Role.ANNOTATOR)
     let_create(nora)
-    answer = client.post(reverse("draft-corpus", args=[draft.token]), {"corpus": campaign.corpus_id})
+    answer = client.post(reverse("draft-data", args=[draft.token]), {"corpus": campaign.corpus_id})
     assert answer.status_code == 400
     draft.change(corpus=campaign.corpus)  # became one after the choice
     assert "you annotate" in checked(client, draft)["problems"][0]
@@ -244,6 +246,36 @@ def test_films_are_found_by_their_names_and_kept(
     assert found["film-0"].read_bytes() == film
 
 
+def test_films_are_added_to_a_stored_corpus_later(
+    client: Client, draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_ranking(monkeypatch)
+    checked(client, draft)
+    start(client, "draft-make", draft)
+    campaign, corpus = Campaign.objects.get(), Corpus.objects.get()
+    make_query(campaign, "9", "A person waves.")
+    batch = Batch.objects.get()
+    assert batch.state == Batch.State.PREPARING
+    overview = client.get(reverse("campaign", args=["mine"])).content.decode()
+    assert "films missing" in overview
+    assert "Judge without films" in overview
+    assert "3 films are missing" in client.get(reverse("corpus", args=["own"])).content.decode()
+    address = reverse("corpus-films", args=[corpus.pk])
+    assert "Add the films" in client.get(client.post(address)["Location"]).content.decode()
+    films = Draft.objects.unfinished().get()
+    client.post(address, {"draft": films.token})
+    assert "There are no films" in work_off()[0].error
+    write_film(tmp_path / "films")
+    film = (tmp_path / "films" / "media" / "film.mp4").read_bytes()
+    for name in ("film-0.mp4", "film-1.mp4", "film-2.mp4"):
+        append(begin(films, "film", name, len(film)), 0, film)
+    client.post(address, {"draft": films.token})
+    assert work_off() == []
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+    assert "films are missing" not in client.get(reverse("corpus", args=["own"])).content.decode()
+
+
 @pytest.mark.parametrize(
     ("file", "fields", "message"),
     [
@@ -259,7 +291,7 @@ def test_films_are_found_by_their_names_and_kept(
 def test_the_step_tells_what_is_wrong_with_a_file(
     client: Client, draft: Draft, file: str, fields: dict[str, str], message: str
 ) -> None:
-    step = reverse("draft-corpus", args=[draft.token])
+    step = reverse("draft-data", args=[draft.token])
     for content, wrong in ((file, True), (MOMENTS, False)):
         store_text(draft, "moments", "moments.csv", content)
         form = {"corpus_name": "own", "format": "csv"} | (fields if wrong else {})
@@ -269,7 +301,7 @@ def test_the_step_tells_what_is_wrong_with_a_file(
         words = unescape(page.content.decode())
         assert (message in words, page.context["steps"][0].done) == (wrong, not wrong)
         assert str(draft.folder) not in words
-        onward = f"{step}#found" if wrong else reverse("draft-films", args=[draft.token])
+        onward = f"{step}#found" if wrong else reverse("draft-queries", args=[draft.token])
         assert client.post(step, form)["Location"] == onward
     assert not Corpus.objects.exists()
 
@@ -284,9 +316,9 @@ def test_the_step_tells_what_is_wrong_with_a_file(
 )
 def test_what_is_no_text_is_told(client: Client, draft: Draft, content: bytes, message: str) -> None:
     append(begin(draft, "moments", "odd.csv", len(content)), 0, content)
-    client.get(reverse("draft-corpus", args=[draft.token]))
+    client.get(reverse("draft-data", args=[draft.token]))
     work_off()
-    page = client.get(reverse("draft-corpus", args=[draft.token]))
+    page = client.get(reverse("draft-data", args=[draft.token]))
     assert message in unescape(page.content.decode())
     assert not page.context["steps"][0].done
 
@@ -325,7 +357,7 @@ def test_columns_and_names_are_proposed(client: Client, draft: Draft) -> None:
     Corpus.objects.create(name="holidays", format="csv")
     content = MOMENTS.replace("video,start,end,description,duration", "Film;From;To;Sentence;Length").replace(",", ";")
     store_text(draft, "moments", "Holidays.csv", content)
-    step = reverse("draft-corpus", args=[draft.token])
+    step = reverse("draft-data", args=[draft.token])
     client.get(step)
     work_off()
     page = client.get(step)
@@ -339,11 +371,30 @@ def test_columns_and_names_are_proposed(client: Client, draft: Draft) -> None:
     assert page.context["read"]["found"].counts == {"videos": 3, "moments": 30}
     assert len(page.context["read"]["found"].first) == 10
     assert not page.context["steps"][0].done  # it has no name that somebody chose
-    assert client.post(step, {"corpus_name": "holidays-2"})["Location"] == reverse("draft-films", args=[draft.token])
-    settings = client.get(reverse("draft-settings", args=[draft.token]))
+    assert client.post(step, {"corpus_name": "holidays-2"})["Location"] == reverse("draft-queries", args=[draft.token])
+    settings = client.get(reverse("draft-rules", args=[draft.token]))
     assert settings.context["form"]["name"].value() == "holidays-2"
     store_text(draft, "queries", "queries.txt", "A person sits down.\n")
     assert checked(client, Draft.objects.get(pk=draft.pk))["counts"]["moments"] == 30
+
+
+def test_a_preset_fills_the_rules_and_stores_nothing(client: Client, draft: Draft) -> None:
+    step = reverse("draft-rules", args=[draft.token])
+    for key, (name, _, values) in PRESETS.items():
+        page = client.get(step, {"preset": key})
+        form = page.context["form"]
+        assert {field: form[field].value() for field in values} == values
+        assert f'<a href="?preset={key}" aria-current="true"><strong>{name}</strong>' in page.content.decode()
+    draft.refresh_from_db()
+    assert draft.settings == {}
+
+
+def test_numbers_of_queries_show_what_they_tell_and_take(client: Client, draft: Draft) -> None:
+    page = client.get(reverse("draft-queries", args=[draft.token]))
+    rows = page.context["other"].by_queries
+    assert [(plan.queries, round(difference, 3)) for plan, difference in rows[:2]] == [(25, 0.084), (50, 0.058)]
+    assert all(one.hours <= next.hours for (one, _), (next, _) in pairwise(rows))
+    assert "data-slider" in page.content.decode()
 
 
 def test_only_formats_that_have_them_ask_for_types_and_columns(client: Client, draft: Draft) -> None:
@@ -367,22 +418,22 @@ def test_all_problems_are_a_file(client: Client, draft: Draft) -> None:
     draft.change(name="no good")
     checked(client, draft)
     address = reverse("draft-problems", args=[draft.token])
-    client.get(reverse("draft-corpus", args=[draft.token]))
+    client.get(reverse("draft-data", args=[draft.token]))
     work_off()
     body = b"".join(client.get(address).streaming_content).decode()  # type: ignore[attr-defined]
     rows = list(csv.reader(body.splitlines()))
     assert rows[0] == ["step", "file", "line", "text", "problem"]
     assert rows[1][:4] == ["corpus", "moments.csv", "32", "'=1+1,9,8,Backwards.,60"]
     assert [row[0] for row in rows[1:]] == ["corpus"] * 150 + ["queries", "settings"]
-    page = client.get(reverse("draft-check", args=[draft.token])).content.decode()
-    assert f'<a href="{reverse("draft-settings", args=[draft.token])}">To Settings</a>' in page
+    page = client.get(reverse("draft-create", args=[draft.token])).content.decode()
+    assert f'<a href="{reverse("draft-rules", args=[draft.token])}">Rules and people</a>' in page
     assert "<code>=1+1,9,8,Backwards.,60</code>" in page
 
 
 def test_what_was_found_goes_with_the_file(
     client: Client, draft: Draft, django_capture_on_commit_callbacks: Commits
 ) -> None:
-    client.get(reverse("draft-corpus", args=[draft.token]))
+    client.get(reverse("draft-data", args=[draft.token]))
     work_off()
     assert {each.suffix for each in draft.folder.iterdir()} == {".csv", ".txt", ".reading", ".faults"}
     with django_capture_on_commit_callbacks(execute=True):
@@ -391,21 +442,34 @@ def test_what_was_found_goes_with_the_file(
     assert not list(draft.folder.iterdir())
 
 
-def test_a_reading_leaves_to_the_films_what_they_tell(client: Client, draft: Draft) -> None:
-    without = "video,start,end,description\n" + "film-1,1,2,A person sits down.\n" * 5
+def test_the_preview_counts_the_videos_without_a_length(client: Client, draft: Draft) -> None:
+    """The step is done once their films, or a file of durations, are there; nothing names options of commands."""
+    without = "video,start,end,description\n" + "".join(
+        f"film-{number % 3},1,2,A person sits down on chair {number}.\n" for number in range(9)
+    )
     store_text(draft, "moments", "moments.csv", without)
-    client.get(reverse("draft-corpus", args=[draft.token]))
+    address, words = reverse("draft-data", args=[draft.token]), "3 videos have no length. Upload a file of durations"
+    client.get(address)
     work_off()
-    assert client.get(reverse("draft-corpus", args=[draft.token])).context["steps"][0].done
-    (problem, *_) = checked(client, draft)["problems"]
-    assert problem.endswith("expected seconds here, the video in a file of durations, or its film")
+    page = client.get(address)
+    assert (words in " ".join(page.content.decode().split()), page.context["steps"][0].done) == (True, False)
+    found = checked(client, draft)
+    assert [problem[: len(words)] for problem in found["problems"]] == [words]
+    assert "--" not in "".join(found["problems"] + found["notes"])
+    start(client, "draft-store", draft)
+    assert Job.objects.failed().get().error.startswith(words)
+    store_text(draft, "durations", "durations.csv", "video,duration\n" + "".join(f"film-{n},60\n" for n in range(3)))
+    client.get(address)
+    work_off()
+    assert client.get(address).context["steps"][0].done
+    assert checked(client, draft)["problems"] == []
 
 
 def test_a_file_that_is_read_while_the_page_asks_shows_its_columns(
     client: Client, draft: Draft, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_text(draft, "moments", "moments.csv", "A,B,C,D,E\nfilm-1,1,2,A person sits down.,60\n")
-    asks = client.get(reverse("draft-corpus", args=[draft.token])).context["read"]["asks"]
+    asks = client.get(reverse("draft-data", args=[draft.token])).context["read"]["asks"]
 
     def working(*about: Any) -> list[Job]:
         jobs = jobs_of(*about)
@@ -432,44 +496,45 @@ def test_only_folders_that_the_settings_name_are_looked_into(
     write_film(films / "own" / "more")
     (films / "out").symlink_to(secret)
     settings.MEDIA_FOLDERS = [str(films)]
-    address = reverse("draft-films", args=[draft.token])
+    address, own = reverse("draft-data", args=[draft.token]), {"corpus_name": "own", "format": "csv"}
     for below in ("../secret", "own/../../secret", ".."):
-        form = {"films": "folder", "root": str(films), "below": below}
-        assert client.post(address, form).status_code == 400
-    assert client.post(address, {"films": "folder", "root": str(secret)}).status_code == 400
+        assert client.post(address, own | {"root": str(films), "below": below}).status_code == 400
+    assert client.post(address, own | {"root": str(secret)}).status_code == 400
     problems = []
     for below in ("out", "nowhere"):
-        client.post(address, {"films": "folder", "root": str(films), "below": below})
+        client.post(address, own | {"root": str(films), "below": below})
         problems += checked(client, draft)["problems"]
     assert [each.partition(": ")[2].partition(": ")[2] for each in problems] == [
         "is not there; expected a folder below one that the setting MEDIA_FOLDERS names"
     ] * 2
-    client.post(address, {"films": "folder", "root": str(films), "below": "own"})
+    client.post(address, own | {"root": str(films), "below": "own"})
     assert checked(client, draft)["problems"] == []
     draft.refresh_from_db()
     assert draft.media_folder == str(films / "own")
 
 
 def test_without_the_setting_no_folder_is_offered(client: Client, draft: Draft) -> None:
-    address = reverse("draft-films", args=[draft.token])
-    assert "A folder on the server" not in client.get(address).content.decode()
+    address = reverse("draft-data", args=[draft.token])
+    assert "a folder on the server" not in client.get(address).content.decode()
     assert client.post(address, {"films": "folder"}).status_code == 400
 
 
+VALUES = {
+    "name": "other", "padding": "1.5", "watch_first": "0.4", "batch_size": "10", "batches": "2", "tolerance": "1",
+    "second_from": "2", "exam_rounds": "3", "hidden_places": "0", "check_warn": "0.25", "check_pause": "0.4",
+    "hourly_rate": "12.50", "currency": "sgd", "paid_plays": "3", "paid_beyond": "60",
+    "held_back_runs": "3",
+}  # fmt: skip
+
+
 def test_settings_are_those_of_the_settings_page(client: Client, draft: Draft) -> None:
-    address = reverse("draft-settings", args=[draft.token])
+    address, values = reverse("draft-rules", args=[draft.token]), VALUES
     page = client.get(address).content.decode()
     assert "Seconds around a moment" in page
-    values = {
-        "name": "other", "padding": "1.5", "watch_first": "0.4", "batch_size": "10", "batches": "2", "tolerance": "1",
-        "second_from": "2", "exam_rounds": "3", "hidden_places": "0", "check_warn": "0.25", "check_pause": "0.4",
-        "hourly_rate": "12.50", "currency": "sgd", "paid_plays": "3", "paid_beyond": "60",
-        "held_back_runs": "3",
-    }  # fmt: skip
     assert client.post(address, values | {"padding": "61"}).status_code == 400
     assert client.post(address, values | {"name": "no good"}).status_code == 400
     answer = client.post(address, values)
-    assert answer["Location"] == reverse("draft-people", args=[draft.token])
+    assert answer["Location"] == reverse("draft-create", args=[draft.token])
     draft.refresh_from_db()
     assert (draft.name, draft.settings["padding"], draft.settings["hourly_rate"]) == ("other", 1.5, "12.50")
     again = client.get(address).content.decode()
@@ -480,10 +545,10 @@ def test_settings_are_those_of_the_settings_page(client: Client, draft: Draft) -
 
 def test_people_have_accounts(client: Client, draft: Draft) -> None:
     User.objects.create(username="asha")
-    address = reverse("draft-people", args=[draft.token])
+    address = reverse("draft-rules", args=[draft.token])
     for wrong in ("zoe", "asha boss", "asha\nasha", "nora", "asha lead now"):
-        assert client.post(address, {"people": wrong}).status_code == 400
-    assert client.post(address, {"people": "asha researcher\n"}).status_code == 302
+        assert client.post(address, VALUES | {"people": wrong}).status_code == 400
+    assert client.post(address, VALUES | {"people": "asha researcher\n"}).status_code == 302
     draft.refresh_from_db()
     assert draft.people == [["asha", "researcher"]]
 
@@ -492,7 +557,7 @@ def test_a_pasted_corpus_needs_no_script(client: Client, nora: User) -> None:
     client.post(reverse("drafts"))
     draft = Draft.objects.get(owner=nora)
     form = {"corpus_name": "own", "format": "csv", "pasted": MOMENTS.replace("description", "Sentence")}
-    address = reverse("draft-corpus", args=[draft.token])
+    address = reverse("draft-data", args=[draft.token])
     assert client.post(address, form)["Location"] == f"{address}#found"
     work_off()
     assert client.get(address).context["steps"][0].done
@@ -504,7 +569,7 @@ def test_a_pasted_corpus_needs_no_script(client: Client, nora: User) -> None:
 def test_a_draft_that_is_being_made_is_not_changed(client: Client, draft: Draft) -> None:
     checked(client, draft)
     client.post(reverse("draft-make", args=[draft.token]))
-    for name in ("draft-corpus", "draft-queries", "draft-remove", "draft-check-start"):
+    for name in ("draft-data", "draft-queries", "draft-remove", "draft-check-start"):
         assert client.post(reverse(name, args=[draft.token])).status_code == 409
     assert announced(client, draft, "a.mp4", 9).status_code == 409
     upload = draft.uploads.get(purpose="queries")
@@ -524,10 +589,10 @@ def test_of_a_draft_that_was_changed_after_all_nothing_is_made(client: Client, d
 
 
 def test_drafts_are_ones_own(client: Client, draft: Draft, outsider: User) -> None:
-    assert "mine" in client.get(reverse("drafts")).content.decode()
+    assert "mine" in client.get(reverse("campaigns")).content.decode()
     outsider.user_permissions.set(draft.owner.user_permissions.all())
     other = browser(outsider)
-    assert "mine" not in other.get(reverse("drafts")).content.decode()
+    assert "mine" not in other.get(reverse("campaigns")).content.decode()
     assert other.post(reverse("draft-remove", args=[draft.token])).status_code == 404
 
 
@@ -540,11 +605,13 @@ def test_the_desk_lists_what_is_missing_until_somebody_judges(
     page = client.get(desk).content.decode()
     assert "Before the first batch is judged" in page
     assert "2 of 2 queries are ranked" in page
-    assert "0 of at least 2 annotators" in page
-    assert "2 of 2 batches are open" in page  # there are no films, so there is nothing to cut
+    assert "0 annotators have joined (2 are enough to begin)" in page
+    assert "0 of 2 batches are open" in page  # there are no films
     campaign = Campaign.objects.get()
+    client.post(reverse("batches-open", args=["mine"]))
+    assert "2 of 2 batches are open" in client.get(desk).content.decode()
     ada, bob = (campaign.add_member(User.objects.create(username=name), "annotator") for name in ("ada", "bob"))
-    assert "2 of at least 2 annotators" in client.get(desk).content.decode()
+    assert "2 annotators have joined" in client.get(desk).content.decode()
     assert browser(bob).post(reverse("claim", args=["mine"])).status_code == 302
     assert "Before the first batch" not in client.get(desk).content.decode()
     assert ada.may_judge

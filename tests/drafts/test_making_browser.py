@@ -48,14 +48,14 @@ def test_from_nothing_to_the_first_judged_batch(
     for name in ("ada", "bob"):
         with signed_in(place, chromium, name, PASSWORD) as person:
             judge_one(person)
-    page.goto(f"{place.address}/campaigns/mine/")
+    page.goto(f"{place.address}/campaigns/mine/queries/")
     expect(page.locator(".rows .square.settled")).to_have_count(1)
     expect(page.get_by_text("Before the first batch is judged")).to_be_hidden()
 
 
 def invited(place: Installation, page: Page) -> str:
     """A link by which an annotator joins."""
-    page.goto(f"{place.address}/campaigns/mine/people/")
+    page.goto(f"{place.address}/campaigns/mine/annotators/?drawer=invitations")
     page.get_by_role("button", name="Make a link").click()
     return page.locator(".once input").input_value()
 
@@ -85,7 +85,7 @@ def test_from_wrong_columns_to_a_sound_step(place: Installation, page: Page, tmp
     moments.write_text("\n".join([*rows, "film-1,30,1e9,Ends in thirty years.,60", "film-1,9,8,Backwards.,60"]))
     make_first_account(place, page, "nora", lambda name: None)
     page.goto(f"{place.address}/new-campaign/")
-    page.get_by_role("button", name="Begin a new campaign").click()
+    page.get_by_role("button", name="New campaign").click()
     upload(page, "moments", moments)
     reading = page.locator("#reading")
     expect(reading).to_contain_text("no column video, for the field video; there are: A, B, C, D, E")
@@ -109,10 +109,10 @@ def test_from_wrong_columns_to_a_sound_step(place: Installation, page: Page, tmp
     upload(page, "moments", moments)
     expect(reading.locator(".figures")).to_have_text(re.compile(r"Problems\s*0"))
     expect(page.locator("[name=corpus_name]")).to_have_value("waves")
-    page.get_by_role("button", name="Save and go on").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Where are the films?")
-    expect(page.locator(".making-steps li", has_text="Corpus")).to_contain_text("done")
-    page.get_by_role("link", name="Settings").click()
+    page.get_by_role("button", name="Save and continue").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Queries")
+    expect(page.locator(".making-steps li", has_text="Data")).to_contain_text("done")
+    page.get_by_role("link", name="Rules and people").click()
     expect(page.get_by_label("Short name")).to_have_value("waves")
 
 
@@ -125,10 +125,8 @@ def test_a_leaderboard_is_judged_again(place: Installation, page: Page, tmp_path
     upload(page, "moments", own_moments(tmp_path))
     expect(page.locator("#reading .figures")).to_have_text(re.compile(r"Problems\s*0"))
     expect(page.get_by_label("Name of the new corpus")).to_have_value("waves")
-    page.get_by_role("button", name="Save and go on").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Where are the films?")
-    page.get_by_role("button", name="Save and go on").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Which leaderboard?")
+    page.get_by_role("button", name="Save and continue").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Leaderboard")
     page.get_by_role("button", name="Store the corpus now").click()
     expect(page.locator("[data-purpose=benchmark]")).to_be_visible()
     upload(page, "benchmark", benchmark)
@@ -138,17 +136,16 @@ def test_a_leaderboard_is_judged_again(place: Installation, page: Page, tmp_path
     expect(costs.locator("tbody tr").nth(0)).to_contain_text(re.compile(r"1\s+4\s"))
     expect(costs.locator("tbody tr").nth(1)).to_contain_text(re.compile(r"2\s+12\s"))
     page.fill("[name=pool_depth]", "2")
-    page.get_by_role("button", name="Save and go on").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("How is it judged?")
+    page.get_by_role("button", name="Save and continue").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Rules and people")
     page.fill("[name=name]", "again")
-    page.get_by_role("button", name="Save and go on").click()
-    page.get_by_role("button", name="Save and go on").click()
+    page.get_by_role("button", name="Save and continue").click()
     page.get_by_role("button", name="Check", exact=True).click()
     expect(page.locator(".figures")).to_have_text(re.compile(r"Queries\s*4\s*Runs\s*2\s*Candidates\s*12"))
     page.get_by_role("button", name="Create the campaign").click()
     page.wait_for_url("**/campaigns/again/")
     page.goto(f"{place.address}/campaigns/again/leaderboard/")
-    page.get_by_role("link", name="The leaderboard that is judged again").click()
+    page.get_by_role("link", name="Judged again").click()
     expect(page.get_by_text("0 of 4 queries are judged and reviewed.")).to_be_visible()
 
 
@@ -183,8 +180,7 @@ def test_an_upload_survives_a_lost_network_and_a_closed_page(place: Installation
     film.write_bytes(bytes(range(256)) * (11 * 1024))  # 2.75 MiB
     make_first_account(place, page, "nora", lambda name: None)
     page.goto(f"{place.address}/new-campaign/")
-    page.get_by_role("button", name="Begin a new campaign").click()
-    page.get_by_role("link", name="Films").click()
+    page.get_by_role("button", name="New campaign").click()
     seen: list[str] = []
 
     def trouble(route: Route) -> None:

@@ -158,7 +158,7 @@ def test_files_that_are_read_whole_are_smaller(client: Client, draft: Draft) -> 
     for purpose in ("durations", "queries"):
         answer = announced(client, draft, "a.json", 64 * 2**20 + 1, purpose)
         assert (answer.status_code, "at most 64 MiB" in answer.json()["detail"]) == (413, True)
-    for step, most in (("draft-queries", "64.0 MB"), ("draft-corpus", "8.0 GB")):
+    for step, most in (("draft-queries", "64.0 MB"), ("draft-data", "8.0 GB")):
         page = client.get(reverse(step, args=[draft.token])).content.decode().replace("\xa0", " ")
         assert f"At most {most} a file" in page
 
@@ -216,7 +216,7 @@ def test_others_reach_neither_the_draft_nor_its_files(client: Client, draft: Dra
     # One who may create, but not with this draft.
     outsider.user_permissions.set(draft.owner.user_permissions.all())
     assert other.get(address).status_code == 404
-    assert other.get(reverse("draft-corpus", args=[draft.token])).status_code == 404
+    assert other.get(reverse("draft-data", args=[draft.token])).status_code == 404
 
 
 def test_a_purpose_has_one_file_and_films_are_many(draft: Draft, django_capture_on_commit_callbacks: Commits) -> None:

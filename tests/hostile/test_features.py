@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from corpus import features
+from corpus.features import open_confined
 from systems.errors import SystemsError
-from systems.features import reader as reading
 from systems.features.reader import read_videos
 from tests.forked_readers import forked
 from tests.hostile.features import (
@@ -45,9 +46,9 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("build", FILES, ids=lambda build: build.__name__)
 def test_hostile_features_are_refused_in_one_line(build: Build, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, because nothing of them is read."""
-    monkeypatch.setattr(reading, "SECONDS", 20)
+    monkeypatch.setattr(features, "SECONDS", 20)
     with pytest.raises(SystemsError) as refused:
-        read_videos(DURATIONS, CLIP_SECONDS, build(folder))
+        read_videos(DURATIONS, CLIP_SECONDS, build(folder), open_file=open_confined)
     assert FILES[build] in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -55,7 +56,7 @@ def test_hostile_features_are_refused_in_one_line(build: Build, folder: Path, mo
 @pytest.mark.parametrize("build", [huge_data_set, tensor_without_end], ids=lambda build: build.__name__)
 def test_what_is_cut_is_not_read_without_limit_before(build: Build, folder: Path) -> None:
     with pytest.raises(SystemsError, match=r"video 'a': 1099511627776 clips of 3 s: too long for 9 s"):
-        read_videos(DURATIONS, CLIP_SECONDS, build(folder), fit="cut")
+        read_videos(DURATIONS, CLIP_SECONDS, build(folder), fit="cut", open_file=open_confined)
 
 
 ON_THE_COMMAND_LINE = [

@@ -34,7 +34,7 @@ NAMES = [
 def test_a_name_is_a_name_wherever_it_is_shown(release: Release, rio: Membership) -> None:
     runs = [uploaded(rio, best(release.campaign, skip=n), name=name) for n, name in enumerate(NAMES)]
     client = browser(rio)
-    client.post(reverse("believe-ask", args=["films"]), {"convention": "paper"})
+    client.post(reverse("measures-ask", args=["films"]), {"convention": "paper"})
     assert work_off() == []
     pages_hold_no_markup(client, runs)
     drawings_have_names_as_values_and_titles_only(client, runs)
@@ -42,10 +42,14 @@ def test_a_name_is_a_name_wherever_it_is_shown(release: Release, rio: Membership
 
 
 def pages_hold_no_markup(client: Client, runs: list[Run]) -> None:
-    pages = [reverse(name, args=["films"]) for name in ("leaderboard", "runs", "believe", "pools")]
+    pages = [reverse(name, args=["films"]) for name in ("leaderboard", "measures", "unjudged")]
+    pages += [f"{pages[0]}?view=runs", reverse("compare", args=["films"]) + "?run=1&run=2"]
+    pages.append(reverse("explain", args=["films"]) + "?run=1&run=2&query=q1")
     pages += [reverse("run", args=["films", run.number]) for run in runs]
-    drawings = [reverse("believe-file", args=["films", "svg"])]
-    drawings += [reverse("run-scatter", args=["films", 1, "svg"]) + f"?against={run.number}" for run in runs[1:]]
+    drawings = [reverse("measures-file", args=["films", "svg"])]
+    drawings += [
+        reverse("run-figure", args=["films", 1, "scatter", "svg"]) + f"?against={run.number}" for run in runs[1:]
+    ]
     for address in (*pages, *drawings):
         answer = client.get(address)
         content = answer.content.decode()
@@ -57,7 +61,7 @@ def pages_hold_no_markup(client: Client, runs: list[Run]) -> None:
 def drawings_have_names_as_values_and_titles_only(client: Client, runs: list[Run]) -> None:
     found = set[str]()
     for run in runs[1:]:
-        answer = client.get(reverse("run-scatter", args=["films", 1, "json"]), {"against": run.number})
+        answer = client.get(reverse("run-figure", args=["films", 1, "scatter", "json"]), {"against": run.number})
         find_fields("", json.loads(answer.content), found)
     assert found == {"title"}
 

@@ -53,7 +53,7 @@ from systems.data import Query, Video, Videos
 from systems.encoders import read_tokens, read_word_vectors
 from systems.errors import SystemsError
 from systems.examples import queries_in, read_objects
-from systems.neural.again import read_description
+from systems.neural.description import read_description
 from systems.streams.published import read_checkpoint
 from tests.forked_readers import forked
 from tests.hostile.texts import FILES

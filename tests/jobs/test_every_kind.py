@@ -21,6 +21,7 @@ from django.utils import timezone
 from campaigns.access import let_create
 from campaigns.models import Campaign, Membership
 from corpus.models import Clip, Corpus
+from drafts.models import Draft
 from jobs.models import Job
 from jobs.registry import KINDS, Kind, forget_jobs_of_rows_that_are_gone
 from judging.models import Batch, Query
@@ -76,7 +77,8 @@ def rows(batch: Batch, leo: Membership) -> Rows:
     row = {"name": "prior", "system": "prior", "options": {}, "features": "i3d", "clip_seconds": 1, "depth": 1}
     system = TrainedSystem.objects.create(campaign=leo.campaign, by=leo, number=1, **row)
     action = prepare(leo, "close", Query.objects.filter(pk=batch.query_id))
-    return Rows(action, batch, clip, leo, leo.user, leo.campaign, leo.campaign.corpus, system)
+    draft = Draft.objects.create(owner=leo.user, corpus=leo.campaign.corpus)
+    return Rows(action, batch, clip, draft, leo, leo.user, leo.campaign, leo.campaign.corpus, system)
 
 
 Look = Callable[[Job, User], None]
@@ -109,9 +111,9 @@ def each_kind(rows: Rows, leo: Membership, case: Case) -> EachKind:
 
 def pages_of(job: Job, corpus: Corpus) -> list[str]:
     if job.owner.startswith("campaign"):
-        return [reverse("campaign-work", args=["films"])]
+        return [reverse("activity", args=["films"]) + "?view=jobs"]
     if job.owner:
-        return [reverse("campaign-work", args=["films"]), reverse("corpus-work", args=[corpus.name])]
+        return [reverse("activity", args=["films"]) + "?view=jobs", reverse("corpus-work", args=[corpus.name])]
     return [reverse("site-work")]
 
 
@@ -125,7 +127,7 @@ def test_on_the_page(each_kind: EachKind, campaign: Campaign) -> None:
     def look(job: Job, who: User) -> None:
         client = browser(who)
         for page in pages_of(job, campaign.corpus):
-            words = unescape(client.get(page, {"state": "failed"}).content.decode())
+            words = unescape(client.get(f"{page}{'&' if '?' in page else '?'}state=failed").content.decode())
             assert all(word in words for word in (job.label, job.subject, ERROR, "Try again"))
             assert reverse("job-again", args=[job.pk]) in words
         answer = client.post(reverse("job-again", args=[job.pk]), {"back": page})
@@ -175,10 +177,10 @@ def test_nobody_else_sees_it(each_kind: EachKind, member: Callable[..., Membersh
     def look(job: Job, who: User) -> None:
         annotator, researcher = browser(member("nina")), browser(member("rio", "researcher"))
         hidden = job.for_leads or job.person_id or not job.owner
-        assert annotator.get(reverse("campaign-work", args=["films"])).status_code == 404
+        assert annotator.get(reverse("activity", args=["films"])).status_code == 404
         assert annotator.post(reverse("job-again", args=[job.pk])).status_code == 404
         assert annotator.post(reverse("job-cancel", args=[job.pk])).status_code == 404
-        page = researcher.get(reverse("campaign-work", args=["films"])).content.decode()
+        page = researcher.get(reverse("activity", args=["films"]), {"view": "jobs"}).content.decode()
         assert (job.label in page) == (not hidden)
         may = 302 if job.by_members and not hidden else 404
         assert researcher.post(reverse("job-cancel", args=[job.pk])).status_code == 404

@@ -151,7 +151,7 @@ def test_the_longest_wait_of_each_lane(leo: Membership) -> None:
     Job.objects.filter(lane=Lane.QUICK).update(due=Now() + timedelta(hours=1))
     waits = Job.objects.waits()
     assert (round(waits["long"], -1), round(waits["judging"]), waits["quick"]) == (180, 9, 0)
-    page = browser(leo).get(reverse("campaign-work", args=["films"])).content.decode()
+    page = browser(leo).get(reverse("activity", args=["films"]), {"view": "jobs"}).content.decode()
     assert " ".join(page.split()).count("Longest wait for a worker: judging 9 s, long 3 min.") == 1
 
 

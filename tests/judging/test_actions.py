@@ -137,10 +137,10 @@ def test_the_page_chooses_what_is_set_and_so_does_the_api(
     assert "Nothing has happened yet" not in client.get(answer["Location"]).content.decode()
     change = reverse("action-change", args=["films", Action.objects.get().pk])
     client.post(change, {"change": "choose", "argument": "group:night"})
-    assert "Give to a group, group night: 4" in client.get(answer["Location"]).content.decode()
+    assert "Give to a group, group night (4 queries)" in client.get(answer["Location"]).content.decode()
     client.post(change, {"change": "begin"})
     work_off()
-    assert "Give to a group: group night" in client.get(answer["Location"]).content.decode()
+    assert "Give to a group: 4 queries, group night" in client.get(answer["Location"]).content.decode()
     assert set(Query.objects.values_list("group", flat=True)) == {"night"}
 
     def ask(**body: str) -> tuple[int, dict[str, object]]:
@@ -189,12 +189,12 @@ def test_from_the_list_to_the_undo_on_the_pages(three: list[Query], campaign: Ca
     answer = client.post(reverse("action-prepare", args=["films"]), form)
     page = client.get(answer["Location"]).content.decode()
     assert "State: To review, Last five to: 1.5" in page
-    assert "Close: 2" in page
+    assert "Close (2 queries)" in page
     change = reverse("action-change", args=["films", Action.objects.get().pk])
     client.post(change, {"change": "begin", "reason": "nothing there"})
     assert "It is being done" in client.get(answer["Location"]).content.decode()
     work_off()
-    assert "Undo all of it" in client.get(answer["Location"]).content.decode()
+    assert ">Undo" in client.get(answer["Location"]).content.decode()
     assert Query.objects.filter(closed=True).count() == 2
     client.post(change, {"change": "undo"})
     work_off()
@@ -240,7 +240,7 @@ def test_views_are_kept_shared_and_forgotten(
     browser(leo).post(address, view | {"shared": "on"})
     browser(leo).post(address, view | {"shared": "on", "choices": "mean_from=2"})  # in place of the first
     browser(rita).post(address, view | {"name": "Mine", "shared": "on"})  # only leads share
-    desk = reverse("campaign", args=["films"])
+    desk = reverse("queries", args=["films"])
     assert "Worst" in (seen := browser(rita).get(desk).content.decode())
     assert "Mine" in seen
     assert "Mine" not in browser(leo).get(desk).content.decode()

@@ -159,6 +159,33 @@ def test_without_media_a_batch_opens_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db
+def test_a_campaign_that_waits_for_films_opens_no_batch_without_clips(tmp_path: Path) -> None:
+    """Until the lead decides so; later batches open at once then."""
+    batch = open_batch(tmp_path, opens_without_films=False)
+    assert batch.state == Batch.State.PREPARING
+    assert not Job.objects.exists()
+    lead = batch.query.campaign.add_member(User.objects.create(username="leo"), "lead")
+    assert (open_without_clips(lead), open_without_clips(lead)) == (1, 0)
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+    assert "without 5 of 5 clips" in lead.events.get().reason
+    assert make_query(Campaign.objects.get(), "2", "A person stands up.").batches.get().state == Batch.State.OPEN
+
+
+@pytest.mark.django_db
+def test_a_batch_waits_for_the_films_that_are_missing(tmp_path: Path, media: Path) -> None:
+    """The clips of the other films are cut, and the job does not fail."""
+    for name in ("good", "bad"):
+        (media / f"{name}.mp4").unlink()
+        draw_film(media / f"{name}.mp4", 90)
+    batch = open_batch(tmp_path, "--media", media, opens_without_films=False)
+    assert work_off(StringIO()) == []
+    batch.refresh_from_db()
+    assert (batch.state, clips()["gone 0"].state) == (Batch.State.PREPARING, Clip.State.MISSING)
+    assert not Job.objects.failed().exists()
+
+
+@pytest.mark.django_db
 def test_two_queries_share_the_clip_of_a_moment(tmp_path: Path, media: Path) -> None:
     batch = open_batch(tmp_path, "--media", media)
     Candidate.objects.filter(clip__in=[clips()["good 7"], clips()["bad 0"]]).delete()
@@ -194,7 +221,7 @@ def test_a_film_that_never_answers_fails_its_clip_and_no_other(
     (media / "bad.mp4").unlink()
     os.mkfifo(media / "bad.mp4")
     settings.CUTTING_SECONDS, settings.JOB_LEASE = 5, 3
-    monkeypatch.setattr("systems.features.confinement.SECONDS_BETWEEN_HEARTBEATS", 0.5)
+    monkeypatch.setattr("base.confinement.SECONDS_BETWEEN_HEARTBEATS", 0.5)
     open_batch(tmp_path, "--media", media)
     job = take("wanda")
     others: list[Job | None] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -293,7 +294,7 @@ def test_a_flagged_pair_is_excused(exam: Campaign, ada: Membership, leo: Members
     submitting.submit(flagged, flagged.fence)
     sitting = sit(ada, lambda candidate: 4)
     assert (sitting.result, sitting.pairs) == ("passed", 5)
-    assert "⚑ The clip is missing or broken" in page(leo, "exam-person", ada.worker)
+    assert "⚑ The clip is missing or broken" in page(leo, "annotator", ada.worker, view="exam")
 
 
 def test_who_flags_most_pairs_has_not_passed(exam: Campaign, ada: Membership, leo: Membership) -> None:
@@ -446,8 +447,8 @@ def test_kappa_is_that_with_the_truth_before_and_after(exam: Campaign, ada: Memb
 
 
 # The lead's pages -------------------------------------------------------------------------------------------
-def page(member: Membership, name: str, *arguments: object) -> str:
-    return browser(member).get(reverse(name, args=["films", *arguments])).content.decode()
+def page(member: Membership, name: str, *arguments: object, **params: str) -> str:
+    return browser(member).get(reverse(name, args=["films", *arguments]), params).content.decode()
 
 
 def test_a_lead_makes_the_exam_by_a_button(campaign: Campaign, leo: Membership) -> None:
@@ -474,35 +475,33 @@ def test_a_wrong_number_is_named(campaign: Campaign, leo: Membership, changes: d
     assert not campaign.queries.filter(kind=Kind.EXAM).exists()
 
 
-def test_a_lead_sets_the_truth_and_why(exam: Campaign, leo: Membership) -> None:
-    batch = exam_batches(exam)[0]
-    form = {"truth-1": "4", "why-1": " Both arms. ", "truth-2": "", "truth-3": "0"}
-    answer = browser(leo).post(reverse("exam-truth", args=["films", batch.pk]), form, follow=True)
-    assert "Both arms." in answer.content.decode()
-    assert list(batch.candidates.order_by("rank").values_list("truth", "why")) == [
-        (4, "Both arms."),
-        (None, ""),
-        (0, ""),
-    ]
+def set_truth_of(lead: Membership, pair: Candidate, **form: str) -> Any:
+    return browser(lead).post(reverse("exam-truth", args=["films", pair.pk]), form)
+
+
+def test_a_lead_sets_the_truth_and_why_pair_by_pair(exam: Campaign, leo: Membership) -> None:
+    pairs = list(exam_batches(exam)[0].candidates.order_by("rank"))
+    answer = set_truth_of(leo, pairs[0], truth="4", why=" Both arms. ", after=str(pairs[1].pk))
+    assert answer["Location"].endswith(f"?view=pairs&pair={pairs[1].pk}")
+    set_truth_of(leo, pairs[2], truth="0")
+    assert "Both arms." in page(leo, "exam", view="pairs", pair=str(pairs[0].pk))
+    found = exam_batches(exam)[0].candidates.order_by("rank").values_list("truth", "why")
+    assert list(found) == [(4, "Both arms."), (None, ""), (0, "")]
 
 
 @pytest.mark.parametrize(
-    ("changes", "field"),
-    [({"truth-1": "5"}, "truth-1"), ({"truth-2": "2.5"}, "truth-2"), ({"why-3": "x" * 1001}, "why-3"),
-     ({"why-3": "\0"}, "why-3")],
+    ("form", "field"),
+    [({"truth": "5"}, "truth"), ({"truth": "2.5"}, "truth"), ({"truth": "1", "why": "x" * 1001}, "why"),
+     ({"truth": "1", "why": "\0"}, "why"), ({}, "truth")],
 )  # fmt: skip
-def test_a_wrong_truth_is_named(exam: Campaign, leo: Membership, changes: dict[str, str], field: str) -> None:
-    form = {"truth-1": "4", "truth-2": "", "truth-3": "0"}
-    address = reverse("exam-truth", args=["films", exam_batches(exam)[0].pk])
-    for wrong in (form | changes, {"truth-1": "4"}):
-        assert browser(leo).post(address, wrong).status_code == 400
-    assert f"{field}: " in browser(leo).post(address, form | changes).content.decode()
+def test_a_wrong_truth_is_named(exam: Campaign, leo: Membership, form: dict[str, str], field: str) -> None:
+    answer = set_truth_of(leo, exam_batches(exam)[0].candidates.all()[0], **form)
+    assert (answer.status_code, f"{field}: " in answer.content.decode()) == (400, True)
     assert not Candidate.objects.filter(truth__isnull=False).exists()
 
 
 def test_the_truth_is_set_for_exams_only(campaign: Campaign, batch: Batch, leo: Membership) -> None:
-    answer = browser(leo).post(reverse("exam-truth", args=["films", batch.pk]), {"truth-1": "4"})
-    assert answer.status_code == 404
+    assert set_truth_of(leo, batch.candidates.all()[0], truth="4").status_code == 404
 
 
 def test_the_lead_sees_who_stands_where(exam: Campaign, ada: Membership, bob: Membership, leo: Membership) -> None:
@@ -513,8 +512,8 @@ def test_the_lead_sees_who_stands_where(exam: Campaign, ada: Membership, bob: Me
     assert "6 of 6" in html
     assert "Not begun" in html
     assert "100.0 %" in html
-    assert page(leo, "exam-person", ada.worker).count(">missed<") == 6
-    assert "secret caption" in page(leo, "exam-batch", exam_batches(exam)[0].pk)
+    assert page(leo, "annotator", ada.worker, view="exam").count(">missed<") == 6
+    assert "secret caption" in page(leo, "exam", view="pairs")
 
 
 def test_verdicts_need_a_reason_and_are_kept(exam: Campaign, ada: Membership, leo: Membership) -> None:

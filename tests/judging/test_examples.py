@@ -42,17 +42,17 @@ def example(settled: Candidate, leo: Membership) -> Example:
 
 
 def add(lead: Membership, **changes: str) -> Any:
-    return browser(lead).post(reverse("example-own", args=["films"]), OWN | changes)
+    return browser(lead).post(reverse("example-add", args=["films", "own"]), OWN | changes)
 
 
 def test_a_settled_pair_becomes_an_example(settled: Candidate, leo: Membership) -> None:
-    address = reverse("example-judged", args=["films", settled.pk])
-    assert b'<option value="4" selected>' in browser(leo).get(address).content
+    address, page = reverse("example-add", args=["films", settled.pk]), reverse("guideline", args=["films"])
+    assert b'<option value="4" selected>' in browser(leo).get(page, {"example": settled.pk}).content
     answer = browser(leo).post(address, {"grade": "3", "why": "But for one thing."})
-    assert (answer.status_code, answer["Location"]) == (302, reverse("examples", args=["films"]))
+    assert (answer.status_code, answer["Location"]) == (302, page)
     made = Example.objects.get()
     assert (made.query, made.moment, made.grade, made.by) == ("A person sits down.", settled.moment, 3, leo)
-    assert b"But for one thing." in browser(leo).get(reverse("examples", args=["films"])).content
+    assert b"But for one thing." in browser(leo).get(reverse("guideline", args=["films"])).content
 
 
 def test_adding_it_again_replaces_the_words(settled: Candidate, leo: Membership) -> None:
@@ -67,7 +67,7 @@ def test_a_pair_still_to_be_judged_is_refused(batch: Batch, settled: Candidate, 
     candidate = Candidate.objects.get(query=batch.query, rank=rank)
     with pytest.raises(WrongState, match="still to be judged"):
         add_example(leo, candidate, 4, "x")
-    address = reverse("example-judged", args=["films", candidate.pk])
+    address = reverse("example-add", args=["films", candidate.pk])
     assert browser(leo).post(address, {"grade": "4", "why": "x"}).status_code == 404
     assert not Example.objects.exists()
 
@@ -156,12 +156,12 @@ def test_another_campaigns_example_stays(example: Example, member: Callable[...,
     assert Example.objects.exists()
     candidate = Candidate.objects.settled().first()
     assert candidate
-    assert browser(lea).get(reverse("example-judged", args=["other", candidate.pk])).status_code == 404
+    assert browser(lea).get(reverse("guideline", args=["other"]), {"example": candidate.pk}).status_code == 404
 
 
 def test_settled_pairs_are_found_by_words(settled: Candidate, leo: Membership) -> None:
     def found(words: str) -> int:
-        answer = browser(leo).get(reverse("examples", args=["films"]), {"find": words})
+        answer = browser(leo).get(reverse("guideline", args=["films"]), {"example": "find", "find": words})
         return answer.content.decode().count(">Choose<")
 
     assert [found("person SITS"), found(""), found("nobody"), found("\0")] == [17, 17, 0, 17]
@@ -191,7 +191,7 @@ def test_a_pair_that_is_judged_again_hides_its_example(
     assert not visible_examples(Example.objects.all()).exists()
     assert not any(level.examples for level in levels(example.campaign))
     assert browser(eve).get(reverse("clip", args=[example.clip.token])).status_code == 404
-    assert b"being judged again" in browser(leo).get(reverse("examples", args=["films"])).content
+    assert b"being judged again" in browser(leo).get(reverse("guideline", args=["films"])).content
     Candidate.objects.filter(pk=settled.pk).update(outcome=Candidate.Outcome.SETTLED, grade=4)
     assert visible_examples(Example.objects.all()).exists()
 
@@ -210,7 +210,7 @@ def test_its_clip_is_cut_by_a_job_and_tried_again(campaign: Campaign, leo: Membe
     assert made.clip
     made.clip.refresh_from_db()
     assert made.clip.state == Clip.State.FAILED
-    page = browser(leo).get(reverse("examples", args=["films"])).content.decode()
+    page = browser(leo).get(reverse("guideline", args=["films"])).content.decode()
     assert "nothing.mp4: cannot be decoded" in page
     made = add_own_example(leo, "A dog barks.", moment, 1, "x")
     assert made.clip
@@ -245,7 +245,7 @@ def test_the_batch_page_offers_what_may_be_an_example(settled: Candidate, leo: M
     address = reverse("batch", args=["films", settled.batch_id])
     page = browser(leo).get(address).content.decode()
     pairs = Candidate.objects.filter(batch=settled.batch, rank__gt=3).order_by("rank")
-    offered = re.findall(r"examples/judged/(\d+)", page)
+    offered = re.findall(r"guideline/\?example=(\d+)", page)
     assert offered == [str(each.pk) for each in pairs]
     Query.objects.filter(pk=settled.query_id).update(withdrawn=Now(), withdrawn_for="query", withdrawn_why="unclear")
-    assert "examples/judged/" not in browser(leo).get(address).content.decode()
+    assert "?example=" not in browser(leo).get(address).content.decode()

@@ -24,7 +24,7 @@ from drafts.uploads import store_text
 from jobs.running import work_off
 from judging.audit import audit
 from judging.models import Batch, Candidate, Review
-from judging.pool.opening import open_first_batches
+from judging.pool.opening import open_first_batches, open_without_clips
 from judging.review.reviewing import review
 from metrics import calc, read_qrels, run_from_dict
 from metrics.analysis.planning import SECONDS
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ANET = SHARED / "data" / "activitynet_captions" / "val_1.json"
 VIDEOS = 12
 RUNS = ("near", "whole", "next")
-STEPS = ("queries", "settings")
+STEPS = ("queries", "rules")
 GROUND = {"duration": 9.0, "timestamps": [[0.0, 5.0]], "sentences": ["He sits."]}
 
 
@@ -101,13 +101,13 @@ def draft(nora: User, files: dict[str, Path]) -> Draft:
     only_three(files)
     answer = browser(nora).post(reverse("drafts"), {"rejudge": "yes"})
     draft = Draft.objects.get()
-    assert answer["Location"] == reverse("draft-corpus", args=[draft.token])
+    assert answer["Location"] == reverse("draft-data", args=[draft.token])
     store_text(draft, Upload.Purpose.MOMENTS, "val.json", files["benchmark"].read_text())
     draft.change(corpus_name="anet", format="activitynet")
     page = browser(nora).get(reverse("draft-queries", args=[draft.token])).content.decode()
-    assert "Which leaderboard?" in page
+    assert "Leaderboard</h1>" in page
     assert "Store the corpus now" in page
-    assert reverse("draft-plan", args=[draft.token]) not in page
+    assert "How many queries?" not in page
     browser(nora).post(reverse("draft-store", args=[draft.token]))
     work_off(StringIO())
     draft.refresh_from_db()
@@ -139,7 +139,7 @@ def test_a_lead_judges_a_leaderboard_again(draft: Draft, files: dict[str, Path],
     assert first["cost"] == pytest.approx(first["judgements"] * SECONDS / 3600 * 20, abs=1)
     assert client.post(steps["queries"], {"pool_depth": ""}).status_code == 400
     assert client.post(steps["queries"], {"pool_depth": "21"}).status_code == 400
-    assert client.post(steps["queries"], {"pool_depth": "1"})["Location"] == steps["settings"]
+    assert client.post(steps["queries"], {"pool_depth": "1"})["Location"] == steps["rules"]
     draft.refresh_from_db()
     draft.change(name="again")
     client.post(reverse("draft-check-start", args=[draft.token]))
@@ -160,7 +160,7 @@ def test_a_lead_judges_a_leaderboard_again(draft: Draft, files: dict[str, Path],
 def test_the_page_shows_how_the_order_changes(draft: Draft, files: dict[str, Path], nora: User) -> None:
     upload(draft, files, *RUNS)
     campaign, client = made(draft), browser(nora)
-    page, api = (reverse(name, args=["again"]) for name in ("rejudged", "api-rejudged"))
+    page, api = f"{reverse('leaderboard', args=['again'])}?view=again", reverse("api-rejudged", args=["again"])
     number = campaign.queries.count()
     assert f"0 of {number} queries are judged and" in client.get(page).content.decode()
     assert client.get(api).status_code == 404
@@ -182,7 +182,7 @@ def test_the_page_shows_how_the_order_changes(draft: Draft, files: dict[str, Pat
     other = client.get(f"{api}?own=mIoU").json()
     assert other["measure"] == "mIoU"
     assert client.get(f"{api}?own=HIT@1").status_code == 400
-    assert client.get(f"{page}?own=HIT@1").status_code == 400
+    assert client.get(f"{page}&own=HIT@1").status_code == 400
     lines = list(csv.DictReader(StringIO(client.get(reverse("rejudged-csv", args=["again"])).content.decode())))
     assert len(lines) == 4 * len(RUNS)
     assert {line["judged"] for line in lines} == {"benchmark", "grades"}
@@ -201,6 +201,7 @@ def made(draft: Draft) -> Campaign:
         assert work_off(StringIO()) == []
         draft.refresh_from_db()
     assert draft.campaign is not None
+    open_without_clips(draft.campaign.memberships.get(role="lead"))
     return draft.campaign
 
 

@@ -25,7 +25,18 @@ from releases.exports import FILES
 from reports.tables.batch import Editions, candidate_rows
 from reports.tables.costs import cost_of
 from reports.tables.queries import queries_of
-from tests.cast import browser, claim, expire, judge_all, make_query, reopen_all, settle, settle_round_one
+from tests.cast import (
+    begun,
+    browser,
+    claim,
+    expire,
+    judge_all,
+    make_query,
+    prepared,
+    reopen_all,
+    settle,
+    settle_round_one,
+)
 from tests.tampering import tampering
 
 
@@ -112,7 +123,7 @@ def test_where_the_second_batch_is_there_the_first_can_only_say_so_again(
     Batch.objects.filter(number=2).update(state=Batch.State.OPEN)
     (back,) = Batch.objects.to_review()
     assert recommendation(back).possible == ("second",)
-    assert "the second batch is there already" in recommendation(back).reason
+    assert "Keep the second batch" in recommendation(back).reason
     with pytest.raises(WrongState, match="close the query from that one"):
         review(back, leo, "close")
     review(back, leo, "second")
@@ -365,18 +376,18 @@ def test_it_is_asked_for_once(settled: Batch, ada: Membership, leo: Membership) 
         reopen(leo, scope_of_annotator(ada), "again")
     job = Job.objects.get(kind=act.code)
     assert list(access.jobs(leo).not_done()) == [job]
-    assert "0 % done" in browser(leo).get(reverse("reopenings", args=["films"])).content.decode()
+    assert "0 % done" in browser(leo).get(reverse("activity", args=["films"]), {"view": "reopened"}).content.decode()
     taken = Job.objects.take("a worker")
     assert taken == job
     taken.fail("the disk is full")
-    page = browser(leo).get(reverse("reopenings", args=["films"])).content.decode()
+    page = browser(leo).get(reverse("activity", args=["films"]), {"view": "reopened"}).content.decode()
     assert "stopped at 0 %" in page
     work_off(StringIO())
     browser(leo).post(reverse("job-again", args=[job.pk]))
     work_off(StringIO())
     settled.refresh_from_db()
     assert (settled.state, record.judgements.count()) == ("replaced", 40)
-    assert "% done" not in browser(leo).get(reverse("reopenings", args=["films"])).content.decode()
+    assert "% done" not in browser(leo).get(reverse("activity", args=["films"]), {"view": "reopened"}).content.decode()
 
 
 # Pages ----------------------------------------------------------------------------------------------------
@@ -391,11 +402,11 @@ def test_the_page_says_first_what_it_comes_to(
     assert (cost.candidates, cost.batches, cost.judgements, cost.places) == (20, 1, 40, 0)
     assert cost.hours == pytest.approx(0.1)
     assert (cost.stuck, cost.tight) == (1, 0)
-    page = browser(leo).get(reverse("reopen", args=["films"]), {"batch": settled.pk}).content.decode()
-    page = " ".join(page.split())
+    client = browser(leo)
+    page = " ".join(client.get(prepared(client, verb="reopen", batch=settled.pk)).content.decode().split())
     assert "20 candidates of 1 batch begin again" in page
     assert "40 judgements stay on record" in page
-    assert "fewer than two annotators remain" in page
+    assert "would have fewer than two annotators left" in page
 
 
 def test_enough_annotators_give_no_warning(settled: Batch, member: Callable[..., Membership]) -> None:
@@ -478,43 +489,50 @@ def test_the_cost_of_all_work_is_that_of_its_pairs(
     assert are_equal()
 
 
-def test_a_form_reopens_once_with_a_reason(settled: Batch, leo: Membership) -> None:
-    client, address = browser(leo), reverse("reopen", args=["films"])
-    form = {"candidate": at_rank(2).pk}
-    assert client.post(address, form | {"reason": "  "}).status_code == 400
-    page = client.post(address, form | {"reason": "black at first"}, follow=True).content.decode()
-    assert "Rank 2 of “A person sits down.”" in page
+def test_a_candidate_is_reopened_once_with_a_reason(settled: Batch, leo: Membership) -> None:
+    client, form = browser(leo), {"verb": "reopen", "candidate": at_rank(2).pk}
+    preview = prepared(client, **form)
+    assert client.post(f"{preview}change", {"change": "begin", "reason": "  "}).status_code == 400
+    page = begun(client, preview, "black at first")  # at once, without a job
+    assert "Reopen: rank 2 of “A person sits down.”" in page
     assert "black at first" in page
-    again = client.post(address, form | {"reason": "again"}, follow=True)
-    assert again.redirect_chain == [(reverse("reopenings", args=["films"]), 302)]
+    again = client.post(reverse("action-prepare", args=["films"]), form, follow=True)
     assert 'class="message error"' in again.content.decode()
-    assert "None of it can be reopened" in client.get(address, form).content.decode()
+    assert "it was reopened before" in again.content.decode()
     assert Reopening.objects.count() == 1
 
 
-def test_a_form_has_a_job_reopen_all_work_of_one(settled: Batch, ada: Membership, leo: Membership) -> None:
-    client, address = browser(leo), reverse("reopen", args=["films"])
-    form = {"worker": ada.worker, "reason": "graded without watching"}
-    page = client.post(address, form, follow=True).content.decode()
-    assert f"This is being reopened, query by query: all work of worker {ada.worker}." in page
-    assert 'class="message error"' in client.post(address, form, follow=True).content.decode()
+def test_a_job_reopens_all_work_of_one(settled: Batch, ada: Membership, leo: Membership) -> None:
+    client = browser(leo)
+    first, second = (prepared(client, verb="reopen", worker=ada.worker) for _ in range(2))
+    assert "It is being done, query by query." in begun(client, first, "graded without watching")
+    assert "is being reopened already" in begun(client, second)
     work_off(StringIO())
     settled.refresh_from_db()
     assert settled.state == Batch.State.REPLACED
 
 
-@pytest.mark.parametrize("form", [{}, {"candidate": "x"}, {"batch": "1", "worker": "1"}])
+@pytest.mark.parametrize("form", [{"candidate": "x"}, {"batch": "1", "worker": "1"}, {"batch": "1", "verb": "close"}])
 def test_a_form_that_names_not_one_thing_is_refused(settled: Batch, leo: Membership, form: dict[str, str]) -> None:
-    assert browser(leo).get(reverse("reopen", args=["films"]), form).status_code == 400
+    known = {"verb": "reopen"} | form
+    assert browser(leo).post(reverse("action-prepare", args=["films"]), known).status_code == 400
 
 
 def test_only_a_lead_of_this_campaign_reopens(settled: Batch, ada: Membership, leo: Membership) -> None:
-    form = {"batch": settled.pk, "reason": "mine"}
-    assert browser(ada).post(reverse("reopen", args=["films"]), form).status_code == 404
+    form = {"verb": "reopen", "batch": settled.pk}
+    assert browser(ada).post(reverse("action-prepare", args=["films"]), form).status_code == 404
     other = Campaign.objects.create(name="other", corpus=settled.query.campaign.corpus)
     lead = other.add_member(leo.user, "lead")
-    assert browser(lead).post(reverse("reopen", args=["other"]), form).status_code == 404
+    assert browser(lead).post(reverse("action-prepare", args=["other"]), form).status_code == 404
     assert not Reopening.objects.exists()
+
+
+def test_a_prepared_preview_of_a_persons_work_is_for_leads(
+    settled: Batch, ada: Membership, leo: Membership, member: Callable[..., Membership]
+) -> None:
+    preview = prepared(browser(leo), verb="reopen", worker=ada.worker)
+    assert browser(leo).get(preview).status_code == 200
+    assert browser(member("rita", "researcher")).get(preview).status_code == 404
 
 
 def test_the_batchs_page_shows_all_editions_and_what_was_said_before(

@@ -390,13 +390,13 @@ def test_pages_say_which_grades_are_reused(again: Campaign, people: list[Members
 def test_lists_are_filtered_by_reused_grades(again: Campaign, people: list[Membership]) -> None:
     reusing = query_of(again, moments_of(again.corpus, 10, 30)).batches.get()
     query_of(again, moments_of(again.corpus, 0, 20), "Somebody runs.", "other")
-    lead, wanted = browser(people[2]), {"show": "all", "reused": "on"}
+    lead, wanted = browser(people[2]), {"view": "batches", "show": "all", "reused": "on"}
     listed = lead.get(reverse("api-batches", args=["again"]), {"show": "all", "reused": "true"}).json()["results"]
     assert [each["id"] for each in listed] == [reusing.pk]
-    page = lead.get(reverse("reviews", args=["again"]), wanted).content.decode()
+    page = lead.get(reverse("queries", args=["again"]), wanted).content.decode()
     assert reverse("batch", args=["again", reusing.pk]) in page
     assert "Somebody runs." not in page
-    lines = lead.get(reverse("reviews", args=["again"]), wanted | {"format": "csv"}).getvalue().splitlines()
+    lines = lead.get(reverse("queries", args=["again"]), wanted | {"format": "csv"}).getvalue().splitlines()
     assert len(lines) == 2
 
 

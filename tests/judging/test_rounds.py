@@ -194,7 +194,7 @@ def test_a_verdict_cannot_be_turned(batch: Batch, ada: Membership, bob: Membersh
 def test_the_recommendation_follows_the_last_five(batch: Batch, ada: Membership, bob: Membership) -> None:
     settle_round_one(batch, ada, bob)
     assert recommendation(batch) == Recommendation(
-        1.0, "close", "last five mean 1.0 < 2.0: close the query", ("second", "close")
+        1.0, "close", "Last five average 1.0 (threshold 2.0). Close the query.", ("second", "close")
     )
 
 

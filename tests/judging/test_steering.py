@@ -133,8 +133,8 @@ def test_the_frontier_and_a_release_wait_for_every_stratum(
     assert sum(each.sample for each in scope.order) == least
     row = next(each for each in steered(strata).strata if each.stratum == "b")
     assert (row.queries, row.finished, row.in_order, row.priority) == (4, 4, 4, "first")
-    page = browser(leo).get(reverse("steering", args=["films"])).content.decode()
-    assert "wait for every stratum" in page
+    page = browser(leo).get(reverse("annotators", args=["films"]), {"view": "order"}).content.decode()
+    assert "queries are finished in their order" in page
     assert sound(strata)
 
 
@@ -143,7 +143,7 @@ def test_a_query_that_has_to_wait_says_so(strata: Campaign, leo: Membership) -> 
     held = Program(leo).get("campaigns/films/frontier").json()
     assert {each["why"] for each in held["held"]} <= {"new", "later"}
     assert held["reach"] == reach(strata)
-    page = browser(leo).get(reverse("frontier", args=["films"])).content.decode()
+    page = browser(leo).get(reverse("campaign", args=["films"]) + "?drawer=blockers").content.decode()
     assert f"it gets no further than {reach(strata)}" in page
 
 
@@ -310,18 +310,18 @@ def test_who_has_no_work_left_for_good_leaves_batches_without_annotators(
 
 def test_the_page_sets_nothing_before_it_has_been_looked_at(strata: Campaign, ada: Membership, leo: Membership) -> None:
     client, share = browser(leo), {"stratum": "a", "group": "night", "percent": "100"}
-    address = reverse("steer", args=["films", "share"])
+    address, drawer = reverse("steer", args=["films", "share"]), reverse("annotators", args=["films"])
     assert client.post(address, share).status_code == 400  # there is no such group
     into = {"who": str(ada.worker), "group": "night"}
-    assert client.post(reverse("steer", args=["films", "group"]), into | {"set": ""}).status_code == 302
+    assert client.post(reverse("steer", args=["films", "group"]), into).status_code == 302
     ada.pause(leo, "ill")
-    page = " ".join(client.post(address, share).content.decode().split())
+    page = " ".join(client.get(drawer, share | {"view": "order", "drawer": "share"}).content.decode().split())
     assert "4 batches would have nobody left who may judge them." in page
     assert not of(strata, group="night").exists()
     dry = Program(leo).ask("PUT", "campaigns/films/steering/share", share | {"percent": 100, "dry_run": True}).json()
     assert (dry["nobody"], len(dry["batches"])) == (4, 4)
     assert not of(strata, group="night").exists()
-    assert client.post(address, share | {"set": ""}).status_code == 302
+    assert client.post(address, share).status_code == 302
     assert of(strata, group="night").count() == 4
     assert client.post(reverse("steer", args=["films", "weather"])).status_code == 404
 

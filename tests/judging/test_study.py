@@ -95,7 +95,7 @@ def test_it_is_judged_like_the_pool_and_stays_out_of_qrels(
     assert exported["qrels.txt"] == ""
     assert not any("study" in text for text in exported.values())
     assert not Batch.objects.to_review().exists()
-    page = browser(leo).get(reverse("figures", args=["films"])).content.decode()
+    page = browser(leo).get(reverse("releases", args=["films"]), {"figure": "figure-4a"}).content.decode()
     assert "30 settled candidates of the study’s 1 queries" in page
 
 

@@ -33,7 +33,7 @@ from judging.review.reviewing import review
 from judging.work import grading, submitting
 from reports.tables.costs import action_cost, cost_of
 from reports.tables.history import reopening_rows
-from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
+from tests.cast import begun, browser, claim, judge_all, make_query, prepared, settle, settle_round_one
 
 
 def sound(campaign: Campaign) -> bool:
@@ -226,26 +226,30 @@ def test_many_queries_are_reopened_and_undone_as_one(
 def test_from_a_cell_of_the_matrix_to_the_undo_on_the_pages(
     settled: Batch, ada: Membership, bob: Membership, leo: Membership, member: Callable[..., Membership]
 ) -> None:
-    client, address = browser(leo), reverse("reopen", args=["films"])
-    page = client.get(reverse("agreement", args=["films"])).content.decode()
-    assert f"{address}?worker={ada.worker}&amp;with={bob.worker}" in page
-    chosen = {"worker": ada.worker, "with": bob.worker}
-    page = " ".join(client.get(address, chosen).content.decode().split())
-    assert f"Have work of worker {ada.worker} beside worker {bob.worker} judged again" in page
+    client, address = browser(leo), f"{reverse('activity', args=['films'])}?view=reopened"
+    pair: dict[str, Any] = {"drawer": "pair", "one": ada.worker, "other": bob.worker}
+    page = client.get(reverse("agreement", args=["films"]), pair).content.decode()
+    assert f'name="with" value="{bob.worker}"' in page
+    page = client.get(f"{address}&worker={ada.worker}&with={bob.worker}").content.decode()
+    assert f'name="with" inputmode="numeric" maxlength="9" value="{bob.worker}"' in page
+    chosen: dict[str, Any] = {"verb": "reopen", "worker": ada.worker, "with": bob.worker}
+    preview = prepared(client, **chosen)
+    page = " ".join(client.get(preview).content.decode().split())
+    assert f"Reopen: work of worker {ada.worker} beside worker {bob.worker}" in page
     assert "20 candidates of 1 batch begin again" in page
-    client.post(address, chosen | {"reason": "they sat together"})
+    begun(client, preview, "they sat together")
     record = leo.campaign.reopenings.get()
     undo = reverse("reopening-undo", args=["films", record.pk])
-    assert undo not in client.get(reverse("reopenings", args=["films"])).content.decode()  # it is under way
+    assert undo not in client.get(address).content.decode()  # it is under way
     work_off(StringIO())
-    assert undo in client.get(reverse("reopenings", args=["films"])).content.decode()
-    assert undo not in browser(member("rita", "researcher")).get(reverse("reopenings", args=["films"])).content.decode()
+    assert undo in client.get(address).content.decode()
+    assert undo not in browser(member("rita", "researcher")).get(address).content.decode()
     client.post(undo)
     work_off(StringIO())
-    page = client.get(reverse("reopenings", args=["films"])).content.decode()
+    page = client.get(address).content.decode()
     assert "Undone by leo" in page
     assert "but not all of it" not in page
     settled.refresh_from_db()
     assert settled.state == "settled"
     for name, value in {"week": "soon", "off": "maybe", "with": "x"}.items():
-        assert client.get(address, {"worker": str(ada.worker), name: value}).status_code == 400
+        assert client.post(reverse("action-prepare", args=["films"]), chosen | {name: value}).status_code == 400

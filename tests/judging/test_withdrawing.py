@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from base.errors import Stale, WrongState
 from campaigns.models import Membership
+from jobs.running import work_off
 from judging.audit import audit
 from judging.models import Assignment, Batch, Query
 from judging.review.actions import reopen
@@ -17,7 +18,7 @@ from judging.review.reopening import scope_of_annotator, scope_of_batch
 from judging.review.reviewing import review
 from judging.work import claiming, grading
 from releases.exports import FILES
-from tests.cast import browser, claim, judge_all, settle
+from tests.cast import begun, browser, claim, judge_all, prepared, settle
 
 
 def test_whoever_has_it_is_told_and_can_write_no_more(batch: Batch, ada: Membership, bob: Membership) -> None:
@@ -74,14 +75,17 @@ def test_twice_is_once(batch: Batch) -> None:
 
 def test_the_page_says_first_what_is_lost(batch: Batch, ada: Membership, bob: Membership, leo: Membership) -> None:
     settle(batch, ada, bob)
-    client, address = browser(leo), reverse("withdraw", args=["films", batch.query_id])
-    assert "40 judgements and 20 final grades stay on record" in " ".join(client.get(address).content.decode().split())
-    assert client.post(address, {"reason": ""}).status_code == 400
-    page = client.post(address, {"reason": "not a sentence"}, follow=True).content.decode()
-    assert "Bring it back" in page
-    listed = client.get(reverse("campaign", args=["films"]), {"show": "withdrawn"}).content.decode()
+    client = browser(leo)
+    preview = prepared(client, verb="withdraw", row=batch.query_id)
+    assert "Judgements stay on record and are in no export." in client.get(preview).content.decode()
+    assert client.post(f"{preview}change", {"change": "begin", "reason": ""}).status_code == 400
+    begun(client, preview, "not a sentence")
+    work_off()
+    listed = client.get(reverse("queries", args=["films"]), {"show": "withdrawn"}).content.decode()
     assert "withdrawn: not a sentence" in listed
     html = client.get(reverse("batch", args=["films", batch.pk])).content.decode()
-    assert "withdrawn on" in html
-    client.post(address, {"back": "1"})
+    assert "Withdrawn on" in html
+    assert "Bring back" in html
+    begun(client, prepared(client, verb="bring_back", row=batch.query_id))
+    work_off()
     assert Query.objects.get().withdrawn is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -18,8 +19,10 @@ from jobs.models import Job
 from jobs.running import work_off, worker_name
 from judging.models import Assignment, Batch, Query
 from judging.review.decisions import withdraw
+from lead.marks import ruler
 from reports import campaign_summaries
 from reports.models import Summary
+from tests.api.asking import Program
 from tests.cast import browser, claim, judge_all, settle_round_one, text_between_tags
 from tests.remembered import remembered
 
@@ -48,7 +51,7 @@ def page(client: Client, name: str, *arguments: object, **params: str | int) -> 
 
 def listed(client: Client, **params: str | int) -> list[tuple[int, int]]:
     """Rank and grade of each judgement of a list."""
-    text = page(client, "agreement-judgements", **params)
+    text = page(client, "judgements", **params)
     ranks = re.findall(r">rank (\d+)<", text)
     own = re.findall(r'data-label="Grade"><span class="dot g(\d)">', text)
     return list(zip(map(int, ranks), map(int, own), strict=False))
@@ -57,10 +60,10 @@ def listed(client: Client, **params: str | int) -> list[tuple[int, int]]:
 @pytest.mark.both_databases
 def test_the_numbers_are_there_at_once(contested: Batch, leo: Membership) -> None:
     text = page(browser(leo), "agreement")
-    assert "of 20 pairs in round one" in text
+    assert "3 of 20 pairs of round one" in text
     assert "of 17 pairs" in text
     assert "of 46 judgements" in text
-    assert "15.0 %" in text  # three of twenty contested
+    assert "15.0 %" in text
     assert not Job.objects.filter(kind=campaign_summaries.count_agreement.code).exists()
 
 
@@ -68,24 +71,23 @@ def test_researchers_see_numbers_for_names(
     contested: Batch, leo: Membership, member: Callable[..., Membership]
 ) -> None:
     rio = browser(member("rio", "researcher"))
-    for name, *arguments in (("agreement",), ("agreement-annotator", 1), ("agreement-judgements",)):
-        assert "bob" in page(browser(leo), name, *arguments)
-        assert "bob" not in text_between_tags(page(rio, name, *arguments))
+    for name, *arguments in (("agreement",), ("annotator", 1), ("judgements",)):
+        view = {"view": "agreement"} if arguments else {}
+        assert "bob" in page(browser(leo), name, *arguments, **view)
+        assert "bob" not in text_between_tags(page(rio, name, *arguments, **view))
 
 
 def test_an_annotators_page(contested: Batch, leo: Membership, ada: Membership) -> None:
-    text = page(browser(leo), "agreement-annotator", ada.worker)
+    text = page(browser(leo), "annotator", ada.worker, view="agreement")
     assert "+0.45" in text  # three of twenty are three grades above Bob's
     assert f"?worker={ada.worker}&amp;own=4&amp;other=1" in text
-    assert browser(leo).get(reverse("agreement-annotator", args=["films", 99])).status_code == 404
+    assert browser(leo).get(reverse("annotator", args=["films", 99])).status_code == 404
 
 
 def test_who_has_judged_nothing_has_a_page(batch: Batch, leo: Membership, ada: Membership) -> None:
     assert "Nothing is submitted yet" in page(browser(leo), "agreement")
-    assert "count yet" in page(browser(leo), "agreement-annotator", ada.worker)
-    assert "before there is anything to compare" in page(browser(leo), "severity")
-    assert "No query has a candidate with two" in page(browser(leo), "agreement-queries")
-    assert "No judgement that counts" in page(browser(leo), "agreement-judgements")
+    assert "count yet" in page(browser(leo), "annotator", ada.worker, view="agreement")
+    assert "No judgement that counts" in page(browser(leo), "judgements")
 
 
 def test_the_judgements_behind_each_number(
@@ -99,7 +101,7 @@ def test_the_judgements_behind_each_number(
     # Nobody knows the rounds of some imported ratings: then the others are all who judged the candidate.
     Campaign.objects.update(imported=timezone.now(), rounds_known=False)
     for other, ranks in ((cleo, ["1", "2", "3"]), (ada, [])):
-        text = page(lead, "agreement-judgements", worker=ada.worker, **{"with": other.worker})
+        text = page(lead, "judgements", worker=ada.worker, **{"with": other.worker})
         assert sorted(re.findall(r">rank (\d+)<", text)) == ranks
     Campaign.objects.update(imported=None, rounds_known=True)
     assert len(listed(lead, only="never-escalated")) == 34
@@ -110,7 +112,7 @@ def test_the_judgements_behind_each_number(
     query = Query.objects.get()
     assert len(listed(lead, query=query.pk, worker=ada.worker)) == 20
     assert listed(lead, query=query.pk + 1) == []
-    chips = re.findall(r"[^>]*<b>[^<]*", page(lead, "agreement-judgements", query=query.pk, only="round-one"))
+    chips = re.findall(r"[^>]*<b>[^<]*", page(lead, "judgements", query=query.pk, only="round-one"))
     assert [each.replace("<b>", "") for each in chips] == ["Query this one", "Only round one"]
 
 
@@ -126,27 +128,69 @@ def test_a_week_is_from_monday_to_sunday(contested: Batch, leo: Membership, ada:
 def test_fifty_judgements_are_a_page(contested: Batch, leo: Membership, ada: Membership) -> None:
     lead = browser(leo)
     assert len(listed(lead)) == 46
-    assert "Next →" not in page(lead, "agreement-judgements")
+    assert "Next →" not in page(lead, "judgements")
 
 
-def test_each_cell_leads_to_its_pairs(contested: Batch, leo: Membership, ada: Membership, bob: Membership) -> None:
+def test_the_heat_map_is_one_tab_stop_and_each_cell_opens_its_pairs(
+    contested: Batch, leo: Membership, ada: Membership, bob: Membership
+) -> None:
     lead = browser(leo)
     text = page(lead, "agreement")
-    row = re.findall(r'href="([^"]*)">([^<]*)</a>\s*<span class="quiet">(\d+)</span>', text)
-    address = f"{reverse('agreement-judgements', args=['films'])}?worker={ada.worker}&amp;with={bob.worker}"
-    assert (address, "20") in [(link, pairs) for link, _, pairs in row]
-    assert "no common pair" in text  # of Ada and Cleo
+    cells = re.findall(r'<a href="([^"]*drawer=pair[^"]*)" tabindex="(-?\d)"><title>([^<]*)', text)
+    assert [stop for _, stop, _ in cells].count("0") == 1
+    address, _, words = next(cell for cell in cells if f"one={ada.worker}&amp;other={bob.worker}" in cell[0])
+    assert words.startswith("ada and bob: κ")
+    assert "of 20 pairs" in words
+    drawer = lead.get(reverse("agreement", args=["films"]) + address.replace("&amp;", "&")).content.decode()
+    target = reverse("judgements", args=["films"])
+    assert f'href="{target}?worker={ada.worker}&amp;with={bob.worker}"' in drawer
+    assert f'name="with" value="{bob.worker}"' in drawer
 
 
-def test_severity_and_spread(contested: Batch, leo: Membership, ada: Membership, bob: Membership) -> None:
-    text = page(browser(leo), "severity")
-    assert text.count("not enough judged yet") == 4
-    assert "Pairs on which careful annotators oppose the consensus" in text
+@pytest.mark.parametrize(
+    ("alpha", "look"), [(-0.3, "due"), (0.41, "due"), (0.66, "due"), (0.67, "firm"), (0.84, "firm")]
+)
+def test_a_low_alpha_looks_low_on_a_scale_with_landmarks(alpha: float, look: str) -> None:
+    drawn = ruler(alpha, [alpha - 0.02, alpha + 0.02])
+    assert f'class="ruler {look}"' in drawn
+    assert '="-' not in drawn  # no place or width is negative
+    for landmark in ("TVR-Ranking .615", ".667", ".8"):
+        assert landmark in drawn
+
+
+@pytest.mark.both_databases
+def test_one_word_has_one_number_on_pages_in_the_api_and_in_files(
+    contested: Batch, leo: Membership, ada: Membership
+) -> None:
+    lead, program = browser(leo), Program(leo)
+    numbers = program.get("campaigns/films/agreement").json()["numbers"]
+    assert (numbers["n_contested"], numbers["pairs"], numbers["contested"]) == (3, 20, 0.15)
+    assert len(listed(lead, only="contested")) == 2 * numbers["n_contested"]
+    [query] = program.get("campaigns/films/agreement/queries").json()["queries"]
+    assert (query["contested"], query["pairs"]) == (numbers["contested"], numbers["pairs"])
+    assert Query.objects.values_list("contested", "pairs").get() == (3, 20)  # as the list of queries has them
+    hers = program.get(f"campaigns/films/agreement/annotators/{ada.worker}").json()["numbers"]
+    assert "severity" not in hers  # which is a number of the model
+    rows = {key: first_row(lead, f"{key}.csv") for key in ("annotators", "severity")}
+    of_model = program.get("campaigns/films/agreement/severity").json()["annotators"][0]
+    for difference in (rows["annotators"]["difference"], rows["severity"]["difference"], of_model["difference"]):
+        assert float(difference) == hers["difference"] == 0.45
+    assert "+0.45" in page(lead, "annotator", ada.worker, view="agreement")
+    assert rows["severity"]["severity"] == ""
+    assert of_model["severity"] is None
+
+
+def first_row(client: Client, file: str) -> dict[str, str]:
+    text = client.get(reverse("figure", args=["films", file])).content.decode()
+    return next(iter(csv.DictReader(text.splitlines())))
+
+
+def test_files_of_agreement(contested: Batch, leo: Membership) -> None:
     lead = browser(leo)
     for key, first in (
-        ("annotators", "worker,judged,pairs,kappa,severity,"),
-        ("matrix", "worker,other,pairs,kappa\r\n1,2,20,"),
-        ("severity", "worker,ratings,severity,severity_low,"),
+        ("annotators", "worker,judged,pairs,kappa,difference,"),
+        ("matrix", "worker,other,pairs,kappa,kappa_low,kappa_high\r\n1,2,20,"),
+        ("severity", "worker,ratings,difference,severity,"),
         ("opposed", ""),
         ("disputed", ""),
     ):
@@ -161,7 +205,7 @@ def test_severity_and_spread(contested: Batch, leo: Membership, ada: Membership,
      ("own", "5"), ("other", "-1"), ("query", "²")],
 )  # fmt: skip
 def test_a_filter_that_cannot_be_read_is_named(batch: Batch, leo: Membership, field: str, value: str) -> None:
-    answer = browser(leo).get(reverse("agreement-judgements", args=["films"]), {field: value})
+    answer = browser(leo).get(reverse("judgements", args=["films"]), {field: value})
     assert answer.status_code == 400
     assert field in answer.content.decode()
 
@@ -176,8 +220,8 @@ def test_a_large_campaign_is_counted_by_a_job(contested: Batch, leo: Membership,
     assert Job.objects.filter(kind=campaign_summaries.count_agreement.code).count() == 1
     assert work_off() == []
     assert lead.get(reverse("agreement-counting", args=["films"]))["HX-Refresh"] == "true"
-    assert "of 20 pairs in round one" in page(lead, "agreement")
-    assert "A person sits down." in page(lead, "agreement-queries")
+    assert "of 20 pairs of round one" in page(lead, "agreement")
+    assert "A person sits down." in page(lead, "agreement")
     assert Job.objects.get(kind=campaign_summaries.count_agreement.code).state == Job.State.DONE
 
 
@@ -245,12 +289,12 @@ def test_queries_do_not_grow_with_what_is_shown(
     lead = browser(leo)
     addresses = [
         reverse("agreement", args=["films"]),
-        reverse("agreement-annotator", args=["films", 1]),
-        reverse("severity", args=["films"]),
-        reverse("agreement-queries", args=["films"]),
-        reverse("agreement-judgements", args=["films"]),
-        reverse("figures", args=["films"]),
+        reverse("annotator", args=["films", 1]),
+        reverse("annotator", args=["films", 1]) + "?view=agreement",
+        reverse("annotator", args=["films", 1]) + "?view=exam",
+        *(f"{reverse('annotators', args=['films'])}?view={view}" for view in ("", "quality", "pay", "limits", "order")),
+        reverse("judgements", args=["films"]),
     ]
     for address in addresses:
         with django_assert_max_num_queries(15):
-            assert lead.get(address).status_code == 200
+            assert lead.get(address).status_code == 200, address

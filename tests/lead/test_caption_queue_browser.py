@@ -34,8 +34,8 @@ def test_captions_are_accepted_by_keys(server: Installation, chromium: Browser) 
     with signed_in(server, chromium, "queue-lead", PASSWORD) as lead:
         page = lead.page
         page.goto(f"{server.address}/campaigns/")
-        page.click("a:text-is('named') >> nth=1")
-        page.click("text=Reword its descriptions")
+        page.locator("table").last.get_by_role("link", name="named").click()
+        page.get_by_role("link", name="Captions").click()
         page.click("text=To decide >> nth=0")
         waiting = page.locator(".waiting > li")
         expect(waiting).to_have_count(3)

@@ -66,7 +66,7 @@ def reworded(client: Client, corpus: Corpus) -> None:
 
 
 def test_a_lead_drafts_and_confirms_a_cast_list(lead: Client, films: Corpus) -> None:
-    assert "The cast list is empty" in page(lead, "cast", films.pk)
+    assert "The cast list is empty" in page(lead, "captions", films.pk, view="cast")
     assert "has no confirmed names yet" in page(lead, "captions", films.pk)
     assert "Draft the cast list waits for a worker" in post(lead, "cast-draft", films.pk)
     work_off(StringIO())
@@ -76,13 +76,13 @@ def test_a_lead_drafts_and_confirms_a_cast_list(lead: Client, films: Corpus) -> 
     form |= {f"phrase-{names[name].pk}": phrase for name, phrase in (("Olga", "old woman"), ("Zora", "girl"))}
     form |= {f"stays-{names['Prague'].pk}": "on"}
     form |= {f"confirmed-{names[name].pk}": "on" for name in ("Olga", "Prague", "Zora")}
-    assert "Saved." in post(lead, "cast", films.pk, **form)
+    assert "Saved." in post(lead, "captions", films.pk, **form)
     olga, prague, karel = (CastName.objects.get(name=name) for name in ("Olga", "Prague", "Karel"))
     assert (olga.phrase, olga.confirmed, olga.count) == ("old woman", True, 2)
     assert (prague.stays, prague.confirmed) == (True, True)
     assert not karel.confirmed
-    assert "Karel" in page(lead, "cast", films.pk, show="open")
-    assert "value=\"old woman\"" not in page(lead, "cast", films.pk, show="open")  # fmt: skip
+    assert "Karel" in page(lead, "captions", films.pk, view="cast", show="open")
+    assert "value=\"old woman\"" not in page(lead, "captions", films.pk, view="cast", show="open")  # fmt: skip
 
 
 def test_a_cast_list_that_is_wrong_is_shown_again_and_not_stored(lead: Client, films: Corpus) -> None:
@@ -90,7 +90,7 @@ def test_a_cast_list_that_is_wrong_is_shown_again_and_not_stored(lead: Client, f
     olga, karel = CastName.objects.order_by("-name")
     form = {"name": [olga.pk, karel.pk], f"phrase-{karel.pk}": "giant", f"confirmed-{olga.pk}": "on"}
     form |= {f"confirmed-{karel.pk}": "on"}
-    answer = lead.post(reverse("cast", args=[films.pk]), form)
+    answer = lead.post(f"{reverse('captions', args=[films.pk])}?view=cast", form)
     assert answer.status_code == 400
     text = answer.content.decode()
     assert "Olga: field phrase: &quot;&quot;; expected a noun phrase" in text
@@ -101,7 +101,9 @@ def test_a_cast_list_that_is_wrong_is_shown_again_and_not_stored(lead: Client, f
 def test_names_of_another_corpus_are_left_alone(lead: Client, films: Corpus, corpus: Corpus) -> None:
     other = CastName.objects.create(corpus=corpus, name="Eve", phrase="woman", confirmed=True)
     confirm(films, Olga="woman")
-    answer = lead.post(reverse("cast", args=[films.pk]), {"name": [other.pk, "x", "9" * 30], "confirm-all": "1"})
+    answer = lead.post(
+        f"{reverse('captions', args=[films.pk])}?view=cast", {"name": [other.pk, "x", "9" * 30], "confirm-all": "1"}
+    )
     assert answer.status_code == 400  # nothing of this corpus is among them
     other.refresh_from_db()
     assert other.phrase == "woman"
@@ -117,14 +119,14 @@ def test_a_corpus_is_reworded_from_the_page(lead: Client, films: Corpus) -> None
 
 def test_what_waits_is_decided(lead: Client, films: Corpus) -> None:
     reworded(lead, films)
-    text = page(lead, "caption-queue", films.pk)
+    text = page(lead, "captions", films.pk, view="queue")
     assert "It may still name a person: Zora." in text
     first = Rewording.objects.queued().order_by("pk")[0]
     answer = lead.post(
         reverse("caption-accept", args=[films.pk, first.pk]), {"caption": "He looks at a girl.", "page": 1, "place": 1}
     )
-    assert answer["Location"] == f"{reverse('caption-queue', args=[films.pk])}?page=1#waiting-1"
-    assert "Accepted. 2 still wait." in page(lead, "caption-queue", films.pk)
+    assert answer["Location"] == f"{reverse('captions', args=[films.pk])}?view=queue&page=1#waiting-1"
+    assert "Accepted. 2 still wait." in page(lead, "captions", films.pk, view="queue")
     first.refresh_from_db()
     assert (first.state, first.by and first.by.username) == ("accepted", "lea")
     assert "does not wait any more" in post(lead, "caption-accept", films.pk, first.pk, caption="Else.")
@@ -160,9 +162,9 @@ def test_who_may_create_campaigns_may_reword(films: Corpus, outsider: User) -> N
 
 
 def test_what_was_replaced_is_counted(lead: Client, films: Corpus) -> None:
-    assert "Nothing is replaced yet" in page(lead, "replaced", films.pk)
+    assert "Nothing is replaced yet" in page(lead, "captions", films.pk, view="replaced")
     reworded(lead, films)
-    text = page(lead, "replaced", films.pk)
+    text = page(lead, "captions", films.pk, view="replaced")
     assert "4 words were put into 3 of 4 captions, 1.00 a caption" in text
     assert '<td>woman</td><td class="n">3</td><td>F</td>' in text
     assert '<td>Olga</td><td>a woman</td><td class="n">2</td>' in text
@@ -198,16 +200,16 @@ def test_a_large_corpus_is_counted_by_a_job_and_old_numbers_say_so(
     work_off(StringIO())
     assert "of 6 distinct descriptions" in page(lead, "captions", films.pk)
     reworded(lead, films)
-    html = page(lead, "replaced", films.pk)
+    html = page(lead, "captions", films.pk, view="replaced")
     assert "the captions have changed since" in html
     assert "Nothing is replaced yet" in html
     work_off(StringIO())
-    html = page(lead, "replaced", films.pk)
+    html = page(lead, "captions", films.pk, view="replaced")
     assert "changed since" not in html
     assert "<td>woman</td><td" in html
     assert "word,,woman," in lead.get(reverse("replaced-csv", args=[films.pk])).content.decode()
-    for answer in ("captions", "replaced"):  # nothing has changed, so nothing is counted again
-        page(lead, answer, films.pk)
+    for view in ("", "replaced"):  # nothing has changed, so nothing is counted again
+        page(lead, "captions", films.pk, view=view)
     assert Job.objects.get(kind=counting.count_captions.code).state == Job.State.DONE
     row = Rewording.objects.queued().first()
     assert row

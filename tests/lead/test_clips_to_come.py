@@ -69,7 +69,7 @@ def test_the_lead_opens_a_batch_without_them_and_doing_it_twice_is_harmless(
     assert claim(ada)
     noted = leo.events.get(kind=Event.Kind.OPENED)
     assert noted.reason == "batch 1 of query 1, without 2 of 20 clips"
-    history = page(client, "person", leo.worker)
+    history = page(client, "annotator", leo.worker)
     assert "Batch opened without all clips" in history
     assert noted.reason in history
 
@@ -83,7 +83,7 @@ def test_all_such_batches_are_opened_at_once_and_no_other(closed: Batch, leo: Me
     close(delayed)
     cut_clips.jobs(delayed).update(state=Job.State.WAITING)
     desk = page(browser(leo), "campaign")
-    assert "2 jobs failed" in desk
+    assert "<b>2</b> <span>jobs failed" in desk
     assert reverse("batch", args=["films", closed.pk]) in desk
     assert "Open all batches without the clips that cannot be cut" in desk
     for _ in range(2):

@@ -96,21 +96,19 @@ def make_exam(day: Day) -> None:
     page.fill("[name=depth]", str(DEPTH))
     page.click("text=Make the exam")
     expect(page.locator(".message")).to_contain_text("The exam is made")
-    for number in range(DRAWN):
-        day.open("exam/")
-        page.locator("tbody a[href*='/batches/']").nth(number).click()
-        for rank in range(1, DEPTH + 1):
-            page.select_option(f"[name=truth-{rank}]", "4")
-            page.fill(f"[name=why-{rank}]", "Look at the chair.")
-        page.click("main button")
+    day.open("exam/?view=pairs")
+    for number in range(1, DRAWN * DEPTH + 1):
+        expect(page.locator("main")).to_contain_text(f"Pair {number} of")
+        key(page, "4")
+        page.fill("[name=why]", "Look at the chair.")
+        page.click("main button.primary")
         expect(page.locator(".message")).to_contain_text("Saved")
     browsing.wait_until_open(day.place, "day", day.queries + DRAWN)
 
 
 def invite(day: Day) -> Person:
     """By a link, with which somebody signs up in a browser of her own."""
-    page = day.open("people/")
-    page.select_option("form.line [name=role]", "annotator")
+    page = day.open("annotators/?drawer=invitations")
     page.click("text=Make a link")
     link = page.locator(".once input").input_value()
     context = day.chromium.new_context()
@@ -161,7 +159,7 @@ def judge(someone: Person, grade: int) -> bool:
 
 def pause_and_resume(day: Day, someone: Person) -> None:
     home = f"{day.place.address}/judge/"
-    page = day.open("people/")
+    page = day.open("annotators/")
     page.click(f"tbody a:has-text('{someone.name}')")
     page.fill("[name=reason] >> nth=0", "we talk on Monday")
     page.click("button:has-text('Pause')")
@@ -169,7 +167,7 @@ def pause_and_resume(day: Day, someone: Person) -> None:
     someone.page.goto(home)
     expect(someone.page.locator("section.home")).to_contain_text("Your work here is paused")
     expect(someone.page.locator("form[action$='/claim']")).to_have_count(0)
-    page.goto(f"{day.campaign}/people/")
+    page.goto(f"{day.campaign}/annotators/")
     expect(page.locator("tbody tr", has_text=someone.name)).to_contain_text("paused", ignore_case=True)
     page.click(f"tbody a:has-text('{someone.name}')")
     expect(page.locator("main")).to_contain_text("we talk on Monday")
@@ -184,26 +182,27 @@ def let_work_begin(day: Day) -> None:
     page.uncheck("[name=exam]")
     page.click("main form button.primary")
     expect(page.locator(".message")).to_be_visible()
-    page.click("text=Teaching")
-    page.click('nav >> text="Exam"')
+    key(page, "g")
+    key(page, "e")
+    expect(page).to_have_url(re.compile("/exam/$"))
     expect(page.locator("main")).to_contain_text("gives work without the exam")
 
 
 def review_by_keys(day: Day) -> None:
     """All batches but one: three get a second one, one verdict is undone, all others end with a closed query."""
-    page = day.open("reviews/")
+    page = day.open("queries/?view=batches")
     waiting = day.queries - DRAWN
     expect(page.locator("tbody tr")).to_have_count(waiting)
     key(page, "ArrowRight")
     for number in range(waiting - LEFT):
-        expect(page.locator("h1")).not_to_have_text("To review")
+        expect(page.locator("h1")).not_to_have_text("Queries")
         before = page.url
         key(page, "y" if number < 3 else "n" if number % 2 else "c")
         page.wait_for_url(lambda address, before=before: address != before)  # type: ignore[misc]
         expect(page.locator(".done")).to_contain_text(re.compile("(Closed|Second batch opened): "))
         if number == 5:
             undo_once(page)
-    day.open("reviews/")
+    day.open("queries/?view=batches")
     expect(page.locator("tbody tr")).to_have_count(LEFT)
 
 
@@ -217,14 +216,15 @@ def undo_once(page: Page) -> None:
 
 def freeze(day: Day, version: int, folder: Path) -> Path:
     """In the page; downloaded, and checked as whoever gets it would check it."""
-    page = day.open("releases/")
+    page = day.open("releases/?drawer=freeze")
     if (unfinished := page.locator("[name=with_unfinished]")).count():
         unfinished.check()
     page.click("button:has-text('Freeze')")
-    row = page.locator("#releases a", has_text=f"day-v{version}.zip")
-    expect(row).to_be_visible(timeout=120_000)
+    expect(page.locator("h1")).to_have_text(f"Release {version}")
+    link = page.locator("a[download]", has_text="zip")
+    expect(link).to_be_visible(timeout=120_000)
     with page.expect_download() as download:
-        row.click()
+        link.click()
     download.value.save_as(file := folder / f"day-v{version}.zip")
     printed = day.place.manage("verify_release", str(file))
     assert "ok" in printed
@@ -241,16 +241,16 @@ def put_right(day: Day) -> None:
     expect(page.locator(".message")).to_contain_text("The example is in the tutorial")
     for batch, rank in json.loads(day.place.shell(DISCARDED))[:1]:  # where the played annotators disagree at all
         adjudicate(day.open(f"batches/{batch}/#rank-{rank}"), rank)
-    again(day, closed[1], "text=Have this batch judged again")
-    again(day, closed[2], "#rank-5 >> text=Judge again")
-    expect(page.locator("tbody tr")).to_have_count(2)
+    again(day, closed[1], ".cockpit button:has-text('Reopen')")
+    again(day, closed[2], "#rank-5 button:has-text('Reopen')")
+    expect(day.open("activity/?view=reopened").locator("tbody tr")).to_have_count(2)
 
 
 def adjudicate(page: Page, rank: int) -> None:
     page.click(f"#rank-{rank} summary")
     page.check(f"#rank-{rank} [name=grade][value='3']")
     page.fill(f"#rank-{rank} [name=reason]", "nearly all of it")
-    page.click(f"#rank-{rank} form button:has-text('Give this grade')")
+    page.click(f"#rank-{rank} form button:has-text('Save')")
     expect(page.locator(".message.success")).to_contain_text(f"Rank {rank} has grade 3 from you")
     expect(page.locator(f"#rank-{rank} td strong")).to_have_text("3")
 
@@ -260,15 +260,15 @@ def again(day: Day, batch: int, link: str) -> None:
     page.click(link)
     page.fill("[name=reason]", "the wrong film")
     page.click("main button:has-text('Reopen')")
-    expect(page.locator(".message")).to_contain_text("Others judge it now")
+    expect(page.locator("h1")).to_contain_text("Reopen: ")
+    expect(page.locator("#action")).to_contain_text("“the wrong film”")
 
 
 def compare(day: Day, first: Path, second: Path) -> None:
     """The page and the command name the same pairs."""
     printed = day.place.manage("diff_releases", str(first), str(second))
     rows = list(csv.reader(line for line in printed.splitlines() if "," in line))[1:]
-    page = day.open("releases/")
-    page.click("button:has-text('Compare')")
+    page = day.open("releases/2/?tab=changes")
     counts = {kind: sum(row[0] == kind for row in rows) for kind in ("added", "changed", "gone")}
     expect(page.locator("dl.figures dd")).to_have_text([str(number) for number in counts.values()])
     assert counts["added"] >= 20

@@ -1,10 +1,11 @@
-"""The lead's desk: what needs her now, how it goes and when it ends, and the queries; bounded however large."""
+"""The overview: what needs the lead, how it goes and when it ends; and the table of queries; bounded however large."""
 
 from __future__ import annotations
 
 import html
 import re
 import sys
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -14,15 +15,16 @@ import pytest
 from django.db import connection
 from django.http import QueryDict
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
+from django.test.utils import CaptureQueriesContext, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
 from benchmarks.inside import BARE, addresses
+from campaigns.invitations import MAIL, Person, invite_all
 from campaigns.models import Campaign, Membership
 from demo.generating import generate
 from jobs.models import Job
-from judging.models import Assignment, Batch, Candidate, Flag, Query, Sitting
+from judging.models import Assignment, Batch, Candidate, Flag, Query, Review, Sitting
 from judging.pool.clips import cut_clips
 from judging.pool.ranking import RankingPlan, ask_for_study, rank_candidates
 from judging.review.decisions import withdraw
@@ -30,11 +32,12 @@ from lead.desk import jobs_of
 from releases.freezing import freeze
 from reports.campaign_summaries import PROGRESS, store_summaries
 from reports.digest import needs
+from reports.figures.numbers import FigureSubject, burn_up_rows
 from reports.models import Summary
 from reports.statistics.arrays import read
-from reports.statistics.progress import progress
+from reports.statistics.progress import burn_up, progress
 from reports.tables.queries import QUERIES, queries_of
-from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
+from tests.cast import browser, claim, content_of, judge_all, make_query, settle, settle_round_one
 from tests.conftest import Case
 from tests.remembered import remembered
 
@@ -46,14 +49,15 @@ def desk(who: Membership, **params: str) -> str:
 
 
 def listed(page: str) -> list[str]:
-    """What needs the lead now, without the keys in front."""
-    return re.findall(r"<li><a [^>]*><kbd>\d</kbd> ([^<]*)</a>", page)
+    """What needs the lead now, without the keys."""
+    found = re.findall(r"<li><a [^>]*><b>([^<]*)</b> <span>([^<]*)</span>", page)
+    return [f"{number} {words}" for number, words in found]
 
 
 def test_nothing_needs_the_lead_at_first(campaign: Campaign, leo: Membership) -> None:
     page = desk(leo)
     assert listed(page) == []
-    assert "Nothing needs you now" in page
+    assert "Nothing yet." in page
 
 
 def test_all_that_needs_the_lead_is_listed_most_urgent_first(
@@ -70,8 +74,9 @@ def test_all_that_needs_the_lead_is_listed_most_urgent_first(
     rank_candidates.ask(batch.query.campaign)
     Job.objects.update(state=Job.State.FAILED)
     page = desk(leo)
-    assert "A person waves." not in desk(leo, show="stuck")
-    assert batch.query.text in desk(leo, show="stuck")
+    stuck = browser(leo).get(reverse("queries", args=["films"]), {"show": "stuck"}).content.decode()
+    assert "A person waves." not in stuck
+    assert batch.query.text in stuck
     assert listed(page) == [
         "1 job failed",
         "1 annotator is paused",
@@ -80,8 +85,8 @@ def test_all_that_needs_the_lead_is_listed_most_urgent_first(
         "1 flag to look at",
         "1 batch to review",
     ]
-    for key, name in ((2, "people"), (4, "exam"), (5, "queue"), (6, "reviews")):
-        assert f'<a href="{reverse(name, args=["films"])}" data-key="{key}">' in page
+    for key, name, tab in ((2, "annotators", ""), (4, "exam", ""), (5, "inbox", ""), (6, "queries", "?view=batches")):
+        assert f'<a href="{reverse(name, args=["films"])}{tab}" data-key="{key}">' in page
 
 
 @pytest.mark.both_databases
@@ -117,11 +122,12 @@ def test_a_cancelled_job_is_not_a_failed_one(batch: Batch, leo: Membership) -> N
     jobs = [cut_clips.ask(make_query(leo.campaign, number, f"Query {number}.").batches.get()) for number in ("2", "3")]
     Job.objects.filter(pk=jobs[0].pk).update(state=Job.State.FAILED, error="the film is gone", ended=timezone.now())
     assert jobs[1].end()
-    context = browser(leo).get(reverse("campaign-work", args=["films"])).context
-    numbers = {words: number for _, words, number, _ in context["tabs"]}
+    address = reverse("activity", args=["films"])
+    context = browser(leo).get(address, {"view": "jobs"}).context
+    numbers = {words: number for _, words, number, _ in context["states"]}
     assert (numbers["All"], numbers["Failed"], numbers["Cancelled"]) == (2, 1, 1)
     for state, job in (("failed", jobs[0]), ("cancelled", jobs[1])):
-        page = browser(leo).get(reverse("campaign-work", args=["films"]), {"state": state})
+        page = browser(leo).get(address, {"view": "jobs", "state": state})
         assert [listed.pk for listed in page.context["page"]] == [job.pk]
     assert "Cancelled" in page.content.decode()
     assert jobs_of(leo)["n_failed"] == 1
@@ -163,10 +169,10 @@ def test_nothing_left_has_no_end(batch: Batch, ada: Membership, bob: Membership,
     settle(batch, ada, bob)
     Query.objects.update(closed=True)
     assert progress(campaign, read(campaign))["end"] is None
-    assert "nothing open is left" in desk(leo)
+    assert "All judged" in desk(leo)
 
 
-def test_the_desk_says_between_which_days_it_ends(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_overview_says_between_which_days_it_ends(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reports.campaign_summaries.AT_ONCE", 10)
     list(generate("ending", 8, annotators=4, seed=1))
     campaign = Campaign.objects.get(name="ending")
@@ -174,15 +180,15 @@ def test_the_desk_says_between_which_days_it_ends(db: None, monkeypatch: pytest.
     kept = Summary.objects.get(campaign=campaign, name=PROGRESS)
     lead = browser(campaign.memberships.get(role="lead"))
     for earliest, latest, words in [
-        ("2027-01-03", "2027-02-09", "3 Jan 2027 to 9 Feb 2027"),
+        ("2027-01-03", "2027-02-09", "3 Jan 2027 – 9 Feb 2027"),
         ("2027-01-03", None, "After 3 Jan 2027"),
-        (None, None, "Around 20 Jan 2027"),
+        (None, None, "About 20 Jan 2027"),
     ]:
         kept.counts |= {"left": 300, "end": "2027-01-20", "earliest": earliest, "latest": latest}
         kept.save()
         page = html.unescape(lead.get(reverse("campaign", args=["ending"])).content.decode())
-        assert f">{words}</a>" in page
-        assert "about 300 judgements left" in page
+        assert words in page
+        assert "300 judgements to go" in page
 
 
 def test_the_cost_to_come_is_told_in_the_campaigns_currency(
@@ -192,7 +198,8 @@ def test_the_cost_to_come_is_told_in_the_campaigns_currency(
     settle_round_one(batch, ada, bob, apart=4)
     numbers = progress(batch.query.campaign, read(batch.query.campaign))
     assert f"SGD {numbers['seconds']:,.0f}" in desk(leo)
-    assert f"about SGD {numbers['seconds_left']:,.0f} still to come" in desk(leo)
+    whole = numbers["seconds"] + numbers["seconds_left"]
+    assert f"of about {whole:,.0f}" in desk(leo) or numbers["seconds_left"] < 180  # which is no tenth of an hour
 
 
 @pytest.fixture
@@ -248,40 +255,74 @@ def test_queries_are_filtered_found_and_sorted(many: Campaign, leo: Membership, 
             found = queries_of(many, choices.filters.get("show", ""))
             part = choices.part(found)
             assert [row.query.query_id for row in part.lines] == wanted
-            answer = browser(leo).get(reverse("campaign", args=["films"]), params)
+            answer = browser(leo).get(reverse("queries", args=["films"]), params)
             assert answer.status_code == (200 if choices.form.is_valid() else 400)
             assert answer.content.decode().count('name="row"') == len(wanted)
-            listed = browser(leo).get(reverse("campaign", args=["films"]), params | {"format": "csv"})
+            listed = browser(leo).get(reverse("queries", args=["films"]), params | {"format": "csv"})
             assert [line.split(",")[0] for line in b"".join(listed).decode().splitlines()[1:]] == wanted
 
 
-def test_the_line_of_progress_leads_to_its_queries(many: Campaign, leo: Membership) -> None:
+def test_pages_and_the_api_count_queries_alike(many: Campaign, leo: Membership) -> None:
+    """One number for each word: on the overview, in the table, in its file, in the API and in the picture."""
     make_query(many, "4", "A cat sleeps.")
     Query.objects.filter(query_id="4").update(closed=True)
     make_query(many, "5", "A bird sings.")
-    page = desk(leo)
-    assert re.findall(r'<a class="plain" href="\?show=(\w+)"><span class="part \1"></span>([^<]*)</a>', page) == [
-        ("closed", "1 finished"),
-        ("begun", "2 begun"),
-        ("new", "1 to come"),
+    client, queries = browser(leo), reverse("queries", args=["films"])
+    finished = client.get("/api/v1/campaigns/films/progress").json()["numbers"]["queries"]
+    assert finished == {"all": 4, "closed": 1, "begun": 2, "new": 1}
+    assert "1 <small>of 4 queries" in desk(leo)
+    for state, number in (("closed", 1), ("begun", 2), ("new", 1), ("", 4)):
+        assert client.get(queries, {"show": state}).content.decode().count('name="row"') == number
+        file = content_of(client.get(queries, {"show": state, "format": "csv"})).decode()
+        assert len(file.splitlines()) == 1 + number
+    counts = progress(many, read(many))
+    rows = burn_up_rows(counts, FigureSubject(many))
+    assert [(row["finished"], row["all"]) for row in rows if "all" in row] == [(1, 4)]
+    assert counts["judgements"] == int(numbers_of_judgements(client))
+
+
+def numbers_of_judgements(client: Client) -> str:
+    """How many judgements that count are in the list."""
+    page = client.get(reverse("judgements", args=["films"])).content.decode()
+    found = re.search(r"<strong>([\d,]+)</strong>", page)
+    return found[1] if found else ""
+
+
+def test_the_burn_up_by_hand(db: None) -> None:
+    """Begun with the first submission, finished with the last review, ready once all before it are finished."""
+    list(generate("days", 4, annotators=4, seed=1))
+    campaign = Campaign.objects.get(name="days")
+    queries = list(campaign.queries.order_by("place"))
+    Review.objects.all().update(undone=timezone.now())
+    Query.objects.update(closed=False)
+    first = timezone.now() - timedelta(days=9)
+    Assignment.objects.filter(batch__campaign=campaign).update(submitted=first)
+    for place, days in ((0, 3), (1, 1), (3, 2)):  # the third in the order stays open
+        batch = queries[place].batches.order_by("number")[0]
+        at = first + timedelta(days=days)
+        Review.objects.create(batch=batch, verdict="close", at=at)
+        Query.objects.filter(pk=queries[place].pk).update(closed=True)
+    today = timezone.localdate(first)
+    assert burn_up(campaign) == [
+        [str(today), 4, 0, 0],
+        [str(today + timedelta(days=1)), 4, 1, 0],
+        [str(today + timedelta(days=2)), 4, 2, 0],
+        [str(today + timedelta(days=3)), 4, 3, 2],
     ]
-    for state, number in (("closed", 1), ("begun", 2), ("new", 1)):
-        assert desk(leo, show=state).count('name="row"') == number
-    numbers = browser(leo).get("/api/v1/campaigns/films/progress").json()["numbers"]
-    assert numbers["queries"] == {"all": 4, "closed": 1, "begun": 2, "new": 1}
 
 
 @pytest.mark.both_databases
 def test_a_researcher_sees_no_buttons_and_nothing_that_only_a_lead_may_open(many: Campaign, member: Any) -> None:
     rita = member("rita", "researcher")
     page = desk(rita)
-    assert "needs you" not in page
+    assert "Needs you" not in page
     client = browser(rita)
     links = {link for link in re.findall(r'<a [^>]*href="([^"#]+)', page) if link.startswith("/campaigns/")}
-    assert len(links) > 8
+    assert len(links) > 4
     assert [link for link in links if client.get(html.unescape(link)).status_code != 200] == []
-    assert 'name="row"' not in page
-    assert "Look at what it costs" not in page
+    listed_for_her = client.get(reverse("queries", args=["films"])).content.decode()
+    assert 'name="row"' not in listed_for_her
+    assert "Preview" not in listed_for_her
 
 
 def test_no_page_asks_more_of_a_larger_campaign(db: None) -> None:
@@ -306,8 +347,25 @@ def test_the_list_of_campaigns_asks_as_much_for_six_as_for_two(
             page = client.get(address).content.decode()
         counts.append(len(captured))
     assert counts[0] == counts[1] <= 15
-    numbers = re.findall(r'<td class="n">(?:<a [^>]*>)?(\d+)', page)
+    numbers = re.findall(r'<td class="n">\s*(?:<a [^>]*>)?(\d+)', page)
     assert numbers == ["2", "0", "1", "1"] + ["0"] * 20
+
+
+def test_the_screens_of_a_meeting(
+    batch: Batch, ada: Membership, bob: Membership, leo: Membership, member: Callable[..., Membership]
+) -> None:
+    address = reverse("meeting", args=["films"])
+    assert "Nothing is judged yet." in browser(leo).get(address).content.decode()
+    settle(batch, ada, bob)
+    page = browser(leo).get(address).content.decode()
+    titles = ["Queries by day", "Agreement", "Agreement by week", "People today", "Severity and spread"]
+    assert re.findall("<h2>(.*?)</h2>", page) == [
+        *titles, "Clips with the largest spread of grades", "Order of systems", "Price"
+    ]  # fmt: skip
+    page = browser(member("rio", "researcher")).get(address).content.decode()
+    assert "Price" not in page
+    assert "Forecast" in page
+    assert 'data-key="m"' in desk(leo)
 
 
 @pytest.mark.both_databases
@@ -332,7 +390,7 @@ def _questions(name: str, queries: int) -> dict[str, int]:
     return counts
 
 
-MOST_CALLS = 9  # times those of a bare page; a batch, which shows the most, has eight times as many
+MOST_CALLS = 8  # times those of a bare page
 
 
 def _calls(client: Client, address: str) -> int:
@@ -357,8 +415,12 @@ def test_a_kept_campaign_is_shown_in_few_questions_and_calls(db: None, monkeypat
     monkeypatch.setattr("reports.campaign_summaries.AT_ONCE", 10)
     list(generate("kept", 20, annotators=6, seed=1))
     store_summaries(Campaign.objects.get(name="kept"))
-    client = browser(Membership.objects.leads().get(campaign__name="kept"))
-    pages = addresses("kept")
+    lead = Membership.objects.leads().get(campaign__name="kept")
+    for places in (None, 3):
+        lead.campaign.invite("annotator", lead, timedelta(days=1), places=places)
+    with override_settings(MAILS=True):
+        invite_all(lead, [Person("Zoe", "zoe@example.org")], MAIL, 24, "en", "https://example.org")
+    client, pages = browser(lead), addresses("kept")
     bare = _calls(client, pages[BARE])
     for page, address in pages.items():
         with CaptureQueriesContext(connection) as captured:

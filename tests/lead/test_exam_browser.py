@@ -68,12 +68,11 @@ def make_exam(page: Page, campaign: str) -> None:
     page.fill("[name=depth]", "3")
     page.click("main button")
     expect(page.locator(".message.success")).to_contain_text("The exam is made")
-    for number in range(2):
-        page.goto(f"{campaign}exam/")
-        page.locator("tbody a[href*='/batches/']").nth(number).click()
-        for rank in (1, 2, 3):
-            page.select_option(f"[name=truth-{rank}]", "4")
-            page.fill(f"[name=why-{rank}]", WHY)
+    page.goto(f"{campaign}exam/?view=pairs")
+    for number in range(1, 7):
+        expect(page.locator("main")).to_contain_text(f"Pair {number} of 6")
+        page.keyboard.press("4")
+        page.fill("[name=why]", WHY)
         page.get_by_role("button", name="Save").click()
         expect(page.locator(".message.success")).to_contain_text("Saved")
 

@@ -15,16 +15,17 @@ from jobs.models import Job
 from jobs.running import work_off
 from judging import order
 from judging.audit import audit
-from judging.models import Batch, Candidate, Query, Review
+from judging.models import Batch, Candidate, Flag, Query, Review
 from judging.pool.clips import cut_clips
 from judging.review.actions import begin, prepare, reopen, undo_action, undo_reopening
 from judging.review.decisions import bring_back, withdraw
 from judging.review.frontier import Frontier, frontier
 from judging.review.reopening import scope_of_batch
 from judging.review.reviewing import review
-from reports.tables.costs import action_cost, cost_of, withdrawal_cost
+from reports.steering import blockers, freed, holding
+from reports.tables.costs import action_cost, cost_of
 from tests.api.asking import Program
-from tests.cast import browser, claim, judge_all, make_query, regrade, settle
+from tests.cast import begun, browser, claim, judge_all, make_query, prepared, regrade, settle
 from tests.remembered import remembered
 
 
@@ -88,7 +89,7 @@ def test_previews_say_how_far_it_falls(several: list[Batch], ada: Membership, bo
     scope = scope_of_batch(several[2])
     cost = cost_of(campaign, scope)
     assert (cost.ready, cost.ready_after) == (4, 2)
-    page = client.get(reverse("reopen", args=["films"]), {"batch": several[2].pk}).content.decode()
+    page = client.get(prepared(client, verb="reopen", batch=several[2].pk)).content.decode()
     assert "4 now, <strong>2 afterwards</strong>" in page
     undo_reopening(reopen(leo, scope, "again"), leo)
     for verb, rows in (("reopen", several[1:3]), ("withdraw", several[1:5])):
@@ -101,11 +102,12 @@ def test_previews_say_how_far_it_falls(several: list[Batch], ada: Membership, bo
         undo_action(action, leo)
         work_off()
         assert frontier(campaign).sample == 4
-    page = client.get(reverse("withdraw", args=["films", several[0].query_id])).content.decode()
+    page = client.get(prepared(client, verb="withdraw", row=several[0].query_id)).content.decode()
     assert "4 now, <strong>3 afterwards</strong>" in page
     # What is not finished holds nothing back once it is withdrawn.
     close(several[5], ada, bob)
-    assert withdrawal_cost(several[4].query).ready_after == 5
+    last = prepare(leo, "withdraw", Query.objects.filter(pk=several[4].query_id))
+    assert action_cost(last).ready_after == 5
 
 
 def test_withdrawn_queries_are_told_apart(several: list[Batch], ada: Membership, bob: Membership) -> None:
@@ -127,12 +129,11 @@ def test_withdrawn_queries_are_told_apart(several: list[Batch], ada: Membership,
 def test_a_lead_chooses_what_a_query_is_withdrawn_for(several: list[Batch], ada: Membership, leo: Membership) -> None:
     judge_all(claim(ada), lambda candidate: 1)
     client, query = browser(leo), several[0].query
-    address = reverse("withdraw", args=["films", query.pk])
-    assert 'value="judged" selected' in client.get(address).content.decode()
-    assert client.post(address, {"reason": "no sentence", "for": "weather"}).status_code == 400
-    client.post(address, {"reason": "no sentence", "for": "query"})
+    preview = prepared(client, verb="withdraw", row=query.pk)
+    assert "expected one of" in begun(client, preview, "no sentence", argument="weather")
+    begun(client, preview, "no sentence", argument="query")
+    work_off()
     assert Query.objects.get(pk=query.pk).withdrawn_for == "query"
-    assert "withdrawn for what the query is" in client.get(address).content.decode()
     other = Program(leo)
     place = f"campaigns/films/queries/{several[3].query_id}/withdrawal"
     assert other.ask("PUT", place, {"reason": "hm", "withdrawn_for": "judged"}).status_code == 204
@@ -143,11 +144,14 @@ def _always(grade: int, candidate: Candidate) -> int:
     return grade
 
 
+BLOCKERS = {"drawer": "blockers"}
+
+
 def page_of(leo: Membership) -> dict[str, str]:
     """What the page says of each query that holds the frontier back."""
-    page = browser(leo).get(reverse("frontier", args=["films"])).content.decode()
-    rows = re.findall(r"<tr>\s*<td>([^<]*)</td>\s*<td>([^<]*)</td>", page)
-    return dict(rows)
+    page = browser(leo).get(reverse("campaign", args=["films"]), BLOCKERS).content.decode()
+    rows = re.findall(r'<p><b>([^<]*)</b> <span class="quiet">.*?class="why-not">([^<]*)\.</span>', page, re.S)
+    return {query: why[0].lower() + why[1:] for query, why in rows}
 
 
 def test_each_query_that_holds_it_back_says_why(
@@ -185,32 +189,72 @@ def test_each_query_that_holds_it_back_says_why(
     ]  # fmt: skip
     assert [each["batch"] for each in found["held"]] == [None, *[batch.pk for batch in several[:5]]]
     text = " ".join(browser(leo).get(reverse("campaign", args=["films"])).content.decode().split())
-    assert "Finished: 1 of 7 queries, beyond the" in text
-    assert "6 queries hold back." in text
+    assert "<b>6</b> <span>queries block 1 that are finished</span>" in text
+    assert freed(campaign, frontier(campaign), list(holding(campaign, frontier(campaign)))) == [0, 0, 0, 0, 0, 1]
 
 
-def test_the_desk_says_how_far_it_is_in_a_sentence(
+def test_what_frees_most_comes_first(
+    several: list[Batch], ada: Membership, bob: Membership, cleo: Membership, leo: Membership
+) -> None:
+    campaign = several[0].query.campaign
+    for batch in (several[1], several[3], several[4]):
+        close(batch, ada, bob)
+    several[2].hand_to(cleo)
+    settle(several[0], ada, bob)
+    close(several[5], ada, bob)
+    found = blockers(campaign, frontier(campaign))
+    assert [(each.kind, each.subject, each.freed) for each in found] == [
+        ("person", cleo, 3),
+        ("query", several[0].query, 1),
+    ]
+    page = browser(leo).get(reverse("campaign", args=["films"]), BLOCKERS).content.decode()
+    assert f"?drawer=message&amp;who={cleo.worker}" in page
+    assert f'href="{reverse("batch", args=["films", several[0].pk])}"' in page
+
+
+def test_a_flag_and_a_clip_lead_to_what_resolves_them(
     several: list[Batch], ada: Membership, bob: Membership, leo: Membership
 ) -> None:
-    def sentence() -> str:
-        page = browser(leo).get(reverse("campaign", args=["films"])).content.decode()
-        (found,) = re.findall(r'<p class="quiet">\s*((?:Finished|No query).*?)</p>', page, re.DOTALL)
-        return " ".join(re.sub("<[^>]*>", "", found).split())
+    flagged, failed = several[:2]
+    candidate = flagged.candidates.get(rank=3)
+    settle(flagged, ada, bob)
+    Flag.objects.create(assignment=flagged.assignments.all()[0], candidate=candidate, reason=Flag.Reason.OTHER)
+    regrade(Candidate.objects.filter(pk=candidate.pk), outcome=Candidate.Outcome.FLAGGED, grade=None)
+    Batch.objects.filter(pk=failed.pk).update(state=Batch.State.PREPARING)
+    cut_clips.ask(failed)
+    Job.objects.filter(kind=cut_clips.code).update(state=Job.State.FAILED, error="no film")
+    close(several[2], ada, bob)
+    page = browser(leo).get(reverse("campaign", args=["films"]), BLOCKERS).content.decode()
+    assert f"?item=pair-{candidate.pk}" in page
+    assert f'action="{reverse("job-again", args=[Job.objects.get(kind=cut_clips.code).pk])}"' in page
 
-    assert sentence() == "No query of 6 is finished yet. Frontier"
+
+def test_the_overview_says_how_far_it_is(
+    several: list[Batch], ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    def tile() -> list[str]:
+        page = browser(leo).get(reverse("campaign", args=["films"])).content.decode()
+        return re.findall(
+            r"\d+ of \d+ queries|\d+ ready to release", re.sub(r"<[^>]*>|\s+", " ", page).replace("  ", " ")
+        )
+
     for number, words in [
-        (0, "the first of 6 queries. Frontier"),
-        (1, "the first 2 of 6 queries. Frontier"),
-        (4, "the first 2 of 6 queries, and 1 beyond the frontier, which 2 queries hold back."),
+        (None, ["0 ready to release", "0 of 6 queries"]),
+        (0, ["1 ready to release", "1 of 6 queries"]),
+        (1, ["2 ready to release", "2 of 6 queries"]),
+        (4, ["2 ready to release", "3 of 6 queries"]),
     ]:
-        close(several[number], ada, bob)
-        assert sentence() == f"Finished in the random order: {words}"
+        if number is not None:
+            close(several[number], ada, bob)
+        assert tile()[:2] == words
+    drawer = browser(leo).get(reverse("campaign", args=["films"]), BLOCKERS).content.decode()
+    assert "1 more is finished but waits for 2 queries before it." in re.sub(r"\s+", " ", drawer)
 
 
 def test_the_page_asks_as_much_of_many_queries_as_of_few(several: list[Batch], leo: Membership) -> None:
     def statements() -> int:
         with CaptureQueriesContext(connection) as found:
-            assert client.get(reverse("frontier", args=["films"])).status_code == 200
+            assert client.get(reverse("campaign", args=["films"]), BLOCKERS).status_code == 200
         return len(found)
 
     client = browser(leo)
@@ -224,4 +268,5 @@ def test_the_page_asks_as_much_of_many_queries_as_of_few(several: list[Batch], l
 def test_a_campaign_without_queries_has_no_frontier(campaign: Campaign, leo: Membership) -> None:
     campaign.queries.all().delete()
     assert frontier(campaign) == Frontier(0, 0, 0, 0, 0, None, None)
-    assert "All queries are finished" in browser(leo).get(reverse("frontier", args=["films"])).content.decode()
+    page = browser(leo).get(reverse("campaign", args=["films"]), BLOCKERS).content.decode()
+    assert "All queries are finished" in page

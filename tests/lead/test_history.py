@@ -172,7 +172,7 @@ def test_the_page_its_file_and_the_api(
     lea = member("lea", "lead")
     review(settled, leo, "close", "=1+1")
     ada.pause(lea, "on holiday")
-    client, address = browser(leo), reverse("history", args=["films"])
+    client, address = browser(leo), reverse("activity", args=["films"])
 
     def seen(**filters: Any) -> set[str]:
         page = client.get(address, filters).content.decode()

@@ -9,11 +9,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from campaigns.models import Campaign, Membership
+from campaigns.models import Membership
 from judging.models import Batch, Flag
 from judging.review.decisions import dismiss
 from judging.work import grading, submitting
-from runs.models import Run
 from tests.cast import browser, claim, content_of, judge_all, text_between_tags
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
@@ -34,8 +33,10 @@ def listed(client: Client, page: str, twin: str, address: str, column: str) -> l
     """What a column has in the rows that an address chooses: in the file, of as many rows as in the API."""
     answer = client.get(f"/api/v1/campaigns/films/{twin}?{address}")
     assert answer.status_code == 200, answer.content
-    rendered = client.get(f"{reverse(page, args=['films'])}?{address}")
-    file = content_of(client.get(f"{reverse(page, args=['films'])}?{address}&format=csv")).decode()
+    page, _, tab = page.partition("/")
+    place = f"{reverse(page, args=['films'])}?view={tab}&{address}"
+    rendered = client.get(place)
+    file = content_of(client.get(f"{place}&format=csv")).decode()
     header, *lines = [line.split(",") for line in file.splitlines()]
     assert rendered.status_code == 200
     assert len(lines) == len(answer.json()["results"]) == len(rendered.context["listed"].lines)
@@ -46,7 +47,7 @@ def test_flags_wait_are_handled_and_stay_in_the_list(
     flags: list[Flag], leo: Membership, member: Callable[..., Membership]
 ) -> None:
     def reasons(address: str) -> list[str]:
-        return listed(browser(leo), "flags", "flags", address, "comment")
+        return listed(browser(leo), "inbox/flags", "flags", address, "comment")
 
     assert reasons("") == ["word 2", "word 1"]
     dismiss(flags[0], leo)
@@ -58,31 +59,7 @@ def test_flags_wait_are_handled_and_stay_in_the_list(
     assert reasons("show=all&worker=9") == []
     assert reasons("show=all&q=sits+down&outcome=open") == ["word 2", "word 1"]
     rita = browser(member("rita", "researcher"))
-    assert listed(rita, "flags", "flags", "show=all", "comment") == []
-    page = rita.get(reverse("flags", args=["films"])).content.decode()
+    assert listed(rita, "inbox/flags", "flags", "show=all", "comment") == []
+    page = rita.get(reverse("inbox", args=["films"]), {"view": "flags"}).content.decode()
     assert "word 2" not in page
     assert "ada" not in text_between_tags(page).lower()
-
-
-@pytest.mark.any_database
-def test_runs_are_found_and_sorted(campaign: Campaign, leo: Membership, member: Callable[..., Membership]) -> None:
-    rita = member("rita", "researcher")
-    about = {"campaign": campaign, "filename": "x", "file": "x", "sha256": "0" * 64, "size": 1, "table": "x"}
-    for number, (by, name, visibility) in enumerate(
-        ((leo, "clip 1", "shared"), (rita, "clip 2", "public"), (rita, "own", "private")), 1
-    ):
-        Run.objects.create(
-            **about, by=by, name=name, system=f"s{number}", visibility=visibility, number=number, queries=9 - number,
-            predictions=number,
-        )  # fmt: skip
-
-    def names(address: str, who: Membership = rita) -> list[str]:
-        return listed(browser(who), "runs", "runs", address, "name")
-
-    assert names("") == ["own", "clip 2", "clip 1"]
-    assert names("", leo) == ["clip 2", "clip 1"]
-    assert names("sort=-queries") == ["clip 1", "clip 2", "own"]
-    assert names("q=CLIP&sort=name") == ["clip 1", "clip 2"]
-    assert names("visibility=public") == ["clip 2"]
-    assert names(f"worker={leo.worker}") == ["clip 1"]
-    assert names("release=1") == []

@@ -61,7 +61,7 @@ def listed(page: Page) -> int:
 
 def which_are_worst(page: Page, campaign: str) -> None:
     """Filters combine, a heading sorts, the columns are chosen; the address and a saved view have all of it."""
-    page.goto(f"{campaign}/")
+    page.goto(f"{campaign}/queries/")
     assert listed(page) == QUERIES
     page.click("text=Filters and columns")
     page.fill("[name=contested_from]", "30")
@@ -82,7 +82,7 @@ def which_are_worst(page: Page, campaign: str) -> None:
     page.fill("[name=name]", "Worst")
     page.click(".views >> text=Save >> nth=-1")
     expect(page.locator(".view")).to_contain_text("Worst")
-    page.goto(f"{campaign}/")
+    page.goto(f"{campaign}/queries/")
     page.click(".view >> text=Worst")
     expect(page.locator("th[aria-sort=descending]")).to_have_text("Contested")
     assert listed(page) == found
@@ -91,26 +91,32 @@ def which_are_worst(page: Page, campaign: str) -> None:
         page.keyboard.press(name)
     expect(page.locator("tbody tr[aria-current] input")).to_be_checked()
     expect(page.locator("[data-ticked]")).to_have_text("The row ticked")
+    text = page.locator("tbody tr a.plain").first.inner_text()
     page.keyboard.press("/")
-    expect(page.locator("[data-find]")).to_be_focused()
+    page.keyboard.type(text[:12])
+    expect(page.locator("dialog .finds a").first).to_contain_text(text[:12])
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("k")
+    expect(page.locator("h1")).to_have_text("Agreement")
 
 
 def done_to_many_and_undone(server: Installation, page: Page, campaign: str) -> None:
     before = given(server)
-    page.goto(f"{campaign}/?show=review")
+    page.goto(f"{campaign}/queries/?show=review")
     waiting = listed(page)
     page.check("[name=which][value=all]")
     page.select_option("[name=verb]", "accept")
-    page.click("text=Look at what it costs")
+    page.click(".act >> text=Preview")
     expect(page.locator("main")).to_contain_text("Nothing has happened yet")
     expect(page.locator("main")).to_contain_text("Chosen: State: To review")
     page.click("button.primary")
-    expect(page.locator("text=Undo all of it")).to_be_visible(timeout=120_000)
+    expect(page.locator("#action button", has_text="Undo")).to_be_visible(timeout=120_000)
     found = numbers(page)
     assert sum(found.values()) == waiting  # some are left: flagged pairs wait for a word first
     done = found["Followed"]
     assert given(server) == before + done
-    page.click("text=Undo all of it")
+    page.click("#action button:has-text('Undo')")
     expect(page.locator("main")).to_contain_text("Undone by many-lead")
     expect(page.locator("#action[hx-get]")).to_have_count(0, timeout=120_000)
     kept = numbers(page).get("Not undone", 0)  # what was opened and is judged already
@@ -131,7 +137,7 @@ def given(server: Installation) -> int:
 
 def thirty_by_keys(server: Installation, page: Page, campaign: str) -> None:
     before = given(server)
-    page.goto(f"{campaign}/reviews/")
+    page.goto(f"{campaign}/queries/?view=batches")
     key(page, "ArrowRight")
     expect(page).to_have_url(re.compile("/batches/"))
     for _ in range(REVIEWS):
@@ -162,11 +168,13 @@ def a_limit_and_a_group(page: Page, campaign: str) -> None:
 def a_week_judged_again_and_undone(server: Installation, page: Page, campaign: str) -> None:
     """A week of one annotator's work: what it costs comes first, and the judgements count again before others begin."""
     before = int(server.shell(COUNTED).split()[-1])
-    page.goto(f"{campaign}/agreement/annotators/2/")
+    page.goto(f"{campaign}/annotators/2/?view=agreement")
     page.locator("a", has_text="Have this judged again").first.click(timeout=120_000)  # once the numbers are counted
+    page.click("main button:has-text('Preview')")
     expect(page.locator("main")).to_contain_text("stay on record and no longer count")
     page.fill("[name=reason]", "Graded without sound.")
-    page.click("button.primary")
+    page.click("main button.primary")
+    page.goto(f"{campaign}/activity/?view=reopened")
     reopened = page.locator("#reopenings tr", has_text="Graded without sound.")
     expect(reopened).to_be_visible()
     expect(page.locator("#reopenings[hx-get]")).to_have_count(0, timeout=600_000)

@@ -16,14 +16,14 @@ def forms(batch: Batch, lead: Membership) -> dict[str, tuple[str, dict[str, str]
     assert settled
     return {
         "adjudicate": (reverse("adjudicate", args=["films", settled.pk]), {"grade": "1", "reason": "mine"}),
-        "person-change": (
-            reverse("person-change", args=["films", lead.worker]),
+        "annotator-change": (
+            reverse("annotator-change", args=["films", lead.worker]),
             {"verb": "pause", "reason": "for a day"},
         ),
     }
 
 
-@pytest.mark.parametrize("name", ["adjudicate", "person-change"])
+@pytest.mark.parametrize("name", ["adjudicate", "annotator-change"])
 def test_a_page_says_why_and_nothing_is_changed(settled: Batch, leo: Membership, name: str) -> None:
     address, form = forms(settled, leo)[name]
     answer = browser(leo).post(address, form, follow=True)
@@ -33,7 +33,7 @@ def test_a_page_says_why_and_nothing_is_changed(settled: Batch, leo: Membership,
 
 def test_a_wrong_value_is_no_dead_end(batch: Batch, leo: Membership, ada: Membership) -> None:
     """The page says what would be right, and leads back: to itself, or to the form."""
-    client, figures = browser(leo), reverse("figures", args=["films"])
+    client, figures = browser(leo), reverse("releases", args=["films"])
     answer = client.get(figures, {"query": "999"})
     assert (answer.status_code, f'href="{figures}"' in answer.content.decode()) == (400, True)
     assert "expected the id of one of this campaign’s queries" in answer.content.decode()
@@ -48,7 +48,7 @@ def test_a_wrong_value_is_no_dead_end(batch: Batch, leo: Membership, ada: Member
     assert "Add queries to it" in " ".join(answer.content.decode().split())
 
 
-@pytest.mark.parametrize("name", ["adjudicate", "person-change"])
+@pytest.mark.parametrize("name", ["adjudicate", "annotator-change"])
 def test_json_gets_the_problem_document(settled: Batch, leo: Membership, name: str) -> None:
     address, form = forms(settled, leo)[name]
     answer = browser(leo).post(address, form, headers={"Accept": "application/json"})

@@ -62,7 +62,7 @@ def test_a_lead_at_work(server: Installation, page: Page) -> None:
 
 
 def by_keys(page: Page, campaign: str) -> None:
-    page.goto(f"{campaign}/reviews/")
+    page.goto(f"{campaign}/queries/?view=batches")
     expect(page.locator("tbody tr")).to_have_count(4)
     key(page, "ArrowRight")
     expect(page.locator("h1")).to_have_text(TEXTS[0])
@@ -72,6 +72,7 @@ def by_keys(page: Page, campaign: str) -> None:
     page.wait_for_function("() => document.querySelector('.posters video').currentTime > 0.2")
     page.hover("h1")
     page.wait_for_function("() => document.querySelector('.posters video').paused")
+    large_over_the_sheet(page)
     key(page, "y")  # close
     expect(page.locator("h1")).to_have_text(TEXTS[1])
     expect(page.locator(".done")).to_contain_text(f"Closed: “{TEXTS[0]}”")
@@ -87,6 +88,22 @@ def by_keys(page: Page, campaign: str) -> None:
     expect(page.locator("[name=reason]")).to_have_value("bcn, yu")
     enter_decides_only_what_is_recommended(page)
     as_far_as_it_goes(page, campaign)
+
+
+def large_over_the_sheet(page: Page) -> None:
+    """A click or Space opens a clip, the arrows go through the ranks, Escape closes it; no verdict is given."""
+    text, large = page.locator("h1").inner_text(), page.locator(".large")
+    page.locator(".posters video").nth(2).click()
+    expect(large).to_contain_text("Rank 3: ")
+    page.wait_for_function("() => document.querySelector('.large video').currentTime > 0.2")
+    page.keyboard.press("ArrowRight")
+    expect(large).to_contain_text("Rank 4: ")
+    page.keyboard.press("Escape")
+    expect(large).to_be_hidden()
+    page.keyboard.press("Space")
+    expect(large).to_contain_text("Rank 4: ")
+    page.keyboard.press("Escape")
+    expect(page.locator("h1")).to_have_text(text)
 
 
 def enter_decides_only_what_is_recommended(page: Page) -> None:
@@ -108,7 +125,7 @@ def enter_decides_only_what_is_recommended(page: Page) -> None:
 
 def as_far_as_it_goes(page: Page, campaign: str) -> None:
     """Whatever Shift and Caps Lock are; each undo brings its batch back, until nothing is left to undo."""
-    page.goto(f"{campaign}/reviews/")
+    page.goto(f"{campaign}/queries/?view=batches")
     expect(page.locator("tbody tr")).to_have_count(2)
     for letter, text in (("Shift+U", TEXTS[1]), ("u", TEXTS[0])):
         key(page, letter)
@@ -122,7 +139,7 @@ def as_far_as_it_goes(page: Page, campaign: str) -> None:
 
 
 def by_the_list(page: Page, campaign: str) -> None:
-    page.goto(f"{campaign}/reviews/")
+    page.goto(f"{campaign}/queries/?view=batches")
     expect(page.locator("tbody tr")).to_have_count(2)
     page.click("text=Follow these 2 recommendations")
     expect(page.locator("h1")).to_contain_text("Follow the recommendations")
@@ -131,24 +148,22 @@ def by_the_list(page: Page, campaign: str) -> None:
 
 
 def putting_right(page: Page) -> None:
-    page.goto(page.url.replace("reviews/", "?show=closed"))
+    page.goto(page.url.split("queries/")[0] + "queries/?show=closed")
     page.click("a.square.reviewed")
     expect(page.locator(".posters .contested")).to_have_count(2)
     key(page, "d")
     page.click("#rank-1 summary")
     page.check("#rank-1 [name=grade][value='3']")
     page.fill("#rank-1 [name=reason]", "nearly all of it")
-    page.click("#rank-1 form button:has-text('Give this grade')")
+    page.click("#rank-1 form button:has-text('Save')")
     expect(page.locator("#rank-1")).to_contain_text("It is not part of the consensus")
     expect(page.locator("#rank-1 td strong")).to_have_text("3")
-    page.click("#rank-5 >> text=Judge again")
+    page.click("#rank-5 button:has-text('Reopen')")
     expect(page.locator("main")).to_contain_text("2 judgements stay on record")
     page.fill("[name=reason]", "the wrong film")
-    page.click("text=Reopen >> nth=-1")
-    expect(page.locator("tbody tr")).to_contain_text(f"Rank 5 of “{TEXTS[0]}”")
-    page.go_back()
-    page.go_back()
-    page.reload()
+    page.click("main button.primary")
+    expect(page.locator("h1")).to_have_text(f"Reopen: rank 5 of “{TEXTS[0]}”")
+    page.click("text=Back to the query")
     expect(page.locator("#rank-5 .dot.struck")).to_have_count(2)
     expect(page.locator(".verdict")).to_contain_text("Undone by rita", ignore_case=True)
 

@@ -33,7 +33,9 @@ def leads(leo: Membership, campaign: Campaign) -> Client:
 
 
 def page(client: Client, words: str = QUERY, **headers: str) -> str:
-    answer = client.get(f"{reverse('search', args=['films'])}?{urlencode({'q': words})}", headers=headers)
+    answer = client.get(
+        f"{reverse('queries', args=['films'])}?{urlencode({'view': 'search', 'q': words})}", headers=headers
+    )
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -41,7 +43,7 @@ def page(client: Client, words: str = QUERY, **headers: str) -> str:
 def cut(client: Client, moment: Moment) -> int:
     posted = {"moment": moment.pk, "q": QUERY}
     answer = client.post(reverse("search-cut", args=["films"]), posted)
-    assert answer.status_code != 302 or answer["Location"].endswith("/search/?q=secret+caption+3+4")
+    assert answer.status_code != 302 or answer["Location"].endswith("/queries/?view=search&q=secret+caption+3+4")
     return answer.status_code
 
 
@@ -50,7 +52,7 @@ def own() -> Moment:
 
 
 def test_the_first_search_waits_for_the_index(leads: Client) -> None:
-    empty = leads.get(reverse("search", args=["films"])).content.decode()
+    empty = leads.get(reverse("queries", args=["films"]), {"view": "search"}).content.decode()
     assert not Job.objects.exists()
     assert AGAIN not in empty
     assert "being prepared for the search" in page(leads)
@@ -59,7 +61,7 @@ def test_the_first_search_waits_for_the_index(leads: Client) -> None:
     work_off()
     found = page(leads)
     assert AGAIN not in found
-    assert "The nearest of 60 captions." in found
+    assert "The nearest of 60 moments by their captions." in found
     assert found.count("<li>") == 20
     first = found.split("<li>")[1]
     assert QUERY in first
@@ -82,7 +84,7 @@ def test_a_job_that_failed_is_asked_for_again_by_a_lead_only(
     assert Job.objects.get().has_failed
     leads.post(reverse("job-again", args=[Job.objects.get().pk]))
     assert work_off() == []
-    assert "The nearest of 60 captions." in page(researcher)
+    assert "The nearest of 60 moments by their captions." in page(researcher)
 
 
 def test_a_lead_has_a_clip_cut_for_the_search_alone(
@@ -173,7 +175,7 @@ def test_the_page_says_that_an_approximate_index_stands_in(leads: Client, monkey
 
 @pytest.mark.parametrize("words", ["x" * 501, "a\0b"])
 def test_a_wrong_query_is_refused(leads: Client, words: str) -> None:
-    assert leads.get(reverse("search", args=["films"]), {"q": words}).status_code == 400
+    assert leads.get(reverse("queries", args=["films"]), {"view": "search", "q": words}).status_code == 400
     assert not Job.objects.exists()
 
 

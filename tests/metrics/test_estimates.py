@@ -25,7 +25,7 @@ from metrics import (
     parse_measure,
     read_pool,
 )
-from metrics.analysis.planning import TVR_RANKING, Spread, queries_to_judge
+from metrics.analysis.planning import TVR_RANKING, Spread, queries_to_judge, smallest_difference
 from metrics.analysis.sampling import Design
 from tests.metrics.coverage import coverage, worlds
 from tests.metrics.replay import SETS, Judged, Outcome, is_decided_early, replay
@@ -488,6 +488,9 @@ def test_the_command_estimates(files: list[str], tmp_path: Path) -> None:
 
 
 def test_the_plan_is_that_of_topic_set_size_design() -> None:
+    for spread, number in zip(TVR_RANKING.values(), (410, 230, 64), strict=True):
+        assert smallest_difference(number, spread) <= 0.02 < smallest_difference(number - 1, spread)
+    assert queries_to_judge(0.5, Spread(0.1, 0.1), power=0.99) == 4  # SciPy cannot compute one tail of the distribution
     in_full = [queries_to_judge(0.02, spread) for spread in TVR_RANKING.values()]
     corrected = [queries_to_judge(0.02, spread, ranked=float("inf")) for spread in TVR_RANKING.values()]
     assert (in_full, corrected) == ([410, 230, 64], [100, 99, 57])

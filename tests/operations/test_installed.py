@@ -28,6 +28,12 @@ import sys, reeljudge
 from demo.judged import Client
 print(Client is reeljudge.Client, {"metrics", "systems"} & {*sys.modules})
 """
+ASK_TO_TRAIN = """
+from campaigns.models import Membership
+from runs.systems.orders import Wanted, ask_to_train
+researcher = Membership.objects.get(campaign__name="demo-judged", user__username="researcher")
+ask_to_train(researcher, Wanted("mcn", "mcn", "descriptor"))
+"""
 # What the command prints one after the other, each within the patience of a test.
 STAGES = ("Copying", "Rewording", "Ranking", "Freezing", "Submitting", "Reeljudge is at")
 
@@ -148,7 +154,7 @@ def test_two_lines_lead_to_a_judged_batch(place: Path, served: Served) -> None:
     assert (served.home / ".local" / "share" / "reeljudge" / "reeljudge.sqlite3").exists()
     assert list(served.elsewhere.iterdir()) == []
     assert served.printed("shell", "--no-imports", "-c", ONE_LIBRARY) == "True set()\n"
-    served.printed("train_system", "demo-judged", "mcn", "--by", "researcher")
+    served.printed("shell", "--no-imports", "-c", ASK_TO_TRAIN)
     wait_until(lambda: "torch is not installed on" in served.printed("jobs"), lambda: served.printed("jobs"))
 
 

@@ -373,7 +373,7 @@ def test_a_signed_release_shows_what_was_changed(key: None, judged: Campaign, le
     release = frozen(judged, leo)
     file, signature = tmp_path / "films-v1.zip", tmp_path / "films-v1.zip.minisig"
     file.write_bytes(Path(release.file.path).read_bytes())
-    page = browser(leo).get(reverse("releases", args=["films"])).content.decode()
+    page = browser(leo).get(reverse("release", args=["films", 1]), {"tab": "files"}).content.decode()
     assert reverse("release-signature", args=["films", 1]) in page
     signature.write_bytes(browser(leo).get(reverse("release-signature", args=["films", 1])).content)
     assert "file:films-v1.zip" in signature.read_text()
@@ -499,7 +499,7 @@ def test_a_difference_is_put_into_words(judged: Campaign, leo: Membership) -> No
         "Discarded pairs: 1 before, 2 now.",
     ]
     assert printed("diff_releases", old.file.path, new.file.path, "--words").splitlines() == words
-    assert words[1] in browser(leo).get(reverse("release-difference", args=["films"]) + "?from=1&to=2").content.decode()
+    assert words[1] in browser(leo).get(reverse("release", args=["films", 2]) + "?tab=changes").content.decode()
     assert browser(leo).get("/api/v1/campaigns/films/releases/difference?from=1&to=2").json()["words"] == words
     assert compare(old, old).words == ["The qrels of release 1 and release 1 are the same."]
 

@@ -348,7 +348,7 @@ def test_a_difference_is_found_once_and_kept(
     old = frozen(judged, leo)
     Candidate.objects.settled().update(outcome=Candidate.Outcome.DISCARDED, grade=None)
     new = frozen(judged, leo)
-    address = reverse("release-difference", args=["films"]) + "?from=1&to=2"
+    address = reverse("release", args=["films", 2]) + "?tab=changes"
     client, gone = browser(leo), compare(old, new).counts["gone"]
     for release in (old, new):
         Path(release.file.path).unlink()
@@ -386,7 +386,7 @@ def test_queries_that_are_not_finished_are_left_out_and_named(
         judge_all(judged.queries.get(query_id="2").batches.get().hand_to(annotator), lambda candidate: 3)
     reopen(leo, scope_of_candidate(judged.queries.get(query_id="2").candidates.get(rank=1)), "again")
     client, address = browser(leo), reverse("releases", args=["films"])
-    assert "3 of 4 queries are not finished" in " ".join(client.get(address).content.decode().split())
+    assert "3 unfinished</span>" in client.get(address).content.decode()
     client.post(reverse("release-make", args=["films"]), {"licence": "MIT"})
     client.post(reverse("release-make", args=["films"]), {"licence": "MIT", "with_unfinished": "on"})
     assert work_off(io.StringIO()) == []
@@ -407,10 +407,10 @@ def test_queries_that_are_not_finished_are_left_out_and_named(
             "verify_release", release.file.path
         )
     assert {query for query, _ in ReleaseArchive(Path(part.file.path)).qrels()} == {"1"}
-    page = " ".join(client.get(address).content.decode().split())
-    assert "3 unfinished queries left out" in page
-    assert "3 unfinished queries held" in page
-    assert page.count("2, 4, 5") == 2
+    for release, words in ((part, "left out"), (whole, "included")):
+        page = client.get(reverse("release", args=["films", release.version])).content.decode()
+        assert f"3 unfinished queries {words}" in " ".join(page.split())
+        assert "2, 4, 5" in page
 
 
 @pytest.mark.any_database
@@ -421,17 +421,16 @@ def test_an_early_release_says_that_scores_on_it_are_too_high(judged: Campaign, 
     judged.refresh_from_db()
 
     def warnings() -> list[bool]:
-        text = "".join(ReleaseArchive(Path(frozen(judged, leo, with_finished=True).file.path)).lines("README.md"))
-        page = browser(leo).get(reverse("releases", args=["films"])).content.decode()
-        plain = " ".join(unescape(page).split())
-        assert plain.count(EARLY) <= 1
-        return [EARLY in text, EARLY in plain]
+        release = frozen(judged, leo, with_finished=True)
+        text = "".join(ReleaseArchive(Path(release.file.path)).lines("README.md"))
+        page = browser(leo).get(reverse("release", args=["films", release.version]), {"tab": "verify"}).content.decode()
+        return [EARLY in text, EARLY in " ".join(unescape(page).split())]
 
     assert warnings() == [False, False]
     make_query(judged, "3", "A person stands up.")
     assert frontier(judged).beyond == 1
-    page = " ".join(unescape(browser(leo).get(reverse("releases", args=["films"])).content.decode()).split())
-    assert (EARLY in page) == (batches == 2)  # before the next release is frozen
+    page = browser(leo).get(reverse("releases", args=["films"]), {"drawer": "freeze"}).content.decode()
+    assert (EARLY in " ".join(unescape(page).split())) == (batches == 2)  # before the next release is frozen
     assert warnings() == [batches == 2] * 2
     early = ReleaseArchive(Path(frozen(judged, leo).file.path))
     assert EARLY not in "".join(early.lines("README.md"))  # it holds nothing beyond the frontier
@@ -619,30 +618,55 @@ def test_what_is_no_release_is_refused_in_one_line(tmp_path: Path, content: byte
 @pytest.mark.any_database
 def test_the_lead_freezes_downloads_and_compares_in_the_page(judged: Campaign, leo: Membership) -> None:
     client = browser(leo)
-    assert "There is no release yet" in client.get(reverse("releases", args=["films"])).content.decode()
     client.post(reverse("release-make", args=["films"]), {"licence": "CC0-1.0"})
-    assert "being written" in client.get(reverse("releases", args=["films"])).content.decode()
-    assert client.get(reverse("release", args=["films", 1])).status_code == 404
+    page = reverse("release", args=["films", 1])
+    assert "Writing the release" in client.get(page).content.decode()
+    assert client.get(reverse("release-zip", args=["films", 1])).status_code == 404
     assert work_off(io.StringIO()) == []
     release = Release.objects.get()
-    assert release.sha256 in client.get(reverse("releases", args=["films"])).content.decode()
-    answer = client.get(reverse("release", args=["films", 1]))
+    assert release.sha256 in client.get(page, {"tab": "verify"}).content.decode()
+    answer = client.get(reverse("release-zip", args=["films", 1]))
     assert content_of(answer) == Path(release.file.path).read_bytes()
     client.post(reverse("release-make", args=["films"]), {"licence": "CC0-1.0"})
     work_off(io.StringIO())
-    address = reverse("release-difference", args=["films"])
-    assert "The qrels are the same" in client.get(address, {"from": "1", "to": "2"}).content.decode()
-    rows = content_of(client.get(address, {"from": "1", "to": "2", "as": "csv"})).decode()
+    second = reverse("release", args=["films", 2])
+    assert "The qrels are the same" in client.get(second, {"tab": "changes"}).content.decode()
+    assert "This is the first release" in client.get(page, {"tab": "changes"}).content.decode()
+    address = reverse("release-changes", args=["films", 2])
+    rows = content_of(client.get(address, {"from": "1"})).decode()
     assert rows == "what,query_id,moment_id,before,after\n"
-    assert client.get(address, {"from": "1", "to": "3"}).status_code == 404
-    assert client.get(address, {"from": "x", "to": "2"}).status_code == 400
+    assert client.get(address, {"from": "3"}).status_code == 404
+    assert client.get(address, {"from": "x"}).status_code == 400
+
+
+def test_a_release_shows_its_card_its_files_and_how_many_queries_it_leaves_out(
+    judged: Campaign, leo: Membership
+) -> None:
+    client, release = browser(leo), frozen(judged, leo)
+    page = reverse("release", args=["films", 1])
+    card = client.get(page).content.decode()
+    assert "queries with judgements" in card
+    assert f"{release.counts['queries']} in it" in card
+    assert f"{len(release.unfinished)} unfinished" in card
+    files = client.get(page, {"tab": "files"}).content.decode()
+    with release.file.open("rb") as file:
+        archive = ReleaseArchive(file)
+        assert f"{len(archive.sizes)} files" in files
+        for name in archive.sizes:
+            assert reverse("release-file", args=["films", 1, name]) in files
+        there = client.get(reverse("release-file", args=["films", 1, "qrels.txt"]))
+        assert there.content == archive.read("qrels.txt")
+    assert client.get(reverse("release-file", args=["films", 1, "../settings.py"])).status_code == 404
+    for tab, words in {"methods": "Copy as LaTeX", "publish": "hf upload", "verify": "verify.py"}.items():
+        assert words in client.get(page, {"tab": tab}).content.decode()
+    assert client.get(page, {"tab": "none"}).status_code == 400
 
 
 @pytest.mark.any_database
 def test_a_failed_job_says_why_in_the_page(judged: Campaign, leo: Membership) -> None:
     freeze(judged, leo, "CC0-1.0")
     Job.objects.filter(kind=freeze_release.code).update(state=Job.State.FAILED, error="the disk is full")
-    assert "the disk is full" in browser(leo).get(reverse("releases", args=["films"])).content.decode()
+    assert "the disk is full" in browser(leo).get(reverse("release", args=["films", 1])).content.decode()
 
 
 @pytest.mark.any_database

@@ -78,8 +78,9 @@ def test_it_holds_the_queries_up_to_the_frontier(several: Campaign, leo: Members
     text = "".join(archive.lines("README.md"))
     assert "Its 2 queries up to the frontier are a random sample, drawn without replacement, of all 6" in text
     assert "Finished queries that come after one that is not, and are left out: 1." in text
-    page = " ".join(browser(leo).get(reverse("releases", args=[several.name])).content.decode().split())
-    assert "1 finished query beyond the frontier left out" in page
+    page = browser(leo).get(reverse("release", args=[several.name, 1])).content.decode()
+    for words in ("2 in it", "1 finished, left out", "3 unfinished"):
+        assert f"{words}</span>" in page
     assert not any(audit(several).values())
 
 

@@ -145,10 +145,13 @@ def lead(films: Campaign, leo: Membership) -> Membership:
 
 
 def test_a_lead_makes_a_set_and_downloads_it(films: Campaign, lead: Membership, tmp_path: Path) -> None:
-    client, page = browser(lead), reverse("exports", args=["real"])
+    client, page = browser(lead), reverse("releases", args=["real"]) + "?tab=files"
     assert "There is no training set yet" in client.get(page).content.decode()
     for _ in range(2):
-        assert client.post(reverse("training-set-make", args=["real"]), {"depth": "3"})["Location"] == page
+        assert (
+            client.post(reverse("training-set-make", args=["real"]), {"depth": "3"})["Location"]
+            == f"{page}#training-sets"
+        )
     assert "being written" in client.get(page).content.decode()
     assert client.get(reverse("training-set", args=["real", 3])).status_code == 404
     assert work_off() == []
@@ -194,7 +197,7 @@ def test_a_set_that_cannot_be_made_says_why(films: Campaign, lead: Membership) -
     client = browser(lead)
     client.post(reverse("training-set-make", args=["real"]), {"depth": "1"})
     work_off()
-    page = client.get(reverse("exports", args=["real"])).content.decode()
+    page = client.get(reverse("releases", args=["real"]) + "?tab=files").content.decode()
     assert "Failed: campaign real: no caption of corpus real is left for training" in page
 
 

@@ -11,6 +11,8 @@ import krippendorff
 import numpy as np
 import pytest
 from django.utils import timezone
+from scipy.stats import linregress
+from scipy.stats import t as student
 from sklearn.metrics import cohen_kappa_score
 
 from campaigns.models import Campaign, Membership
@@ -18,8 +20,8 @@ from judging.models import Assignment, Candidate, Judgement, Kind, Query
 from judging.pool import opening
 from metrics.analysis.agreement import alpha, alpha_of, kappa_of
 from metrics.formats.csv_tables import Ratings
-from reports.statistics.agreement import agreement, by_query
-from reports.statistics.arrays import CANDIDATE, JUDGEMENT, SETTLED, Read, beside, joined, read
+from reports.statistics.agreement import _kappa_with_ends, agreement, by_query, weekly_slope
+from reports.statistics.arrays import CANDIDATE, JUDGEMENT, SETTLED, Floats, Read, beside, joined, read
 from reports.statistics.collection import by_rank, by_similarity, collection, spread
 from reports.statistics.severity import who_judges
 from tests.cast import claim, judge_all, make_query
@@ -64,8 +66,8 @@ def test_an_annotator_by_hand(judged: Campaign, ada: Membership, bob: Membership
     numbers = agreement(read(judged), 1)
     hers = of(numbers, ada)
     assert (hers["judged"], hers["pairs"]) == (4, 4)
-    assert hers["severity"] == 0.5  # -1, 0, 3 and 0 above Bob
-    assert of(numbers, bob)["severity"] == -0.5
+    assert hers["difference"] == 0.5  # -1, 0, 3 and 0 above Bob
+    assert of(numbers, bob)["difference"] == -0.5
     assert hers["contested"] == 0.25
     assert hers["settled"] == 1
     # Squares: 1 + 0 + 9 + 0 observed; (7 + 3 + 31 + 1) / 4 by chance.
@@ -117,7 +119,7 @@ def test_speed_is_that_of_the_first_grade(four: Campaign, ada: Membership, bob: 
     numbers = of(agreement(read(four), 1), ada)
     assert numbers["seconds"] == 1.5  # of 1, 1.5 and 8
     assert numbers["fast"] == pytest.approx(2 / 3, abs=1e-6)
-    assert (numbers["pairs"], numbers["kappa"], numbers["severity"]) == (0, None, None)
+    assert (numbers["pairs"], numbers["kappa"], numbers["difference"]) == (0, None, None)
 
 
 def test_what_does_not_count_is_not_counted(judged: Campaign, ada: Membership) -> None:
@@ -143,7 +145,7 @@ def test_swapping_workers_changes_nothing_else(judged: Campaign, ada: Membership
         key: other[key] for key in ("alpha", "contested", "weeks")
     }
     assert of(one, ada)["table"] == of(other, bob)["table"]
-    assert of(one, ada)["severity"] == -of(one, bob)["severity"] == of(other, bob)["severity"]
+    assert of(one, ada)["difference"] == -of(one, bob)["difference"] == of(other, bob)["difference"]
 
 
 def test_a_table_of_counts_says_what_single_ratings_say() -> None:
@@ -219,7 +221,7 @@ def test_one_person_twice_on_a_candidate_is_no_pair_of_hers(judged: Campaign, ad
     numbers = agreement(read(judged), 1)
     assert [each["member"] for each in numbers["annotators"]].count(bob.pk) == 0
     hers = of(numbers, ada)
-    assert (hers["judged"], hers["pairs"], hers["severity"]) == (8, 0, None)
+    assert (hers["judged"], hers["pairs"], hers["difference"]) == (8, 0, None)
     assert numbers["pairs"] == 4
     assert numbers["weeks"] == []
 
@@ -249,7 +251,7 @@ def test_the_raw_ratings_of_tvr_ranking(shared: Path) -> None:
 def test_each_two_annotators_by_hand(judged: Campaign, ada: Membership, bob: Membership, cleo: Membership) -> None:
     pool = read(judged)
     numbers = agreement(pool, 1)
-    cells = {(one, other): (pairs, kappa) for one, other, pairs, kappa in numbers["matrix"]}
+    cells = {(one, other): (pairs, kappa) for one, other, pairs, kappa, *_ in numbers["matrix"]}
     kappa = cohen_kappa_score(ADA, BOB, labels=range(5), weights="quadratic")
     assert cells[ada.pk, bob.pk] == (4, pytest.approx(kappa, abs=1e-6))
     assert len(cells) == 2  # and Cleo and Dan, on one pair
@@ -258,6 +260,45 @@ def test_each_two_annotators_by_hand(judged: Campaign, ada: Membership, bob: Mem
     assert len(pairs.grade) == 2 * (3 + 6)
     hers = pairs.where(pairs.annotator == cleo.pk)
     assert sorted(zip(hers.grade, hers.other, strict=True)) == [(3, 1), (3, 4), (3, 4)]
+
+
+def test_the_interval_of_kappa_is_that_of_its_large_sample_variance() -> None:
+    table = np.array([[53, 5, 2, 0, 0], [11, 14, 5, 0, 0], [1, 6, 10, 0, 0], [0] * 5, [0] * 5], float)
+    kappa, low, high = _kappa_with_ends(table)
+    assert kappa == pytest.approx(cohen_kappa_score(*raters_of(table), labels=range(5), weights="quadratic"), abs=1e-6)
+    rng = np.random.default_rng(1)
+    drawn = rng.multinomial(int(table.sum()), (table / table.sum()).ravel(), 4000).reshape(-1, 5, 5)
+    spread = np.std([_kappa_with_ends(each.astype(float))[0] or 0.0 for each in drawn])
+    assert ((high or 0) - (low or 0)) / 2 / 1.96 == pytest.approx(spread, rel=0.05)
+    assert _kappa_with_ends(np.diag([3.0, 4.0, 0, 0, 0])) == [1.0, None, None]  # nothing varies
+
+
+def raters_of(table: Floats) -> tuple[list[int], list[int]]:
+    """The grades of two raters who met as often as the table counts."""
+    pairs = [(one, other) for (one, other), n in np.ndenumerate(table) for _ in range(int(n))]
+    return [one for one, _ in pairs], [other for _, other in pairs]
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ([0.1, 0.2, 0.3], None),  # too few weeks
+        ([0.1, None, 0.3, 0.4], None),
+        ([0.1, 0.2, 0.3, 0.4], (0.1, 0.1, 0.1)),  # a line
+    ],
+)
+def test_a_slope_needs_four_weeks(values: list[float | None], found: tuple[float, ...] | None) -> None:
+    weeks = [202552, 202601, 202602, 202603][: len(values)]
+    slope = weekly_slope(weeks, values, [9] * len(values))
+    assert slope == (found and pytest.approx(found, abs=1e-9))
+
+
+def test_the_interval_of_a_slope_is_that_of_regression() -> None:
+    values: list[float | None] = [0.3, 0.5, 0.35, 0.6, 0.4, 0.55]
+    oracle = linregress(range(6), values)
+    far = student.ppf(0.975, 4) * oracle.stderr
+    found = weekly_slope([202610 + week for week in range(6)], values, [7] * 6)
+    assert found == pytest.approx((oracle.slope, oracle.slope - far, oracle.slope + far))
 
 
 def test_alpha_beside_the_others_is_that_of_the_pairs(judged: Campaign, ada: Membership, bob: Membership) -> None:

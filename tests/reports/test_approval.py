@@ -25,7 +25,7 @@ pytestmark = pytest.mark.both_databases  # it is about a verb, which locks rows,
 
 MAY = Period(date(2024, 5, 1), date(2024, 5, 31))
 FIRST_HALF, SECOND_HALF = Period(MAY.first, date(2024, 5, 15)), Period(date(2024, 5, 16), MAY.last)
-PAGE = "/campaigns/films/hours/"
+PAGE = "/campaigns/films/annotators/"
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_reported_counted_and_cut_stand_side_by_side(worked: Batch, leo: Members
     assert (total.reported, total.seconds) == (Decimal(4800), Decimal(3600))
     assert (total.hours, round(total.cut_hours, 2)) == (Decimal(1), Decimal("0.33"))
     assert pay == 10
-    page = browser(leo).get(f"{PAGE}?{MAY.query}").content.decode()
+    page = browser(leo).get(f"{PAGE}?view=pay&{MAY.query}").content.decode()
     assert [heading in page for heading in ("Hours reported", "Counted", "Cut")] == [True] * 3
     assert "1.33" in page
     assert "0.33" in page
@@ -141,15 +141,15 @@ def test_seconds_of_an_approved_day_are_not_paid_again_when_a_grade_replaces_a_f
 
 @pytest.mark.any_database
 def test_page_button_csv(worked: Batch, leo: Membership) -> None:
-    client, address = browser(leo), f"{PAGE}?{MAY.query}"
+    client, address = browser(leo), f"{PAGE}?view=pay&{MAY.query}"
     assert "Approve 1 May" in client.get(address).content.decode()
-    answer = client.post(f"{PAGE}approve", {"from": "2024-05-01", "to": "2024-05-31"}, follow=True)
+    answer = client.post(f"{PAGE}hours/approve", {"from": "2024-05-01", "to": "2024-05-31"}, follow=True)
     page = answer.content.decode()
     assert "The hours and the pay from 2024-05-01 to 2024-05-31 are approved." in page
     assert "Approve 1 May" not in page
-    again = client.post(f"{PAGE}approve", {"from": "2024-05-02", "to": "2024-05-31"}, follow=True)
+    again = client.post(f"{PAGE}hours/approve", {"from": "2024-05-02", "to": "2024-05-31"}, follow=True)
     assert "are approved already" in again.content.decode()
-    header, first, _ = client.get(f"/campaigns/films/hours.csv?{MAY.query}").content.decode().splitlines()
+    header, first, _ = client.get(f"/campaigns/films/annotators/hours.csv?{MAY.query}").content.decode().splitlines()
     assert header == "worker,from,to,batches,judgements,reported,hours,cut,rate,currency,pay,approved"
     today = timezone.localdate()
     assert first == f"1,2024-05-01,2024-05-31,1,20,0.667,0.500,0.167,10.00,EUR,5.00,{today}"

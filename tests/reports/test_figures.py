@@ -20,13 +20,14 @@ from corpus.models import Moment
 from judging.models import Batch, Candidate, Query
 from metrics import figures as theme
 from metrics.figures import inline
-from reports.figures.catalogue import BY_KEY, OF_ANNOTATORS
+from reports.figures.catalogue import BY_KEY, OF_ANNOTATORS, OF_WORK, OVERVIEW, TABLES, WHOLE_POSTER
+from reports.figures.catalogue import DRAWN as DRAWN_IN_PAPER
 from reports.figures.drawing import FIGURES, ON_MIDDLE, SHADES, finished, specification
-from tests.cast import browser, settle_round_one
+from tests.cast import browser, settle_round_one, text_between_tags
 
 ROOT = Path(__file__).parents[2]
 DRAWN = [key for key, figure in BY_KEY.items() if figure.drawn]
-TABLES_ELSEWHERE = [figure.key for figure in OF_ANNOTATORS]
+TABLES_ELSEWHERE = [figure.key for figure in (*OF_ANNOTATORS, *OVERVIEW)]
 
 
 @pytest.fixture
@@ -55,12 +56,14 @@ def test_each_figure_is_drawn_for_page_and_print(lead: Client, key: str) -> None
     assert get(lead, f"{key}.pdf", **params).startswith(b"%PDF")
 
 
-@pytest.mark.parametrize("key", [key for key in BY_KEY if key not in ("table-3", "drift", *TABLES_ELSEWHERE)])
+@pytest.mark.parametrize("key", [key for key in BY_KEY if key not in ("table-3", "drift", "poster", *TABLES_ELSEWHERE)])
 def test_each_figure_says_what_it_tells_and_gives_its_numbers(lead: Client, key: str) -> None:
-    page = lead.get(reverse("agreement" if key == "weeks" else "figures", args=["films"])).content.decode()
+    page = lead.get(
+        reverse("agreement" if key in ("weeks", "severity") else "releases", args=["films"])
+    ).content.decode()
     assert f'id="{key}"' in page
     assert f"{key}.csv" in page
-    assert not re.search(r"\d%", page)  # a share is written as everywhere
+    assert not re.search(r"\d%", text_between_tags(page))  # a share is written as everywhere
     assert numbers(lead, key)
 
 
@@ -86,8 +89,8 @@ def test_one_query_with_all_its_candidates(lead: Client) -> None:
     rows = numbers(lead, "figure-6", query="1")
     assert [row["rank"] for row in rows] == [str(rank) for rank in range(1, 21)]
     assert [row["outcome"] for row in rows[:3]] == ["contested", "contested", "settled"]
-    assert lead.get(reverse("figures", args=["films"]), {"query": "nowhere"}).status_code == 400
-    assert lead.get(reverse("figures", args=["films"]), {"query": "\0"}).status_code == 400
+    assert lead.get(reverse("releases", args=["films"]), {"query": "nowhere"}).status_code == 400
+    assert lead.get(reverse("releases", args=["films"]), {"query": "\0"}).status_code == 400
 
 
 def test_what_looks_like_a_formula_is_text(lead: Client, batch: Batch) -> None:
@@ -136,14 +139,46 @@ def test_the_theme_is_made_of_the_pages_light_colours() -> None:
 
 def test_figures_before_anything_is_judged(batch: Batch, leo: Membership, member: Callable[..., Membership]) -> None:
     lead = browser(leo)
-    page = lead.get(reverse("figures", args=["films"])).content.decode()
+    page = lead.get(reverse("releases", args=["films"])).content.decode()
     assert "No round is complete yet." in page
-    assert page.count('class="drawing"') == 1  # Figure 6 has similarities already
+    assert page.count('class="drawing"') == 2  # the poster, and Figure 6, which has similarities already
     for key in ("figure-4a", "figure-5a", "figure-5b", "figure-6"):
         assert get(lead, f"{key}.svg").startswith(b"<svg")
     assert "Start the study" in page
     researcher = browser(member("rio", "researcher"))
-    assert "Start the study" not in researcher.get(reverse("figures", args=["films"])).content.decode()
+    assert "Start the study" not in researcher.get(reverse("releases", args=["films"])).content.decode()
+
+
+def test_a_figure_opens_large_with_its_files_and_numbers(lead: Client) -> None:
+    page = lead.get(reverse("releases", args=["films"]), {"figure": "figure-5b"}).content.decode()
+    drawer = page.partition('<aside class="drawer large"')[2]
+    assert [part in drawer for part in ('id="large-figure-5b"', "figure-5b.pdf", "The numbers as a table")] == [
+        True
+    ] * 3
+    assert "drawer large" not in lead.get(reverse("releases", args=["films"]), {"figure": "nothing"}).content.decode()
+
+
+def test_the_poster_has_the_rows_of_its_figures(lead: Client) -> None:
+    rows = numbers(lead, "poster")
+    final = [row["candidates"] for row in rows if row["figure"] == "figure-5b"]
+    assert final == ["0", "10", "0", "0", "8"]
+    assert {row["figure"] for row in rows} == {"burn-up", "figure-5b", "figure-4a", "weeks", "flow"}
+
+
+def test_a_release_has_the_papers_figures_only(lead: Client) -> None:
+    """What is added for pages changes no byte of a release."""
+    assert not {figure.key for figure in (*OF_WORK, WHOLE_POSTER)} & {
+        figure.key for figure in (*DRAWN_IN_PAPER, *TABLES)
+    }
+    assert [figure.key for figure in DRAWN_IN_PAPER] == [
+        f"figure-{name}" for name in ("4a", "4-points", "4b", "5a", "5b", "6")
+    ]
+
+
+def test_an_annotators_learning_curve_is_on_their_page(lead: Client, ada: Membership) -> None:
+    page = lead.get(reverse("annotator", args=["films", ada.worker]), {"view": "agreement"}).content.decode()
+    assert f"learning.csv?worker={ada.worker}" in page
+    assert numbers(lead, "learning", worker=ada.worker)[0]["own"] == "0.0"
 
 
 def test_the_script_needs_no_code_made_of_text() -> None:

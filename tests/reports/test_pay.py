@@ -29,7 +29,7 @@ from tests.tampering import tampering
 from tests.terminal import printed
 from tests.test_access import MATRIX
 
-CSV = "/campaigns/films/hours.csv"
+CSV = "/campaigns/films/annotators/hours.csv"
 SECRETS = ("secret-name", "Secretia", "secret@example.org")
 
 
@@ -130,10 +130,10 @@ def test_days_counted_before_are_what_they_are_when_counted_now(
 
 def test_the_page_shows_this_month_and_sums(worked: Batch, leo: Membership) -> None:
     client = browser(leo)
-    page = client.get("/campaigns/films/hours/")
+    page = client.get("/campaigns/films/annotators/?view=pay")
     assert page.context["period"] == Period.of_month(timezone.localdate())
     assert "Nobody judged anything" in page.content.decode()
-    may = client.get("/campaigns/films/hours/?from=2024-05-01&to=2024-05-31")
+    may = client.get("/campaigns/films/annotators/?view=pay&from=2024-05-01&to=2024-05-31")
     assert (may.context["worked"].judgements, may.context["pay"]) == (40, Decimal("11.63"))
     assert (may.context["period"].before.query, may.context["period"].after.query) == (
         "from=2024-04-01&to=2024-04-30",
@@ -145,7 +145,7 @@ def test_without_a_rate_there_are_hours_and_no_pay(worked: Batch, leo: Membershi
     Campaign.objects.update(hourly_rate=None)
     first, _ = rows(leo, "from=2024-05-01&to=2024-05-31")
     assert (first["hours"], first["rate"], first["pay"]) == ("0.500", "", "")
-    page = browser(leo).get("/campaigns/films/hours/?from=2024-05-01&to=2024-05-31").content.decode()
+    page = browser(leo).get("/campaigns/films/annotators/?view=pay&from=2024-05-01&to=2024-05-31").content.decode()
     assert "No hourly rate is set" in page
 
 
@@ -160,9 +160,9 @@ def test_without_a_rate_there_are_hours_and_no_pay(worked: Batch, leo: Membershi
         ("from=a%00b", "from"),
     ],
 )
-@pytest.mark.parametrize("name", ["hours", "hours-csv"])
+@pytest.mark.parametrize("name", ["annotators", "hours-csv"])
 def test_an_impossible_period_is_refused_by_field(name: str, params: str, field: str, leo: Membership) -> None:
-    address = f"{reverse(name, args=['films'])}?{params}"
+    address = f"{reverse(name, args=['films'])}?view=pay&{params}"
     answer = browser(leo).get(address, headers={"accept": "application/json"})
     assert (answer.status_code, answer.json()["field"]) == (400, field)
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from campaigns.models import Campaign, Membership, PastRate
 from judging.models import Assignment, Batch, Revision
-from lead.charts import charts
+from judging.review.frontier import frontier
+from lead.desk import tiles
 from reports.campaign_summaries import AGREEMENT, PROGRESS, current_summaries
 from reports.hours import Rates, Worked
 from reports.pay import Period
@@ -72,7 +73,7 @@ def test_a_raise_leaves_earlier_days_as_they_were(paid: Campaign, leo: Membershi
 def test_the_lead_reads_both_rates(paid: Campaign, leo: Membership) -> None:
     send(leo, hourly_rate="20")
     period = Period(TODAY() - timedelta(days=9), TODAY())
-    page = browser(leo).get(f"{reverse('hours', args=['films'])}?{period.query}")
+    page = browser(leo).get(f"{reverse('annotators', args=['films'])}?view=pay&{period.query}")
     assert page.context["pay"] == Decimal("39.00")
     text = " ".join(page.content.decode().split())
     assert "An hour is paid 14.00 SGD from" in text
@@ -94,8 +95,8 @@ def test_the_annotator_reads_both_rates(paid: Campaign, leo: Membership, ada: Me
 def test_the_desk_adds_up_what_was_paid(paid: Campaign, leo: Membership) -> None:
     send(leo, hourly_rate="20")
     paid.refresh_from_db()
-    spent = charts(paid, current_summaries(paid, PROGRESS, AGREEMENT), with_pay=True)[-1]
-    assert spent.value.split(" of ")[0] == "SGD 39"
+    found = tiles(paid, frontier(paid), current_summaries(paid, PROGRESS, AGREEMENT), with_pay=True)
+    assert found[-1].value == "SGD 39"
 
 
 def test_a_rate_that_mends_a_wrong_one_holds_for_all_days(paid: Campaign, leo: Membership) -> None:

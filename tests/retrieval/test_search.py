@@ -26,6 +26,7 @@ from retrieval.search import index as module
 from retrieval.search.index import index_captions, opened
 from retrieval.search.one_query import _model, encode_here
 from retrieval.search.searching import ask_for_indexes_that_are_out_of_date, encode_query, search
+from systems.clips import codes
 from tests.remembered import remembered
 from tests.terminal import environment
 
@@ -272,7 +273,7 @@ def test_beyond_a_million_captions_faiss_stands_in(films: Corpus, monkeypatch: p
     pytest.importorskip("faiss", reason="faiss-cpu is not installed")
     monkeypatch.setattr(approximate, "EXACT_UP_TO", 60)
     with monkeypatch.context() as without:
-        without.setattr(approximate, "is_installed", lambda: False)
+        without.setattr(codes, "is_installed", lambda: False)
         ready(films)
         exact = search(films, "Somebody opens a door.", 5)
         assert (exact.recall, exact.would_gain) == (None, True)
@@ -304,7 +305,7 @@ def test_the_recall_is_measured(
     recall = approximate.write(vectors, tmp_path / "index.ivf")
     assert least < recall <= most
 
-    index = approximate.read(tmp_path / "index.ivf")
+    index = codes.mapped(tmp_path / "index.ivf")
     assert index.nprobe == looked_at
     found = approximate.nearest_of(index, vectors[7], vectors, 5)
     assert found.indices[0, 0] == 7

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -28,12 +29,12 @@ from runs.reliability import inquiries
 from runs.reliability.figures import FIGURES
 from runs.reliability.inquiries import examine_measures
 from runs.tables import read_table
-from tests.cast import browser
+from tests.cast import browser, text_between_tags
 from tests.runs.systems import person, system
 from tests.runs.uploading import uploaded
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
-PAGE = "/campaigns/trial/believe/"
+PAGE = "/campaigns/trial/measures/"
 NOT_THERE = {"run": "99", "convention": "didemo", "measure": "AxIoU@3", "figure": "x", "release": "two"}
 
 
@@ -78,7 +79,7 @@ def test_it_is_examined_once_and_each_figure_is_there_as_a_page_and_as_files(run
     leo = browser(person(trial, "leo", "lead"))
     assert "Examine the measures" in leo.get(PAGE).content.decode()
     for _ in range(2):
-        assert leo.post(reverse("believe-ask", args=["trial"]), {"convention": "paper"}).status_code == 302
+        assert leo.post(reverse("measures-ask", args=["trial"]), {"convention": "paper"}).status_code == 302
     assert Job.objects.filter(kind=examine_measures.code).count() == 1
     assert "waits for a worker" in leo.get(PAGE).content.decode()
     assert work_off(StringIO()) == []
@@ -92,6 +93,9 @@ def test_it_is_examined_once_and_each_figure_is_there_as_a_page_and_as_files(run
     for score in stored.select_related("scoring__run"):
         assert scores[score.scoring.run.name, score.measure] == pytest.approx(score.value, abs=1e-5)
     assert scores["noise-1", "nDCG_IoU(iou=0.5)@20"] > scores["noise-9", "nDCG_IoU(iou=0.5)@20"]
+    card = text_between_tags(leo.get(PAGE).content.decode())
+    assert re.search(r"Report \S+@\d+.* and \S+.*: the most reliable", card)
+    assert "Half unjudged" in card
     assert {row["way"] for row in numbers(leo, "judging")} >= {"as it was judged", "half of the pairs"}
     assert file(leo, "json", figure="agreement")[:1] == b"{"
     assert file(leo, "svg", figure="judging").startswith(b"<svg")
@@ -107,7 +111,7 @@ def numbers(client: Client, figure: str) -> list[dict[str, str]]:
 
 
 def file(client: Client, format: str, **params: str) -> bytes:
-    answer = client.get(reverse("believe-file", args=["trial", format]), params)
+    answer = client.get(reverse("measures-file", args=["trial", format]), params)
     assert answer.status_code == 200
     return bytes(answer.content)
 
@@ -116,15 +120,15 @@ def file(client: Client, format: str, **params: str) -> bytes:
 def test_nobody_learns_of_runs_that_are_not_theirs_to_see(runs: list[Any], trial: Campaign) -> None:
     leo, rio = (browser(person(trial, name, role)) for name, role in (("leo", "lead"), ("rio", "researcher")))
     runs[0].show_to("private")
-    assert rio.post(reverse("believe-ask", args=["trial"]), {"run": [1, 2]}).status_code == 302
+    assert rio.post(reverse("measures-ask", args=["trial"]), {"run": [1, 2]}).status_code == 302
     assert work_off(StringIO()) == []
     assert "noise-1" in rio.get(PAGE, {"run": [1, 2]}).content.decode()
     assert "noise-1" not in leo.get(PAGE).content.decode()
     assert leo.get(PAGE, {"run": [1, 2]}).status_code == 400
-    assert leo.get(reverse("believe-file", args=["trial", "csv"]), {"run": [1, 2]}).status_code == 400
+    assert leo.get(reverse("measures-file", args=["trial", "csv"]), {"run": [1, 2]}).status_code == 400
     runs[1].show_to("private")
     assert "at least two runs" in leo.get(PAGE).content.decode()
-    assert leo.post(reverse("believe-ask", args=["trial"])).status_code == 400
+    assert leo.post(reverse("measures-ask", args=["trial"])).status_code == 400
     assert Inquiry.objects.count() == 1
 
 
@@ -136,7 +140,7 @@ def test_what_cannot_be_examined_says_why(trial: Campaign) -> None:
     uploaded(rio, {one: found[one]}, name="one")
     uploaded(rio, {other: found[other]}, name="other")
     client = browser(rio)
-    client.post(reverse("believe-ask", args=["trial"]), {"convention": "released"})
+    client.post(reverse("measures-ask", args=["trial"]), {"convention": "released"})
     [failed] = work_off(StringIO())
     assert failed.error == "no query counts for every run and measure"
     assert failed.error in client.get(PAGE, {"convention": "released"}).content.decode()

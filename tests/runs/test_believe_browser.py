@@ -22,8 +22,7 @@ def test_measures_are_examined_and_the_figures_follow_the_page(server: Installat
     server.shell("from tests.runs.systems import upload_all\nupload_all('believed', 'lea', [1, 4])")
     with signed_in(server, chromium, "lea", password) as lea:
         page = lea.page
-        page.goto(f"{server.address}/campaigns/believed/leaderboard/")
-        page.get_by_role("link", name="Reliability").click()
+        page.goto(f"{server.address}/campaigns/believed/measures/")
         page.get_by_role("button", name="Examine the measures").click()
         expect(page.get_by_role("heading", name="Scores by system")).to_be_visible(timeout=120_000)
         page.get_by_role("link", name="Judging").click()
@@ -60,7 +59,7 @@ def test_the_authors_runs_are_examined(server: Installation, chromium: Browser, 
     make_release(server, data, "examined", queries=30)
     password = server.accounts("examined", "researcher", "bea")["bea"]
     server.shell(UPLOADED.format(folder=str(data), names=RUNS, number=len(RUNS)))
-    address = f"{server.address}/campaigns/examined/believe/"
+    address = f"{server.address}/campaigns/examined/measures/"
     with signed_in(server, chromium, "bea", password) as bea:
         page = bea.page
         page.goto(address)

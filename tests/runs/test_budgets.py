@@ -32,7 +32,7 @@ def test_examinations_have_a_budget_and_the_same_runs_are_examined_once(
     for _ in range(2):
         assert asking.post("campaigns/films/believe", {"runs": [1, 2]}).status_code == 202
     assert int(asking.post("campaigns/films/believe", {"runs": [1, 3]})["Retry-After"]) > 3500
-    refused = browser(rio).post(reverse("believe-ask", args=["films"]), {"run": [2, 3]})
+    refused = browser(rio).post(reverse("measures-ask", args=["films"]), {"run": [2, 3]})
     assert (refused.status_code, "many examinations" in refused.content.decode()) == (429, True)
 
 
@@ -90,7 +90,7 @@ def test_jobs_of_one_person_that_wait_are_limited_lane_by_lane(runs: list[Run], 
     quick = describe(rio, {"name": "quick"})
     send(quick, "run", "run.json", ranking(GOOD).encode())
     submit(quick)  # in another lane
-    refused = browser(rio).post(reverse("believe-ask", args=["films"]), {"run": [1, 3]})
+    refused = browser(rio).post(reverse("measures-ask", args=["films"]), {"run": [1, 3]})
     assert refused.status_code == 429
     Job.objects.filter(kind="examine-measures").update(state=Job.State.DONE)
     assert asking.post("campaigns/films/believe", {"runs": [1, 3]}).status_code == 202
@@ -149,8 +149,8 @@ def test_what_others_have_announced_is_reserved(rio: Membership, release: Releas
 def test_files_of_leaderboards_and_examinations_have_a_budget(runs: list[Run], rio: Membership, settings: Any) -> None:
     settings.FILE_RATE = "1/h"
     client = browser(rio)
-    board, scatter = ("leaderboard-file", ["films", "csv"]), ("run-scatter", ["films", 1, "svg"])
-    figure = ("believe-file", ["films", "pdf"])
+    board, scatter = ("leaderboard-file", ["films", "csv"]), ("run-figure", ["films", 1, "scatter", "svg"])
+    figure = ("measures-file", ["films", "pdf"])
     answers = [
         client.get(reverse(name, args=arguments), {"against": 2}) for name, arguments in (board, scatter, figure)
     ]
@@ -160,5 +160,5 @@ def test_files_of_leaderboards_and_examinations_have_a_budget(runs: list[Run], r
 
 def test_the_drawings_of_a_page_have_no_budget(runs: list[Run], rio: Membership, settings: Any) -> None:
     settings.FILE_RATE = "1/h"
-    client, address = browser(rio), reverse("run-scatter", args=["films", 1, "json"])
+    client, address = browser(rio), reverse("run-figure", args=["films", 1, "scatter", "json"])
     assert {client.get(address, {"against": 2}).status_code for _ in range(3)} == {200}

@@ -92,7 +92,7 @@ def test_differences_to_a_baseline_are_estimated(scored: Release, rio: Membershi
 def test_a_runs_page_and_the_api_have_the_estimate(scored: Release, rio: Membership) -> None:
     name = scored.campaign.name
     page = content_of(browser(rio).get(reverse("run", args=[name, 2]))).decode()
-    assert "Plain mean" in page
+    assert "plain mean" in page
     client = browser(rio)
     answer = client.get(f"/api/v1/campaigns/{name}/runs/2/scores").json()
     score = next(each for each in answer["scores"] if each["measure"] == MEASURE and each["convention"] == "paper")

@@ -74,9 +74,9 @@ def test_no_other_number_counts_its_queries(held: Release, rio: Membership) -> N
     assert [row[0] for row in reference.queries] == ["q2", "q3", "q4", "q5"]
     assert len(reference.ranked) == 4
     client = browser(rio)
-    assert client.get(reverse("run-query", args=["films", 1]), {"query": "q0"}).status_code == 404
-    listed = client.get(reverse("run-queries", args=["films", 1])).content.decode()
-    assert "4 queries, the lowest score first" in listed
+    assert client.get(reverse("explain", args=["films"]), {"run": "1", "query": "q0"}).status_code == 404
+    listed = client.get(reverse("compare", args=["films"]), {"run": 1}).content.decode()
+    assert "4 queries" in listed
     numbers = json.loads(client.get(reverse("leaderboard-file", args=["films", "json"])).content)
     assert numbers["queries"] == 4
     # Neither do the intervals over annotators: with all queries, they are others.
@@ -206,14 +206,15 @@ def test_nobody_sees_the_scores_until_a_lead_opens_them(held: Release, rio: Memb
     entered("perfect")
     entered("late")
     reader, lead = browser(rio), browser(leo)
-    where = reverse("held-back", args=["films"])
+    change, where = (reverse(name, args=["films"]) for name in ("held-back-change", "leaderboard"))
+    where += "?view=held-back"
     texts = {who: who.get(where).content.decode() for who in (reader, lead)}
     assert all('aria-label="Scores on the held-back split"' not in text for text in texts.values())
     assert "Open the scores" in texts[lead]
     assert "Open the scores" not in texts[reader]
-    assert reader.post(where, {"open": "yes"}).status_code == 404
+    assert reader.post(change, {"open": "yes"}).status_code == 404
     for _ in range(2):
-        assert lead.post(where, {"open": "yes"}).status_code == 302
+        assert lead.post(change, {"open": "yes"}).status_code == 302
     assert work_off(StringIO()) == []
     assert LogEntry.objects.filter(what__startswith="Scores on val").count() == 1
     text = reader.get(where).content.decode()
@@ -234,14 +235,14 @@ def test_a_campaign_that_holds_a_split_back_limits_runs_a_day(judged: Campaign, 
 
 def test_researchers_see_no_judgements_meanwhile(held: Release, rio: Membership, leo: Membership) -> None:
     reader, lead = browser(rio), browser(leo)
-    closed = ("releases", "exports", "agreement-judgements", "reviews", "figures", "search")
+    closed = ("releases", "judgements", "queries", "inbox", "activity")
     for name in closed:
         assert reader.get(reverse(name, args=["films"])).status_code == 404, name
         assert lead.get(reverse(name, args=["films"])).status_code == 200, name
     assert reader.get(reverse("release", args=["films", 1])).status_code == 404
     desk = reader.get(reverse("campaign", args=["films"]))
     assert desk["Location"] == reverse("leaderboard", args=["films"])
-    for name in ("runs", "leaderboard", "held-back", "believe", "pools", "systems", "run-new"):
+    for name in ("leaderboard", "measures", "unjudged", "systems", "run-upload"):
         page = reader.get(reverse(name, args=["films"]))
         assert page.status_code == 200, name
         assert reverse("agreement", args=["films"]) not in page.content.decode()
@@ -315,7 +316,8 @@ def test_so_many_runs_a_day(campaign: Campaign, rio: Membership, leo: Membership
     with pytest.raises(WrongState, match="takes 1 run of a researcher on a day, and you have uploaded 1 today"):
         submit(early)
     client = browser(rio)
-    assert client.post(reverse("run-check", args=["films", early.token])).status_code == 409
+    form = {"name": "early", "visibility": "shared"}
+    assert client.post(reverse("upload-check", args=["films", early.token]), form).status_code == 409
     with tampering():
         Run.objects.update(at=timezone.now() - timedelta(days=1))
     other = _waiting(rio, "other")
@@ -350,7 +352,8 @@ def test_an_anonymous_run(
     run = campaign.runs.get()
     assert (run.name, run.filename, run.system, run.worker) == ("Anonymous run 1", "run.json", "", None)
     other = browser(member("mia", "researcher"))
-    pages = [reverse(name, args=["films", *more]) for name, more in {"run": [1], "runs": [], "leaderboard": []}.items()]
+    board = reverse("leaderboard", args=["films"])
+    pages = [reverse("run", args=["films", 1]), board, f"{board}?view=runs"]
     pages += [reverse("api-run", args=["films", 1]), reverse("public-run", args=["films", run.token])]
     for page in pages:
         text = other.get(page).content.decode()

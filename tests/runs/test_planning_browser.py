@@ -99,12 +99,14 @@ def test_from_the_plan_to_the_decision(server: Installation, chromium: Browser, 
         page, campaign = lea.page, f"{server.address}/campaigns/{NAME}"
         plans_the_next_campaign(page, server)
         page.goto(f"{campaign}/")
-        expect(page.locator("main")).to_contain_text(re.compile(rf"the first \d+\s+of\s+{QUERIES} queries"))
+        expect(page.locator(".tile").first).to_contain_text(
+            re.compile(rf"\d+ ready to release.*of {QUERIES} queries", re.S)
+        )
         pictures(page, "desk")
         page.goto(f"{campaign}/leaderboard/")
         expect(page.locator("main")).to_contain_text(re.compile(r"Estimated from [12]\d\.\d % of the queries"))
         pictures(page, "leaderboard-before")
-        page.goto(f"{campaign}/watches/")
+        page.goto(f"{campaign}/leaderboard/?view=differences")
         presses(page, "Watch", "No winner yet. The runs differ in too few queries")
         pictures(page, "watch-before")
         server.shell(f"from tests.runs.test_planning_browser import judge_until; judge_until({LATE})")
@@ -114,35 +116,34 @@ def test_from_the_plan_to_the_decision(server: Installation, chromium: Browser, 
         page.goto(f"{campaign}/leaderboard/")
         expect(page.locator("main")).to_contain_text(re.compile(r"Estimated from [67]\d\.\d % of the queries"))
         pictures(page, "leaderboard-after")
-        page.goto(f"{campaign}/predictors/")
+        page.goto(f"{campaign}/model-judges/")
         adds_a_predictor(page, tmp_path)
 
 
 def plans_the_next_campaign(page: Page, place: Installation) -> None:
     """As on TVR-Ranking; then the campaign is the pilot of the next one; then from a number of the lead's own."""
     page.goto(f"{place.address}/new-campaign/")
-    page.get_by_role("button", name="Begin a new campaign").click()
-    page.get_by_role("link", name="Plan").click()
-    numbers = page.locator("main td strong")
+    page.get_by_role("button", name="New campaign").click()
+    page.get_by_role("link", name="Queries").click()
+    page.get_by_text("Change the assumptions").click()
+    numbers = page.locator("#plan td strong")
     expect(numbers).to_have_text(["410", "100"])
     pictures(page, "plan")
     page.get_by_label("Annotators").fill("4")
     page.get_by_label("Hours of each in a week").fill("10")
     page.get_by_label("How differences vary").select_option(f"{NAME}/1")
-    page.get_by_role("button", name="Work it out").click()
+    page.get_by_role("button", name="Calculate").click()
     expect(page.get_by_label("less")).to_have_value("2")
     expect(page.get_by_role("cell", name="Weeks")).to_be_visible()
     assert [each != "410" for each in numbers.all_inner_texts()] == [True, True]
     pictures(page, "plan-by-a-pilot")
     page.get_by_label("How differences vary").select_option("own")
-    page.get_by_role("button", name="Work it out").click()
+    page.get_by_role("button", name="Calculate").click()
     expect(page.get_by_label("Standard deviation")).to_have_value("0.1441")
     page.get_by_label("What caption ranks leave of it").fill("")
-    page.get_by_role("button", name="Work it out").click()
+    page.get_by_role("button", name="Calculate").click()
     expect(numbers).to_have_text(["410", "410"])
     pictures(page, "plan-by-a-number")
-    page.get_by_role("link", name="Go on").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Which queries?")
 
 
 def adds_a_predictor(page: Page, folder: Path) -> None:
@@ -157,7 +158,6 @@ def adds_a_predictor(page: Page, folder: Path) -> None:
     expect(page.locator("[data-purpose=grades] li .n")).to_contain_text("✓")
     presses(page, "Check and store", "Quadratic kappa")
     pictures(page, "predictor")
-    page.get_by_role("link", name="Predictors").first.click()
     words = re.compile(r"With close the 4\d judged queries\s+tell as much as\s+\d+ judged alone")
     expect(page.locator("main")).to_contain_text(words)
     pictures(page, "predictors")

@@ -16,16 +16,19 @@ from corpus.models import Moment
 from jobs.models import Job
 from jobs.running import work_off
 from judging.audit import audit
-from judging.models import Batch, Candidate
+from judging.models import Action, Batch, Candidate, Query
+from judging.review.actions import begin, named_rows, undo_action
+from judging.review.frontier import frontier
 from judging.review.reviewing import review
 from releases.archive import ReleaseArchive
 from releases.checks import verify
 from releases.freezing import freeze
 from releases.models import Release
+from reports.tables.costs import action_cost
 from runs.measures import NDCG
 from runs.models import Enlargement, Near, PoolScore, Run, Score, Source
 from runs.pools.comparing import ask_to_compare, batches_of, comparison
-from runs.pools.enlarging import PoolPlan, ask_to_open, ask_to_propose
+from runs.pools.enlarging import PoolPlan, ask_to_propose, prepare_opening
 from tests.cast import browser, claim, content_of, judge_all, text_between_tags
 from tests.remembered import remembered
 from tests.runs.conftest import best
@@ -71,9 +74,12 @@ def proposed(leo: Membership, runs: list[Run], **more: Any) -> Enlargement:
     return made
 
 
-def opened(leo: Membership, made: Enlargement, taken: int, near: str = Near.LEAVE) -> None:
-    ask_to_open(made, leo, taken, near)
+def opened(leo: Membership, made: Enlargement, taken: int, near: str = Near.LEAVE) -> Action:
+    action = begin(prepare_opening(made, leo, taken, near), leo)
     assert work_off(StringIO()) == []
+    made.refresh_from_db()
+    action.refresh_from_db()
+    return action
 
 
 def judge(member: Callable[..., Membership], grade: int) -> None:
@@ -102,13 +108,13 @@ def test_the_order_changes_once_what_one_system_found_is_judged(
     two: list[Run], release: Release, leo: Membership, member: Callable[..., Membership], rio: Membership
 ) -> None:
     """From end to end, on the pages: proposed, opened, judged by others, reviewed, released, scored anew."""
-    before, pools = scores(release), reverse("pools", args=["films"])
+    before, pools = scores(release), reverse("unjudged", args=["films"])
     assert before["plain"] > before["seer"]  # type: ignore[operator]
     lead = browser(leo)
-    assert lead.get(reverse("pools-csv", args=["films"])).status_code == 404
+    assert lead.get(reverse("unjudged-csv", args=["films"])).status_code == 404
     assert "Nobody has enlarged the pool" in lead.get(pools).content.decode()
     form = {"run": [str(run.number) for run in two], "depth": "10", "iou": "0.5"}
-    page = lead.post(reverse("pool-propose", args=["films"]), form)["Location"]
+    page = lead.post(reverse("unjudged-propose", args=["films"]), form)["Location"]
     assert "waits for a worker" in lead.get(page).content.decode()
     assert work_off(StringIO()) == []
     assert lead.get(page, headers={"hx-request": "true"})["HX-Refresh"] == "true"
@@ -122,7 +128,13 @@ def test_the_order_changes_once_what_one_system_found_is_judged(
     # On rank 2 of two queries the annotators found no consensus: it is in no qrels, and judged all the same.
     assert [each["query"] for each in made.moments if each["near"]] == ["q0", "q3"]
 
-    lead.post(reverse("pool-open", args=["films", 1]), {"taken": "6", "near": "leave"})
+    assert 'value="6"' in lead.get(page).content.decode()  # 50, if there were so many
+    preview = lead.post(reverse("unjudged-open", args=["films", 1]), {"taken": "6", "near": "leave"})["Location"]
+    words = text_between_tags(lead.get(preview).content.decode())
+    assert "Nothing has happened yet" in words
+    assert "the first 6 moments of enlargement 1" in words
+    assert not Source.objects.exists()
+    lead.post(f"{preview}change", {"change": "begin"})
     assert work_off(StringIO()) == []
     assert set(Source.objects.values_list("run__name", "rank")) == {("seer", 1)}
     assert Moment.everything.filter(predicted=True).count() == 1  # the same stretch for all queries
@@ -157,7 +169,7 @@ def test_the_order_changes_once_what_one_system_found_is_judged(
         assert "With the first pool plain leads" in text
         assert "with the enlarged one seer does" in text
         assert "grade 4" in each.get(page).content.decode()
-    table = lead.get(reverse("pools-csv", args=["films"]), {"measure": NDCG[1]})
+    table = lead.get(reverse("unjudged-csv", args=["films"]), {"measure": NDCG[1]})
     assert table["Content-Disposition"] == f'attachment; filename="films-v{after.version}-pools.csv"'
     lines = list(csv.DictReader(StringIO(content_of(table).decode())))
     found_places = [(line["name"], int(line["place_first"]), int(line["place_whole"])) for line in lines]
@@ -165,8 +177,8 @@ def test_the_order_changes_once_what_one_system_found_is_judged(
     assert float(lines[0]["bias"]) == pytest.approx(now["seer"] - before["seer"])  # type: ignore[operator]
     assert (lines[0]["release"], lines[0]["convention"], lines[0]["reused"]) == (f"{after.version}", "paper", "")
     two[1].show_to("private")
-    assert b"seer" not in content_of(lead.get(reverse("pools-csv", args=["films"])))
-    assert lead.get(f"{reverse('pools-csv', args=['films'])}?measure=nothing").status_code == 400
+    assert b"seer" not in content_of(lead.get(reverse("unjudged-csv", args=["films"])))
+    assert lead.get(f"{reverse('unjudged-csv', args=['films'])}?measure=nothing").status_code == 400
     assert "seer" not in lead.get(pools).content.decode()
     assert "a private run" in lead.get(page).content.decode()
     assert lead.get(f"{pools}?measure=nothing").status_code == 400
@@ -235,18 +247,68 @@ def test_what_is_refused_and_what_is_left_out(two: list[Run], leo: Membership) -
     assert sorted(each["query"] for each in made.to_judge(Near.LEAVE)) == [f"q{n}" for n in range(1, 6)]
     for taken in (0, 6):
         with pytest.raises(BadValue, match="taken"):
-            ask_to_open(made, leo, taken, Near.LEAVE)
+            prepare_opening(made, leo, taken, Near.LEAVE)
     queries.filter(query_id="q1").update(closed=False)  # meanwhile
-    opened(leo, made, 5)
+    action = opened(leo, made, 5)
     with pytest.raises(WrongState, match="opened already"):
-        ask_to_open(made, leo, 1, Near.LEAVE)
+        prepare_opening(made, leo, 1, Near.LEAVE)
     there = set(Source.objects.values_list("candidate__query__query_id", flat=True))
     assert there == {"q2", "q3", "q4", "q5"}
-    job = Job.objects.get(kind="open-further-batches")
-    assert "1 moments are left out" in job.message
+    assert [(query.query_id, "is not closed" in why) for query, why in named_rows(action, 5)] == [("q1", True)]
+    job = Job.objects.get(kind="act")
     Job.objects.filter(pk=job.pk).update(state=Job.State.WAITING)
     assert work_off(StringIO()) == []  # run again, it adds nothing
     assert Batch.objects.filter(further=True).count() == 4
     ask_to_compare(leo.campaign.releases.get())
     assert work_off(StringIO()) == []
     assert not PoolScore.objects.exists()  # nothing of the further batches is released yet
+
+
+def test_the_price_is_known_before_and_all_of_it_is_undone_after(two: list[Run], leo: Membership) -> None:
+    made, before = proposed(leo, two), stored(leo.campaign)
+    action = prepare_opening(made, leo, 4)
+    cost = action_cost(action)
+    assert (cost.queries, cost.left) == (4, 0)
+    assert cost.judgements >= 2 * 4  # two people each, and some once more
+    assert cost.ready == frontier(leo.campaign).sample == 6
+    assert cost.ready_after is not None
+    assert cost.ready_after < 6
+    assert stored(leo.campaign) == before
+    action = opened(leo, made, 4)
+    assert (made.taken, made.opened_by, stored(leo.campaign) == before) == (4, leo, False)
+    assert frontier(leo.campaign).sample == cost.ready_after
+    for _ in range(2):
+        undo_action(action, leo)
+    assert work_off(StringIO()) == []
+    made.refresh_from_db()
+    assert (made.taken, made.opened, stored(leo.campaign)) == (None, None, before)
+    assert not any(audit(leo.campaign).values())
+    opened(leo, made, 6)  # as if nothing had been
+    assert Candidate.objects.filter(batch__further=True).count() == 6
+
+
+def test_what_somebody_has_begun_is_not_undone(
+    two: list[Run], leo: Membership, member: Callable[..., Membership]
+) -> None:
+    made = proposed(leo, two)
+    action = opened(leo, made, 2)
+    claim(member("ada"))
+    undo_action(action, leo)
+    assert work_off(StringIO()) == []
+    assert [why for _, why in named_rows(action, 5)] == [
+        "Somebody has begun to judge its moments. What is judged there stays."
+    ]
+    made.refresh_from_db()
+    assert made.opened
+    assert Candidate.objects.filter(batch__further=True).count() == 1
+    assert not any(audit(leo.campaign).values())
+
+
+def stored(campaign: Campaign) -> list[tuple[Any, ...]]:
+    """Each query with whether it is closed, its batches and the candidates in them."""
+    queries = Query.objects.filter(campaign=campaign).order_by("pk")
+    return [(query.query_id, query.closed, query.batches.count(), _judged(query)) for query in queries]
+
+
+def _judged(query: Query) -> list[tuple[int, str]]:
+    return sorted(query.candidates.filter(batch__isnull=False).values_list("rank", "outcome"))

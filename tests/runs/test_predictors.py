@@ -44,7 +44,6 @@ from tests.remembered import remembered
 from tests.runs.conftest import best
 from tests.runs.test_watches import finish
 from tests.runs.uploading import packed
-from tests.terminal import printed, refused
 
 pytestmark = pytest.mark.django_db
 LONG_AGO = "2020-01-01T00:00Z"
@@ -424,7 +423,7 @@ def test_what_judging_each_saves_is_told_beside_caption_rank(lead: Membership) -
     ranks, true, constant = worth_of(lead.campaign).savings
     assert [each.alone for each in (ranks, true, constant)] == [105, 357, None]
     assert round(queries_alone(0.2, 100, 1000)) == 357
-    page = content_of(browser(lead).get(reverse("predictors", args=["films"]))).decode()
+    page = content_of(browser(lead).get(reverse("model-judges", args=["films"]))).decode()
     assert "With <strong>true</strong> the 100 judged queries tell as much as 357 judged alone." in " ".join(
         page.split()
     )
@@ -457,7 +456,7 @@ def test_too_few_queries_are_told_and_calibration_is_there_all_the_same(
     worth = worth_of(judged)
     assert "2 queries are finished up to the frontier; an estimate needs 3" in worth.why
     assert worth.calibrations[predictor.pk]["queries"] == 2
-    page = content_of(browser(lead).get(reverse("predictors", args=["films"]))).decode()
+    page = content_of(browser(lead).get(reverse("model-judges", args=["films"]))).decode()
     assert "an estimate needs 3" in page
 
 
@@ -514,19 +513,23 @@ def test_a_watched_difference_may_be_corrected_by_a_predictor(
 
 # Faces ------------------------------------------------------------------------------------------------------
 def test_the_pages_lead_from_a_name_to_what_it_saves(sighted: Membership, endpoint: ChatEndpoint) -> None:
+
+    def address(name: str) -> str:
+        return reverse(name, args=["films", Predictor.objects.latest("pk").pk])
+
     endpoint.grade = honest
-    client, list_of = browser(sighted), reverse("predictors", args=["films"])
-    assert "The campaign has no predictor yet" in content_of(client.get(list_of)).decode()
+    client, list_of = browser(sighted), reverse("model-judges", args=["films"])
+    assert "The campaign has no model judge yet" in content_of(client.get(list_of)).decode()
     page = client.post(list_of, {"source": "file", "name": "guess", "model": "m"})["Location"]
     content = predicted(sighted.campaign, near).encode()
     about = {"purpose": "grades", "name": "guess.csv", "size": len(content)}
-    file = client.post(f"{page}files", json.dumps(about), content_type="application/json").json()
+    file = client.post(address("predictor-files"), json.dumps(about), content_type="application/json").json()
     headers = {"Upload-Offset": "0"}
     assert client.patch(file["address"], content, content_type="application/octet-stream", headers=headers).json()[
         "whole"
     ]
-    client.post(page)
-    assert "Receive predicted grades" in content_of(client.get(f"{page}progress")).decode()
+    client.post(address("predictor-ask"))
+    assert "Receive predicted grades" in content_of(client.get(address("predictor-progress"))).decode()
     work_off(StringIO())
     shown_page = content_of(client.get(page)).decode()
     assert "Beside consensus" in shown_page
@@ -538,14 +541,14 @@ def test_the_pages_lead_from_a_name_to_what_it_saves(sighted: Membership, endpoi
     assert f"{cost.cost:.4f}" in before
     assert not endpoint.bodies  # not before the lead has said so
     assert "not begun yet" in content_of(client.get(list_of)).decode()
-    client.post(page)
+    client.post(address("predictor-ask"))
     work_off(StringIO())
     assert "<dt>Cost</dt>" in content_of(client.get(page)).decode()
     table = content_of(client.get(list_of)).decode()
     assert "guess" in table
     assert "sees" in table
     assert client.post(reverse("predictors-weigh", args=["films"]), {"run": "0"}).status_code == 302
-    assert client.post(f"{page}remove", follow=True).redirect_chain[-1][0] == list_of
+    assert client.post(address("predictor-remove"), follow=True).redirect_chain[-1][0] == list_of
     assert [each.name for each in Predictor.objects.all()] == ["guess"]
 
 
@@ -574,27 +577,6 @@ def test_the_api_does_the_same(sighted: Membership, endpoint: ChatEndpoint) -> N
     problem_in(program.post(all_of_them, {"name": "guess", "source": "file"}), 422)
     assert program.ask("DELETE", one).status_code == 204
     assert [each["name"] for each in program.get(all_of_them).json()["results"]] == ["sees"]
-
-
-def test_the_command_does_the_same(sighted: Membership, endpoint: ChatEndpoint, tmp_path: Path) -> None:
-    endpoint.grade = honest
-    (file := tmp_path / "guess.csv").write_text(predicted(sighted.campaign, near))
-    assert "guess: 24 predicted grades, 0 candidates without" in printed(
-        "predict_grades", "films", "guess", "--by", "leo", "--file", file
-    )
-    printed("predict_grades", "films", "guess", "--out", tmp_path / "out.csv")
-    assert sorted((tmp_path / "out.csv").read_text().splitlines()) == sorted(file.read_text().splitlines())
-    output = printed("predict_grades", "films", "sees", "--by", "leo", "--chat", "--frames", 2)
-    assert "sees: 24 candidates to ask for" in output
-    assert "sees: 24 predicted grades, 0 candidates without" in output
-    assert "sees: 0 candidates to ask for" in printed("predict_grades", "films", "sees", "--estimate")
-    assert "no predictor of this name" in refused("predict_grades", "films", "else", "--out", tmp_path / "a.csv")
-    assert "expected a lead of films: leo" in refused("predict_grades", "films", "else", "--by", "ada", "--chat")
-    assert "cannot be read" in refused("predict_grades", "films", "x", "--by", "leo", "--file", tmp_path / "no.csv")
-    file.write_text(HEADER + "q0,nowhere,1,2,3\n")
-    problem = refused("predict_grades", "films", "x", "--by", "leo", "--file", file)
-    assert "expected candidates of this campaign" in problem
-    assert "nothing was stored" in problem
 
 
 def test_the_audit_finds_grades_of_other_candidates(lead: Membership) -> None:

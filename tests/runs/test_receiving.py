@@ -148,7 +148,7 @@ def test_a_refusal_names_the_likely_cause_of_unknown_videos(rio: Membership) -> 
         f"no prediction lies in a video of the corpus: 'films/{VIDEO}.mp4' in the run, '{VIDEO}' in the corpus "
         "(differs by folder and file extension); rename 1 video"
     ]
-    page = browser(rio.user).get(reverse("run-check", args=[rio.campaign.name, Submission.objects.get().token]))
+    page = browser(rio.user).get(reverse("upload-check", args=[rio.campaign.name, Submission.objects.get().token]))
     assert "differs by folder and file extension" in page.content.decode()
 
 
@@ -307,3 +307,27 @@ def test_a_run_beyond_the_limits_leaves_one_line_and_nothing_else(rio: Membershi
         "run.json: reading needs more than 320 MiB of memory; expected a file that needs less"
     ]
     assert not Run.objects.exists()
+
+
+def test_the_first_file_makes_a_submission_with_a_name(rio: Membership) -> None:
+    uploaded(rio, GOOD, name="mcn_seed1")
+    client, name = browser(rio.user), rio.campaign.name
+    where = reverse("run-files", args=[name, "new"])
+    file = {"purpose": "run", "name": "mcn_seed1.json.gz", "size": 9}
+    answer = client.post(where, file, content_type="application/json")
+    made = Submission.objects.get(run=None)
+    assert (answer.status_code, answer.json()["fields"]) == (201, {"name": "mcn_seed1-2", "system": "mcn"})
+    assert answer.json()["page"] == reverse("upload-check", args=[name, made.token])
+    page = client.get(answer.json()["page"]).content.decode()
+    assert 'value="mcn_seed1-2"' in page
+    assert client.post(where, file | {"size": 2**40}, content_type="application/json").status_code == 413
+    assert Submission.objects.filter(run=None).count() == 1  # what is refused leaves nothing
+
+
+def test_a_form_without_its_file_says_so(rio: Membership) -> None:
+    client, form = browser(rio.user), {"name": "mcn", "visibility": "shared"}
+    saved = client.post(reverse("run-upload", args=[rio.campaign.name]), form)
+    refused = client.post(saved["Location"], form | {"system": "MCN"})
+    assert refused.status_code == 400
+    assert "no file" in refused.content.decode()
+    assert Submission.objects.get().system == "MCN"

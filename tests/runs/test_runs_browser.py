@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browsing import signed_in
 from tests.installation import Installation
 from tests.screenshots import SIZES
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(600)
 RUNS = ("CONQUER_top40", "ReLoCLNet_top_01", "ReLoCLNet_top_40", "XML_top40")
@@ -35,23 +36,23 @@ def make_release(server: Installation, data: Path, name: str, queries: int) -> N
     """Make a release on the videos and queries of the runs: the first queries were judged by simulation."""
     files = [str(data / "runs" / f"{run}.json") for run in RUNS]
     index = str(data / "video_name_duration_id.json")
-    given = ["--queries", str(queries), "--annotators", "8", "--runs", *files, "--videos", index]
-    server.manage("generate_campaign", name, *given)
+    given = ", ".join(map(repr, (name, files, index, queries, 8)))
+    server.shell(f"from tests.runs.generated import generate_for_runs; generate_for_runs({given})")
     server.manage("freeze_release", name, "--licence", "CC0-1.0")
 
 
 def upload(page: Page, address: str, name: str, data: Path, file: Path) -> None:
-    page.goto(f"{address}/runs/new")
-    page.fill("[name=name]", name)
-    page.fill("[name=system]", name.partition("_")[0])
-    if name.startswith("ReLoCLNet"):
-        page.fill("[name=group]", "ReLoCLNet")
-    page.get_by_role("button", name="Save and choose the file").click()
+    page.goto(f"{address}/upload/")
+    page.get_by_text("Video index, paper").click()
     for purpose, chosen in (("run", file), ("videos", data / "video_name_duration_id.json")):
         field = page.locator(f"[data-purpose={purpose}] input")
         expect(field).to_be_enabled()
         field.set_input_files(chosen)
         expect(page.locator(f"[data-purpose={purpose}] li .n")).to_contain_text("✓")
+    expect(page.get_by_label("System")).to_have_value(file.stem.partition("_")[0])
+    page.get_by_label("Name", exact=True).fill(name)
+    if name.startswith("ReLoCLNet"):
+        page.get_by_label("Group").fill("ReLoCLNet")
     page.get_by_role("button", name="Check and store").click()
 
 
@@ -70,45 +71,46 @@ def test_the_authors_runs_are_checked_scored_and_ranked(
         for name in RUNS:
             upload(page, address, name, data, data / "runs" / f"{name}.json")
             expect(page.get_by_role("heading", level=1)).to_have_text(name)
-        page.goto(f"{address}/runs/")
-        expect(page.locator("[data-label='Scored on release']")).to_have_text(["1"] * 4)
-        pictures(page, "runs")
-        page.get_by_role("link", name="XML_top40").click()
-        expect(page.get_by_role("cell", name="nDCG_IoU(iou=0.5)@20", exact=True).first).to_be_visible()
-        pictures(page, "run")
-        page.goto(f"{address}/leaderboard/?baseline=1")
+        page.goto(f"{address}/leaderboard/?view=runs")
+        scored = page.locator("main tbody td:last-child")
+        wait_until(
+            lambda: page.reload() and scored.all_inner_texts() == ["1"] * 4, lambda: str(scored.all_inner_texts())
+        )
+        page.goto(f"{address}/leaderboard/?seeds=apart&baseline=1")
         rows = page.locator(".board tbody tr")
         expect(rows).to_have_count(4)
-        expect(page.locator(".convention")).to_contain_text("Convention paper")
+        expect(page.locator(".scored-as")).to_contain_text("Scored as paper")
         pictures(page, "leaderboard")
-        page.get_by_role("link", name="NDCG@20, IoU≥0.7").click()
-        expect(page.locator(".sorted[aria-current]")).to_have_text("NDCG@20, IoU≥0.7")
-        cells = page.locator(".board tbody td:nth-child(4)").all_inner_texts()
-        scores = [float(text[:6]) for text in cells]
+        page.locator(".chips").get_by_role("link", name="NDCG@20, IoU≥0.7").click()
+        expect(page.locator(".chip[aria-current]")).to_have_text("NDCG@20, IoU≥0.7")
+        scores = [float(text.split()[0]) for text in page.locator(".board tbody .score").all_inner_texts()]
         assert scores == sorted(scores, reverse=True)
-        page.get_by_role("navigation", name="Convention").get_by_role("link", name="released").click()
-        expect(page.locator(".convention")).to_contain_text("Convention released")
-        page.get_by_label("Seeds as one row").check()
-        page.get_by_role("button", name="Show").click()
+        page.locator(".scored-as summary").click()
+        page.get_by_label("Scored as").select_option("released")
+        page.get_by_role("button", name="Show").first.click()
+        expect(page.locator(".scored-as")).to_contain_text("Scored as released")
         expect(rows).to_have_count(3)
         pictures(page, "leaderboard-seeds")
         explains_a_query(page, address)
 
 
 def explains_a_query(page: Page, address: str) -> None:
-    page.goto(f"{address}/leaderboard/?baseline=1")
-    page.locator(".board tr", has_text="XML_top40").get_by_role("link", name="why").click()
-    expect(page.locator(".drawing svg")).to_be_visible(timeout=60_000)
-    pictures(page, "queries")
+    """From a run to its queries beside another's, and to one of them."""
+    page.goto(f"{address}/leaderboard/")
+    page.locator(".board").get_by_role("link", name="XML_top40").click()
+    expect(page.locator(".drawing svg.marks")).to_have_count(3, timeout=60_000)
+    pictures(page, "run")
+    page.goto(f"{address}/leaderboard/?seeds=apart")
+    for name in ("XML_top40", "CONQUER_top40"):
+        page.get_by_label(f"Compare {name}").check()
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator(".drawing svg.marks")).to_be_visible(timeout=60_000)
+    pictures(page, "compare")
     page.locator(".rows .words a").first.click()
-    expect(page.locator(".timelines .title")).to_have_text(["XML_top40", "Judged moments", "CONQUER_top40"])
-    expect(page.locator(".timelines .join").first).to_be_attached()
-    pictures(page, "query-of-two")
-    page.get_by_label("Beside").select_option("no other run")
-    page.get_by_role("button", name="Show").click()
-    expect(page.locator(".timelines .title")).to_have_text(["Judged moments", "XML_top40"])
-    expect(page.locator(".ranks tbody tr")).to_have_count(20)
-    pictures(page, "query")
+    expect(page.locator(".hits dt")).to_have_count(2)
+    expect(page.locator(".timeline .span").first).to_be_visible()
+    pictures(page, "explain")
+    expect(page.locator(".ranks").first.locator("tbody tr")).to_have_count(20)
 
 
 def pictures(page: Page, name: str) -> None:

@@ -41,7 +41,7 @@ from runs.systems.training import train, train_system
 from systems.interface import SYSTEMS as REGISTERED
 from systems.interface import entry
 from systems.neural.description import MODEL, README
-from systems.options import UNUSED, Streams
+from systems.options import Streams
 from systems.storage import digest
 from tests.cast import browser
 from tests.films import write_film
@@ -172,20 +172,17 @@ def test_a_system_is_trained_submitted_scored_and_searched_with(
     assert search.moments
     things = [(start // 10 + int(video[-1])) % PLACES for video, start, _, _ in search.moments[:6]]
     assert things.count(7.0) >= 4, search.moments
-    page = browser(researcher).get(reverse("system-search", args=["films", row.number]), {"q": "Somebody swims."})
+    page = browser(researcher).get(reverse("system", args=["films", row.number]), {"q": "Somebody swims."})
     assert "No clip is stored" in page.content.decode()
     assert "Caption similarity" in page.content.decode()
 
 
-def test_the_page_and_the_command_tell_which_clips_lack_objects(researcher: Membership, features: Path) -> None:
+def test_the_page_tells_which_clips_lack_objects(researcher: Membership, features: Path) -> None:
     line = {"video": "secret-video-0", "clip": 0, "name": "cup", "box": [0, 0, 1, 1]}
     (features / "i3d.objects.jsonl").write_text(json.dumps(line))
     notice = "No objects are detected in 599 of 600 clips, and in no clip of 5 of 6 videos."
-    out, options = StringIO(), [f"{name}={value}" for name, value in (SMALL | {"iterations": 2}).items()]
-    words = ["train_system", "films", "stal", "--by", "rio", "--features", "i3d", "--now", "--set", *options]
-    call_command(*words, stdout=out)
-    assert notice in out.getvalue()
-    row = TrainedSystem.objects.get()
+    [row] = ask_to_train(researcher, wanted("stal", options=SMALL | {"iterations": 2}))
+    done()
     page = browser(researcher).get(reverse("system", args=["films", row.number]))
     assert notice in page.content.decode()
     [clips_only] = ask_to_train(researcher, wanted(options=SMALL | {"iterations": 2}))
@@ -312,11 +309,11 @@ def test_a_full_disk_is_told_and_waited_for_and_nothing_is_lost(
 def test_two_sets_are_joined_and_the_run_says_which_files_they_were(researcher: Membership, features: Path) -> None:
     more = {name: rows[:, :2] for name, rows in arrays().items()}
     np.savez(features / "clip.npz", **more)
-    page = browser(researcher).get(reverse("system-new", args=["films"]), {"system": "mcn"}).content.decode()
+    page = browser(researcher).get(reverse("systems", args=["films"]), {"system": "mcn"}).content.decode()
     assert "Joined with" in page
     form = OPTIONS_FORM | {"name": "mcn", "features": "i3d", "joined": "clip", "clip_seconds": 1, "depth": 6}
     form |= {"word_vectors": "learned", "seeds": "3"}
-    assert browser(researcher).post(f"{reverse('system-new', args=['films'])}?system=mcn", form).status_code == 302
+    assert browser(researcher).post(f"{reverse('systems', args=['films'])}?system=mcn", form).status_code == 302
     done()
     [row] = TrainedSystem.objects.all()
     assert row.features == "i3d+clip"
@@ -333,27 +330,14 @@ def test_sets_with_clips_of_other_lengths_are_cut_and_padded_to_fit(researcher: 
     del given["secret-video-3"]
     np.savez(features / "i3d.npz", **given)
     np.savez(features / "c3d.npz", **{name: 3 * rows[::2, :2] for name, rows in arrays().items()})
-    rio, new = browser(researcher), f"{reverse('system-new', args=['films'])}?system=mcn"
+    rio, new = browser(researcher), f"{reverse('systems', args=['films'])}?system=mcn"
     form = OPTIONS_FORM | {"name": "mcn", "features": "i3d", "joined": "c3d", "clip_seconds": 1, "depth": 6}
     form |= {"word_vectors": "learned", "seeds": "3", "fit": "cut", "unit_rows": "on"}
     refused = rio.post(new, form | {"joined_clips": "many"})
     assert refused.status_code == 400
     assert re.search(r"<details open>\s*<summary>More options", refused.content.decode())
     assert rio.post(new, form | {"joined_clips": "50clips"}).status_code == 302
-    words = [
-        "train_system",
-        "films",
-        "mcn",
-        "--by",
-        "rio",
-        "--name",
-        "padded",
-        "--features",
-        "i3d+c3d@2s",
-        "--fit",
-        "pad",
-    ]
-    call_command(*words, "--set", *(f"{name}={value}" for name, value in SMALL.items()), stdout=StringIO())
+    ask_to_train(researcher, wanted(name="padded", features="i3d+c3d@2s", fit="pad", options=SMALL))
     done()
     cut, padded = TrainedSystem.objects.order_by("number")
     assert (cut.features, cut.fit, cut.unit_rows) == ("i3d+c3d@50clips", "cut", True)
@@ -501,7 +485,7 @@ def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(researcher: Mem
 
 
 def test_a_page_asks_for_a_system_and_says_what_is_wrong(researcher: Membership) -> None:
-    rio, new = browser(researcher), reverse("system-new", args=["films"])
+    rio, new = browser(researcher), reverse("systems", args=["films"])
     page = rio.get(new, {"system": "mcn"}).content.decode()
     assert "i3d" in page
     assert "Plain descriptor" in page
@@ -526,15 +510,15 @@ def test_a_page_asks_for_a_system_and_says_what_is_wrong(researcher: Membership)
 
 @pytest.mark.parametrize("system", ["xml", "reloclnet", "conquer"])
 def test_the_page_says_in_what_a_system_differs_from_its_authors_code(researcher: Membership, system: str) -> None:
-    page = browser(researcher).get(reverse("system-new", args=["films"]), {"system": system}).content.decode()
+    page = browser(researcher).get(reverse("systems", args=["films"]), {"system": system}).content.decode()
     assert "It is that of its authors’ code, with one difference: they pad videos" in page
     assert ("Its first stage is a ReLoCLNet" in page) == (system == "conquer")
-    other = browser(researcher).get(reverse("system-new", args=["films"]), {"system": "stal"}).content.decode()
+    other = browser(researcher).get(reverse("systems", args=["films"]), {"system": "stal"}).content.decode()
     assert "its authors’ code" not in other
 
 
 def test_all_faults_of_the_form_stand_beside_their_fields(researcher: Membership) -> None:
-    rio, new = browser(researcher), reverse("system-new", args=["films"]) + "?system=mcn"
+    rio, new = browser(researcher), reverse("systems", args=["films"]) + "?system=mcn"
     form = OPTIONS_FORM | {"name": "mcn", "features": "i3d", "clip_seconds": 0, "depth": 0, "seeds": "one"}
     refused = rio.post(new, form | {"dropout": 2, "iterations": 0, "learning_rate": 20})
     page = refused.content.decode()
@@ -554,7 +538,7 @@ def test_the_options_conditions_and_fields_that_are_wrong_are_named_together_in_
     researcher: Membership,
 ) -> None:
     """A name that is taken, a condition on several options, a number out of range and one that is none."""
-    rio, new = browser(researcher), reverse("system-new", args=["films"]) + "?system=xml"
+    rio, new = browser(researcher), reverse("systems", args=["films"]) + "?system=xml"
     ask_to_train(researcher, wanted("chance", name="taken"))
     defaults = {name: value for name, value in asdict(entry("xml").options()).items() if value is not False}
     form = defaults | {"name": "taken", "features": "i3d", "clip_seconds": 1, "depth": 0, "seeds": "1"}
@@ -588,12 +572,12 @@ def test_the_options_conditions_and_fields_that_are_wrong_are_named_together_in_
 
 def test_a_preset_makes_trainings_as_long_as_in_the_paper(researcher: Membership) -> None:
     """4,000 epochs of the campaign's captions that no query is worded as, and a validation after each 20."""
-    rio, new = browser(researcher), reverse("system-new", args=["films"])
+    rio, new = browser(researcher), reverse("systems", args=["films"])
     queries = len(training_queries(researcher.campaign))
     assert queries > 0
     for system, batch in (("xml", 128), ("reloclnet", 512), ("conquer", 196)):
         page = rio.get(new, {"system": system}).content.decode()
-        assert f"?system={system}&amp;preset=paper" in page
+        assert f"?drawer=train&amp;system={system}&amp;preset=paper" in page
         page = rio.get(new, {"system": system, "preset": "paper"}).content.decode()
         assert f'name="iterations" value="{math.ceil(4000 * queries / batch)}"' in page
         assert f'name="validate_every" value="{math.ceil(20 * queries / batch)}"' in page
@@ -611,7 +595,7 @@ def test_a_feature_that_is_too_large_is_to_blame_and_no_learning_rate(researcher
 
 
 def test_how_long_a_training_takes_is_estimated_from_the_last_one(researcher: Membership) -> None:
-    rio, new = browser(researcher), reverse("system-new", args=["films"])
+    rio, new = browser(researcher), reverse("systems", args=["films"])
     assert "The training takes" not in rio.get(new, {"system": "stal_clips"}).content.decode()
     [row] = ask_to_train(researcher, wanted())
     began = time.monotonic()
@@ -632,7 +616,7 @@ def test_how_long_a_training_takes_is_estimated_from_the_last_one(researcher: Me
 
 
 def test_a_waiting_training_says_what_is_before_it(researcher: Membership, leo: Membership) -> None:
-    rio, new = browser(researcher), reverse("system-new", args=["films"])
+    rio, new = browser(researcher), reverse("systems", args=["films"])
     [first] = ask_to_train(researcher, wanted(name="first"))
     [second] = ask_to_train(leo, wanted("prior", name="second", options={}))
     [third] = ask_to_train(researcher, wanted(name="third"))
@@ -671,13 +655,12 @@ def test_a_search_is_before_trainings_that_have_not_begun(researcher: Membership
 
 @pytest.mark.parametrize("system", REGISTERED)
 def test_the_page_proposes_the_defaults_of_the_commands(system: str) -> None:
-    """Among them is that nothing is suppressed, as in TVR-Ranking. Options without a meaning there are not shown."""
+    """Among them is that nothing is suppressed, as in TVR-Ranking."""
     kind = entry(system).options
     form = OptionsForm(None, kind)
-    unused = {name for name, group in kind.table("group").items() if group == UNUSED}
     proposed = {name: field.initial for name, field in form.fields.items()}
-    assert proposed == {name: value for name, value in asdict(kind()).items() if name not in unused | {"seed"}}
-    assert unused == ({"stride", "decay_every"} if issubclass(kind, Streams) else set())
+    assert proposed == {name: value for name, value in asdict(kind()).items() if name != "seed"}
+    assert not (issubclass(kind, Streams) and {"stride", "decay_every"} & proposed.keys())
     grouped = [field.name for _, group in (("", form.first), *form.groups) for field in group]
     assert sorted(grouped) == sorted(form.fields)
     assert form.fields["nms"].initial == 1.0
@@ -702,17 +685,14 @@ def test_curves_are_drawn_and_stored_as_files(researcher: Membership) -> None:
     assert "HX-Refresh" not in progress
 
 
-def test_the_commands_train_index_and_search(researcher: Membership, ada: Membership, tmp_path: Path) -> None:
+def test_the_commands_index_and_search(researcher: Membership, tmp_path: Path) -> None:
     def command(*words: str) -> str:
         out = StringIO()
         call_command(*words, stdout=out)
         return out.getvalue()
 
-    words = ["train_system", "films", "prior", "--by", "rio", "--features", "i3d", "--top", "3"]
-    assert "a worker does the rest" in command(*words, "--set", "bins=10")
-    with pytest.raises(CommandError, match="begun with other options"):
-        command(*words, "--set", "bins=11")
-    assert "its run is submitted" in command(*words, "--set", "bins=10", "--now")
+    ask_to_train(researcher, wanted("prior", depth=3, options={"bins": 10}))
+    done()
     assert "is indexed" in command("index_system", "films", "1")
     assert len(command("search_system", "films", "1", "--query", "A dog", "--depth", "3").splitlines()) == 3
     assert "1 queries" in command("search_system", "films", "1", "--out", str(tmp_path / "run.json"))
@@ -722,8 +702,6 @@ def test_the_commands_train_index_and_search(researcher: Membership, ada: Member
     for words, message in (
         (["index_system", "films", "1", "--check"], "index.npz: cannot be read"),
         (["index_system", "films", "7"], "it has: 1 .prior"),
-        (["train_system", "films", "prior", "--by", "rio", "--set", "bins=no"], "bins: 'no'; expected a value"),
-        (["train_system", "films", "prior", "--by", "ada"], "expected a lead or a researcher"),
     ):
         with pytest.raises(CommandError, match=message) as fault:
             command(*words)
@@ -734,8 +712,8 @@ def test_searches_are_made_once_and_forgotten(researcher: Membership) -> None:
     from runs.systems.orders import forget_searches
 
     [row] = ask_to_train(researcher, wanted("chance"))
-    page = reverse("system-search", args=["films", row.number])
-    assert "is not trained yet" in browser(researcher).get(page, {"q": "A dog"}).content.decode()
+    page = reverse("system", args=["films", row.number])
+    assert "waits for a worker" in browser(researcher).get(page, {"q": "A dog"}).content.decode()
     assert SystemSearch.objects.count() == 0
     done()
     for _ in range(2):
@@ -778,14 +756,14 @@ def test_the_demo_asks_for_its_systems_once_and_one_after_the_other(rio: Members
     ask_for_systems(rio)
     ask_for_systems(rio)
     rows = list(TrainedSystem.objects.order_by("number"))
-    of_row = list(TRAINED.values())
+    seconds = [seconds for seconds, _ in TRAINED.values()]
     assert [row.system for row in rows] == list(TRAINED)
     assert len(rows) == 10
     jobs = {job.row: job.due for job in train_system.jobs()}
     due = [jobs[row.pk] for row in rows]
     waits = [round((later - first).total_seconds()) for first, later in itertools.pairwise(due)]
-    assert waits == [system.seconds for system in of_row[:-1]]
-    assert sum(system.seconds for system in of_row) < 60 * MINUTES
+    assert waits == seconds[:-1]
+    assert sum(seconds) < 60 * MINUTES
 
 
 def test_who_asked_and_leads_remove_a_system_and_its_run_stays(

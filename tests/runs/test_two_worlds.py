@@ -36,6 +36,7 @@ from runs.estimates.predictors import add_predictor
 from runs.estimates.watches import begin as watch
 from runs.estimates.watches import estimate_difference
 from runs.estimates.worth import ask_to_weigh
+from runs.explain.figures import FIGURES
 from runs.models import Run
 from runs.pools.enlarging import PoolPlan, ask_to_propose
 from tests.cast import browser, claim, content_of, judge_all, make_query, small_batches
@@ -137,7 +138,7 @@ class World:
         estimate_difference.ask(watch(leo, 1, 2, "nDCG_IoU(iou=0.5)@20"))
         client = browser(rio)
         for name, sent_form in (
-            ("believe/examine", {"convention": "paper"}),
+            ("measures/examine", {"convention": "paper"}),
             ("leaderboard/measures", {"convention": "paper", "measure": "AxIoU@20"}),
         ):
             assert client.post(f"/campaigns/films/{name}", sent_form).status_code == 302, name
@@ -192,12 +193,14 @@ VALUES: dict[str, list[object]] = {
 RUN = "campaigns/films/runs/1"
 # Addresses that ask for the queries of the split.
 QUESTIONS = [
-    *(f"/{before}{RUN}/query?query={query}" for before in ("", "api/v1/") for query in HELD),
-    *(f"/{RUN}/query?query={query}&other=2&other=3" for query in HELD),
-    *(f"/{RUN}/queries/{more}" for more in ("?other=2", "?split=val", "?q=thing+1", "scatter/svg?other=2")),
+    *(f"/api/v1/{RUN}/query?query={query}" for query in HELD),
+    *(f"/campaigns/films/explain/?run=1&query={query}{more}" for query in HELD for more in ("", "&run=2&run=3")),
+    *(f"/campaigns/films/compare/?run=1{more}" for more in ("", "&run=2", "&split=val", "&q=thing+1")),
+    *(f"/{RUN}/{key}.svg?against=2&query={query}" for key in FIGURES for query in HELD),
+    *(f"/campaigns/films/leaderboard/?view={view}" for view in ("runs", "held-back", "again")),
     *(f"/{before}campaigns/films/leaderboard?split=val" for before in ("", "api/v1/")),
     *(f"/api/v1/{RUN}/{more}" for more in ("queries?split=val", "queries?other=2", "scatter/svg?other=2")),
-    *(f"/campaigns/films/believe/?measure={each}" for each in ("AP_IoU(iou=0.5)@10", "AxIoU@20")),
+    *(f"/campaigns/films/measures/?measure={each}" for each in ("AP_IoU(iou=0.5)@10", "AxIoU@20")),
     *(f"/judge/films/tutorial?step={step}" for step in range(1, 7)),
 ]
 

@@ -126,8 +126,11 @@ def test_what_cannot_be_watched_is_said(lead: Membership) -> None:
     with pytest.raises(BadValue, match="shared or public"):
         begin(lead, 1, 2, MEASURE)
     name, client = lead.campaign.name, browser(lead)
-    assert str(known.other) not in content_of(client.get(reverse("watches", args=[name]))).decode()
-    assert client.post(reverse("watch-look", args=[name, known.pk])).status_code == 404
+    assert (
+        str(known.other)
+        not in content_of(client.get(reverse("leaderboard", args=[name]), {"view": "differences"})).decode()
+    )
+    assert client.post(reverse("watch-change", args=[name, known.pk])).status_code == 404
     assert client.get(reverse("api-watch", args=[name, known.pk])).status_code == 404
 
 
@@ -135,9 +138,10 @@ def test_what_cannot_be_watched_is_said(lead: Membership) -> None:
 def test_the_page_says_what_is_decided_and_what_deciding_takes(lead: Membership) -> None:
     name = lead.campaign.name
     finish(lead.campaign, 4)
-    client, page = browser(lead), reverse("watches", args=[name])
-    assert client.post(page, {"run": 1, "other": 2, "measure": MEASURE}).status_code == 302
-    assert client.post(page, {"run": 1, "other": 2, "measure": MEASURE}).status_code == 302  # harmless
+    client, begin_one = browser(lead), reverse("watch-begin", args=[name])
+    page = f"{reverse('leaderboard', args=[name])}?view=differences"
+    assert client.post(begin_one, {"run": 1, "other": 2, "measure": MEASURE}).status_code == 302
+    assert client.post(begin_one, {"run": 1, "other": 2, "measure": MEASURE}).status_code == 302  # harmless
     watch = looked(Watch.objects.get())
     assert "Look as often as you like" in content_of(client.get(page)).decode()
     for value, low, high, needed, method, words in [
@@ -149,6 +153,6 @@ def test_the_page_says_what_is_decided_and_what_deciding_takes(lead: Membership)
         watch.looks[-1] |= {"value": value, "low": low, "high": high, "needed": needed, "method": method}
         watch.save()
         assert words in content_of(client.get(page)).decode()
-    assert client.post(reverse("watch-look", args=[name, watch.pk])).status_code == 302
-    assert client.post(reverse("watch-end", args=[name, watch.pk])).status_code == 302
+    assert client.post(reverse("watch-change", args=[name, watch.pk])).status_code == 302
+    assert client.post(reverse("watch-change", args=[name, watch.pk]), {"end": "yes"}).status_code == 302
     assert not Watch.objects.exists()

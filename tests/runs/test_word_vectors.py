@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.urls import reverse
 
 from base.errors import Unfit
@@ -58,10 +58,6 @@ def order(member: Membership, system: str = "mcn", name: str = "", **more: Any) 
     options = more.pop("options", SHORT)
     [row] = ask_to_train(member, wanted(system, name=name or system, options=options, **more))
     return row
-
-
-def command(*words: str) -> None:
-    call_command("train_system", "films", *words, "--by", "rio", "--features", "i3d", stdout=StringIO())
 
 
 def scores(row: TrainedSystem, text: str) -> list[float]:
@@ -127,27 +123,20 @@ def test_a_campaign_without_an_encoder_says_so(researcher: Membership) -> None:
     fault = "encoder, but no encoder has ranked candidates of campaign films yet; expected learned"
     with pytest.raises(Unfit, match=fault):
         order(researcher, word_vectors="encoder")
-    refused = browser(researcher).post(f"{reverse('system-new', args=['films'])}?system=mcn", FORM)
+    refused = browser(researcher).post(f"{reverse('systems', args=['films'])}?system=mcn", FORM)
     assert refused.status_code == 400
     assert fault in refused.content.decode()
-    with pytest.raises(CommandError, match=fault) as of_command:
-        command("mcn", "--word-vectors", "encoder")
-    assert of_command.value.returncode == 2
     assert not TrainedSystem.objects.exists()
 
 
-def test_the_page_and_the_command_ask_for_it_where_words_are_read(researcher: Membership) -> None:
-    new = reverse("system-new", args=["films"])
+def test_the_page_asks_for_it_where_words_are_read(researcher: Membership) -> None:
+    new = reverse("systems", args=["films"])
     for system, is_offered in (("mcn", True), ("conquer", True), ("prior", False), ("chance", False)):
         page = browser(researcher).get(new, {"system": system}).content.decode()
         assert ('name="word_vectors"' in page) == is_offered, system
     assert order(researcher, "prior", options={}, word_vectors="encoder").encoder == ""
     assert browser(researcher).post(f"{new}?system=mcn", FORM).status_code == 302
     assert TrainedSystem.objects.get(name="from the page").encoder == model_name()
-    command("tef_only", "--word-vectors", "encoder")
-    assert TrainedSystem.objects.get(name="tef_only").encoder == model_name()
-    with pytest.raises(CommandError, match="begun with other options"):
-        command("tef_only")
 
 
 def test_encoding_many_texts_says_how_far_it_is(researcher: Membership, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,7 @@ def test_films_are_searched_for_typed_words_without_training(researcher: Members
     assert start >= 40
     assert end <= 60
     assert end - start == 4  # as long as the corpus's moments, which have two seconds
-    page = reverse("system-search", args=["films", row.number])
+    page = reverse("system", args=["films", row.number])
     assert browser(researcher).get(page, {"q": "a blue wall"}).status_code == 200
     assert SystemSearch.objects.count() == 1
 
@@ -87,7 +87,7 @@ def test_typed_words_are_searched_by_zero_shot_where_there_is_one(researcher: Me
     row = order(researcher)
     order(researcher, system="chance", name="later", features="vision")
     done()
-    address = reverse("system-search", args=["films", row.number])
+    address = reverse("system", args=["films", row.number])
     assert f'action="{address}"' in browser(researcher).get(listed).content.decode()
     out = StringIO()
     call_command("search_system", "films", query="a blue wall", depth=2, stdout=out)
@@ -111,7 +111,7 @@ def test_another_model_than_that_of_the_clips_is_refused(researcher: Membership,
 
 
 def test_the_page_asks_for_no_words(researcher: Membership, model: Path) -> None:
-    page = reverse("system-new", args=["films"])
+    page = reverse("systems", args=["films"])
     answer = browser(researcher).get(page, {"system": "zero_shot"}).content.decode()
     assert "It is not trained: it compares queries with clips" in answer
     assert 'name="word_vectors"' not in answer

@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from benchmarks.planted import Planted, planted
 from systems.exhaustive import Exhaustive
 from systems.interface import system
+from tests.systems.planted import Planted, planted
 
 SMALL: dict[str, Any] = {"hidden": 32, "words": 16, "language": 16, "embedding": 16, "batch_size": 16}
 

@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pytest
 
-from benchmarks.charades import examples_in, oracle, videos_of
-from benchmarks.first_hits import first_hits, summary
-from systems.data import Data
-from systems.exhaustive import Exhaustive
+from metrics.formats.annotations import charades_line
+from metrics.formats.errors import Place
+from systems.data import Data, Example, Query, Videos
+from systems.exhaustive import Exhaustive, Index
 from systems.interface import system
+from systems.windows import clips_in
+from tests.systems.first_hits import IOUS, first_hits, overlaps_of, summary
+
+CLIP_SECONDS = 3.0
+
+
+def examples_in(file: Path) -> list[Example]:
+    """Return the moments of an annotation file, each with its sentence as query."""
+    examples = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        video, start, end, text = charades_line(Place(file.name, f"line {number}"), line)
+        if start < end:
+            examples.append(Example(Query(f"{file.stem}-{number}", text), video, start, end))
+    return examples
+
+
+def videos_of(examples: Sequence[Example], durations: dict[str, float]) -> Videos:
+    """Return the videos without features: as long as `durations` says, but to the end of their last moment at least."""
+    longest: dict[str, float] = {}
+    for each in examples:
+        longest[each.video] = max(longest.get(each.video, durations.get(each.video, 0.0)), each.end)
+    duration = np.array(list(longest.values()))
+    counts = clips_in(duration, CLIP_SECONDS)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    nothing = np.zeros((int(offsets[-1]), 0), np.float32)
+    return Videos(tuple(longest), duration, offsets, nothing, CLIP_SECONDS)
+
+
+def oracle(index: Index, examples: Sequence[Example]) -> list[float]:
+    """Return the share of examples, in per cent, that some window of their video hits, for each IoU."""
+    highest = np.array([iou.max() for _, iou in overlaps_of(index, examples)])
+    return [100 * float((highest >= least).mean()) for least in IOUS]
 
 
 def test_windows_oracle_and_prior(shared: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from corpus.importers.rows import read_durations as lengths_of_corpus
 from metrics import read_run
 from metrics.formats.annotations import read_durations
 from systems.commands import main
-from systems.interface import SYSTEMS
+from systems.interface import CARD, SYSTEMS, system, system_in
 from tests.films import write_film
 from tests.systems.small import collection
 
@@ -174,9 +174,12 @@ def test_every_option_of_a_system_says_what_it_means(system: str) -> None:
     assert all(re.fullmatch(r"[^`]+\.", meaning) for meaning in meanings.values()), meanings
 
 
-def test_a_system_that_gives_an_option_another_meaning_says_that_one() -> None:
-    assert SYSTEMS["xml"].options.table("meaning")["stride"] == "It has no meaning here."
-    assert SYSTEMS["mcn"].options.table("meaning")["stride"].startswith("Distance between")
+def test_a_stored_system_may_have_options_that_its_kind_no_longer_has(tmp_path: Path) -> None:
+    system("xml", tmp_path / "xml").keep_card()
+    card = json.loads((tmp_path / "xml" / CARD).read_text())
+    card["options"] |= {"stride": 0.3, "decay_every": 0}
+    (tmp_path / "xml" / CARD).write_text(json.dumps(card))
+    assert system_in(tmp_path / "xml").options == system("xml", tmp_path / "xml", stride=0.3).options
 
 
 @pytest.mark.parametrize(

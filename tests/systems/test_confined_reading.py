@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from base.confinement import ROOT
+from corpus.features import FeatureProcess, open_confined
 from systems.errors import SystemsError, Unavailable
 from systems.features import reader as reading
-from systems.features.confinement import ROOT
-from systems.features.reader import Reader, read_videos
+from systems.features.reader import read_videos
 from tests.hostile.features import CLIP_SECONDS, rows
 from tests.systems.test_commands import command
 from tests.systems.test_features import as_npz
@@ -46,8 +47,8 @@ def test_the_process_that_reads_knows_no_secrets_and_has_no_network(
 ) -> None:
     monkeypatch.setenv("SECRET_KEY", "secret")
     path = as_npz(folder, {"a": rows()})
-    with Reader(20, 1024) as reader:
-        reader.ask(path, path.parent, {"names": ["a"]}, lambda: None)
+    with FeatureProcess(20, 1024) as reader:
+        reader.ask(path, path.parent, ["shapes", ["a"]], lambda: None)
         assert reader.process
         process = Path(f"/proc/{reader.process.pid}")
         assert "secret" not in (process / "environ").read_text()
@@ -61,12 +62,14 @@ def test_the_process_that_reads_knows_no_secrets_and_has_no_network(
 ELSEWHERE = """
 import sys
 from pathlib import Path
-from systems.features.reader import Reader
+import django
+django.setup()
+from corpus.features import FeatureProcess
 path, elsewhere = map(Path, sys.argv[1:])
 for readable in (path.parent, elsewhere):
-    with Reader(20, 1024) as reader:
+    with FeatureProcess(20, 1024) as reader:
         try:
-            print(reader.ask(path, readable, {"names": ["a"]}, lambda: None))
+            print(reader.ask(path, readable, ["shapes", ["a"]], lambda: None))
         except ValueError as fault:
             print(fault)
 """
@@ -76,7 +79,14 @@ def test_it_reads_in_the_folder_of_the_features_only(folder: Path, tmp_path: Pat
     path = as_npz(folder, {"a": rows()})
     (tmp_path / "elsewhere").mkdir()
     command = [sys.executable, "-c", ELSEWHERE, str(path), str(tmp_path / "elsewhere")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     one, other = done.stdout.splitlines()
     assert one == "[[3, 4, 4]]"
     if other == one:
@@ -86,24 +96,24 @@ def test_it_reads_in_the_folder_of_the_features_only(folder: Path, tmp_path: Pat
 
 def test_reading_that_takes_too_long_is_told(folder: Path) -> None:
     path = as_npz(folder, {"a": rows()})
-    with Reader(0, 1024) as reader, pytest.raises(SystemsError, match="reading took more than 0 seconds"):
-        reader.ask(path, path.parent, {"names": ["a"]}, lambda: None)
+    with FeatureProcess(0, 1024) as reader, pytest.raises(SystemsError, match="reading took more than 0 seconds"):
+        reader.ask(path, path.parent, ["shapes", ["a"]], lambda: None)
 
 
 def test_who_ends_the_process_from_outside_does_not_blame_the_features(folder: Path) -> None:
     path = as_npz(folder, {"a": rows()})
-    with Reader(20, 1024) as reader:
-        reader.ask(path, path.parent, {"names": ["a"]}, lambda: None)
+    with FeatureProcess(20, 1024) as reader:
+        reader.ask(path, path.parent, ["shapes", ["a"]], lambda: None)
         assert reader.process
         reader.process.send_signal(signal.SIGTERM)
         with pytest.raises(Unavailable, match=r"features\.npz: reading was broken off \(SIGTERM\)"):
-            reader.ask(path, path.parent, {"names": ["a"]}, lambda: None)
+            reader.ask(path, path.parent, ["shapes", ["a"]], lambda: None)
 
 
 def test_many_videos_come_in_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "CLIPS_AT_A_TIME", 7)
     content = {f"v{number}": rows() + number for number in range(20)}
-    videos = read_videos(dict.fromkeys(content, 9.0), CLIP_SECONDS, as_npz(folder, content))
+    videos = read_videos(dict.fromkeys(content, 9.0), CLIP_SECONDS, as_npz(folder, content), open_file=open_confined)
     for number, name in enumerate(content):
         assert (videos[number].clips == content[name]).all()
 
@@ -119,7 +129,7 @@ def test_packages_are_found_although_something_came_into_their_folder(tmp_path: 
     limits = {"seconds": 20, "memory": 4096, "largest": 1000, "variables": {}}
     first = limits | {"readable": str(tmp_path / "first"), "writable": str(tmp_path / "out")}
     done = subprocess.run(
-        [sys.executable, "-m", "systems.features.confinement", "first.doing", "first,second", ""],
+        [sys.executable, "-m", "base.confinement", "first.doing", "first,second", ""],
         cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT)},
         input=json.dumps(first).encode() + b'\n["nothing", null]\n',

@@ -10,12 +10,12 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from benchmarks.first_hits import first_hits, summary
 from systems.data import Data, Example, Objects, Query, Rows, Video, Videos
 from systems.errors import SystemsError
 from systems.examples import notice_of, read_objects
 from systems.exhaustive import Exhaustive
 from systems.interface import system
+from tests.systems.first_hits import first_hits, summary
 
 NAMES = tuple(f"thing{number}" for number in range(20))
 VECTORS = np.random.default_rng(3).normal(size=(len(NAMES), 12)).astype(np.float32)

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.planted import CLIP_SECONDS, planted
 from systems.data import Example, Videos
 from tests.metrics.packaged import run, wheel
 from tests.metrics.shared import ROOT
+from tests.systems.planted import CLIP_SECONDS, planted
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 MEASURE = "nDCG_IoU(iou=0.5)@20"

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.first_hits import first_hits
 from systems.data import Data, Example, Query, Video, Videos
 from systems.neural.contrast import Sampler
 from systems.neural.description import CURVE
 from systems.options import TefOnly
+from tests.systems.first_hits import first_hits
 from tests.systems.small import small
 
 CLIPS, CLIP_SECONDS = 10, 3.0

@@ -14,7 +14,7 @@ from metrics import Run
 from systems.clips import codes
 from systems.clips.building import plan_index, write_shard
 from systems.clips.index import ClipIndex
-from systems.clips.two_stage import Kept, TwoStages, keep_objects, rank_around, some, windows_around
+from systems.clips.two_stage import Kept, TwoStages, keep_objects, rank_around, windows_around
 from systems.data import Objects, Video, Videos
 from systems.errors import BadOption, SystemsError
 from systems.interface import system
@@ -38,7 +38,7 @@ def indexed(folder: Path, videos: Videos, shards: int = 3) -> ClipIndex:
     plan_index(folder, "flat", videos.clip_seconds, videos.clips, len(videos.clips), shards)
     for number in range(shards):
         ends = (len(videos) * part // shards for part in (number, number + 1))
-        write_shard(folder, number + 1, [some(videos, np.arange(*ends))])
+        write_shard(folder, number + 1, [videos.part(*ends)])
     return ClipIndex(folder)
 
 

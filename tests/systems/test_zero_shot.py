@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from benchmarks.planted import planted, with_vectors
 from metrics import Evaluator, read_run
 from systems.clips import codes
 from systems.clips.zero_shot import standing_out
@@ -20,6 +19,7 @@ from systems.errors import SystemsError
 from systems.interface import System, system, system_in
 from systems.windows import Scales, windows_of
 from tests.systems import towers
+from tests.systems.planted import planted, with_vectors
 from tests.systems.test_commands import command
 
 

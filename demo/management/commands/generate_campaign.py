@@ -14,7 +14,7 @@ from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from base.transactions import many_rows_are_new, store
 from campaigns.models import Campaign, Membership
-from demo.generating import DAYS, Made, add_judgement, generate, generate_for_runs
+from demo.generating import DAYS, Made, add_assignment, add_judgement, generate, nearest_grade
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Question, Sitting
 from judging.models.sitting import exam_batches
 from judging.quality.checks import hidden
@@ -23,15 +23,12 @@ from judging.review.actions import reopen
 from judging.review.decisions import adjudicate
 from judging.review.reopening import scope_of_batch
 from judging.summaries import summarize
-from metrics import MeasureError, read_run
-from metrics.formats.annotations import read_durations
 
 FEWEST = 4  # annotators, because a contested candidate needs four
 MOST = 20_000  # queries
 
 
 class Command(ReeljudgeCommand):
-    refusals = (MeasureError,)
     help = "Make a campaign with generated queries, candidates and judgements. For trying things out only."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -39,8 +36,6 @@ class Command(ReeljudgeCommand):
         parser.add_argument("--queries", type=int, default=5000, help="each has 40 candidates")
         parser.add_argument("--annotators", type=int, default=23)
         parser.add_argument("--seed", type=int, default=1)
-        parser.add_argument("--runs", nargs="+", metavar="FILE", help="a campaign that judges what these runs found")
-        parser.add_argument("--videos", metavar="FILE", help="the video index of these runs, with durations")
 
     def handle(self, **options: Any) -> None:
         name, queries = options["name"], options["queries"]
@@ -50,25 +45,11 @@ class Command(ReeljudgeCommand):
             raise ReeljudgeError(f"--queries {queries}: expected 1 to {MOST:,}")
         if options["annotators"] < FEWEST:
             raise ReeljudgeError(f"--annotators {options['annotators']}: expected at least {FEWEST}")
-        if options["runs"]:
-            self._generate_for_runs(**options)
-            return
         for done in generate(name, queries, options["annotators"], options["seed"]):
             if self.stdout.isatty():
                 self.stdout.write(f"\r{done:,} of {queries:,} queries", ending="")
-        generate_extras(Campaign.objects.get(name=name), options["seed"])
-        self._tell(name)
-
-    def _generate_for_runs(self, **options: Any) -> None:
-        if not options["videos"]:
-            raise ReeljudgeError("--videos: nothing; expected the video index of the runs")
-        runs = [read_run(file, videos=options["videos"], lenient=False) for file in options["runs"]]
-        durations = read_durations(options["videos"])
-        generate_for_runs(options["name"], runs, durations, options["queries"], options["annotators"], options["seed"])
-        self._tell(options["name"])
-
-    def _tell(self, name: str) -> None:
         campaign = Campaign.objects.get(name=name)
+        generate_extras(campaign, options["seed"])
         queries = campaign.queries.pool().count()
         judgements = Judgement.objects.filter(annotator__campaign=campaign).count()
         candidates = Candidate.objects.in_pool(campaign).count()
@@ -149,7 +130,8 @@ def _hide(assignment: Assignment, chance: random.Random) -> None:
     assignment.hidden, made = len(copies), Made()
     for copy in copies:
         expected = own.get(copy.repeats_id or 0, copy.truth or 0)
-        add_judgement(assignment, copy, _near(expected, chance), assignment.claimed, chance, made)
+        grade = nearest_grade(chance.gauss(expected, SPREAD))
+        add_judgement(assignment, copy, grade, assignment.claimed, chance, made)
     made.store()
     assignment.save(update_fields=["places", "hidden"])
 
@@ -176,14 +158,7 @@ def _judge(
 ) -> None:
     """Let a member judge the pairs, mostly with the expected grades. The judgements do not count."""
     ended = began + timedelta(seconds=20 * len(pairs) + 60)
-    assignment = Assignment(batch=batch, annotator=member, round=1, state=Assignment.State.SUBMITTED)
-    assignment.lease, assignment.claimed, assignment.submitted = ended, began, ended
-    made.assignments.append(assignment)
+    assignment = add_assignment(batch, member, began, ended, made, round=1)
     for place, (candidate, expected) in enumerate(pairs, 1):
-        add_judgement(
-            assignment, candidate, _near(expected, chance), began + timedelta(seconds=20 * place), chance, made
-        )
-
-
-def _near(expected: int, chance: random.Random) -> int:
-    return min(4, max(0, round(chance.gauss(expected, SPREAD))))
+        grade = nearest_grade(chance.gauss(expected, SPREAD))
+        add_judgement(assignment, candidate, grade, began + timedelta(seconds=20 * place), chance, made)

@@ -35,6 +35,11 @@ class Command(ReeljudgeCommand):
         parser.add_argument("--split", default="", help="stored with the queries of the file, for example val")
         parser.add_argument("--title", default="")
         parser.add_argument(
+            "--without-films",
+            action="store_true",
+            help="open batches although films are missing; otherwise they wait until the films are there",
+        )
+        parser.add_argument(
             "--order-seed",
             type=int,
             help="secret seed of the order of clips and of checks; drawn at random unless given",
@@ -88,7 +93,7 @@ def _create(options: dict[str, Any]) -> list[str]:
         )
     selection = _selection(corpus, options) if options["select"] else None
     file = nullcontext(options["queries"]) if options["queries"] else None
-    settings = {name: options[name] for name in ("title", "order_seed") if options[name] is not None}
+    settings = _settings(options)
     reuses = _to_reuse(options["reuse"], corpus, existing)
     plan = CampaignPlan(options["name"], settings, existing, selection, file, split=options["split"], reuses=reuses)
     built = build(plan, corpus, _part)
@@ -97,10 +102,20 @@ def _create(options: dict[str, Any]) -> list[str]:
     if file:
         name = built.campaign.name
         lines.append(f"{name}: {built.added:,} queries added, {built.merged:,} merged with a query of the same text.")
+    missing = corpus.videos.filter(media="").count()
+    if missing and not built.campaign.opens_without_films:
+        lines.append(
+            f"{missing:,} films are missing. Batches wait for them, unless a lead opens them (--without-films)."
+        )
     if reuses:
         number = with_reusable(built.campaign).count()
         lines.append(f"{reuses.name} has grades of {number:,} of the queries that may be reused.")
     return lines
+
+
+def _settings(options: dict[str, Any]) -> dict[str, Any]:
+    given = {name: options[name] for name in ("title", "order_seed") if options[name] is not None}
+    return given | {"opens_without_films": options["without_films"]}
 
 
 def _to_reuse(name: str | None, corpus: Corpus, existing: Campaign | None) -> Campaign | None:
@@ -127,7 +142,7 @@ def _rejudge(options: dict[str, Any]) -> str:
     qrels = read_qrels(options["benchmark"]).sound(False)
     runs = [Given(file.name, file, read_run(file, lenient=True)) for file in options["runs"]]
     board = Leaderboard(options["benchmark"].name, qrels, runs, options["pool_depth"])
-    settings = {name: options[name] for name in ("title", "order_seed") if options[name] is not None}
+    settings = _settings(options)
     corpus = _corpus(options["corpus"])
     reuses = _to_reuse(options["reuse"], corpus, None)
     built = build(CampaignPlan(options["name"], settings, board=board, reuses=reuses), corpus, _part)

@@ -34,8 +34,8 @@ class Command(ReeljudgeCommand):
         examples = Example.objects.filter(clip__isnull=False).select_related("clip__video")
         if campaign:
             batches, examples = batches.in_campaign(campaign), examples.filter(campaign=campaign)
-        retried = retry_clips(batches.iterator(chunk_size=100))
+        clips, of_batches = retry_clips(batches.iterator(chunk_size=100))
         of_examples = sum(prepare_clip(example.clip) for example in examples if example.clip)
-        line = f"{retried.clips:,} clips of {retried.batches:,} batches"
+        line = f"{clips:,} clips of {of_batches:,} batches"
         more = f", and {of_examples:,} of examples," if of_examples else ""
         self.stdout.write(f"{line}{more} are asked for again")

@@ -14,8 +14,8 @@ from runs.systems.models import TrainedSystem
 from runs.systems.orders import Wanted
 from runs.systems.training import MADE_BY, Say, as_ranking, found_by
 from systems.errors import SystemsError
-from systems.neural.again import must_be_the_same
-from systems.neural.description import keep_learned_from
+from systems.interface import SYSTEMS
+from systems.neural.description import keep_learned_from, must_be_the_same
 from systems.neural.device import DEVICES, choose
 from systems.storage import digest, write
 
@@ -73,7 +73,8 @@ def make_again(campaign: Campaign, about: dict[str, Any], out: Path, say: Say) -
     Raise SystemsError if the run is another, saying whether features, the training set or the weights are, or if the
     campaign has no such features, encoder or release any more.
     """
-    options = dict(about["options"])
+    retired = SYSTEMS[about["system"]].options.RETIRED if about["system"] in SYSTEMS else ()
+    options = {name: value for name, value in about["options"].items() if name not in retired}
     how = {name: about["made_by"][name] for name in MADE_BY}
     of_words = {name: value for name, value in how.items() if name != "encoder"}
     seed = options.pop("seed")
@@ -82,7 +83,7 @@ def make_again(campaign: Campaign, about: dict[str, Any], out: Path, say: Say) -
         if name != "name":
             raise SystemsError(f"{name}: {'; '.join(words)}")
     row = TrainedSystem(campaign=campaign, name=about["system"], system=about["system"], **how)
-    row.options = about["options"]
+    row.options = options | {"seed": seed}
     try:
         if about["learned_from"]:
             keep_learned_from(row.folder, about["learned_from"])

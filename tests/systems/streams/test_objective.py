@@ -15,9 +15,8 @@ from systems.data import Data
 from systems.interface import system
 from systems.neural.layers import as_rows
 from systems.options import Conquer
-from systems.streams.conquer import losses_of
+from systems.streams.conquer import Judged, losses_of
 from systems.streams.inputs import Batch, Pairs
-from systems.streams.judging import Judged
 from systems.streams.network import products
 from systems.streams.two_streams import TwoStreams, loss_of
 from tests.systems.streams.noise import noise

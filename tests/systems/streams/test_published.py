@@ -22,12 +22,13 @@ from systems.commands import main
 from systems.data import Query, Video, Videos
 from systems.errors import BadOption, SystemsError
 from systems.interface import system_in
+from systems.neural.layers import Padded
 from systems.neural.training import Learned
 from systems.options import Conquer, Streams
 from systems.streams import conquer, published
+from systems.streams.conquer import Judged
 from systems.streams.index import Index
-from systems.streams.inputs import Batch, Padded, Reading
-from systems.streams.judging import Judged
+from systems.streams.inputs import Batch, Reading
 from systems.streams.losses import ranking_losses, weighted
 from systems.streams.network import Boundaries, QueryVectors, Seen, cosines
 from systems.streams.two_streams import TwoStreams, best_moments, losses_of
