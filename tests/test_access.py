@@ -636,7 +636,7 @@ def held(batch: Batch, ada: Membership) -> Assignment:
 @pytest.fixture(autouse=True)
 def exam(batch: Batch) -> None:
     """An exam of one pair, which nobody has to sit."""
-    query = Query.objects.create(campaign=batch.query.campaign, kind=Kind.EXAM, query_id="exam:1", text="q")
+    query = Query.objects.create(campaign=batch.query.campaign, kind=Kind.EXAM, query_id="exam:1", text="its own")
     made = Batch.of(query, 1, state=Batch.State.OPEN)
     made.save()
     moment = batch.candidates.order_by("rank")[0].moment

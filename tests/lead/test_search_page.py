@@ -20,6 +20,7 @@ from judging.pool.clips import cut_clip, search_audience
 from retrieval.models import SearchIndex
 from retrieval.search import approximate
 from retrieval.search.index import index_captions
+from systems.clips import codes
 from tests.cast import browser, content_of
 
 pytestmark = pytest.mark.django_db
@@ -167,7 +168,7 @@ def test_the_page_says_that_an_approximate_index_stands_in(leads: Client, monkey
     html = " ".join(page(leads).split())
     assert "An approximate index (faiss, IVF with 8 bits a number) stands in for the exact search" in html
     assert "it finds 100.0 % in the mean" in html
-    monkeypatch.setattr(approximate, "is_installed", lambda: False)
+    monkeypatch.setattr(codes, "is_installed", lambda: False)
     html = " ".join(page(leads).split())
     assert "An approximate index stands in once the package faiss-cpu is installed" in html
     assert "100.0 %" not in html
