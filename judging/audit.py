@@ -87,8 +87,10 @@ def _places(campaign: Campaign) -> Findings:
 
 def _queries_of_copies(campaign: Campaign) -> dict[int, Any]:
     """Return the query of each copy's original. Before 0.2.0 copies had batches, and stood for themselves."""
-    copies = Candidate.objects.in_campaign(campaign).filter(repeats__isnull=False, batch=None)
-    return dict(copies.values_list("pk", "repeats__query"))
+    copies = Candidate.objects.in_campaign(campaign).filter(query__kind=Kind.CHECK, batch=None)
+    # That of a distractor stands in the id of its query.
+    known = copies.values_list("pk", "repeats__query", "query__query_id")
+    return {pk: query or int(named.removeprefix("check:")) for pk, query, named in known}
 
 
 def hidden_places(campaign: Campaign) -> Findings:
@@ -98,13 +100,14 @@ def hidden_places(campaign: Campaign) -> Findings:
     for pk, places, hidden in assignments.order_by("pk").iterator(chunk_size=2000):
         found = [candidate for candidate in places if candidate in copies]
         if len(found) != hidden:
-            yield f"assignment {pk} counts {hidden} hidden places; {len(found)} of them hold copies"
+            yield f"assignment {pk} counts {hidden} hidden places; {len(found)} of them hold checks"
         if len(set(places)) < len(places):
             yield f"assignment {pk} has a candidate in two places"
-    for pk, moment, original in of_checks.exclude(moment=F("repeats__moment")).values_list("pk", "moment", "repeats"):
+    copied = of_checks.filter(repeats__isnull=False).exclude(moment=F("repeats__moment"))
+    for pk, moment, original in copied.values_list("pk", "moment", "repeats"):
         yield f"candidate {pk} is a copy of candidate {original}, but shows moment {moment}"
     for judgement in _judgements(campaign).filter(candidate__query__kind=Kind.CHECK, seat__isnull=False):
-        yield f"judgement {judgement.pk} counts, but it is of a copy"
+        yield f"judgement {judgement.pk} counts, but it is of a check"
 
 
 def came_by_links(campaign: Campaign) -> Findings:
@@ -424,7 +427,7 @@ INVARIANTS: Invariants = {
     "The same judgements give the same consensus": same_consensus,
     "The lead's word holds until it is undone, and is no consensus": leads_word,
     "Every drawn query has its own caption first, at similarity 1": own_caption_first,
-    "Hidden places hold copies of pairs of the same query, and never count": hidden_places,
+    "Hidden places hold copies of pairs of the same query, or distractors, and never count": hidden_places,
     "Who came by a link is a member, and no link let more people wait than it has places": came_by_links,
     "Reused grades are what was judged then, and nobody judges their pairs again": reused_grades,
     **ALWAYS,

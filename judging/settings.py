@@ -19,7 +19,9 @@ from judging.models import Assignment, Batch, Candidate
 from judging.models.pool import QueryQuerySet
 from judging.models.states import Priority
 from judging.pool.clips import cut_clips_anew
+from judging.pool.distractors import draw_distractors
 from judging.pool.queries import draw_order, give_to_group, set_priority
+from judging.quality.check_results import BATCHES, CAREFUL, catch_of
 from judging.quality.examples import attach_clip
 
 SECTIONS = {
@@ -78,6 +80,8 @@ def set_up(
         campaign.store_past_rate(rate, form.cleaned_data["all_days"])
         if {"padding", "sound"} & set(form.changed_data):
             _cut_anew(campaign)
+        if "hidden_places" in form.changed_data:
+            draw_distractors.ask(campaign)
         if "order_seed" in form.changed_data:
             draw_order(campaign)
     return form
@@ -139,6 +143,8 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
         if self.past:
             until = ", ".join(f"{each.hourly} until {date_format(each.last, 'j F Y')}" for each in self.past)
             self.fields["hourly_rate"].help_text += f" It was {until}."
+        if self.instance.hidden_places:
+            self.fields["hidden_places"].help_text += f" {_catches(self.instance)}"
         for name, field in self.fields.items():
             # The page says beside each value what it was, so that others' changes are told from those of this lead.
             field.show_hidden_initial = not self.is_bound or self.add_initial_prefix(name) in self.data
@@ -213,6 +219,16 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
             return bool(field.clean(self.data[name]) != getattr(self.instance, name))
         except forms.ValidationError:
             return True
+
+
+def _catches(campaign: Campaign) -> str:
+    """Say what the present number of hidden places catches, and when."""
+    found = catch_of(campaign)
+    when = f"after {found.places} clips (median)" if found.places else f"mostly not within {BATCHES} batches"
+    return (
+        f"Now somebody who grades at random is paused {when}; of careful people, who miss {CAREFUL:.0%} of the checks, "
+        f"{found.wrongly:.1%} are paused within {BATCHES} batches."
+    )
 
 
 def holds_a_batch(most: int | None, campaign: Campaign) -> int | None:

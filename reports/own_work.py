@@ -295,21 +295,19 @@ def conversations_of(members: Collection[Membership]) -> list[Conversation]:
 
 
 def questions_in(assignment: Assignment) -> list[dict[str, Any]]:
-    """Return what the annotator asked since the assignment was claimed, and the answers, ready for JSON.
+    """Return what the annotator asked in the assignment, and the answers, ready for JSON.
 
-    Questions of before stay out of it, because they would tell that a pair or a query has come again.
+    Each is at the place where it was asked: another place of the same pair would show which of them is a check.
     """
-    places = {candidate: position for position, candidate in enumerate(assignment.places, 1)}
-    queries = Candidate.objects.filter(pk__in=places).values("query")
-    since = Question.objects.filter(annotator=assignment.annotator_id, at__gte=assignment.claimed, query__in=queries)
+    positions = {place: position for position, place in enumerate(assignment.places, 1)}
     return [
         {
-            "position": places.get(each.candidate_id or 0),
+            "position": positions.get(each.place_id or 0),
             "about": each.about,
             "text": each.text,
             "answer": each.answer.text if each.answer else None,
             "read": bool(each.answer and each.answer.read),
             "waits": each.handled is None,
         }
-        for each in since.select_related("answer")
+        for each in assignment.questions.select_related("answer")
     ]

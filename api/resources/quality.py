@@ -241,7 +241,7 @@ class ChecksSerializer(serializers.Serializer):
 
 class CheckPairSerializer(ModelAnswer):
     query = serializers.CharField(source="candidate.query.text")
-    source = serializers.CharField(required=False, help_text="`gold` or `repeat`; without `show=speed`")
+    source = serializers.CharField(required=False, help_text="`gold`, `repeat` or `distractor`; without `show=speed`")
     expected = serializers.FloatField(required=False, allow_null=True, help_text="without `show=speed`")
     missed = serializers.BooleanField(required=False, allow_null=True, help_text="without `show=speed`")
     seconds = serializers.FloatField(source="spent", allow_null=True, help_text="before the first grade")

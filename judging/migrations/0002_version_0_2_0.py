@@ -265,7 +265,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='assignment',
             name='hidden',
-            field=models.PositiveSmallIntegerField(default=0, help_text='places with copies, which count for no consensus'),
+            field=models.PositiveSmallIntegerField(default=0, help_text='places with copies or distractors, which count for no consensus'),
         ),
         migrations.AddField(
             model_name='assignment',
@@ -449,6 +449,8 @@ class Migration(migrations.Migration):
                 ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='questions', to='campaigns.membership')),
                 ('answer', models.ForeignKey(help_text="a lead's answer", null=True, on_delete=django.db.models.deletion.PROTECT, related_name='questions', to='campaigns.message')),
                 ('candidate', models.ForeignKey(help_text='the pair that it is about', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='questions', to='judging.candidate')),
+                ('assignment', models.ForeignKey(help_text='in which it was asked', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='questions', to='judging.assignment')),
+                ('place', models.ForeignKey(help_text='the pair, or the copy of it, in whose place it was asked', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.candidate')),
                 ('handled_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
                 ('letter', models.ForeignKey(help_text='the message that it answers', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='replies', to='campaigns.message')),
                 ('query', models.ForeignKey(help_text='that it is about', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='questions', to='judging.query')),

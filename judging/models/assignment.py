@@ -84,8 +84,8 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         values |= {"lease": settings.ASSIGNMENT_LEASE, "places": json.dumps([pair.pk for pair in places])}
         limits = [annotator.campaign.most_seconds(pair.moment.length) for pair in places]
         values |= {"token": secrets.token_urlsafe(), "limits": json.dumps(limits)}
-        values["hidden"] = sum(pair.repeats_id is not None for pair in places)
-        is_mixed = any(pair.batch_id != batch.pk and pair.repeats_id is None for pair in places)
+        values["hidden"] = sum(pair.is_hidden for pair in places)
+        is_mixed = any(pair.batch_id != batch.pk and not pair.is_hidden for pair in places)
         values |= {"joined_to": joined_to and joined_to.pk, "resumes": resumes, "is_mixed": is_mixed}
         [leased] = self.raw(with_clock(LEASE), values)
         leased.batch, leased.annotator = batch, annotator
@@ -182,7 +182,9 @@ class Assignment(models.Model):
         default=list, help_text="the candidates' primary keys, in the order in which the annotator gets them"
     )
     limits = models.JSONField(default=list, help_text="the active seconds that one press may count, for each place")
-    hidden = models.PositiveSmallIntegerField(default=0, help_text="places with copies, which count for no consensus")
+    hidden = models.PositiveSmallIntegerField(
+        default=0, help_text="places with copies or distractors, which count for no consensus"
+    )
     joined_to = models.ForeignKey(
         "self", models.PROTECT, null=True, related_name="joined", help_text="that in whose places it is judged"
     )

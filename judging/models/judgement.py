@@ -209,6 +209,16 @@ class Question(models.Model):
     candidate = models.ForeignKey(
         "judging.Candidate", models.PROTECT, null=True, related_name="questions", help_text="the pair that it is about"
     )
+    assignment = models.ForeignKey(
+        "judging.Assignment", models.PROTECT, null=True, related_name="questions", help_text="in which it was asked"
+    )
+    place = models.ForeignKey(
+        "judging.Candidate",
+        models.PROTECT,
+        null=True,
+        related_name="+",
+        help_text="the pair, or the copy of it, in whose place it was asked",
+    )
     letter = models.ForeignKey(
         "campaigns.Message", models.PROTECT, null=True, related_name="replies", help_text="the message that it answers"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
@@ -144,6 +145,19 @@ class Query(models.Model):
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def _checks(self) -> dict[str, Any]:
+        return {"campaign_id": self.campaign_id, "kind": Kind.CHECK, "query_id": f"check:{self.pk}"}
+
+    def of_checks(self) -> Query:
+        """Return the query of this text that holds what is hidden in its batches, made if there is none."""
+        return Query.objects.get_or_create(**self._checks, defaults={"text": self.text, "split": self.split})[0]
+
+    @property
+    def distractors(self) -> CandidateQuerySet:
+        """The moments far from the query that hidden places can show; see `judging.pool.distractors`."""
+        return Candidate.objects.filter(query__in=Query.objects.filter(**self._checks), repeats=None)
+
 
 class CandidateQuerySet(models.QuerySet["Candidate"]):
     def in_campaign(self, campaign: Campaign) -> CandidateQuerySet:
@@ -214,6 +228,11 @@ class Candidate(models.Model):
 
     def __str__(self) -> str:
         return f"{self.query_id}-{self.rank}"
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it stands in a hidden place: a copy of a pair, or a distractor. Neither belongs to a batch."""
+        return self.batch_id is None
 
     @property
     def needs_the_lead(self) -> bool:
@@ -375,23 +394,26 @@ class Batch(models.Model):
     def in_order(
         self, annotator: Membership, pairs: list[Candidate], hidden: Sequence[Candidate] = ()
     ) -> list[Candidate]:
-        """Return pairs and hidden copies in the annotator's own order, which tells neither ranks nor what is hidden.
+        """Return pairs and what is hidden in the annotator's own order, which tells neither ranks nor what is hidden.
 
-        A copy of one of the pairs stands at least a third of all away from it. For this the pair gives way, and not the
-        copy, so that each place is as likely to be a copy's.
+        A copy and its pair stand at least a third of all places apart, counted in a circle, so that every place is as
+        likely for the one as for the other.
         """
         of = f"{annotator.campaign.order_seed}:{annotator.pk}:{self.pk}"
         drawn = sorted([*pairs, *hidden], key=lambda pair: hashlib.sha256(f"{of}:{pair.pk}".encode()).digest())
-        apart, copied = len(drawn) // 3, {copy.repeats_id for copy in hidden}
-        free = [pair.pk for pair in drawn if pair.pk not in copied and pair not in hidden]
-        at = {pair.pk: place for place, pair in enumerate(drawn)}
-        for copy in hidden:
-            original = copy.repeats_id
-            if original not in at or abs(at[original] - at[copy.pk]) >= apart:
-                continue
-            if other := next((pk for pk in free if abs(at[pk] - at[copy.pk]) >= apart), None):
-                at[original], at[other] = at[other], at[original]
-        return sorted(drawn, key=lambda pair: at[pair.pk])
+        copies = {copy.repeats_id: copy for copy in hidden if copy.repeats_id}
+        free, placed, chance = list(range(len(drawn))), dict[int, Candidate](), Random(of)
+        for pair in [pair for pair in drawn if pair.pk in copies]:
+            at = chance.choice(free)
+            free.remove(at)
+            apart = [
+                other for other in free if 3 * min((other - at) % len(drawn), (at - other) % len(drawn)) >= len(drawn)
+            ]
+            other = chance.choice(apart or free)
+            free.remove(other)
+            placed |= {at: pair, other: copies[pair.pk]}
+        alone = [pair for pair in drawn if pair not in placed.values()]
+        return [pair for _, pair in sorted([*placed.items(), *zip(free, alone, strict=True)], key=lambda each: each[0])]
 
     def hand_to(self, annotator: Membership, places: list[Candidate] | None = None, **more: Any) -> Assignment:
         """Give the annotator a free slot. The caller holds the batch's lock.

@@ -18,7 +18,7 @@ from jobs.errors import JobError
 from jobs.models import Job
 from jobs.queue import Lane
 from jobs.registry import SELF, Report, kind
-from judging.models.pool import Batch
+from judging.models.pool import Batch, Candidate
 
 SEARCH = "search "  # the beginning of the audience of clips for a search; no campaign has such a name
 
@@ -33,12 +33,14 @@ def prepare(batch: Batch) -> None:
 def open_when_cut(batch: Batch) -> list[Clip]:
     """Open the batch if all its clips are there, and return the clips to come.
 
-    Clips of videos without films keep it closed, too, unless the campaign opens without films. The clips to come are
-    those that the campaign's settings ask for now. They cannot change until the batch is open. A clip that failed is to
-    come too: only the lead opens a batch without it (`judging.pool.opening`).
+    Clips of videos without films keep it closed, too, unless the campaign opens without films. The clips to come, also
+    of the query's distractors, are those that the campaign's settings ask for now. They cannot change until the batch
+    is open. A clip that failed is to come too, except that of a distractor: only the lead opens a batch without it
+    (`judging.pool.opening`).
     """
     clips = clips_for(batch)
     to_come = [clip for clip in clips if clip.is_to_come]
+    to_come += [clip for clip in _of_distractors(batch) if clip.is_waiting]
     without_films = Campaign.objects.filter(pk=batch.campaign_id, opens_without_films=True)
     if not to_come and (_have_films(clips) or without_films.exists()):
         batch.open()
@@ -173,11 +175,20 @@ def _can_be_cut(clip: Clip) -> bool:
 
 def clips_for(batch: Batch) -> list[Clip]:
     """Return the clips of a batch's candidates, made where there are none, and link each candidate to its clip."""
-    candidates = list(batch.candidates.select_related("moment__video"))
-    clips = clips_of_moments([each.moment for each in candidates], batch.query.campaign)
+    return _linked(list(batch.candidates.select_related("moment__video")), batch.query.campaign)
+
+
+def _of_distractors(batch: Batch) -> list[Clip]:
+    """Return the clips of the distractors of the batch's query, linked to them. Nothing waits for one that failed."""
+    return _linked(list(batch.query.distractors.select_related("moment__video")), batch.query.campaign)
+
+
+def _linked(candidates: list[Candidate], campaign: Campaign) -> list[Clip]:
+    """Return the clips of candidates, made where there are none, and link each candidate to its clip."""
+    clips = clips_of_moments([each.moment for each in candidates], campaign) if candidates else {}
     for candidate in candidates:
         candidate.clip = clips[candidate.moment_id]
-    batch.candidates.bulk_update(candidates, ["clip"])
+    Candidate.objects.bulk_update(candidates, ["clip"])
     return list({clip.pk: clip for clip in clips.values()}.values())
 
 

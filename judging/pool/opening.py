@@ -28,6 +28,7 @@ from judging.models import Kind, ReusedGrade
 from judging.models.pool import Batch, Candidate, Query, QueryQuerySet
 from judging.order import place
 from judging.pool.clips import clips_for, cut_clips, prepare
+from judging.pool.distractors import draw
 from judging.summaries import summarize
 from metrics.analysis.pooling import pooled
 from metrics.formats.tables import Qrels, Run
@@ -230,7 +231,9 @@ def open_first_batches(campaign: Campaign, report: Report) -> None:
     for start in range(0, len(queries), QUERIES_AT_A_TIME):
         report(start, len(queries), f"opening batches: {start:,} of {len(queries):,} queries")
         with transaction.atomic():
-            for query in queries[start : start + QUERIES_AT_A_TIME]:
+            some = queries[start : start + QUERIES_AT_A_TIME]
+            draw(campaign, some)
+            for query in some:
                 open_batch(query, 1)
     report(len(queries), len(queries))
 

@@ -28,6 +28,7 @@ from jobs.registry import SELF, Report, kind
 from judging.models import Batch, Candidate, Kind, Query
 from judging.pool import opening
 from judging.pool.clips import prepare
+from judging.pool.distractors import draw
 from retrieval.captions import (
     CAPTIONS_OF_A_BLOCK,
     CaptionRow,
@@ -62,10 +63,14 @@ def rank_candidates(campaign: Campaign, report: Report) -> None:
     Campaign.objects.filter(pk=campaign.pk).update(encoder=model_name())
     for start in range(0, len(queries), QUERIES_AT_A_TIME):
         report(start, len(queries), f"storing candidates: {start:,} of {len(queries):,} queries")
+        some = queries[start : start + QUERIES_AT_A_TIME]
         with transaction.atomic():
-            for number, query in enumerate(queries[start : start + QUERIES_AT_A_TIME], start):
+            for number, query in enumerate(some, start):
                 ranked = in_order(found, number, query)
                 _store(query, list(islice(ranked, campaign.depth)))
+            draw(campaign, some)
+            for query in some:
+                opening.open_batch(query, 1)
     forget(compare_some, campaign)
     report(len(queries), len(queries))
 
@@ -157,7 +162,6 @@ def _store(query: Query, ranked: list[tuple[CaptionRow, float]]) -> None:
         Candidate(query=query, moment_id=row.pk, rank=rank, similarity=similarity)
         for rank, (row, similarity) in enumerate(ranked, 1)
     )
-    opening.open_batch(query, 1)
 
 
 def in_order(compared: Compared, number: int, query: Query) -> Iterable[tuple[CaptionRow, float]]:

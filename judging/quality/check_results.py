@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from statistics import median
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from django.db.models import Case, Count, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Abs, Coalesce, Now
 from django.db.models.lookups import GreaterThan
@@ -20,7 +24,7 @@ from judging.models.judgement import Judgement, Revision
 from judging.models.states import AssignmentState, Kind
 
 WINDOW = 20  # the newest check pairs decide about warnings and pauses
-ENOUGH = 10  # check pairs needed before anything follows, and new ones before a second warning
+ENOUGH = 8  # check pairs needed before anything follows, and new ones before a second warning
 # Seconds; a faster grade was hardly watched. Leads see how many there are; nothing follows from it.
 FAST = 2.0
 EVER = datetime(2000, 1, 1, tzinfo=UTC)  # earlier than any submission
@@ -64,14 +68,17 @@ class Speed:
     median: float  # seconds
 
 
-def check_pairs(campaign: Campaign) -> QuerySet[Any]:
-    """Return the judgements of copies of which one knows the right grade, in submitted assignments, newest first.
+SOURCES = When(candidate__repeats=None, then=Value("distractor")), When(own__isnull=False, then=Value("repeat"))
 
-    Each has its `source`, "gold" or "repeat", its `expected` grade, which is the truth or the annotator's own of the
-    pair, and whether it was `missed`.
+
+def check_pairs(campaign: Campaign) -> QuerySet[Any]:
+    """Return the judgements of hidden places whose right grade is known, in submitted assignments, newest first.
+
+    Each has its `source`, "gold", "repeat" or "distractor"; its `expected` grade, which is the truth or the annotator's
+    own of the pair; and whether it was `missed`.
     """
     pairs = _of_copies(campaign).exclude(expected=None)
-    found: QuerySet[Any] = pairs.annotate(source=Case(When(own=None, then=Value("gold")), default=Value("repeat")))
+    found: QuerySet[Any] = pairs.annotate(source=Case(*SOURCES, default=Value("gold")))
     return found
 
 
@@ -124,6 +131,40 @@ def _recent_checks(newest: list[tuple[datetime, bool]], last: dict[str, datetime
         warned=warned,
         paused=last.get(Event.Kind.PAUSED),
     )
+
+
+CAREFUL, BATCHES, DRAWS = 0.05, 100, 2000
+
+
+@dataclass(frozen=True)
+class Catch:
+    """What the hidden places of a campaign catch, by simulating annotators whose checks are distractors."""
+
+    places: (
+        int | None
+    )  # after which half of those who grade at random are paused; None if fewer are in `BATCHES` batches
+    wrongly: float  # share of those who miss `CAREFUL` of the checks that is paused within `BATCHES` batches
+
+
+def catch_of(campaign: Campaign) -> Catch:
+    """Simulate the pauses of a campaign with hidden places, for grades at random and for careful work."""
+    rules = campaign.hidden_places, campaign.check_pause
+    paused = [_paused_after(*rules, missed) for missed in ((4 - campaign.tolerance) / 5, CAREFUL)]
+    half = np.median(paused[0])
+    places = None if half > BATCHES else math.ceil(half) * campaign.largest_batch
+    return Catch(places, float(np.mean(paused[1] <= BATCHES)))
+
+
+@cache
+def _paused_after(hidden: int, pause: float, missed: float) -> npt.NDArray[np.intp]:
+    """Return after how many batches each simulated annotator is paused; one more than `BATCHES` for who is not."""
+    misses = np.random.default_rng(1).random((DRAWS, BATCHES * hidden)) < missed
+    sums = np.pad(np.cumsum(misses, axis=1), ((0, 0), (1, 0)))
+    ends = np.arange(1, BATCHES + 1) * hidden
+    window = np.minimum(ends, WINDOW)
+    shares = (sums[:, ends] - sums[:, ends - window]) / window
+    paused = (shares >= pause) & (ends >= ENOUGH)
+    return np.where(paused.any(axis=1), paused.argmax(axis=1) + 1, BATCHES + 1)
 
 
 def check_totals(campaign: Campaign) -> dict[int, Checked]:

@@ -1,8 +1,9 @@
-"""Attention checks: which copies of pairs stand in the hidden places of a batch, and what follows from the results.
+"""Attention checks: what stands in the hidden places of a batch, and what follows from the results.
 
-A hidden place holds a copy of a pair of the same query. For somebody who never judged the pair, and on which others
-agreed, it is gold; for who judged it, a repeat; else it only fills the batch to the size that all batches have.
-Annotators cannot tell hidden places from others. They are paid alike, and count for no consensus.
+A hidden place holds a distractor, whose right grade is 0, or a copy of a pair of the same query. For somebody who never
+judged the pair, and on which others agreed, the copy is gold; for who judged it, a repeat; else it only fills the batch
+to the size that all batches have. Annotators cannot tell hidden places from others. They are paid alike, and count for
+no consensus.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from django.utils.translation import gettext_noop as _
 
 from base.text import percent
 from campaigns.models import Campaign, Event, Membership, Message
+from corpus.models import Clip
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Query
 from judging.quality.check_results import ENOUGH, RecentChecks, recent_checks
 
@@ -36,25 +38,28 @@ def hidden(annotator: Membership, parts: Mapping[Batch, Sequence[Candidate]]) ->
 
 
 def _hidden(annotator: Membership, batch: Batch, pairs: Sequence[Candidate], wanted: int) -> list[Candidate]:
-    """Return up to so many copies of pairs of the batch's query.
+    """Return up to so many copies of pairs of the batch's query, and distractors.
 
     Gold and repeats of pairs that the batch does not hold come first; where they are fewer than the campaign's hidden
-    places, repeats of pairs of this very batch. Other settled pairs of the query, and more of its own, fill the rest.
+    places, distractors. Other settled pairs of the query and more distractors fill the rest. Only if these are too few
+    are pairs of this very batch repeated.
     """
     if not wanted:
         return []
-    own, found = list[Any](), list[Any]()
+    checks = pairs[0].query.of_checks()
+    own, found, far = list[Any](), list[Any](), list[Any]()
     of = annotator.campaign, annotator.pk, batch.pk
-    for each in sorted(_copyable(annotator, batch), key=lambda pair: chance(*of, pair.pk)):
-        (own if each in pairs else found).append(each)
-    checks = _spread([each for each in found if each.is_own or (each.is_clear and not each.is_known)])
+    for each in sorted(_copyable(annotator, batch, checks), key=lambda pair: chance(*of, pair.pk)):
+        (far if each.is_hidden else own if each in pairs else found).append(each)
+    first = _spread([each for each in found if each.is_own or (each.is_clear and not each.is_known)])
     fill = [each for each in found if each.is_settled and not (each.is_clear or each.is_known)]
-    first = max(0, annotator.campaign.hidden_places - len(checks))
-    return _copies(batch, [*checks, *own[:first], *fill, *own[first:]][:wanted])
+    few = max(0, annotator.campaign.hidden_places - len(first))
+    chosen = [*first, *far[:few], *fill, *far[few:], *own][:wanted]
+    return [*_copies(checks, [each for each in chosen if not each.is_hidden]), *(set(chosen) & set(far))]
 
 
-def _copyable(annotator: Membership, batch: Batch) -> QuerySet[Any]:
-    """Return the pairs of the batch's query without those of which the annotator had a copy in another batch.
+def _copyable(annotator: Membership, batch: Batch, checks: Query) -> QuerySet[Any]:
+    """Return the pairs and distractors of the batch's query without those that another batch hid for the annotator.
 
     Each tells whether it `is_settled`; whether the annotator has said something about it (`is_known`) and judged it
     (`is_own`); and whether it `is_clear`: all agreed on it at once, so that it is gold for whoever does not know it.
@@ -66,7 +71,13 @@ def _copyable(annotator: Membership, batch: Batch) -> QuerySet[Any]:
     examined = Query.objects.filter(campaign=annotator.campaign_id, kind=Kind.EXAM, text=OuterRef("query__text"))
     # From each copy to the judgement of it: the other way round SQLite would read all that the annotator ever judged.
     copied = Candidate.objects.filter(Exists(own.exclude(assignment__batch=batch)), repeats=OuterRef("pk"))
-    pairs = Candidate.objects.filter(query=batch.query_id, batch__isnull=False).exclude(Exists(copied))
+    far = (
+        Q(query=checks.pk, repeats=None)
+        & Q(Exists(_shown(annotator.campaign)))
+        & ~Q(Exists(own.exclude(assignment__batch=batch)))
+    )
+    pairs = Candidate.objects.filter(Q(batch__isnull=False) | far, query__in=[batch.query_id, checks.pk])
+    pairs = pairs.exclude(Exists(copied))
     settled, known = Q(outcome=Candidate.Outcome.SETTLED), Exists(own) | Exists(flagged)
     pairs = pairs.annotate(
         is_settled=_whether(settled),
@@ -75,6 +86,12 @@ def _copyable(annotator: Membership, batch: Batch) -> QuerySet[Any]:
         is_clear=_whether(settled & Q(escalated=False) & ~Q(Exists(another)) & ~Q(Exists(examined))),
     )
     return pairs.select_related("moment", "clip", "query")
+
+
+def _shown(campaign: Campaign) -> QuerySet[Clip]:
+    """Return the clip of a distractor, if it is cut, or if the campaign opens without films."""
+    clips = Clip.objects.filter(pk=OuterRef("clip"))
+    return clips if campaign.opens_without_films else clips.filter(state=Clip.State.READY)
 
 
 def _whether(condition: Q) -> ExpressionWrapper[Any]:
@@ -97,16 +114,13 @@ def _spread(pairs: list[Any]) -> list[Any]:
     return sorted(pairs, key=lambda pair: order[pair.pk])
 
 
-def _copies(batch: Batch, pairs: list[Any]) -> list[Candidate]:
+def _copies(checks: Query, pairs: list[Any]) -> list[Candidate]:
     """Return a copy of each pair, made if there is none. That of gold has the pair's grade as its truth."""
     if not pairs:
         return []
-    of_query = {"campaign_id": batch.campaign_id, "kind": Kind.CHECK, "query_id": f"check:{batch.query_id}"}
-    source = pairs[0].query
-    query, _made = Query.objects.get_or_create(**of_query, defaults={"text": source.text, "split": source.split})
     copies = [
         Candidate(
-            query=query,
+            query=checks,
             moment=pair.moment,
             clip=pair.clip,
             rank=pair.rank,

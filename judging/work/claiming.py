@@ -1,7 +1,8 @@
 """Claiming a batch, and resuming an assignment after its lease has run out; telling of new work; who may judge a batch.
 
-Nobody judges a candidate twice. Round two goes to people who said nothing about the batch in round one, because whoever
-did would know the round. If nobody else is left, the campaign can let them return, and asks for their grades again.
+Nobody judges a candidate twice. Round two goes to people who did not open the batch in round one, because whoever did
+would know the round. If nobody else is left, those who said nothing about it may return; for others the campaign
+decides, and then asks for their grades again.
 """
 
 from __future__ import annotations
@@ -236,9 +237,11 @@ def claimable_by(annotator: Membership) -> Iterator[BatchQuerySet]:
     Round one of a batch may be a group's. Round two is for everybody who is new to it, but for others than the group
     only once nobody of the group is.
     """
-    shut_out = _began_earlier(annotator, OuterRef("pk"), OuterRef("round"))
-    if annotator.campaign.may_return:
-        shut_out &= Q(Exists(_able_annotators().exclude(pk=annotator.pk)))
+    shut_out, others = _began_earlier(annotator, OuterRef("pk"), OuterRef("round")), _new_to_it(annotator)
+    opened = Q(
+        Exists(Assignment.objects.filter(annotator=annotator, batch=OuterRef("pk"), round__lt=OuterRef("round")))
+    )
+    shut_out = opened & others if annotator.campaign.may_return else shut_out | (opened & others)
     free = with_free_slot().in_campaign(annotator.campaign).order_by("priority", "-begun", "place", "pk")
     if annotator.campaign.has_groups:  # else the statement is a shorter one
         of_others = Q(round=2) & ~Q(Exists(_able_annotators().filter(group=OuterRef("group"))))
@@ -285,6 +288,12 @@ def _able_annotators(may_return: Q = NOBODY) -> QuerySet[Membership]:
     able = Membership.objects.able().filter(campaign=OuterRef("campaign")).exclude(pk__in=spent().values("pk"))
     able = able.filter(Q(group=OuterRef("group")) | free_to_all)
     return able.filter(~_knows(OuterRef("pk"), batch), ~_began_earlier(OuterRef("pk"), batch, round) | may_return)
+
+
+def _new_to_it(annotator: Membership) -> Q:
+    """Whether an able annotator other than this one has not opened a batch, in any round."""
+    opened = Assignment.objects.filter(annotator=OuterRef("pk"), batch=OuterRef(OuterRef("pk")))
+    return Q(Exists(_able_annotators().exclude(pk=annotator.pk).exclude(Exists(opened))))
 
 
 def _knows(annotator: Membership | OuterRef, batch: OuterRef) -> Q:

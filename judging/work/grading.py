@@ -210,30 +210,25 @@ def ask_at(assignment: Assignment, position: int, about: str, text: str, key: UU
 
     `about` is one of `AT_A_PLACE`. For the others and for errors see `ask`.
     """
-    pair = Candidate.objects.select_related("repeats").get(pk=assignment.candidate_at(position))
-    pair = pair.repeats or pair
-    candidate = pair.pk if about == Question.About.CLIP else None
-    return ask(assignment.annotator, text, key, query=pair.query_id, candidate=candidate)
+    place = Candidate.objects.select_related("repeats").get(pk=assignment.candidate_at(position))
+    pair = place.repeats or place
+    asked = {"query_id": pair.query_id, "assignment_id": assignment.pk}
+    if about == Question.About.CLIP:
+        asked |= {"candidate_id": pair.pk, "place_id": place.pk}
+    return ask(assignment.annotator, text, key, **asked)
 
 
 @all_or_nothing
-def ask(
-    annotator: Membership,
-    text: str,
-    key: UUID,
-    *,
-    query: int | None = None,
-    candidate: int | None = None,
-    letter: Message | None = None,
-) -> Question:
+def ask(annotator: Membership, text: str, key: UUID, *, letter: Message | None = None, **about: int) -> Question:
     """Ask the leads something, or answer a message of theirs. A request that comes twice with one key is stored once.
 
     Parameters
     ----------
-    query, candidate
-        The primary keys of what it is about. Without both it is about nothing in particular.
     letter
         The message that it answers.
+    **about
+        The columns of a question that say what it is about and where it was asked. Without them it is about nothing in
+        particular.
 
     Raises
     ------
@@ -247,8 +242,8 @@ def ask(
         If the person has sent as many questions as the settings allow.
     """
     annotator = locked(Membership.objects.filter(pk=annotator.pk)).get()
-    fields = {"annotator_id": annotator.pk, "text": text, "query_id": query, "candidate_id": candidate}
-    fields["letter_id"] = letter.pk if letter else None
+    fields = {"annotator_id": annotator.pk, "text": text, "letter_id": letter.pk if letter else None}
+    fields |= dict.fromkeys(("query_id", "candidate_id", "assignment_id", "place_id")) | about
     if known := Question.objects.filter(key=key).first():
         if all(getattr(known, field) == value for field, value in fields.items()):
             return known

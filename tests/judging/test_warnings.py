@@ -12,7 +12,7 @@ from base.errors import WrongState
 from campaigns.models import Campaign, Event, Membership, Message
 from judging.audit import audit
 from judging.models import Candidate, Revision
-from judging.quality.check_results import Checked, Speed, check_pairs, check_totals, recent_checks, speeds
+from judging.quality.check_results import ENOUGH, Checked, Speed, check_pairs, check_totals, recent_checks, speeds
 from judging.work import claiming, submitting
 from tests.cast import by_rank, claim, judge_all, small_batches
 from tests.remembered import remembered
@@ -98,15 +98,15 @@ def test_a_warning_then_a_pause_then_a_new_beginning(checked: Campaign, ada: Mem
     assert not any(audit(checked).values())
 
 
-def test_fewer_than_ten_pairs_say_nothing(checked: Campaign, ada: Membership) -> None:
-    assert do_checks(ada, 5, wrong) < 10
+def test_few_pairs_say_nothing(checked: Campaign, ada: Membership) -> None:
+    assert do_checks(ada, 1, wrong) < ENOUGH
     hers = check_totals(checked)[ada.pk]
-    assert 0 < hers.missed == hers.pairs < 10
+    assert 0 < hers.missed == hers.pairs < ENOUGH
     assert recent_checks(checked)[ada.pk].recent == hers.pairs
     assert not Event.objects.exists()
 
 
-def test_a_warning_is_not_repeated_before_ten_more_pairs(checked: Campaign, ada: Membership) -> None:
+def test_a_warning_is_not_repeated_before_as_many_more_pairs(checked: Campaign, ada: Membership) -> None:
     grade, pairs = every_third_wrong(), 0
     warned_at: list[int] = []
     for _ in range(6):
@@ -114,7 +114,7 @@ def test_a_warning_is_not_repeated_before_ten_more_pairs(checked: Campaign, ada:
         if kinds(ada).count("warned") > len(warned_at):
             warned_at.append(pairs)
     assert len(warned_at) > 1
-    assert all(later - earlier >= 10 for earlier, later in pairwise(warned_at))
+    assert all(later - earlier >= ENOUGH for earlier, later in pairwise(warned_at))
     assert ada.messages.count() == len(warned_at)
 
 
