@@ -126,7 +126,9 @@ class Person:
         token, fence = handed["token"], handed["fence"]
         for position, candidate in enumerate(_handed(token), 1):
             chance = random.Random(f"{seed}:{self.name}:{candidate.pk}")
-            grade = self.perceived(truth(candidate.repeats or candidate), chance, seed)
+            is_distractor = candidate.is_hidden and candidate.repeats is None
+            true = 0 if is_distractor else truth(candidate.repeats or candidate)
+            grade = self.perceived(true, chance, seed)
             body = {
                 "grade": grade,
                 "fence": fence,

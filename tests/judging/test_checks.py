@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
 from uuid import uuid4
 
-import numpy as np
 import pytest
-from django.core.files.base import ContentFile
-from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
-from corpus.models import Clip
 from judging.audit import audit
 from judging.models import Assignment, Candidate, Judgement, Kind, Query
 from judging.pool import opening
 from judging.quality.check_results import check_pairs
 from judging.work import claiming, grading
 from releases.exports import FILES
-from tests.cast import browser, by_rank, claim, expire, judge_all, make_query, small_batches
+from tests.cast import by_rank, claim, expire, judge_all, make_query, small_batches
 from tests.remembered import remembered
 
 HIDDEN = 2
@@ -173,74 +166,3 @@ def test_when_hiding_begins_an_old_page_cannot_write(campaign: Campaign, ada: Me
     again = claim(ada)
     assert (again.pk, len(again.places)) == (held.pk, 14)
     assert again.token != held.token
-
-
-# The bot -----------------------------------------------------------------------------------------------------
-
-
-def received(client: Any, name: str) -> dict[str, Any]:
-    """All that a browser gets of a batch: its text, and for each place the address, headers and size of the clip."""
-    client.post(reverse("claim", args=[name]))
-    answer = client.post(reverse("claim", args=[name]), headers={"accept": "application/json"})
-    handed: dict[str, Any] = answer.json()["assignment"]
-    page = client.get(reverse("workplace", args=[handed["token"]])).content.decode()
-    clips = [client.get(place["clip"]) for place in handed["places"]]
-    sizes = [len(b"".join(clip.streaming_content)) for clip in clips]
-    headers = [{name: value for name, value in clip.items() if name not in ("X-Request-ID", "Date")} for clip in clips]
-    return handed | {"text": re.search(r"<h1[^>]*>(.*?)</h1>", page), "sizes": sizes, "headers": headers}
-
-
-def suspicion(batch: dict[str, Any], seen: dict[str, list[Any]]) -> dict[str, list[float]]:
-    """How much a bot suspects each place, by each thing that it was told and by what it was told before."""
-    sizes, clips = batch["sizes"], [place["clip"].rpartition("/")[2] for place in batch["places"]]
-    tags = [headers.get("ETag", "") for headers in batch["headers"]]
-    near = [min(abs(size - other) for at, other in enumerate(sizes) if at != place) for place, size in enumerate(sizes)]
-    before = [min((abs(size - other) for other in seen["sizes"]), default=10**9) for size in sizes]
-    return {
-        "addresses seen elsewhere": [float(clip in seen["clips"] or clips.count(clip) > 1) for clip in clips],
-        "tags seen elsewhere": [float(tag in seen["tags"] or tags.count(tag) > 1) for tag in tags],
-        "sizes seen before": [-float(distance) for distance in before],
-        "another of this size": [-float(distance) for distance in near],
-        "large": [float(size) for size in sizes],
-        "late": [float(place) for place in range(len(sizes))],
-        "in the middle": [-abs(place - len(sizes) / 2) for place in range(len(sizes))],
-        "small batch": [-float(len(sizes))] * len(sizes),
-    }
-
-
-def area(scores: np.ndarray[Any, Any], checks: np.ndarray[Any, Any]) -> tuple[float, float]:
-    """The area under the bot's curve, and half of its 99.9 % interval (Hanley and McNeil, 1982).
-
-    There are eight bots, and their draws differ from run to run: of 95 % intervals one in three runs would miss.
-    """
-    hit, miss = scores[checks], scores[~checks]
-    value = float(np.mean(np.sign(hit[:, None] - miss[None, :]) / 2 + 0.5))
-    one, two = value / (2 - value), 2 * value**2 / (1 + value)
-    spread = value * (1 - value) + (len(hit) - 1) * (one - value**2) + (len(miss) - 1) * (two - value**2)
-    return value, 3.29 * float(np.sqrt(max(spread, 0) / len(hit) / len(miss)))
-
-
-def test_a_bot_cannot_tell_which_places_are_checks(checked: Campaign, ada: Membership, bob: Membership) -> None:
-    """Over 32 batches of two people, by places, sizes, addresses, headers and order; round two comes among them."""
-    small_batches(checked, 22, size=12, hidden=HIDDEN)
-    for number, clip in enumerate(Clip.objects.order_by("pk")):
-        clip.state, clip.size = Clip.State.READY, 20_000 + 7919 * number % 60_000
-        clip.file.save(f"clips/{clip.token}.mp4", content=ContentFile(bytes(clip.size)))
-    scores, checks = defaultdict[str, list[float]](list), list[bool]()
-    for person in (ada, bob):
-        client, seen = browser(person), defaultdict[str, list[Any]](list)
-        for _ in range(16):
-            batch = received(client, checked.name)
-            for name, values in suspicion(batch, seen).items():
-                scores[name] += values
-            seen["sizes"] += batch["sizes"]
-            seen["clips"] += [place["clip"].rpartition("/")[2] for place in batch["places"]]
-            seen["tags"] += [headers.get("ETag", "") for headers in batch["headers"]]
-            held = Assignment.objects.get(token=batch["token"])
-            checks += [each.repeats_id is not None for each in held.candidates_in_order()]
-            judge_all(held, lambda candidate: candidate.pk * 7 % 5)
-        assert all(len(set(seen[what])) == 16 * 14 for what in ("clips", "tags"))
-    assert sum(checks) >= 32 * HIDDEN
-    for name, values in scores.items():
-        value, half = area(np.array(values), np.array(checks))
-        assert value - half <= 0.5 <= value + half, (name, value, half)
