@@ -166,9 +166,8 @@ def parser(program: str) -> Parser:
 def list_systems(args: argparse.Namespace) -> None:
     for name, found in SYSTEMS.items():
         print(f"{name}: {found.title}{'. ' if found.differs else ''}{found.differs}")
-        meanings = found.options.table("meaning")
         for field in fields(found.options):
-            print(f"  {field.name}={field.default}".ljust(27), meanings[field.name])
+            print(f"  {field.name}={field.default}".ljust(27), field.metadata["meaning"])
 
 
 def features(args: argparse.Namespace) -> None:

@@ -73,7 +73,6 @@ class System(ABC):
     name: ClassVar[str]
 
     def __init__(self, options: Options, folder: Path) -> None:
-        options.check()
         self.options = options
         self.folder = folder
         self._card = {"system": self.name, "options": asdict(options)}
@@ -225,7 +224,7 @@ def _card_in(folder: Path) -> Any:
     """
     card = read_json(folder / CARD)
     kind = entry(card["system"])
-    card["options"] = {name: value for name, value in card["options"].items() if name not in kind.options.RETIRED}
+    card["options"] = kind.options.known(card["options"])
     if card["options"].keys() != {field.name for field in fields(kind.options)}:
         raise SystemsError(
             f"{folder}: holds a {kind.title} of an earlier version, which had other options; "

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ..data import Data, Floats, Ints, Query, Rows, Videos, let_go
-from ..errors import BadOption, SystemsError
+from ..errors import SystemsError
 from ..exhaustive import Arrays, Index
 from ..interface import Progress, Report, silent
 from ..options import Contrastive
@@ -215,13 +215,11 @@ class McnNetwork(nn.Module):
     visual: features of a clip; 0 for a system that does not see the video.
     """
 
-    def __init__(self, options: McnOptions, visual: int, words: Sequence[str], width: int) -> None:
+    def __init__(self, options: Contrastive, visual: int, words: Sequence[str], width: int) -> None:
         super().__init__()
-        if not (visual or options.endpoints):
-            raise BadOption("endpoints", "False", "True for a system that sees nothing else")
-        self.visual, self.has_endpoints = visual, options.endpoints
+        self.visual, self.has_endpoints = visual, not isinstance(options, McnOptions) or options.endpoints
         self.language = Language(options, words, width, both_ways=False)
-        self.moment = Perceptron(options, 0, 2 * visual + 2 * options.endpoints)
+        self.moment = Perceptron(options, 0, 2 * visual + 2 * self.has_endpoints)
 
     def costs(self, queries: Sequence[Query], videos: Videos, windows: Windows) -> torch.Tensor:
         sentences, _, _ = self.language(queries)
