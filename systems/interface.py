@@ -219,9 +219,7 @@ def in_words(features: Mapping[str, Any]) -> str:
 
 
 def _card_in(folder: Path) -> Any:
-    """Return what a folder says about its system, without options that its kind no longer has. Raises SystemsError if
-    it lacks one, or has another.
-    """
+    """Return the card of a folder, without retired options. Raises SystemsError if it has other options."""
     card = read_json(folder / CARD)
     kind = entry(card["system"])
     card["options"] = kind.options.known(card["options"])

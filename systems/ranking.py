@@ -142,9 +142,7 @@ def pairs_of(
 
 
 class Reranked(NamedTuple):
-    """A run of two stages, how many windows were cut to their videos, how many lay outside of them or were empty, and
-    how many pairs the second stage says nothing of.
-    """
+    """A run of two stages; windows that were cut to their videos, those outside or empty, and pairs without windows."""
 
     run: Run
     cut: int

@@ -52,9 +52,7 @@ def digest_of(files: Mapping[str, Path], sign: Callable[[], None] = lambda: None
 
 
 def write(file: Path, fill: Callable[[BinaryIO], object]) -> None:
-    """Let `fill` write a new file, which then replaces the one that was there. Raises SystemsError if it cannot be
-    stored, such as on a full disk. The old file is as it was.
-    """
+    """Let `fill` write a new file, which then replaces the old one. Raises SystemsError if it cannot be stored."""
     new = file.with_name(f"{file.name}.{os.getpid()}.new")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -126,9 +124,7 @@ def write_tree(file: Path, tree: Any) -> None:
 
 
 def read_tree(file: Path, tensor: Callable[[NDArray[Any]], Any]) -> Any:
-    """Return what `write_tree` stored, with a tensor for each array. Raises FileNotFoundError if there is no such file.
-    Raises SystemsError if it cannot be read.
-    """
+    """Return what `write_tree` stored. Raises FileNotFoundError, or SystemsError if it cannot be read."""
 
     def deep(node: Any) -> Any:
         if isinstance(node, dict) and "tensor" in node:

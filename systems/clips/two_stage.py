@@ -24,8 +24,7 @@ from ..storage import read_arrays, write, write_arrays
 from ..windows import Scales, Windows, clips_in, slide
 from .building import plan_index, write_shard
 from .codes import HELD_OUT, wanted_sample
-from .index import ClipIndex, Found
-from .layout import check
+from .index import ClipIndex, Found, check
 
 CLIPS, FEATURES, OBJECTS = "clips", "features", "objects"  # folders
 VIDEOS_AT_A_TIME = 1000

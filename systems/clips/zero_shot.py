@@ -16,8 +16,7 @@ from ..options import ZeroShot as ZeroShotOptions
 from ..storage import read_arrays, read_json, write_arrays, write_json
 from ..windows import MOST_CLIPS, Scales, Windows
 from .building import write_shard
-from .index import ClipIndex
-from .layout import check
+from .index import ClipIndex, check
 from .two_stage import CLIPS, AroundClips, Cost, in_parts
 
 LENGTHS, MEAN = "lengths.json", "mean.npz"

@@ -108,9 +108,7 @@ def _mean(values: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:
 
 
 class Sampler:
-    """The examples of a training set, and the windows that negatives are drawn from. Raises SystemsError if there is no
-    example, or one that does not lie in its video.
-    """
+    """The examples of a training set, and the windows that negatives are drawn from. Raises what `answers` raises."""
 
     def __init__(self, data: Data, options: Contrastive) -> None:
         if options.inter + options.anywhere and len(data.videos) < 2:

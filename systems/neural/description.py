@@ -55,9 +55,7 @@ def description_of(folder: Path) -> dict[str, Any]:
 
 
 def in_a_line(folder: Path, **more: Any) -> str:
-    """Return the description of a run that was made by this process as one line of JSON, with the SHA-256 alone of each
-    file of features, and more that it was made of.
-    """
+    """Return the description of a run made by this process as one line of JSON, with more that it was made of."""
     about = description_of(folder)
     about["features"] = {
         use: {each["file"]: each["sha256"] for each in files} for use, files in about["features"].items()
@@ -102,9 +100,7 @@ def learned_from(folder: Path) -> dict[str, Any]:
 
 
 def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the files below a folder with their names. Raises SystemsError if it cannot
-    be read.
-    """
+    """Return the SHA-256 of a file, or of a folder's files with their names. Raises SystemsError."""
     try:
         if not path.is_dir():
             return digest(path)
@@ -148,9 +144,7 @@ def model_card(folder: Path) -> str:
 
 
 def give_away(folder: Path, out: Path) -> int:
-    """Write a system into a zip file, without its index, and return how many files are in it. Whoever unpacks it has a
-    folder like the one here. Raises SystemsError if nothing was learned, or it cannot be stored.
-    """
+    """Write a system without its index into a zip file, and return how many files it has. Raises SystemsError."""
     if not is_learned(folder):
         raise SystemsError(f"{folder}: nothing was learned; train the system first")
     write_model_card(folder)

@@ -219,9 +219,7 @@ class Learned(System):
 
     @abstractmethod
     def lesson(self, data: Data) -> Lesson:
-        """Check the training data, and return what is learned from them. Raises SystemsError if they lack what the
-        system needs.
-        """
+        """Check the training data, and return what is learned from them. Raises SystemsError if they lack something."""
 
     @abstractmethod
     def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:

@@ -392,9 +392,7 @@ class Others:
         return cls(pool, options)
 
     def draw(self, batch: Batch, step: int) -> tuple[Ints, NDArray[np.bool_]]:
-        """Draw other videos for each pair of a step, each once, and say which there are: shape (B, others) both. They
-        follow from the seed and the step's number. Where a pool has too few, there are fewer.
-        """
+        """Draw other videos for each pair by the seed and the step, and say which there are: shape (B, others) both."""
         pool = self.pool[batch.query]
         draws = np.random.default_rng([self.options.seed, 3, step]).random(pool.shape)
         order = np.argsort(np.where(pool == NOBODY, -1, draws), axis=1)[:, ::-1][:, : self.options.others]

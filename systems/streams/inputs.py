@@ -109,9 +109,7 @@ class Reading(NamedTuple):
 
 
 def means(rows: Rows, parts: int) -> Rows:
-    """Return the means of so many parts of a video, which has more clips; the parts' edges are whole clips, as in
-    ReLoCLNet's code, whose last part ends before the last clip.
-    """
+    """Return the means of so many parts of a longer video; as in ReLoCLNet's code the last part lacks the last clip."""
     edges = np.minimum(np.round(np.arange(parts + 1) / parts * len(rows)).astype(np.int64), len(rows) - 1)
     firsts, stops = edges[:-1], np.maximum(edges[1:], edges[:-1] + 1)
     return np.stack([rows[first:stop].mean(0) for first, stop in zip(firsts, stops, strict=True)])

@@ -88,9 +88,7 @@ class Pooling(nn.Module):
 
 
 class QueryVectors(NamedTuple):
-    """The vectors of queries, one for each stream: for finding a video, and for finding a moment in it. Their shapes
-    are (queries, streams, hidden).
-    """
+    """Vectors of queries for finding a video, and a moment in it: shapes (queries, streams, hidden)."""
 
     of_videos: Tensor
     of_moments: Tensor

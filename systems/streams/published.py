@@ -146,9 +146,7 @@ def adopt(name: str, file: Path, folder: Path, **given: Any) -> list[str]:
 
 
 def fill(network: nn.Module, weights: Mapping[str, Tensor], names: Mapping[str, str], source: str) -> list[str]:
-    """Give a network the weights of a checkpoint, and return the names of those that have no use. Raises SystemsError
-    that names each which is missing, or of another shape.
-    """
+    """Give a network the weights of a checkpoint, and return the names of those without a use. Raises SystemsError."""
     own = network.state_dict()
     missing = [names[each] for each in own if names[each] not in weights]
     if missing:
