@@ -36,9 +36,7 @@ QVHIGHLIGHTS = "qid"  # what stands before a query's id in names of files there
 
 
 def by_encoder(name: str) -> Encode:
-    """Return what encodes texts by a sentence encoder, which is loaded now: `bundled`, a folder, or a name at a hub; or
-    by a text file of word vectors, such as GloVe's or fastText's. Raises SystemsError if it cannot be loaded.
-    """
+    """Return what encodes texts: by `bundled`, a model's folder or name at a hub, or a file of word vectors."""
     if has_two_towers(name):
         return text_tower(name)
     if name != BUNDLED and Path(name).exists() and not Path(name).is_dir():

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from .data import Data, Floats, Ints, Query, Rows, Videos
 from .errors import SystemsError
-from .interface import Progress, Report, System, silent
-from .library import Run
+from .interface import Progress, Report, silent
 from .options import Prior as PriorOptions
 from .options import Sliding
-from .ranking import rank, run_of
+from .ranking import Ranked, Ranker, rank
 from .storage import read_arrays, write_arrays
 from .windows import Windows, endpoints, windows_of
 
@@ -36,7 +35,7 @@ class Index:
     arrays: Arrays
 
 
-class Exhaustive(System):
+class Exhaustive(Ranker):
     """A system that scores every window of every video for a query."""
 
     options: Sliding
@@ -50,7 +49,6 @@ class Exhaustive(System):
         """Yield each query's scores of the windows, high ones for good moments: shape (windows,)."""
 
     def look_at(self, videos: Videos, report: Report = silent) -> Index:
-        """Return an index of these videos, without storing it."""
         windows = windows_of(videos, self.options.scales)
         if not len(windows):
             raise SystemsError("the videos have no candidate moments; expected durations above 0")
@@ -66,7 +64,6 @@ class Exhaustive(System):
         report(Progress(1, 1, f"{len(made.windows):,} moments are indexed"))
 
     def indexed(self) -> Index:
-        """Return the index that was stored."""
         if not (self.folder / INDEX).exists():
             raise SystemsError(f"{self.folder}: there is no index; index a collection first")
         stored = read_arrays(self.folder / INDEX)
@@ -77,16 +74,8 @@ class Exhaustive(System):
             {name[1:]: array for name, array in stored.items() if name.startswith("_")},
         )
 
-    def check_index(self) -> None:
-        self.indexed()  # an .npz file has a checksum of each array
-
-    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
-        return self.search_in(self.indexed(), queries, depth, report)
-
-    def search_in(self, index: Index, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
-        """Search an index that is in memory."""
-        ranked = (rank(index.windows, scores, depth, self.options.nms) for scores in self.scores(index, queries))
-        return run_of(self.name, queries, ranked, index.names, report)
+    def ranked(self, index: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
+        return (rank(index.windows, scores, depth, self.options.nms) for scores in self.scores(index, queries))
 
 
 class Chance(Exhaustive):

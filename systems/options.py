@@ -19,15 +19,9 @@ GROUPS = (FIRST, SEARCH, STEPS, LOSSES, INPUTS, NETWORK)
 Unfit = Iterator[tuple[tuple[str, ...], str, str]]  # options that do not fit together, what they are, and what is right
 
 
-def option(
-    group: str,
-    default: Any,
-    meaning: str,
-    least: float | None = None,
-    most: float | None = None,
-    choices: tuple[str, ...] = (),
-) -> Any:
-    """Return the field of an option, whose metadata pages and commands read."""
+def option(group: str, default: Any, meaning: str, *bounds: float, choices: tuple[str, ...] = ()) -> Any:
+    """Return the field of an option, whose metadata pages and commands read; it may have a lowest and highest value."""
+    least, most = bounds or (None, None)
     about = {"group": group, "meaning": meaning, "least": least, "most": most, "choices": choices}
     return field(default=default, metadata=about)
 
@@ -67,7 +61,8 @@ class Options:
 
     @classmethod
     def _made(cls, values: Mapping[str, Any]) -> Self:
-        return cls(**{each.name: type(each.default)(values.get(each.name, each.default)) for each in fields(cls)})
+        types: dict[str, Any] = {each.name: type(each.default) for each in fields(cls)}
+        return cls(**{name: types[name](value) for name, value in values.items()})
 
     @classmethod
     def faults(cls, values: Mapping[str, Any]) -> list[BadOption]:
@@ -337,9 +332,7 @@ class Reloclnet(Streams):
 
 @dataclass(frozen=True)
 class Conquer(Reloclnet):
-    """What CONQUER has, with the defaults of TVR-Ranking's runs of it; weights of losses, `tef`, `hard_after` and
-    `closeness` are those of its first stage, a ReLoCLNet.
-    """
+    """What CONQUER has, by default as in TVR-Ranking; loss weights, `tef` and `hard_after` are of its first stage."""
 
     shortest: int = 1
     longest: int = 24

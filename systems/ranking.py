@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .data import Floats, Ints, Query, Rows
+from .data import Floats, Ints, Query, Rows, Videos
 from .errors import BadOption, SystemsError
-from .interface import Progress, Report, silent
+from .interface import Progress, Report, System, silent
 from .library import PairWindows, Run
 from .windows import Windows
 
@@ -25,6 +26,32 @@ class Ranked(NamedTuple):
     start: Floats
     end: Floats
     score: Floats
+
+
+class Ranker(System):
+    """A system that ranks the moments of an index, which is stored or, as for a validation, made of some videos."""
+
+    @abstractmethod
+    def indexed(self) -> Any:
+        """Return the index that was stored, with the `names` of its videos; see `check_index`."""
+
+    @abstractmethod
+    def look_at(self, videos: Videos, report: Report = silent) -> Any:
+        """Return an index of these videos, of which nothing stays."""
+
+    @abstractmethod
+    def ranked(self, index: Any, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
+        """Yield the best moments of each query."""
+
+    def check_index(self) -> None:
+        self.indexed()  # what is read has checksums, or its size is compared
+
+    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
+        return self.search_in(self.indexed(), queries, depth, report)
+
+    def search_in(self, index: Any, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
+        """Search an index that `indexed` or `look_at` returned."""
+        return run_of(self.name, queries, self.ranked(index, queries, depth), index.names, report)
 
 
 def rank(windows: Windows, scores: Rows | Floats, depth: int, nms: float) -> Ranked:
@@ -88,13 +115,10 @@ def must_ask(queries: Sequence[Query]) -> None:
 
 
 def suppress(video: Ints, start: Floats, end: Floats, threshold: float, depth: int) -> Ints:
-    """Return the rows that stay, best first: at most `depth`.
+    """Return the rows that stay, best first, at most `depth`; a moment is dropped as in `metrics.temporal_nms`.
 
-    A moment is dropped if its IoU with a better one of its video that stays is higher than the threshold, as in
-    `metrics.temporal_nms`.
-
-    video, start, end: moments, best first: shape (moments,). Times are in seconds.
-    threshold: from 0 to 1; at 1 nothing is dropped.
+    video, start, end: moments, best first, in seconds: shape (moments,).
+    threshold: IoU with a better one of its video above which a moment is dropped; at 1 nothing is.
     """
     if threshold >= 1:
         return np.arange(min(depth, len(video)), dtype=np.int64)
@@ -158,14 +182,13 @@ def rerank(
     depth: int = 100,
     nms: float = 1.0,
 ) -> Reranked:
-    """Rank the windows that a second stage predicts for pairs of a query and a video.
+    """Rank the windows that a second stage predicts for pairs of a query and a video, cut to the video.
 
-    Times are cut to the video. The scores of each stage are brought to 0 to 1 for each query, by their lowest and their
-    highest, and `sum` is their weighted mean; `rrf` sums weighted reciprocals of 60 + rank.
+    The scores of each stage are brought to 0 to 1 for each query, and `sum` is their weighted mean; `rrf` sums weighted
+    reciprocals of 60 + rank.
 
     pairs: what `pairs_of` yields, as it was stored.
     weight: of the first stage, from 0 to 1; the second has the rest.
-    depth, nms: as in `rank`.
     Raises SystemsError if the second stage names another pair, or a pair lacks what the first stage has stored.
     """
     if fusion not in FUSIONS:
@@ -203,10 +226,7 @@ def _checked(pair: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _fused(windows: Floats, fusion: str, weight: float, depth: int, nms: float) -> Ranked:
-    """Rank a query's windows, each once.
-
-    windows: their videos, starts, ends and scores of both stages: shape (5, windows).
-    """
+    """Rank a query's windows, each once: videos, starts, ends and scores of both stages, shape (5, windows)."""
     first, second = windows[3:]
     if fusion == "sum":
         scores = weight * _from_0_to_1(first) + (1 - weight) * _from_0_to_1(second)

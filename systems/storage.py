@@ -81,6 +81,11 @@ def read_json(file: Path) -> Any:
         raise SystemsError(f"{file}: cannot be read ({fault}); train or index the system again") from fault
 
 
+def known_json(file: Path) -> dict[str, Any]:
+    """Return the object that a file holds, an empty one if there is no file; see `read_json`."""
+    return dict(read_json(file)) if file.exists() else {}
+
+
 def write_arrays(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Store arrays as .npz, without pickling; see `write`."""
     write(file, lambda out: np.savez(out, allow_pickle=False, **arrays))

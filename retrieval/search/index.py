@@ -186,9 +186,7 @@ def opened(index: SearchIndex) -> Rows:
 
 
 def opened_approximate(index: SearchIndex) -> Any:
-    """Return the approximate index that stands in for the exact search; None if there is none, or faiss is not here.
-    Raises Unavailable as `opened` does.
-    """
+    """Return the approximate index, or None without one or without faiss. Raises Unavailable as `opened` does."""
     if not (index.approximate and codes.is_installed()):
         return None
     return _or_unavailable(_read, index.approximate, index.approximate_sha256)

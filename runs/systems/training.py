@@ -40,7 +40,8 @@ from systems.encoders import Encode, by_encoder, data_with_tokens, text_tower, v
 from systems.errors import SystemsError
 from systems.examples import examples_from, notice_of
 from systems.interface import Progress, System, features_in, in_words, keep_features
-from systems.neural.description import checksum, in_a_line, keep_learned_from, learned_from, write_model_card
+from systems.neural.description import LEARNED_FROM, checksum, in_a_line, write_model_card
+from systems.storage import known_json, write_json
 
 DEPTH = 100  # predictions of a query
 PIECE = 1 << 20  # bytes
@@ -208,7 +209,7 @@ def _description(row: TrainedSystem, run: str) -> str:
     learned += f", {kind} vectors of {row.encoder}" if row.encoder else ""
     files = "".join(f" {in_words(each)}." for each in features_in(row.stored).get("train", []))
     made_by = {"campaign": row.campaign.name} | {name: getattr(row, name) for name in MADE_BY}
-    recipe = in_a_line(row.stored, made_by=made_by, learned_from=learned_from(row.folder), run=run)
+    recipe = in_a_line(row.stored, made_by=made_by, learned_from=known_json(row.folder / LEARNED_FROM), run=run)
     made_of = f"features {row.features}, {row.reading}{learned}; {options}.{files}"
     return f"Trained here as system {row.number}: {made_of}\n{recipe}"
 
@@ -227,10 +228,10 @@ def data_of(campaign: Campaign, videos: Videos, depth: int, folder: Path, say: S
         part = file.with_suffix(".part")
         write(campaign, {depth: part}, lambda done, total, message="": say(done, total, message))
         part.replace(file)
-    known, release = learned_from(folder), campaign.releases.newest()
+    known, release = known_json(folder / LEARNED_FROM), campaign.releases.newest()
     if not known:
         known = {"training_set": checksum(file), "release": release.version if release else None}
-        keep_learned_from(folder, known)
+        write_json(folder / LEARNED_FROM, known)
     if (found := checksum(file)) != known["training_set"]:
         raise SystemsError(
             f"the training set of {campaign}: has SHA-256 {found}; expected {known['training_set']}, as when its "
@@ -238,7 +239,8 @@ def data_of(campaign: Campaign, videos: Videos, depth: int, folder: Path, say: S
         )
     examples = examples_from(file, videos.number)
     validation = _judged(campaign, known["release"], videos)
-    if validation is None and (held := _held_out(examples)):
+    if validation is None and len(examples.queries) >= 2 * HELD_OUT:
+        held = range(0, len(examples.queries), HELD_OUT)[:MOST_HELD_OUT]
         is_held = np.isin(examples.query, held)
         _, first = np.unique(examples.query[is_held], return_index=True)  # the caption's own moment
         validation = Validation.of(examples.take(np.flatnonzero(is_held)[first[::-1]]), videos, OF_HELD_OUT)
@@ -255,12 +257,6 @@ def moments_of(campaign: Campaign, videos: Videos) -> Examples:
         for video, start, end in rows.values_list("video__name", "start", "end").iterator()
         if video in videos.number
     )
-
-
-def _held_out(examples: Examples) -> list[int]:
-    """Return the numbers of the queries that are kept for validation; none if there are few."""
-    count = len(examples.queries)
-    return list(range(0, count, HELD_OUT))[:MOST_HELD_OUT] if count >= 2 * HELD_OUT else []
 
 
 def queries_of(campaign: Campaign) -> list[Query]:

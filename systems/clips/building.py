@@ -38,17 +38,13 @@ def plan_index(
     nearest: int = 200,
     target: float = 0.95,
 ) -> Plan:
-    """Begin an index in a folder: learn what its codes need, and store its plan. Shards that are there are void then.
+    """Begin an index in a folder: learn what its codes need, and store its plan, which voids the shards that are there.
 
     kind: `flat` or `ivf-pq`.
-    clip_seconds: length of a clip.
-    sample: vectors to learn from, drawn from all clips: shape (vectors, d). See `codes.wanted_sample`.
-    clips: how many clips the index will have, roughly.
-    shards: how many shards will be written.
+    sample: vectors to learn from, `codes.wanted_sample` of about `clips` clips: shape (vectors, d).
     queries: some, by which recall is measured: shape (queries, d). None: clips of the sample are held out for it.
-    nearest, target: how many clips a search will look for, and which share of them it is to find. Groups are few
-    enough that a search stays faster than one of all clips, so that it may find fewer; it says so.
-    Raises SystemsError for a kind that there is not, a sample that is too small, or a full disk.
+    nearest, target: how many clips a search looks for, and which share of them it is to find; it may reach less.
+    Raises SystemsError for a value that makes no sense, a sample that is too small, or a full disk.
     """
     plan = Plan(kind, sample.shape[1], clip_seconds, shards, nearest=nearest, target=target)
     plan.check()
@@ -67,9 +63,8 @@ def plan_index(
 
 
 def write_shard(folder: Path, number: int, blocks: Iterable[Videos]) -> None:
-    """Write one shard of a planned index; it replaces the one that was there, if all goes well.
+    """Write one shard of a planned index, from 1 on; it replaces the one that was there, if all goes well.
 
-    number: from 1 to the plan's number of shards.
     blocks: its videos, some at a time; one block is in memory at a time.
     Raises SystemsError for a number beyond the plan, vectors that do not fit it or are not finite, or a full disk.
     """
@@ -106,7 +101,8 @@ def _measured(folder: Path, plan: Plan) -> list[Setting]:
         return [Setting(0.0, codes.FEWEST_LOOKED_AT, REFINED[0], 1.0, 0)]
     if plan.given:
         return [made.tuned(queries, 0.0)]
-    reach = float(made.away(queries).max())
+    assert made.codes is not None
+    reach = float(made.codes.away(queries).max())
     return [made.tuned(queries, reach), made.tuned(_moved(queries), 0.0)]
 
 

@@ -39,10 +39,7 @@ def wanted_sample(clips: int) -> int:
 
 
 def learn(sample: Rows, clips: int, file: Path) -> Rows:
-    """Learn what the codes of an index need, and store it as an empty index. Return the clips of the sample that were
-    held out. Raises SystemsError if faiss is not installed, the sample is too small or not finite, or the file cannot
-    be stored.
-    """
+    """Learn what codes need, store it as an empty index, and return the held-out clips of the sample, or raise."""
     _demand()
     if len(sample) < LEAST_SAMPLE + LEAST_HELD_OUT:
         raise SystemsError(

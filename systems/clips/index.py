@@ -40,10 +40,7 @@ CLIPS_AT_A_TIME = 65_536
 class Plan:
     """What all shards of an index have in common.
 
-    kind: `flat` or `ivf-pq`.
     dimensions: of a clip's vector.
-    clip_seconds: length of a clip.
-    shards: how many there are.
     learned: SHA-256 of what the codes were learned with; empty for a flat index.
     nearest, target: how many clips a search looks for, and which share of them it is to find.
     given: whether recall is measured on queries that were given; else on clips that were held out.
@@ -84,12 +81,10 @@ class Plan:
 class Setting(NamedTuple):
     """How an index of groups looks for clips, and what it found so of those nearest to queries.
 
-    reach: squared distance from the nearest group's centre up to which a query is searched so; the last setting is for
-    all that are farther.
+    reach: squared distance from the nearest group's centre up to which it is used; the last setting is for all others.
     groups: how many of them are looked at.
     refined: times as many clips as are wanted have their distances computed exactly.
-    recall: the mean share of the nearest clips that was found.
-    queries: by how many this was measured.
+    recall, queries: the mean share of the nearest clips that was found, and by how many queries.
     """
 
     reach: float
@@ -100,13 +95,11 @@ class Setting(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """What a shard holds, mapped into memory.
+    """What a shard, from 1 on, holds, mapped into memory.
 
-    number: from 1 on.
     rows: shape (clips, d).
     offsets: clips offsets[i] to offsets[i + 1] are those of video i: shape (videos + 1,).
-    names: in UTF-8: shape (videos,).
-    durations: in seconds: shape (videos,).
+    names, durations: in UTF-8, and in seconds: shape (videos,).
     codes: the file of its codes; None if it has none.
     """
 
@@ -121,8 +114,7 @@ class Shard(NamedTuple):
 class Found(NamedTuple):
     """The clips nearest to a query, nearest first; each array has shape (clips,).
 
-    video: the video's number in the index.
-    clip: the clip's number in the video, from 0 on.
+    video, clip: the video's number in the index, and the clip's in the video, from 0 on.
     distance: the squared Euclidean distance, computed in float64.
     """
 
@@ -132,39 +124,29 @@ class Found(NamedTuple):
 
 
 class ClipIndex:
-    """The clips of a collection, whose vectors stay on disk and are mapped into memory.
-
-    Clips have numbers in the order of shards, of videos and of clips in a video; so have videos.
+    """The clips of a collection, numbered by shard, video and place; their vectors are mapped into memory.
 
     folder: where `plan_index` and `write_shard` made it.
     is_measured: whether its recall is known, as it is when its shards are written.
-    Raises SystemsError if there is no index; shards are missing or broken, all of which are named; or its recall was
-    not measured.
+    Raises SystemsError naming all shards that are missing or broken, or if its recall was not measured.
     """
 
     def __init__(self, folder: Path, is_measured: bool = True) -> None:
         self.plan: Plan = read_plan(folder)
         self._shards = read_shards(folder, self.plan)
         self._first_clip = starts_of(len(shard.rows) for shard in self._shards)
+        self.clips = int(self._first_clip[-1])
         self._names = np.concatenate([shard.names for shard in self._shards])
+        self.videos = len(self._names)
         self._durations = np.concatenate([shard.durations for shard in self._shards])
         self._offsets = np.concatenate(
             [[0], *(shard.offsets[1:] + first for shard, first in zip(self._shards, self._first_clip, strict=False))]
         )
-        files = [shard.codes for shard in self._shards]
-        self._codes: Groups | None = None
+        self.codes: Groups | None = None
         self.settings: list[Setting] = []
         if self.plan.kind == "ivf-pq":
             self.settings = read_settings(folder, self.plan) if is_measured else []
-            self._codes = Groups(folder / LEARNED, files, self._first_clip)
-
-    @property
-    def clips(self) -> int:
-        return int(self._first_clip[-1])
-
-    @property
-    def videos(self) -> int:
-        return len(self._names)
+            self.codes = Groups(folder / LEARNED, [shard.codes for shard in self._shards], self._first_clip)
 
     def has_videos_of(self, other: ClipIndex) -> bool:
         """Return whether both hold the same videos, with as many clips each, in the same order."""
@@ -192,10 +174,7 @@ class ClipIndex:
         return ranges(self._offsets[videos], self._offsets[videos + 1])
 
     def search(self, queries: Rows, k: int = 200) -> list[Found]:
-        """Return the clips nearest to each query, `k` of them, or fewer where the index finds fewer.
-
-        Of clips with equal distances the one with the lower number stands first. A flat index finds the nearest; one of
-        groups finds the share of them that `finds` names.
+        """Return the `k` clips nearest to each query, or fewer where the index finds fewer; of equal ones the first.
 
         queries: shape (queries, d), float32.
         Raises SystemsError if the vectors have other dimensions, or values that are not finite.
@@ -205,7 +184,7 @@ class ClipIndex:
             raise SystemsError(f"queries of shape {queries.shape}; expected (queries, {self.plan.dimensions})")
         if not np.isfinite(queries).all():
             raise SystemsError("a query's vector has a value that is not a finite number")
-        candidates = self._proposed(queries, k) if self._codes else self._scanned(queries, min(k + SPARE, self.clips))
+        candidates = self._proposed(queries, k) if self.codes else self._scanned(queries, min(k + SPARE, self.clips))
         return [self._nearest(query, found, k) for query, found in zip(queries, candidates, strict=True)]
 
     @property
@@ -221,13 +200,9 @@ class ClipIndex:
         lacks = min(near.recall, far.recall) < self.plan.target
         return f"{text}. Its target is {self.plan.target:.1%}{', which it does not reach' if lacks else ''}."
 
-    def away(self, queries: Rows) -> Floats:
-        """Return how far queries are from groups of clips: squared, shape (queries,); 0 if there are no groups."""
-        return self._codes.away(queries) if self._codes else np.zeros(len(queries))
-
     def tuned(self, queries: Rows, reach: float) -> Setting:
         """Return the quickest setting that reaches the target by two standard errors, else that with most recall."""
-        assert self._codes is not None
+        assert self.codes is not None
         k = min(self.plan.nearest, self.clips)
         wanted = [
             self._nearest(query, found, k)
@@ -235,8 +210,8 @@ class ClipIndex:
         ]
         nearest = [self._offsets[each.video] + each.clip for each in wanted]
         best = None
-        for groups in self._codes.levels:
-            proposed = self._codes.propose(queries, min(REFINED[-1] * k, self.clips), groups)
+        for groups in self.codes.levels:
+            proposed = self.codes.propose(queries, min(REFINED[-1] * k, self.clips), groups)
             for refined in REFINED:
                 shares = np.array(
                     [np.isin(one, some[: refined * k]).mean() for one, some in zip(nearest, proposed, strict=True)]
@@ -250,12 +225,12 @@ class ClipIndex:
 
     def _proposed(self, queries: Rows, k: int) -> list[Ints]:
         """Return the numbers of the clips that groups propose for each query, by the setting for its distance."""
-        assert self._codes is not None
-        which = np.searchsorted([setting.reach for setting in self.settings[:-1]], self._codes.away(queries))
+        assert self.codes is not None
+        which = np.searchsorted([setting.reach for setting in self.settings[:-1]], self.codes.away(queries))
         found: list[Ints] = [np.empty(0, np.int64)] * len(queries)
         for number in np.unique(which).tolist():
             setting, places = self.settings[number], np.flatnonzero(which == number)
-            proposed = self._codes.propose(queries[places], min(setting.refined * k, self.clips), setting.groups)
+            proposed = self.codes.propose(queries[places], min(setting.refined * k, self.clips), setting.groups)
             for place, row in zip(places.tolist(), proposed, strict=True):
                 found[place] = row
         return found

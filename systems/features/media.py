@@ -141,15 +141,12 @@ def films_in(folder: Path, durations: Mapping[str, float]) -> dict[str, tuple[Pa
     found: dict[str, tuple[Path, float]] = {}
     for name, duration in durations.items():
         files = (folder / f"{name}{ending}" for ending in ("", *DEMUXERS))
-        film = next((file for file in files if file.is_dir() or (_has_ending(file) and file.is_file())), None)
+        known = (file for file in files if file.is_dir() or stem_and_ending(file.name)[1] in DEMUXERS)
+        film = next((file for file in known if file.is_dir() or file.is_file()), None)
         if film is None:
             raise SystemsError(f"{folder}: video {name!r} has no film; expected {name}.mp4, another kind, or a folder")
         found[name] = film, duration
     return found
-
-
-def _has_ending(file: Path) -> bool:
-    return stem_and_ending(file.name)[1] in DEMUXERS
 
 
 def compute(

@@ -58,9 +58,7 @@ class Found(NamedTuple):
 
 
 def find_npy(content: IO[bytes], size: int) -> Found:
-    """Return the array that a .npy file of so many bytes promises, once its header and its size agree. Raises
-    SystemsError if they do not. Raises ValueError or EOFError if it is no such file.
-    """
+    """Return the array of a .npy file of so many bytes, unread. Raises SystemsError, ValueError or EOFError."""
     version = np.lib.format.read_magic(content)
     if version not in HEADERS:
         raise SystemsError(f"a .npy file of version {version}; expected 1.0 or 2.0")

@@ -5,8 +5,6 @@ MCN: a moment by the mean of its clips, the mean of its video and its place (Hen
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -160,32 +158,18 @@ class StalClips(Contrasted):
                 yield (sums[first] - sums[first + length]) / length
 
 
-@dataclass(frozen=True, eq=False)
 class Sets:
-    """Sets of vectors, such as moments' clips; those of one set stand together.
+    """Sets of vectors, such as moments' clips, with what is computed of them once for all queries.
 
-    vectors: shape (members of all sets, d).
+    vectors: shape (members of all sets, d); those of one set stand together.
     sizes: members of each set, which may be 0: shape (sets,).
     """
 
-    vectors: Rows
-    sizes: Ints
-
-    @cached_property
-    def lengths(self) -> Rows:
-        """The squared length of each vector."""
-        return np.asarray(np.einsum("nd,nd->n", self.vectors, self.vectors), np.float32)
-
-    @cached_property
-    def filled(self) -> Ints:
-        """The numbers of the sets that have members."""
-        return np.flatnonzero(self.sizes).astype(np.int64)
-
-    @cached_property
-    def starts(self) -> Ints:
-        """Where the members of each set in `filled` begin."""
-        sizes = self.sizes[self.filled]
-        return (np.cumsum(sizes) - sizes).astype(np.int64)
+    def __init__(self, vectors: Rows, sizes: Ints) -> None:
+        self.vectors, self.sizes = vectors, sizes
+        self.lengths = np.asarray(np.einsum("nd,nd->n", vectors, vectors), np.float32)
+        self.filled = np.flatnonzero(sizes)
+        self.starts = (np.cumsum(sizes) - sizes)[self.filled]
 
 
 def chamfer_to_words(sets: Sets, words: Rows) -> Floats:
@@ -210,10 +194,7 @@ def chamfer_to_words(sets: Sets, words: Rows) -> Floats:
 
 
 class McnNetwork(nn.Module):
-    """A perceptron over a moment's features, and an LSTM whose last state stands for the query.
-
-    visual: features of a clip; 0 for a system that does not see the video.
-    """
+    """A perceptron over a moment, of whose video it sees `visual` features a clip, and an LSTM over the query."""
 
     def __init__(self, options: Contrastive, visual: int, words: Sequence[str], width: int) -> None:
         super().__init__()
