@@ -1,4 +1,4 @@
-"""Systems that score every candidate moment of a collection; the simplest two, chance and the moment prior."""
+"""Systems that rank an index, or every candidate moment of one; the simplest two are chance and the moment prior."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from .data import Data, Floats, Ints, Query, Rows, Videos
 from .errors import SystemsError
-from .interface import Progress, Report, silent
+from .interface import Progress, Report, System, silent
+from .library import Run
 from .options import Prior as PriorOptions
 from .options import Sliding
-from .ranking import Ranked, Ranker, rank
+from .ranking import Ranked, rank, run_of
 from .storage import read_arrays, write_arrays
 from .windows import Windows, endpoints, windows_of
 
@@ -33,6 +34,32 @@ class Index:
     duration: Floats
     windows: Windows
     arrays: Arrays
+
+
+class Ranker(System):
+    """A system that ranks the moments of an index, which is stored or, as for a validation, made of some videos."""
+
+    @abstractmethod
+    def indexed(self) -> Any:
+        """Return the index that was stored, with the `names` of its videos; see `check_index`."""
+
+    @abstractmethod
+    def look_at(self, videos: Videos, report: Report = silent) -> Any:
+        """Return an index of these videos, of which nothing stays."""
+
+    @abstractmethod
+    def ranked(self, index: Any, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
+        """Yield the best moments of each query."""
+
+    def check_index(self) -> None:
+        self.indexed()  # what is read has checksums, or its size is compared
+
+    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
+        return self.search_in(self.indexed(), queries, depth, report)
+
+    def search_in(self, index: Any, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
+        """Search an index that `indexed` or `look_at` returned."""
+        return run_of(self.name, queries, self.ranked(index, queries, depth), index.names, report)
 
 
 class Exhaustive(Ranker):

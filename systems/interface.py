@@ -47,10 +47,7 @@ def silent(progress: Progress) -> None:
 
 
 def part_of(report: Report, before: int, size: int, total: int, stage: str = "") -> Report:
-    """Return a report for a part of the work, of so many steps, after others.
-
-    stage: what the part is called in the texts.
-    """
+    """Return a report for a part of the work, of so many steps, after others; its texts begin with `stage`."""
 
     def report_part(progress: Progress) -> None:
         done = before + size * progress.done // max(1, progress.total)

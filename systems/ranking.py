@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .data import Floats, Ints, Query, Rows, Videos
+from .data import Floats, Ints, Query, Rows
 from .errors import BadOption, SystemsError
-from .interface import Progress, Report, System, silent
+from .interface import Progress, Report, silent
 from .library import PairWindows, Run
 from .windows import Windows
 
@@ -26,32 +25,6 @@ class Ranked(NamedTuple):
     start: Floats
     end: Floats
     score: Floats
-
-
-class Ranker(System):
-    """A system that ranks the moments of an index, which is stored or, as for a validation, made of some videos."""
-
-    @abstractmethod
-    def indexed(self) -> Any:
-        """Return the index that was stored, with the `names` of its videos; see `check_index`."""
-
-    @abstractmethod
-    def look_at(self, videos: Videos, report: Report = silent) -> Any:
-        """Return an index of these videos, of which nothing stays."""
-
-    @abstractmethod
-    def ranked(self, index: Any, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
-        """Yield the best moments of each query."""
-
-    def check_index(self) -> None:
-        self.indexed()  # what is read has checksums, or its size is compared
-
-    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
-        return self.search_in(self.indexed(), queries, depth, report)
-
-    def search_in(self, index: Any, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
-        """Search an index that `indexed` or `look_at` returned."""
-        return run_of(self.name, queries, self.ranked(index, queries, depth), index.names, report)
 
 
 def rank(windows: Windows, scores: Rows | Floats, depth: int, nms: float) -> Ranked:

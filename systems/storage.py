@@ -148,10 +148,7 @@ def read_tree(file: Path, tensor: Callable[[NDArray[Any]], Any]) -> Any:
 
 
 class Spool:
-    """Rows that come some at a time and are kept in a temporary file without a name, so that memory does not hold them.
-
-    Raises Unavailable if there is no room for them.
-    """
+    """Rows that come some at a time, in a temporary file without a name. Raises Unavailable if there is no room."""
 
     def __enter__(self) -> Self:
         self.file = TemporaryFile()

@@ -148,9 +148,7 @@ def _approximate(corpus: Corpus, vectors: Vectors, file: Path, report: Report) -
 
 
 def write_approximate(vectors: Vectors, file: Path) -> float:
-    """Write an approximate index of vectors of length 1, and return its recall: the mean share of the DEPTH nearest
-    captions that it finds, with captions as queries. The file also keeps how many groups a search looks at.
-    """
+    """Write an approximate index of vectors of length 1, and return its recall@DEPTH with captions as queries."""
     index = codes.by_cosine(vectors)
     drawn = np.sort(np.random.default_rng(2).permutation(len(vectors))[:QUERIES])
     exact = nearest(vectors[drawn], vectors, DEPTH).indices

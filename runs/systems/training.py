@@ -40,8 +40,7 @@ from systems.encoders import Encode, by_encoder, data_with_tokens, text_tower, v
 from systems.errors import SystemsError
 from systems.examples import examples_from, notice_of
 from systems.interface import Progress, System, features_in, in_words, keep_features
-from systems.neural.description import LEARNED_FROM, checksum, in_a_line, write_model_card
-from systems.storage import known_json, write_json
+from systems.neural.description import checksum, in_a_line, keep_learned_from, learned_from, write_model_card
 
 DEPTH = 100  # predictions of a query
 PIECE = 1 << 20  # bytes
@@ -209,7 +208,7 @@ def _description(row: TrainedSystem, run: str) -> str:
     learned += f", {kind} vectors of {row.encoder}" if row.encoder else ""
     files = "".join(f" {in_words(each)}." for each in features_in(row.stored).get("train", []))
     made_by = {"campaign": row.campaign.name} | {name: getattr(row, name) for name in MADE_BY}
-    recipe = in_a_line(row.stored, made_by=made_by, learned_from=known_json(row.folder / LEARNED_FROM), run=run)
+    recipe = in_a_line(row.stored, made_by=made_by, learned_from=learned_from(row.folder), run=run)
     made_of = f"features {row.features}, {row.reading}{learned}; {options}.{files}"
     return f"Trained here as system {row.number}: {made_of}\n{recipe}"
 
@@ -228,10 +227,10 @@ def data_of(campaign: Campaign, videos: Videos, depth: int, folder: Path, say: S
         part = file.with_suffix(".part")
         write(campaign, {depth: part}, lambda done, total, message="": say(done, total, message))
         part.replace(file)
-    known, release = known_json(folder / LEARNED_FROM), campaign.releases.newest()
+    known, release = learned_from(folder), campaign.releases.newest()
     if not known:
         known = {"training_set": checksum(file), "release": release.version if release else None}
-        write_json(folder / LEARNED_FROM, known)
+        keep_learned_from(folder, known)
     if (found := checksum(file)) != known["training_set"]:
         raise SystemsError(
             f"the training set of {campaign}: has SHA-256 {found}; expected {known['training_set']}, as when its "

@@ -71,6 +71,16 @@ def keep_command(folder: Path, command: dict[str, Any]) -> None:
     write_json(folder / COMMANDS, known_json(folder / COMMANDS) | command)
 
 
+def keep_learned_from(folder: Path, about: dict[str, Any]) -> None:
+    """Store in a system's folder what it is trained on, beside features."""
+    write_json(folder / LEARNED_FROM, about)
+
+
+def learned_from(folder: Path) -> dict[str, Any]:
+    """Return what a system was trained on, beside features; nothing if that is not known."""
+    return known_json(folder / LEARNED_FROM)
+
+
 def checksum(path: Path) -> str:
     """Return the SHA-256 of a file, or of a folder's files with their names. Raises SystemsError."""
     try:

@@ -28,10 +28,7 @@ LOT = 1e-9  # less than costs differ by that are not equal
 
 
 class StalNetwork(nn.Module):
-    """One perceptron for clips, one for objects, both with the moment's temporal endpoints, and one LSTM.
-
-    objects: whether objects are aligned as well (late fusion, trained jointly).
-    """
+    """Perceptrons for clips and, with `objects`, for these (late fusion), both with temporal endpoints; an LSTM."""
 
     def __init__(self, options: Contrastive, visual: int, objects: bool, words: Sequence[str], width: int) -> None:
         super().__init__()

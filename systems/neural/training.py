@@ -19,10 +19,10 @@ from torch import nn
 
 from ..data import Data, Validation
 from ..errors import SystemsError
+from ..exhaustive import Ranker
 from ..interface import Progress, Report, silent
 from ..library import Evaluator, parse_measure
 from ..options import Training
-from ..ranking import Ranker
 from ..storage import read_json, read_tree, write, write_json, write_tree
 from .description import CURVE, MODEL, NETWORK, among_in_words
 from .device import device, mixed, own_draws

@@ -15,9 +15,9 @@ from runs.systems.orders import Wanted
 from runs.systems.training import MADE_BY, Say, as_ranking, found_by
 from systems.errors import SystemsError
 from systems.interface import SYSTEMS
-from systems.neural.description import LEARNED_FROM, must_be_the_same
+from systems.neural.description import keep_learned_from, must_be_the_same
 from systems.neural.device import DEVICES, choose
-from systems.storage import digest, write, write_json
+from systems.storage import digest, write
 
 
 class Command(ReeljudgeCommand):
@@ -86,7 +86,7 @@ def make_again(campaign: Campaign, about: dict[str, Any], out: Path, say: Say) -
     row.options = options | {"seed": seed}
     try:
         if about["learned_from"]:
-            write_json(row.folder / LEARNED_FROM, about["learned_from"])
+            keep_learned_from(row.folder, about["learned_from"])
         content = as_ranking(found_by(row, say)).encode()
         write(out, lambda file: file.write(content))
         must_be_the_same(about, row.stored, "train")
