@@ -119,7 +119,7 @@ def _fill(new: Path, number: int, blocks: Iterable[Videos], plan: Plan, learned:
     counts, durations = list[int](), list[float]()
     names = list[bytes]()
     checksum = hashlib.sha256()  # of the rows, which are not read again
-    coded = codes.read_learned(learned) if plan.learned else None
+    coded = codes.empty_index(learned) if plan.learned else None
     with (new / index.ROWS).open("wb") as out:
         for block in blocks:
             rows = _checked(block, plan)

@@ -82,7 +82,7 @@ def _padded(rows: Rows, dimensions: int) -> Rows:
 
 
 def add(index: Any, shard: int, rows: Rows) -> None:
-    """Add the next clips of a shard to what `read_learned` returned, by numbers from which the shard is known."""
+    """Add the next clips of a shard to what `empty_index` returned, by numbers from which the shard is known."""
     first = shard * CLIPS_OF_A_SHARD + index.ntotal
     index.add_with_ids(_padded(rows, index.d), np.arange(first, first + len(rows)))
 
@@ -100,7 +100,7 @@ class Groups:
         _demand()
         import faiss
 
-        self._index, self._firsts = read_learned(learned), firsts
+        self._index, self._firsts = empty_index(learned), firsts
         self._shards = [mapped(file) for file in files if file]
         lists: Any = faiss.InvertedListsPtrVector()  # type: ignore[attr-defined]
         for shard in self._shards:
@@ -170,7 +170,7 @@ def _demand() -> None:
         raise SystemsError("an index of kind ivf-pq needs the package faiss-cpu; install it, or take the kind flat")
 
 
-def read_learned(file: Path) -> Any:
+def empty_index(file: Path) -> Any:
     """Return the empty index that `learn` stored, without a table of distances, which would take gigabytes."""
     import faiss
 
