@@ -18,7 +18,7 @@ from benchmarks.measuring import SHARED, in_turn, need
 from benchmarks.ranking import activitynet, progress
 from retrieval.embedding import Vectors, embed
 from retrieval.nearest import nearest
-from retrieval.search.approximate import nearest_of, write
+from retrieval.search.index import nearest_of, write_approximate
 from systems.clips.codes import mapped
 
 CAPTIONS, RUNS, DEPTH = 1_050_000, 40, 40
@@ -32,7 +32,7 @@ def figures() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "index.ivf"
         began = time.perf_counter()
-        recall = write(vectors, file)
+        recall = write_approximate(vectors, file)
         took, size = time.perf_counter() - began, os.path.getsize(file) / 1e6
         yield f"index of {len(vectors):,} captions: {took:.0f} s, {size:.0f} MB"
         index, drawn = mapped(file), np.random.default_rng(3).permutation(len(vectors))[:RUNS]

@@ -21,8 +21,7 @@ from benchmarks.chamfer import chamfer, chamfer_cost, squared_distances
 from benchmarks.measuring import best_of, in_turn, need
 from systems.clips.building import plan_index, write_shard
 from systems.clips.codes import wanted_sample
-from systems.clips.index import ClipIndex, Found
-from systems.clips.layout import CODES, ROWS, shard_folder
+from systems.clips.index import CODES, ROWS, ClipIndex, Found, shard_folder
 from systems.clips.two_stage import rank_around, windows_around
 from systems.data import Ints, Rows, Videos
 from systems.windows import Scales

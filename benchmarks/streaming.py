@@ -23,7 +23,7 @@ from retrieval.captions import CAPTIONS_OF_A_BLOCK, encode_captions
 from retrieval.embedding import Vectors, embed, text_hash
 from retrieval.encoders import model_key
 from retrieval.models import Vector
-from retrieval.search import approximate
+from retrieval.search import index
 from retrieval.search.index import index_captions
 
 CAPTIONS = int(os.environ.get("STREAMING_CAPTIONS", "1000000"))
@@ -61,7 +61,7 @@ def ranked() -> dict[str, float]:
 
 def indexed() -> dict[str, float]:
     """Write the index as the job does, without faiss."""
-    approximate.EXACT_UP_TO = 10 * CAPTIONS
+    index.EXACT_UP_TO = 10 * CAPTIONS
     began = time.perf_counter()
     index_captions(Corpus.objects.get(name=NAME), _silent)
     return {"seconds": time.perf_counter() - began, "memory": _memory()}

@@ -39,25 +39,30 @@ from .library import (
     run_as_ranking,
 )
 from .neural.description import (
-    INPUTS,
+    COMMANDS,
     beside,
     checksum,
-    commands_in,
     description_of,
     give_away,
     is_learned,
     keep_command,
-    make_again,
+    must_be_the_same,
+    read_description,
     write_model_card,
 )
 from .neural.device import DEVICES, choose, device
 from .options import Options
 from .ranking import FUSIONS, pairs_of, rerank
-from .storage import digest, write, write_json
+from .storage import digest, known_json, write, write_json
 
 SECONDS_BETWEEN_LINES = 5.0
 MOST_VIDEOS = 1000  # of a query, as candidates of a second stage
 MOMENTS_OF_VIDEOS = 100  # that are looked at for each of them
+# The files that commands name, besides features.
+INPUTS = (
+    *("durations", "objects", "examples", "annotations", "validation", "checkpoint", "queries"),
+    *("query_features", "encoder"),
+)
 
 
 def seconds(text: str) -> float:
@@ -152,7 +157,7 @@ def _place(args: argparse.Namespace) -> None:
 def parser(program: str) -> Parser:
     top = Parser(prog=program, description="Systems that rank moments of videos.")
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for name, (run, meaning, words) in COMMANDS.items():
+    for name, (run, meaning, words) in PARSED.items():
         command = commands.add_parser(name, help=meaning)
         command.set_defaults(run=run)
         for word in words.split():
@@ -166,9 +171,8 @@ def parser(program: str) -> Parser:
 def list_systems(args: argparse.Namespace) -> None:
     for name, found in SYSTEMS.items():
         print(f"{name}: {found.title}{'. ' if found.differs else ''}{found.differs}")
-        meanings = found.options.table("meaning")
         for field in fields(found.options):
-            print(f"  {field.name}={field.default}".ljust(27), meanings[field.name])
+            print(f"  {field.name}={field.default}".ljust(27), field.metadata["meaning"])
 
 
 def features(args: argparse.Namespace) -> None:
@@ -283,7 +287,7 @@ def search(args: argparse.Namespace) -> None:
     made = system_in(args.folder)
     run = made.search(queries, args.depth)
     write(args.out, lambda out: out.write(run_as_ranking(run).encode()))
-    commands = commands_in(args.folder) | _described(args)
+    commands = known_json(args.folder / COMMANDS) | _described(args)
     about = description_of(args.folder) | {"commands": commands, "run": digest(args.out)}
     write_json(beside(args.out), about)
     print(f"{len(run.start):,} moments for {len(queries):,} queries are in {args.out}")
@@ -299,11 +303,50 @@ def _described(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def again(args: argparse.Namespace) -> None:
-    def do(found: argparse.Namespace) -> None:
-        _place(found)
-        found.run(found)
+    about = read_description(args.description)
+    if args.folder.exists():
+        raise SystemsError(f"{args.folder}: is there already; expected a new folder")
+    for name in ("train", "load", "index", "search"):
+        if name in about["commands"]:
+            found = _moved(args, name, about["commands"][name])
+            _place(found)
+            found.run(found)
+            must_be_the_same(about, args.folder, name)
+    sha = digest(args.out)
+    must_be_the_same(about, args.folder, "search", sha, str(args.out))
+    print(f"{args.out}: is the run of the description, SHA-256 {sha}")
 
-    print(f"{args.out}: is the run of the description, SHA-256 {make_again(args, parser('systems').parse_args, do)}")
+
+def _moved(args: argparse.Namespace, name: str, command: dict[str, Any]) -> argparse.Namespace:
+    """Return one command of a description for another folder, with the files where they are now."""
+    words = command["words"] if name == "load" else [*command["words"], "--device", args.device or command["device"]]
+    if words[:1] != [name]:
+        raise SystemsError(f"{args.description}: {name}: {words[0]!r}; expected the command of this name")
+    found = parser("systems").parse_args(words)
+    moved = {str(found.folder): str(args.folder)} | ({str(found.out): str(args.out)} if name == "search" else {})
+    for path, sha in command["files"].items():
+        where = _where(Path(path), args.data)
+        if checksum(where) != sha:
+            raise SystemsError(f"{where}: is another file than the one of the description, by its SHA-256")
+        moved[path] = str(where)
+    sets = [*getattr(found, "clips", []), getattr(found, "subtitles", None)]
+    moved |= {each: _set_where(each, args.data) for each in filter(None, sets)}
+    for option, value in vars(found).items():
+        if isinstance(value, list):
+            setattr(found, option, [moved.get(each, each) for each in value])
+        elif str(value) in moved:
+            setattr(found, option, type(value)(moved[str(value)]))
+    found.words = [moved.get(each, each) for each in words]
+    return found
+
+
+def _where(path: Path, data: Path | None) -> Path:
+    return data / path.name if data and not path.exists() and (data / path.name).exists() else path
+
+
+def _set_where(words: str, data: Path | None) -> str:
+    path = FeatureSet.of(words).path
+    return f"{_where(path, data)}{words.removeprefix(str(path))}"
 
 
 def export(args: argparse.Namespace) -> None:
@@ -384,7 +427,7 @@ class Printer:
 
 
 # By name: what runs, what it does, and its arguments, of which | means one of them.
-COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], None], str, str]] = {
+PARSED: dict[str, tuple[Callable[[argparse.Namespace], None], str, str]] = {
     "list": (list_systems, "list the systems with their options, what they mean, and defaults", ""),
     "features": (
         features,

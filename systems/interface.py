@@ -16,7 +16,7 @@ from .data import Data, Query, Videos
 from .errors import BadOption, SystemsError
 from .library import Run
 from .options import Conquer, Contrastive, Mcn, Options, Prior, Reloclnet, Sliding, Streams, TefOnly, TwoStage, ZeroShot
-from .storage import read_json, write_json
+from .storage import known_json, read_json, write_json
 
 CARD = "system.json"  # what a folder says about the system that is stored in it
 FEATURES = "features.json"  # and about the files of features that it was trained on, and indexed
@@ -47,10 +47,7 @@ def silent(progress: Progress) -> None:
 
 
 def part_of(report: Report, before: int, size: int, total: int, stage: str = "") -> Report:
-    """Return a report for a part of the work, of so many steps, after others.
-
-    stage: what the part is called in the texts.
-    """
+    """Return a report for a part of the work, of so many steps, after others; its texts begin with `stage`."""
 
     def report_part(progress: Progress) -> None:
         done = before + size * progress.done // max(1, progress.total)
@@ -73,7 +70,6 @@ class System(ABC):
     name: ClassVar[str]
 
     def __init__(self, options: Options, folder: Path) -> None:
-        options.check()
         self.options = options
         self.folder = folder
         self._card = {"system": self.name, "options": asdict(options)}
@@ -145,18 +141,12 @@ class Entry:
 
 
 CLIPS = frozenset({"clips"})
-
-
 PADDING = (
     "It is that of its authors’ code, with one difference: they pad videos, and what is computed of padding counts in "
     "the last clips; the option padded does so too. With another corpus and other features its scores are not those "
     "that were published."
 )
-
-
 CONQUERS_FIRST = "Its first stage is a ReLoCLNet; its authors took another system’s results. "
-
-
 SYSTEMS = {
     "chance": Entry("Chance", "exhaustive:Chance", Sliding, learns=False, reads=False),
     "prior": Entry("Moment prior", "exhaustive:Prior", Prior, reads=False),
@@ -180,10 +170,7 @@ def entry(name: str) -> Entry:
 
 
 def system(name: str, folder: Path, **options: Any) -> System:
-    """Make the system of this name, with the defaults for what is not given; torch is loaded if it needs it.
-
-    Raises BadOption if there is no such system, or an option is wrong.
-    """
+    """Make the system of this name, with defaults for other options. Raises BadOption for a wrong name or option."""
     found = entry(name)
     module, _, attribute = found.at.partition(":")
     made: System = getattr(import_module(f".{module}", __package__), attribute)(found.options.of(options), folder)
@@ -200,13 +187,12 @@ def system_in(folder: Path) -> System:
 
 def keep_features(folder: Path, use: str, videos: Videos) -> None:
     """Store in a system's folder what is known of files of features. `use` is `train` or `index`."""
-    known = features_in(folder)
-    write_json(folder / FEATURES, known | {use: [each._asdict() for each in videos.features]})
+    write_json(folder / FEATURES, features_in(folder) | {use: [each._asdict() for each in videos.features]})
 
 
 def features_in(folder: Path) -> dict[str, list[dict[str, Any]]]:
     """Return what is known of the files of features that a system was trained on, and indexed; empty if nothing is."""
-    return dict(read_json(folder / FEATURES)) if (folder / FEATURES).exists() else {}
+    return known_json(folder / FEATURES)
 
 
 def in_words(features: Mapping[str, Any]) -> str:
@@ -220,12 +206,10 @@ def in_words(features: Mapping[str, Any]) -> str:
 
 
 def _card_in(folder: Path) -> Any:
-    """Return what a folder says about its system, without options that its kind no longer has. Raises SystemsError if
-    it lacks one, or has another.
-    """
+    """Return the card of a folder, without retired options. Raises SystemsError if it has other options."""
     card = read_json(folder / CARD)
     kind = entry(card["system"])
-    card["options"] = {name: value for name, value in card["options"].items() if name not in kind.options.RETIRED}
+    card["options"] = kind.options.known(card["options"])
     if card["options"].keys() != {field.name for field in fields(kind.options)}:
         raise SystemsError(
             f"{folder}: holds a {kind.title} of an earlier version, which had other options; "

@@ -1,10 +1,10 @@
-"""The numbers that a system is made with; a system's own are a subclass with more fields."""
+"""The options of systems: a dataclass for each, whose fields say what they mean and which values they may have."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 from .errors import BadOption
@@ -16,14 +16,14 @@ MOST = 10_000_000  # steps, or videos
 FIRST, SEARCH, STEPS = "First", "Moments and search", "Steps of training"
 LOSSES, INPUTS, NETWORK = "Losses and negatives", "What is read", "Network"
 GROUPS = (FIRST, SEARCH, STEPS, LOSSES, INPUTS, NETWORK)
+Unfit = Iterator[tuple[tuple[str, ...], str, str]]  # options that do not fit together, what they are, and what is right
 
 
 def option(group: str, default: Any, meaning: str, *bounds: float, choices: tuple[str, ...] = ()) -> Any:
-    """Return the field of an option: its group, its default, its meaning for pages and commands, and its bounds or
-    choices. A subclass that changes an option keeps what it does not change.
-    """
-    rules = {"meaning": meaning, "bounds": bounds, "choices": choices, "group": group}
-    return field(default=default, metadata={name: rule for name, rule in rules.items() if rule})
+    """Return the field of an option, whose metadata pages and commands read; it may have a lowest and highest value."""
+    least, most = bounds or (None, None)
+    about = {"group": group, "meaning": meaning, "least": least, "most": most, "choices": choices}
+    return field(default=default, metadata=about)
 
 
 @dataclass(frozen=True)
@@ -39,66 +39,66 @@ class Options:
         SEARCH, 1.0, "IoU above which a worse moment of a video is dropped; 1 keeps all, as in TVR-Ranking.", 0, 1
     )
 
+    def __init_subclass__(cls) -> None:
+        """Let an option of which a subclass changes the default keep its metadata."""
+        for known in fields(cls):  # those of the class above
+            changed = vars(cls).get(known.name)
+            if changed is not None and not isinstance(changed, Field):
+                setattr(cls, known.name, field(default=changed, metadata=known.metadata))
+
+    @classmethod
+    def known(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of a stored system without those that are retired."""
+        return {name: value for name, value in values.items() if name not in cls.RETIRED}
+
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Return the options of a stored system, checked; the rest keeps the defaults, and retired ones are left out.
-
-        Raises BadOption for an option that is not known, or a value of the wrong type or size.
-        """
-        kept = {name: value for name, value in values.items() if name not in cls.RETIRED}
+        """Return the options of a stored system; the rest keeps the defaults. Raises BadOption for a wrong one."""
+        kept = cls.known(values)
         for fault in cls.faults(kept):
             raise fault
         return cls._made(kept)
 
     @classmethod
     def _made(cls, values: Mapping[str, Any]) -> Self:
-        types: dict[str, Any] = {field.name: type(field.default) for field in fields(cls)}
+        types: dict[str, Any] = {each.name: type(each.default) for each in fields(cls)}
         return cls(**{name: types[name](value) for name, value in values.items()})
 
     @classmethod
     def faults(cls, values: Mapping[str, Any]) -> list[BadOption]:
         """Return all that is wrong with values, each by itself and with the others; the rest keeps the defaults."""
-        faults = [fault for name, value in values.items() if (fault := cls._fault(name, value))]
-        wrong = {fault.name for fault in faults}
-        made = cls._made({name: value for name, value in values.items() if name not in wrong})
-        return faults + [fault for names, fault in made.unfit() if not wrong & set(names)]
+        known = {each.name: each for each in fields(cls)}
+        faults = []
+        for name, value in values.items():
+            if name not in known:
+                faults.append(BadOption(name, "there is no such option", ", ".join(known)))
+            elif wrong := _wrong(known[name], value):
+                faults.append(BadOption(name, *wrong))
+        named = {fault.name for fault in faults}
+        made = cls._made({name: value for name, value in values.items() if name not in named})
+        return faults + [BadOption(names[0], *wrong) for names, *wrong in made.unfit() if not named & set(names)]
 
-    @classmethod
-    def _fault(cls, name: str, value: Any) -> BadOption | None:
-        """Return what is wrong with a value by itself."""
-        known = {field.name: field.default for field in fields(cls)}
-        if name not in known:
-            return BadOption(name, "there is no such option", ", ".join(known))
-        if type(value) is not (right := type(known[name])) and (right, type(value)) != (float, int):
-            return BadOption(name, repr(value), f"a value such as {known[name]!r}")
-        least, most = cls.table("bounds").get(name, (0, 0))
-        if least < most and not (math.isfinite(value) and least <= value <= most):
-            return BadOption(name, f"{value:,.15g}", f"{least:,.15g} to {most:,.15g}")
-        words = cls.table("choices").get(name, (value,))
-        return BadOption(name, repr(value), f"one of {', '.join(words)}") if value not in words else None
-
-    def check(self) -> None:
-        """Raise BadOption if a value makes no sense."""
-        self.of(asdict(self))
-
-    def unfit(self) -> Iterator[tuple[tuple[str, ...], BadOption]]:
-        """Yield what is wrong with values that are possible by themselves, with the options that it is about."""
+    def unfit(self) -> Unfit:
+        """Yield what is wrong with values that are possible by themselves."""
         if self.shortest > self.longest:
             found = f"{self.shortest} clips, and the longest windows have {self.longest}"
-            yield ("shortest", "longest"), BadOption("shortest", found, "at most as many")
+            yield ("shortest", "longest"), found, "at most as many"
 
     @property
     def steps(self) -> int:
         """The steps of a training that does not end early; 0 for what is not trained by steps."""
         return 0
 
-    @classmethod
-    def table(cls, name: str) -> dict[str, Any]:
-        """Return the `meaning`, `bounds`, `choices` or `group` of this class and of those above it, by option."""
-        found: dict[str, Any] = {}
-        for each in cls.__mro__[-2::-1]:
-            found |= {its.name: its.metadata[name] for its in fields(each) if name in its.metadata}
-        return found
+
+def _wrong(option: Field[Any], value: Any) -> tuple[str, str] | None:
+    """Return what is wrong with a value by itself, and what would be right."""
+    right = type(option.default)
+    least, most, choices = (option.metadata[name] for name in ("least", "most", "choices"))
+    if type(value) is not right and (right, type(value)) != (float, int):
+        return repr(value), f"a value such as {option.default!r}"
+    if least is not None and not (math.isfinite(value) and least <= value <= most):
+        return f"{value:,.15g}", f"{least:,.15g} to {most:,.15g}"
+    return (repr(value), f"one of {', '.join(choices)}") if choices and value not in choices else None
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ class Sliding(Options):
     def scales(self) -> Scales:
         return Scales(self.shortest, self.longest, self.stride)
 
-    def unfit(self) -> Iterator[tuple[tuple[str, ...], BadOption]]:
+    def unfit(self) -> Unfit:
         yield from super().unfit()
         if not self.stride:
-            yield ("stride",), BadOption("stride", "0", f"more than 0, at most {WIDEST_STRIDE:g}")
+            yield ("stride",), "0", f"more than 0, at most {WIDEST_STRIDE:g}"
 
 
 @dataclass(frozen=True)
@@ -164,11 +164,11 @@ class Contrastive(Training, Sliding):
         falls = step // self.decay_every if self.decay_every else 0
         return self.learning_rate * 0.1**falls
 
-    def unfit(self) -> Iterator[tuple[tuple[str, ...], BadOption]]:
+    def unfit(self) -> Unfit:
         yield from super().unfit()
         if not self.intra + self.inter + self.anywhere:
             right = "at least one, from its own video or from others"
-            yield ("intra", "inter", "anywhere"), BadOption("inter", "an example without negatives", right)
+            yield ("inter", "intra", "anywhere"), "an example without negatives", right
 
 
 @dataclass(frozen=True)
@@ -179,12 +179,14 @@ class Mcn(Contrastive):
 
 
 @dataclass(frozen=True)
-class TefOnly(Mcn):
+class TefOnly(Contrastive):
     """What TEF-only has: negatives from anywhere, which tell how often a place is the answer among all places.
 
     Negatives at the same time show what else can be seen then, and TEF-only sees nothing. Those of the own video alone
     do not tell that a place in a short video is one of few.
     """
+
+    RETIRED = frozenset({"endpoints"})
 
     intra: int = 0
     inter: int = 0
@@ -248,7 +250,7 @@ class Streams(Training):
     longest: int = 16
     iterations: int = 10_000
     optimiser: str = option(
-        "",
+        STEPS,
         "bertadam",
         "bertadam (Adam with weight decay, without correction of its first steps), adam, or sgd with momentum.",
         choices=("bertadam", "adam", "sgd"),
@@ -307,13 +309,12 @@ class Streams(Training):
         falling = (self.iterations - step) / max(1, self.iterations - self.warmup)
         return self.learning_rate * min(1.0, rising, falling)
 
-    def unfit(self) -> Iterator[tuple[tuple[str, ...], BadOption]]:
+    def unfit(self) -> Unfit:
         yield from super().unfit()
         if self.hidden % self.heads:
-            right = f"a multiple of the {self.heads} heads"
-            yield ("hidden", "heads"), BadOption("hidden", f"{self.hidden}", right)
+            yield ("hidden", "heads"), f"{self.hidden}", f"a multiple of the {self.heads} heads"
         if self.kernel % 2 == 0:
-            yield ("kernel",), BadOption("kernel", f"{self.kernel}", "an odd number of clips")
+            yield ("kernel",), f"{self.kernel}", "an odd number of clips"
 
 
 @dataclass(frozen=True)
@@ -331,14 +332,12 @@ class Reloclnet(Streams):
 
 @dataclass(frozen=True)
 class Conquer(Reloclnet):
-    """What CONQUER has, with the defaults of TVR-Ranking's runs of it; weights of losses, `tef`, `hard_after` and
-    `closeness` are those of its first stage, a ReLoCLNet.
-    """
+    """What CONQUER has, by default as in TVR-Ranking; loss weights, `tef` and `hard_after` are of its first stage."""
 
     shortest: int = 1
     longest: int = 24
     batch_size: int = 196
-    candidates: int = option("", 10, "Videos of the first stage, which are searched for moments.")
+    candidates: int = option(SEARCH, 10, "Videos of the first stage, which are searched for moments.", 1, 100_000)
     similarity: str = option(
         SEARCH,
         "disjoint",

@@ -88,13 +88,10 @@ def must_ask(queries: Sequence[Query]) -> None:
 
 
 def suppress(video: Ints, start: Floats, end: Floats, threshold: float, depth: int) -> Ints:
-    """Return the rows that stay, best first: at most `depth`.
+    """Return the rows that stay, best first, at most `depth`; a moment is dropped as in `metrics.temporal_nms`.
 
-    A moment is dropped if its IoU with a better one of its video that stays is higher than the threshold, as in
-    `metrics.temporal_nms`.
-
-    video, start, end: moments, best first: shape (moments,). Times are in seconds.
-    threshold: from 0 to 1; at 1 nothing is dropped.
+    video, start, end: moments, best first, in seconds: shape (moments,).
+    threshold: IoU with a better one of its video above which a moment is dropped; at 1 nothing is.
     """
     if threshold >= 1:
         return np.arange(min(depth, len(video)), dtype=np.int64)
@@ -142,9 +139,7 @@ def pairs_of(
 
 
 class Reranked(NamedTuple):
-    """A run of two stages, how many windows were cut to their videos, how many lay outside of them or were empty, and
-    how many pairs the second stage says nothing of.
-    """
+    """A run of two stages; windows that were cut to their videos, those outside or empty, and pairs without windows."""
 
     run: Run
     cut: int
@@ -160,14 +155,13 @@ def rerank(
     depth: int = 100,
     nms: float = 1.0,
 ) -> Reranked:
-    """Rank the windows that a second stage predicts for pairs of a query and a video.
+    """Rank the windows that a second stage predicts for pairs of a query and a video, cut to the video.
 
-    Times are cut to the video. The scores of each stage are brought to 0 to 1 for each query, by their lowest and their
-    highest, and `sum` is their weighted mean; `rrf` sums weighted reciprocals of 60 + rank.
+    The scores of each stage are brought to 0 to 1 for each query, and `sum` is their weighted mean; `rrf` sums weighted
+    reciprocals of 60 + rank.
 
     pairs: what `pairs_of` yields, as it was stored.
     weight: of the first stage, from 0 to 1; the second has the rest.
-    depth, nms: as in `rank`.
     Raises SystemsError if the second stage names another pair, or a pair lacks what the first stage has stored.
     """
     if fusion not in FUSIONS:
@@ -205,10 +199,7 @@ def _checked(pair: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _fused(windows: Floats, fusion: str, weight: float, depth: int, nms: float) -> Ranked:
-    """Rank a query's windows, each once.
-
-    windows: their videos, starts, ends and scores of both stages: shape (5, windows).
-    """
+    """Rank a query's windows, each once: videos, starts, ends and scores of both stages, shape (5, windows)."""
     first, second = windows[3:]
     if fusion == "sum":
         scores = weight * _from_0_to_1(first) + (1 - weight) * _from_0_to_1(second)

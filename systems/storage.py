@@ -52,9 +52,7 @@ def digest_of(files: Mapping[str, Path], sign: Callable[[], None] = lambda: None
 
 
 def write(file: Path, fill: Callable[[BinaryIO], object]) -> None:
-    """Let `fill` write a new file, which then replaces the one that was there. Raises SystemsError if it cannot be
-    stored, such as on a full disk. The old file is as it was.
-    """
+    """Let `fill` write a new file, which then replaces the old one. Raises SystemsError if it cannot be stored."""
     new = file.with_name(f"{file.name}.{os.getpid()}.new")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -81,6 +79,11 @@ def read_json(file: Path) -> Any:
         return parse_json(file.read_bytes(), strict=False)
     except (OSError, MeasureError) as fault:
         raise SystemsError(f"{file}: cannot be read ({fault}); train or index the system again") from fault
+
+
+def known_json(file: Path) -> dict[str, Any]:
+    """Return the object that a file holds, an empty one if there is no file; see `read_json`."""
+    return dict(read_json(file)) if file.exists() else {}
 
 
 def write_arrays(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -126,9 +129,7 @@ def write_tree(file: Path, tree: Any) -> None:
 
 
 def read_tree(file: Path, tensor: Callable[[NDArray[Any]], Any]) -> Any:
-    """Return what `write_tree` stored, with a tensor for each array. Raises FileNotFoundError if there is no such file.
-    Raises SystemsError if it cannot be read.
-    """
+    """Return what `write_tree` stored. Raises FileNotFoundError, or SystemsError if it cannot be read."""
 
     def deep(node: Any) -> Any:
         if isinstance(node, dict) and "tensor" in node:
@@ -147,10 +148,7 @@ def read_tree(file: Path, tensor: Callable[[NDArray[Any]], Any]) -> Any:
 
 
 class Spool:
-    """Rows that come some at a time and are kept in a temporary file without a name, so that memory does not hold them.
-
-    Raises Unavailable if there is no room for them.
-    """
+    """Rows that come some at a time, in a temporary file without a name. Raises Unavailable if there is no room."""
 
     def __enter__(self) -> Self:
         self.file = TemporaryFile()

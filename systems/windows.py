@@ -14,9 +14,7 @@ WIDEST_STRIDE = 10.0  # as a share of a window's length
 
 @dataclass(frozen=True)
 class Scales:
-    """The lengths of windows in clips, and their stride as a share of the length (STAL, Section 4.1 and Table 2). The
-    defaults are those of Charades-STA, with clips of three seconds.
-    """
+    """The lengths of windows in clips, and their stride as a share of the length (STAL, Section 4.1 and Table 2)."""
 
     shortest: int = 2
     longest: int = 8
@@ -91,9 +89,7 @@ def endpoints(start: Floats, end: Floats, duration: Floats) -> Rows:
 
 
 def overlaps(rows: int, seconds: float, clips: int, clip_seconds: float, duration: float) -> Rows:
-    """Return by which shares rows of so many seconds make up the clips of a video: shape (clips, rows). The shares of a
-    clip that no row overlaps are 0.
-    """
+    """Return the shares of clips that rows of so many seconds make up: shape (clips, rows); 0 where none overlaps."""
     begins, own = np.arange(clips)[:, None] * clip_seconds, np.arange(rows)[None] * seconds
     ends = np.minimum(begins + clip_seconds, duration)
     common = np.clip(np.minimum(ends, own + seconds) - np.maximum(begins, own), 0, None)

@@ -90,15 +90,11 @@ class SystemKinds(Resource, at=f"{CAMPAIGN}/systems/kinds", name="system-kinds")
 
 
 def _kind(name: str, entry: Entry, took: float | None, paper: Mapping[str, int] | None) -> Any:
-    table = entry.options.table
-    bounds, choices, groups = table("bounds"), table("choices"), table("group")
-    options = []
-    for field in fields(entry.options):
-        if field.name != "seed":
-            least, most = bounds.get(field.name, (None, None))
-            about = {"name": field.name, "type": TYPES[type(field.default)], "default": field.default}
-            about["group"] = groups[field.name]
-            options.append(about | {"least": least, "most": most, "choices": choices.get(field.name, ())})
+    options = [
+        {"name": field.name, "type": TYPES[type(field.default)], "default": field.default, **field.metadata}
+        for field in fields(entry.options)
+        if field.name != "seed"
+    ]
     more = {"steps": entry.options().steps, "step_seconds": took, "paper": paper}
     return vars(entry) | {"name": name, "needs": sorted(entry.needs), "options": options, **more}
 

@@ -4,7 +4,7 @@ A job writes the file into the media store, a block of captions at a time. A mac
 the store fetches the file once. The file has two NumPy arrays, one behind the other, in the order in which moments were
 stored, which breaks ties: the vectors, and records of the moments. Vectors inside the records would triple the time of
 a search, as they would not be adjacent. Beyond a million captions a second file holds an approximate index, if faiss is
-installed.
+installed: a search computes the exact cosines of what it proposes, and its recall is measured when it is made.
 """
 
 from __future__ import annotations
@@ -35,12 +35,17 @@ from retrieval.captions import CAPTIONS_OF_A_BLOCK, CaptionRow, encode_captions,
 from retrieval.embedding import Vectors, embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex
-from retrieval.search import approximate
+from retrieval.nearest import Nearest, nearest
 from systems.clips import codes
 from systems.storage import digest
 
 FOLDER = "indexes"  # of the store, and of the home of a machine that fetches them
 RECORD = np.dtype([("moment", "<i8"), ("caption", "<u8")])
+EXACT_UP_TO = 1_000_000  # captions; so many are searched exactly
+WANTED_RECALL = 0.95
+GROUPS_LOOKED_AT = (64, 128, 256, 512)  # as few of these as give the wanted recall, else the last
+CANDIDATES = 10  # for each hit that is wanted, because 8 bits a number confuse near ones
+QUERIES, DEPTH = 200, 20  # of the measurement of recall
 fetching = Lock()
 Opened = TypeVar("Opened")
 
@@ -72,9 +77,14 @@ def holds_every_caption(index: SearchIndex) -> bool:
     return np.array_equal(np.fromiter(now, RECORD), opened(index).records)
 
 
+def is_large(captions: int) -> bool:
+    """Return whether a corpus has more captions than are searched exactly."""
+    return captions > EXACT_UP_TO
+
+
 def lacks_approximate(index: SearchIndex) -> bool:
     """Return whether a corpus needs an approximate index that could be made here, because faiss is there by now."""
-    return not index.approximate and approximate.is_wanted(index.moments) and codes.is_installed()
+    return not index.approximate and is_large(index.moments) and codes.is_installed()
 
 
 @kind("index-captions", "Index captions", of=Corpus, owner=SELF, page=("corpus", "name"), refusals=(CorpusError,))
@@ -129,12 +139,33 @@ def _stored(corpus: Corpus, file: Path) -> tuple[str, str]:
 
 def _approximate(corpus: Corpus, vectors: Vectors, file: Path, report: Report) -> dict[str, Any]:
     """Write the approximate index of a corpus that needs one, if faiss is here, and return what its row says of it."""
-    if not (approximate.is_wanted(len(vectors)) and codes.is_installed()):
+    if not (is_large(len(vectors)) and codes.is_installed()):
         return {"approximate": "", "approximate_sha256": "", "recall": None}
     report(0, 1, "grouping captions for the approximate index")
-    recall = approximate.write(vectors, file)
+    recall = write_approximate(vectors, file)
     name, sha256 = _stored(corpus, file)
     return {"approximate": name, "approximate_sha256": sha256, "recall": recall}
+
+
+def write_approximate(vectors: Vectors, file: Path) -> float:
+    """Write an approximate index of vectors of length 1, and return its recall@DEPTH with captions as queries."""
+    index = codes.by_cosine(vectors)
+    drawn = np.sort(np.random.default_rng(2).permutation(len(vectors))[:QUERIES])
+    exact = nearest(vectors[drawn], vectors, DEPTH).indices
+    for index.nprobe in GROUPS_LOOKED_AT:
+        found = (nearest_of(index, vectors[query], vectors, DEPTH).indices[0] for query in drawn)
+        recall = float(np.mean([np.isin(wanted, some).mean() for wanted, some in zip(exact, found, strict=True)]))
+        if recall >= WANTED_RECALL:
+            break
+    codes.write(index, file)
+    return recall
+
+
+def nearest_of(index: Any, query: Vectors, vectors: Vectors, k: int) -> Nearest:
+    """Return the k nearest captions that an approximate index finds, or fewer, with their exact cosines."""
+    candidates = codes.candidates(index, query, CANDIDATES * k)
+    found = nearest(query[None], vectors[candidates], k)
+    return Nearest(candidates[found.indices], found.similarities)
 
 
 def _publish(corpus: Corpus, written: dict[str, Any]) -> None:
@@ -153,9 +184,7 @@ def opened(index: SearchIndex) -> Rows:
 
 
 def opened_approximate(index: SearchIndex) -> Any:
-    """Return the approximate index that stands in for the exact search; None if there is none, or faiss is not here.
-    Raises Unavailable as `opened` does.
-    """
+    """Return the approximate index, or None without one or without faiss. Raises Unavailable as `opened` does."""
     if not (index.approximate and codes.is_installed()):
         return None
     return _or_unavailable(_read, index.approximate, index.approximate_sha256)

@@ -28,9 +28,7 @@ MODULES = ["Transformer", "Pooling", "Normalize"]  # of sentence-transformers; o
 
 
 def encode_here(text: str) -> Vectors | None:
-    """Return the vector of a text, of length 1, or None if the model in the settings cannot be computed here. That is
-    the case if its weights are not on this machine, or if it is not of a known kind.
-    """
+    """Return the vector of a text, of length 1; None if the weights of the model are not here or of a known kind."""
     model = _model(str(settings.ENCODER))
     if model is None:
         return None

@@ -21,14 +21,15 @@ from retrieval.embedding import Vectors, embed, text_hash
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex, Vector
 from retrieval.nearest import Nearest, nearest
-from retrieval.search import approximate
 from retrieval.search.index import (
     Rows,
     changes_of,
     checksum,
     holds_every_caption,
     index_captions,
+    is_large,
     lacks_approximate,
+    nearest_of,
     opened,
     opened_approximate,
 )
@@ -94,7 +95,7 @@ def search(corpus: Corpus, text: str, k: int = 20, by: int | None = None) -> Ans
         is_current,
         None if is_current else job_of_index(corpus),
         index.recall if quick else None,
-        approximate.is_wanted(index.moments) and not quick,
+        is_large(index.moments) and not quick,
     )
 
 
@@ -140,7 +141,7 @@ def _hits(rows: Rows, quick: Any, vector: Vectors, k: int) -> tuple[list[Hit], b
 def _nearest(rows: Rows, quick: Any, vector: Vectors, depth: int) -> Nearest:
     if quick is None:
         return nearest(vector[None], rows.vectors, depth)
-    return approximate.nearest_of(quick, vector, rows.vectors, depth)
+    return nearest_of(quick, vector, rows.vectors, depth)
 
 
 def _checked(near: NDArray[Any], similarities: list[float]) -> tuple[list[Hit], bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import Field, fields
 from typing import Any
 
 from django import forms
@@ -124,13 +124,12 @@ class OptionsForm(forms.Form):
 
     def __init__(self, data: Any, kind: type[Options], preset: Mapping[str, Any] | None = None) -> None:
         super().__init__(data)
-        meanings, group_of = kind.table("meaning"), kind.table("group")
         self.names: dict[str, list[str]] = {group: [] for group in GROUPS}
         for field in fields(kind):
             if field.name != "seed":
                 initial = (preset or {}).get(field.name, field.default)
-                self.fields[field.name] = _field(kind, field.name, initial, meanings[field.name])
-                self.names[group_of[field.name]].append(field.name)
+                self.fields[field.name] = _field(field, initial)
+                self.names[field.metadata["group"]].append(field.name)
 
     @property
     def first(self) -> list[forms.BoundField]:
@@ -148,10 +147,10 @@ class OptionsForm(forms.Form):
         return any(field.errors for _, group in self.groups for field in group)
 
 
-def _field(kind: type[Options], name: str, initial: Any, meaning: str) -> forms.Field:
-    shared = {"label": LABELS.get(name, name.replace("_", " ").capitalize()), "help_text": meaning, "initial": initial}
-    choices = kind.table("choices").get(name)
-    if choices:
+def _field(option: Field[Any], initial: Any) -> forms.Field:
+    label = LABELS.get(option.name, option.name.replace("_", " ").capitalize())
+    shared = {"label": label, "help_text": option.metadata["meaning"], "initial": initial}
+    if choices := option.metadata["choices"]:
         return forms.ChoiceField(choices=[(choice, choice) for choice in choices], **shared)
     if isinstance(initial, bool):
         return forms.BooleanField(required=False, **shared)

@@ -122,9 +122,7 @@ class Wanted:
         return named | {"seed": seed}
 
     def encoder(self, campaign: Campaign) -> str:
-        """Return the encoder whose token vectors the system has for words; empty if it has none. A system that compares
-        queries with clips has vectors by the text tower of the vision model.
-        """
+        """Return the encoder of token vectors, the text tower for a system that compares; empty if there is none."""
         if entry(self.system).compares:
             return vision_model()
         return campaign.encoder if self.word_vectors == ENCODER and entry(self.system).reads else ""
@@ -151,21 +149,11 @@ def ask_to_train(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
 
 
 def _row(member: Membership, wanted: Wanted, seed: int, number: int) -> TrainedSystem:
-    return TrainedSystem(
-        campaign=member.campaign,
-        by=member,
-        number=number,
-        name=wanted.named(seed),
-        system=wanted.system,
-        options=wanted.stored_options(seed),
-        group=wanted.name if len(wanted.seeds) > 1 else "",
-        features=wanted.features,
-        clip_seconds=wanted.clip_seconds,
-        fit=wanted.fit,
-        unit_rows=wanted.unit_rows,
-        depth=wanted.depth,
-        encoder=wanted.encoder(member.campaign),
-    )
+    same = {name: getattr(wanted, name) for name in ("system", "features", "clip_seconds", "fit", "unit_rows", "depth")}
+    row = TrainedSystem(campaign=member.campaign, by=member, number=number, name=wanted.named(seed), **same)
+    row.options, row.encoder = wanted.stored_options(seed), wanted.encoder(member.campaign)
+    row.group = wanted.name if len(wanted.seeds) > 1 else ""
+    return row
 
 
 def ask_again(row: TrainedSystem) -> Job:
@@ -176,9 +164,7 @@ def ask_again(row: TrainedSystem) -> Job:
 
 
 def system_for_typed_words(campaign: Campaign) -> TrainedSystem | None:
-    """Return the system that a typed search uses unless another is chosen: the newest that compares queries with clips,
-    else the newest; None if none can be searched with yet.
-    """
+    """Return the system for typed searches: the newest that compares queries with clips, else the newest, or None."""
     rows = campaign.systems.exclude(trained=None).order_by("-number")
     comparing = [name for name, each in SYSTEMS.items() if each.compares]
     return rows.filter(system__in=comparing).first() or rows.first()

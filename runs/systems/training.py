@@ -238,7 +238,8 @@ def data_of(campaign: Campaign, videos: Videos, depth: int, folder: Path, say: S
         )
     examples = examples_from(file, videos.number)
     validation = _judged(campaign, known["release"], videos)
-    if validation is None and (held := _held_out(examples)):
+    if validation is None and len(examples.queries) >= 2 * HELD_OUT:
+        held = range(0, len(examples.queries), HELD_OUT)[:MOST_HELD_OUT]
         is_held = np.isin(examples.query, held)
         _, first = np.unique(examples.query[is_held], return_index=True)  # the caption's own moment
         validation = Validation.of(examples.take(np.flatnonzero(is_held)[first[::-1]]), videos, OF_HELD_OUT)
@@ -255,12 +256,6 @@ def moments_of(campaign: Campaign, videos: Videos) -> Examples:
         for video, start, end in rows.values_list("video__name", "start", "end").iterator()
         if video in videos.number
     )
-
-
-def _held_out(examples: Examples) -> list[int]:
-    """Return the numbers of the queries that are kept for validation; none if there are few."""
-    count = len(examples.queries)
-    return list(range(0, count, HELD_OUT))[:MOST_HELD_OUT] if count >= 2 * HELD_OUT else []
 
 
 def queries_of(campaign: Campaign) -> list[Query]:

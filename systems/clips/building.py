@@ -12,19 +12,18 @@ import math
 import shutil
 import tempfile
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ..data import Rows, Videos
+from ..data import Rows, Videos, starts_of
 from ..errors import SystemsError
 from ..storage import digest, write, write_json
 from ..windows import clips_in
-from . import codes, layout
-from .index import REFINED, ClipIndex
+from . import codes, index
+from .index import REFINED, ClipIndex, Plan, Setting
 
 
 def plan_index(
@@ -38,47 +37,38 @@ def plan_index(
     queries: Rows | None = None,
     nearest: int = 200,
     target: float = 0.95,
-) -> layout.Plan:
-    """Begin an index in a folder: learn what its codes need, and store its plan. Shards that are there are void then.
+) -> Plan:
+    """Begin an index in a folder: learn what its codes need, and store its plan, which voids the shards that are there.
 
     kind: `flat` or `ivf-pq`.
-    clip_seconds: length of a clip.
-    sample: vectors to learn from, drawn from all clips: shape (vectors, d). See `codes.wanted_sample`.
-    clips: how many clips the index will have, roughly.
-    shards: how many shards will be written.
+    sample: vectors to learn from, `codes.wanted_sample` of about `clips` clips: shape (vectors, d).
     queries: some, by which recall is measured: shape (queries, d). None: clips of the sample are held out for it.
-    nearest, target: how many clips a search will look for, and which share of them it is to find. Groups are few
-    enough that a search stays faster than one of all clips, so that it may find fewer; it says so.
-    Raises SystemsError for a kind that there is not, a sample that is too small, or a full disk.
+    nearest, target: how many clips a search looks for, and which share of them it is to find; it may reach less.
+    Raises SystemsError for a value that makes no sense, a sample that is too small, or a full disk.
     """
-    plan = layout.Plan(kind, sample.shape[1], clip_seconds, shards, nearest=nearest, target=target)
+    plan = Plan(kind, sample.shape[1], clip_seconds, shards, nearest=nearest, target=target)
     plan.check()
     if queries is not None and (not len(queries) or queries.shape[1:] != sample.shape[1:]):
         raise SystemsError(f"queries of shape {queries.shape}; expected some, of {plan.dimensions} dimensions")
     if kind != "flat":
         folder.mkdir(parents=True, exist_ok=True)
-        held = codes.learn(sample, clips, folder / layout.LEARNED)
-        measured_by = held if queries is None else _some(queries)
-        plan = replace(plan, learned=digest(folder / layout.LEARNED), given=queries is not None)
-        write(folder / layout.QUERIES, partial(np.save, arr=np.asarray(measured_by, np.float32)))
-    layout.store_plan(folder, plan)
+        held = codes.learn(sample, clips, folder / index.LEARNED)
+        if queries is not None:
+            drawn = np.random.default_rng(len(queries)).permutation(len(queries))
+            held = queries[np.sort(drawn[: codes.HELD_OUT])]
+        plan = replace(plan, learned=digest(folder / index.LEARNED), given=queries is not None)
+        write(folder / index.QUERIES, partial(np.save, arr=np.asarray(held, np.float32)))
+    write_json(folder / index.PLAN, {"format": index.FORMAT, "version": index.VERSION, **asdict(plan)})
     return plan
 
 
-def _some(queries: Rows) -> Rows:
-    """Return as many queries as recall is measured by, drawn from these."""
-    drawn = np.random.default_rng(len(queries)).permutation(len(queries))
-    return queries[np.sort(drawn[: codes.HELD_OUT])]
-
-
 def write_shard(folder: Path, number: int, blocks: Iterable[Videos]) -> None:
-    """Write one shard of a planned index; it replaces the one that was there, if all goes well.
+    """Write one shard of a planned index, from 1 on; it replaces the one that was there, if all goes well.
 
-    number: from 1 to the plan's number of shards.
     blocks: its videos, some at a time; one block is in memory at a time.
     Raises SystemsError for a number beyond the plan, vectors that do not fit it or are not finite, or a full disk.
     """
-    plan = layout.read_plan(folder)
+    plan = index.read_plan(folder)
     if not 1 <= number <= plan.shards:
         raise SystemsError(f"{folder}: shard {number}; expected 1 to {plan.shards}, as planned")
     for left_behind in folder.glob(f".shard-{number:04}-*"):  # by jobs that were killed
@@ -86,29 +76,34 @@ def write_shard(folder: Path, number: int, blocks: Iterable[Videos]) -> None:
     new = Path(tempfile.mkdtemp(prefix=f".shard-{number:04}-", dir=folder))
     try:
         new.chmod(0o755)
-        _fill(new, number, blocks, plan, folder / layout.LEARNED)
-        _replace(layout.shard_folder(folder, number), new)
+        _fill(new, number, blocks, plan, folder / index.LEARNED)
+        _replace(index.shard_folder(folder, number), new)
     except OSError as fault:
         raise SystemsError(f"{folder}: shard {number} cannot be stored ({fault})") from fault
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    if plan.learned and layout.is_whole(folder, plan):
-        layout.store_settings(folder, plan, _measured(folder, plan))
+    if plan.learned:
+        try:
+            index.read_shards(folder, plan)
+        except SystemsError:
+            return  # others are still to be written
+        index.store_settings(folder, plan, _measured(folder, plan))
 
 
-def _measured(folder: Path, plan: layout.Plan) -> list[layout.Setting]:
+def _measured(folder: Path, plan: Plan) -> list[Setting]:
     """Return how an index is to look for clips, and what it finds so."""
     try:
-        queries: Rows = np.load(folder / layout.QUERIES)
+        queries: Rows = np.load(folder / index.QUERIES)
     except (OSError, ValueError, EOFError) as fault:
-        raise SystemsError(f"{folder / layout.QUERIES}: cannot be read ({fault}); plan the index again") from fault
-    index = ClipIndex(folder, is_measured=False)
-    if not index.clips:
-        return [layout.Setting(0.0, codes.FEWEST_LOOKED_AT, REFINED[0], 1.0, 0)]
+        raise SystemsError(f"{folder / index.QUERIES}: cannot be read ({fault}); plan the index again") from fault
+    made = ClipIndex(folder, is_measured=False)
+    if not made.clips:
+        return [Setting(0.0, codes.FEWEST_LOOKED_AT, REFINED[0], 1.0, 0)]
     if plan.given:
-        return [index.tuned(queries, 0.0)]
-    reach = float(index.away(queries).max())
-    return [index.tuned(queries, reach), index.tuned(_moved(queries), 0.0)]
+        return [made.tuned(queries, 0.0)]
+    assert made.codes is not None
+    reach = float(made.codes.away(queries).max())
+    return [made.tuned(queries, reach), made.tuned(_moved(queries), 0.0)]
 
 
 def _moved(clips: Rows) -> Rows:
@@ -119,39 +114,40 @@ def _moved(clips: Rows) -> Rows:
     return np.asarray(clips + spread * away, np.float32)
 
 
-def _fill(new: Path, number: int, blocks: Iterable[Videos], plan: layout.Plan, learned: Path) -> None:
-    counts: list[Any] = [np.zeros(1, np.int64)]
-    names: list[Any] = [np.empty(0, "S1")]
-    durations: list[Any] = [np.empty(0)]
-    checksum = hashlib.sha256()
-    adding = codes.Adding(learned, number) if plan.learned else None
-    with (new / layout.ROWS).open("wb") as out:
+def _fill(new: Path, number: int, blocks: Iterable[Videos], plan: Plan, learned: Path) -> None:
+    """Write the files of a shard into a new folder."""
+    counts, durations = list[int](), list[float]()
+    names = list[bytes]()
+    checksum = hashlib.sha256()  # of the rows, which are not read again
+    coded = codes.empty_index(learned) if plan.learned else None
+    with (new / index.ROWS).open("wb") as out:
         for block in blocks:
             rows = _checked(block, plan)
             out.write(rows.data)
             checksum.update(rows.data)
-            if adding:
-                adding.add(rows)
-            counts.append(block.counts)
-            names.append(np.array([name.encode() for name in block.names], np.bytes_))
-            durations.append(block.duration)
-    offsets = np.cumsum(np.concatenate(counts))
-    np.save(new / layout.OFFSETS, offsets)
-    np.save(new / layout.NAMES, np.concatenate(names))
-    np.save(new / layout.DURATIONS, np.concatenate(durations))
-    if adding and offsets[-1]:
-        adding.write(new / layout.CODES)
-    files = {file.name: file for file in sorted(new.iterdir())}
-    digests = {layout.ROWS: checksum.hexdigest()}  # the rows are not read again
+            if coded:
+                codes.add(coded, number, rows)
+            counts += block.counts.tolist()
+            names += [name.encode() for name in block.names]
+            durations += block.duration.tolist()
+    offsets = starts_of(counts)
+    np.save(new / index.OFFSETS, offsets)
+    np.save(new / index.NAMES, np.array(names or np.empty(0, "S1"), np.bytes_))
+    np.save(new / index.DURATIONS, np.array(durations, np.float64))
+    if coded and offsets[-1]:
+        codes.write(coded, new / index.CODES)
     written = {
-        name: {"bytes": file.stat().st_size, "sha256": digests.get(name) or digest(file)}
-        for name, file in files.items()
+        file.name: {
+            "bytes": file.stat().st_size,
+            "sha256": checksum.hexdigest() if file.name == index.ROWS else digest(file),
+        }
+        for file in sorted(new.iterdir())
     }
-    content = {"version": layout.VERSION, "index": plan.key, "shard": number, "videos": len(offsets) - 1}
-    write_json(new / layout.SHARD, {**content, "clips": int(offsets[-1]), "files": written})
+    content = {"version": index.VERSION, "index": plan.key, "shard": number, "videos": len(names)}
+    write_json(new / index.SHARD, {**content, "clips": int(offsets[-1]), "files": written})
 
 
-def _checked(block: Videos, plan: layout.Plan) -> Rows:
+def _checked(block: Videos, plan: Plan) -> Rows:
     """Return a block's vectors in the order and type of the file."""
     rows = np.ascontiguousarray(block.clips, "<f4")
     if rows.ndim != 2 or rows.shape[1] != plan.dimensions:

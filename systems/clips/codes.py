@@ -1,14 +1,14 @@
-"""Codes of clips by faiss: short forms of the vectors, by which the likely neighbours of a query are found quickly.
+"""Indexes by faiss: short codes of vectors, by which the likely neighbours of a query are found quickly.
 
-IVF-PQ puts clips into groups by k-means, and keeps a byte for every two numbers or more. What it learns is learned once
-for all shards, so that together they find what one index would find. It only proposes clips, whose distances are then
-computed from the vectors on disk.
+An index of captions (`by_cosine`) is one file. An index of clips has shards with IVF-PQ codes: clips are in groups by
+k-means, and have a byte for every two numbers or more. What it learns is learned once for all shards, so that together
+they find what one index would find. Indexes only propose: exact distances are then computed from the vectors on disk.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from ..errors import SystemsError
 MOST_BYTES = 64  # of a clip's code
 LEAST_SAMPLE = 256  # clips, one for each value of a byte
 HELD_OUT, LEAST_HELD_OUT = 64, 16  # clips of a sample that are not learned from: by them an index measures its recall
+EACH_COSINE_GROUP_LEARNS_FROM = 64
 EACH_GROUP_LEARNS_FROM, ROUNDS = 40, 10  # clips, and rounds of k-means; faiss warns below 39 clips
 MOST_GROUPS = 4096  # more of them would take minutes to learn, and save a millisecond
 FEWEST_LOOKED_AT = 32  # groups
@@ -38,10 +39,7 @@ def wanted_sample(clips: int) -> int:
 
 
 def learn(sample: Rows, clips: int, file: Path) -> Rows:
-    """Learn what the codes of an index need, and store it as an empty index. Return the clips of the sample that were
-    held out. Raises SystemsError if faiss is not installed, the sample is too small or not finite, or the file cannot
-    be stored.
-    """
+    """Learn what codes need, store it as an empty index, and return the held-out clips of the sample, or raise."""
     _demand()
     if len(sample) < LEAST_SAMPLE + LEAST_HELD_OUT:
         raise SystemsError(
@@ -83,26 +81,10 @@ def _padded(rows: Rows, dimensions: int) -> Rows:
     return np.pad(rows, ((0, 0), (0, missing))) if missing else np.ascontiguousarray(rows)
 
 
-class Adding:
-    """The codes of a shard while they are made.
-
-    shard: its number, from 1 on. Clips are called by it and by their number in the shard.
-    """
-
-    def __init__(self, learned: Path, shard: int) -> None:
-        import faiss
-
-        self._index = _read(learned, faiss.IO_FLAG_SKIP_PRECOMPUTE_TABLE)
-        self._first = shard * CLIPS_OF_A_SHARD
-
-    def add(self, rows: Rows) -> None:
-        """Add the next clips."""
-        first = self._first + self._index.ntotal
-        self._index.add_with_ids(_padded(rows, self._index.d), np.arange(first, first + len(rows)))
-
-    def write(self, file: Path) -> None:
-        """Store the codes, or raise SystemsError."""
-        write(self._index, file)
+def add(index: Any, shard: int, rows: Rows) -> None:
+    """Add the next clips of a shard to what `empty_index` returned, by numbers from which the shard is known."""
+    first = shard * CLIPS_OF_A_SHARD + index.ntotal
+    index.add_with_ids(_padded(rows, index.d), np.arange(first, first + len(rows)))
 
 
 class Groups:
@@ -114,13 +96,11 @@ class Groups:
     Raises SystemsError if faiss is not installed, or a file is damaged.
     """
 
-    def __init__(self, learned: Path, files: Sequence[Path | None], firsts: Ints) -> None:
+    def __init__(self, learned: Path, files: Iterable[Path | None], firsts: Ints) -> None:
         _demand()
         import faiss
 
-        # A table of distances between groups and codes would take gigabytes, and is of no use here.
-        self._index = _read(learned, faiss.IO_FLAG_SKIP_PRECOMPUTE_TABLE)
-        self._firsts = firsts
+        self._index, self._firsts = empty_index(learned), firsts
         self._shards = [mapped(file) for file in files if file]
         lists: Any = faiss.InvertedListsPtrVector()  # type: ignore[attr-defined]
         for shard in self._shards:
@@ -159,9 +139,42 @@ class Groups:
         return np.where(found < 0, -1, self._firsts[shard - 1] + clip)
 
 
+def by_cosine(vectors: Rows) -> Any:
+    """Return an index of n vectors of length 1, such as those of captions, in groups and with 8 bits a number."""
+    import faiss
+
+    n, dimensions = vectors.shape
+    groups = max(1, min(int(4 * math.sqrt(n)), n // 39))  # faiss asks for 39 vectors a group at least
+    index: Any = faiss.index_factory(dimensions, f"IVF{groups},SQ8", faiss.METRIC_INNER_PRODUCT)
+    chosen = np.random.default_rng(1).permutation(n)[: groups * EACH_COSINE_GROUP_LEARNS_FROM]
+    index.train(vectors[np.sort(chosen)])
+    index.add(np.ascontiguousarray(vectors))
+    return index
+
+
+def candidates(index: Any, query: Rows, count: int) -> Ints:
+    """Return the numbers of vectors likely to be near a query, ascending, by one thread as others serve requests."""
+    import faiss
+
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        found: Ints = index.search(query[None], count)[1][0]
+    finally:
+        faiss.omp_set_num_threads(threads)
+    return np.sort(found[found >= 0])
+
+
 def _demand() -> None:
     if not is_installed():
         raise SystemsError("an index of kind ivf-pq needs the package faiss-cpu; install it, or take the kind flat")
+
+
+def empty_index(file: Path) -> Any:
+    """Return the empty index that `learn` stored, without a table of distances, which would take gigabytes."""
+    import faiss
+
+    return _read(file, faiss.IO_FLAG_SKIP_PRECOMPUTE_TABLE)
 
 
 def mapped(file: Path) -> Any:

@@ -24,8 +24,7 @@ from ..storage import read_arrays, write, write_arrays
 from ..windows import Scales, Windows, clips_in, slide
 from .building import plan_index, write_shard
 from .codes import HELD_OUT, wanted_sample
-from .index import ClipIndex, Found
-from .layout import check
+from .index import ClipIndex, Found, check
 
 CLIPS, FEATURES, OBJECTS = "clips", "features", "objects"  # folders
 VIDEOS_AT_A_TIME = 1000
@@ -97,12 +96,9 @@ def _mapped(file: Path) -> NDArray[Any]:
 def rank_around(
     index: ClipIndex, found: Found, scales: Scales, cost: Cost, depth: int = 100, nms: float = 1.0
 ) -> Ranked:
-    """Rank all moments that contain at least one of the clips that were found for a query.
+    """Rank all moments that contain at least one of the clips that were found for a query; see `rank`.
 
-    cost: a function that returns the costs of moments, of which the lowest is the best. `Windows.video` are the videos'
-    numbers in the index.
-    depth: how many moments are wanted.
-    nms: IoU above which a moment is dropped for a better one of its video; 1 keeps all.
+    cost: returns the costs of moments, of which the lowest is the best; `Windows.video` are numbers in the index.
     """
     windows = windows_around(found.video, found.clip, index.durations(found.video), index.plan.clip_seconds, scales)
     scores = -cost(windows) if len(windows) else np.empty(0)
@@ -181,9 +177,7 @@ class AroundClips(System):
 
 
 class TwoStages(AroundClips):
-    """Both networks, each in a folder of its own, and the index between them. `index` does all in one process. For a
-    large collection, one job calls `plan`, and others `index_shard`, on any machines that have the folder.
-    """
+    """Both networks, and the index between them. Of a large collection jobs call `plan` once, then `index_shard`."""
 
     name = "two_stage"
     options: TwoStage

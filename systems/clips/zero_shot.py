@@ -16,8 +16,7 @@ from ..options import ZeroShot as ZeroShotOptions
 from ..storage import read_arrays, read_json, write_arrays, write_json
 from ..windows import MOST_CLIPS, Scales, Windows
 from .building import write_shard
-from .index import ClipIndex
-from .layout import check
+from .index import ClipIndex, check
 from .two_stage import CLIPS, AroundClips, Cost, in_parts
 
 LENGTHS, MEAN = "lengths.json", "mean.npz"
@@ -27,10 +26,8 @@ FEWEST, MOST = 0.05, 0.95  # of the moments are longer than the shortest window,
 class ZeroShot(AroundClips):
     """The clips whose directions are nearest to a query's, and around them the windows that stand out.
 
-    A window's score is the mean cosine of its clips and the query, minus that of its surround: as many clips before it
-    and behind it as it has, or, where it is its whole video, the mean clip of the collection. The option `length_power`
-    weighs it by the window's length. A query's vector stands in its `tokens`; of several, the mean counts. Training is
-    not needed; it learns how long moments are.
+    A window's score, weighed by the option `length_power`, is the mean cosine of its clips and the query, minus that of
+    its surround; see `standing_out`. A query's vector is the mean of its `tokens`. Only lengths of moments are learned.
     """
 
     name = "zero_shot"

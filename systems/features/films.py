@@ -115,9 +115,7 @@ def _end(packet: Any) -> float:
 
 
 def frames(file: Path, start: float, end: float) -> Iterator[VideoFrame]:
-    """Yield the frames that are shown in [start, end), in seconds from the film's beginning. The first may begin
-    earlier. The duration of a frame is the time until the next one.
-    """
+    """Yield the frames shown in [start, end), in seconds, each with the time until the next as its duration."""
     for earlier in EARLIER:
         with open_film(file) as film:
             earlier = inf if film.format.name == "mpeg" else earlier

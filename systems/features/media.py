@@ -125,9 +125,7 @@ class Extractor:
 
 
 def extractor(clip_seconds: float, vision_model: str = "", frame_rate: float = 0.0) -> Extractor:
-    """Return an extractor that uses a vision model or, without a name, the plain descriptor. Raises SystemsError if the
-    model cannot be loaded.
-    """
+    """Return an extractor that uses a vision model, or else the plain descriptor. Raises SystemsError."""
     if not vision_model:
         return Extractor(clip_seconds, frame_rate=frame_rate)
     return Extractor(clip_seconds, _vision(vision_model).describe, SIDE_FOR_MODELS, frame_rate=frame_rate)
@@ -139,21 +137,16 @@ def _vision(model: str) -> VisionModel:
 
 
 def films_in(folder: Path, durations: Mapping[str, float]) -> dict[str, tuple[Path, float]]:
-    """Return each video's film (or folder of pictures) in a folder, and its duration in seconds. Raises SystemsError
-    naming the first video that has none.
-    """
+    """Return each video's film and duration in seconds. Raises SystemsError naming the first that has no film."""
     found: dict[str, tuple[Path, float]] = {}
     for name, duration in durations.items():
         files = (folder / f"{name}{ending}" for ending in ("", *DEMUXERS))
-        film = next((file for file in files if file.is_dir() or (_has_ending(file) and file.is_file())), None)
+        known = (file for file in files if file.is_dir() or stem_and_ending(file.name)[1] in DEMUXERS)
+        film = next((file for file in known if file.is_dir() or file.is_file()), None)
         if film is None:
             raise SystemsError(f"{folder}: video {name!r} has no film; expected {name}.mp4, another kind, or a folder")
         found[name] = film, duration
     return found
-
-
-def _has_ending(file: Path) -> bool:
-    return stem_and_ending(file.name)[1] in DEMUXERS
 
 
 def compute(

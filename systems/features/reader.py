@@ -91,16 +91,14 @@ def read_videos(
     The rows are in a file without a name, which is read where they are used.
 
     durations: of the corpus's videos, in seconds, by name. The videos keep this order.
-    clips: one or more sets, each an array a video, float16, float32 or float64, of shape (clips, d). Clips of several
-    are joined, after those of another length were brought to `clip_seconds` by means weighted by how long they overlap.
+    clips: one or more sets, each an array a video, floats of shape (clips, d). Clips of several are joined, after those
+    of another length were brought to `clip_seconds` by means weighted by how long they overlap.
     subtitles: one more such set, whose lacking rows are zeros.
     sign: is called every few seconds meanwhile.
-    fit: `strict` refuses a video that is missing, or too long or too short by more than a clip; `cut` leaves out what
-    is missing from any set and ends where the shortest ends; `pad` takes zeros for what is missing.
-    unit: whether each row of each set gets length 1 before it is joined.
+    fit, unit: see `FIT_MEANING` and `UNIT_MEANING`; `strict` allows a clip more or less.
     open_file: opens the file or folder of a set; the server does it in a confined process.
-    Raises SystemsError naming the file and the first video that does not fit, is of another width than the others, or
-    has values that are not numbers. Raises Unavailable if there is no room for temporary files.
+    Raises SystemsError naming the file and the first video that does not fit or has values that are not numbers.
+    Raises Unavailable if there is no room for temporary files.
     """
     if not clip_seconds > 0:
         raise SystemsError(f"clip length: {clip_seconds:g} s; expected more than 0")

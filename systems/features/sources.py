@@ -58,9 +58,7 @@ class Found(NamedTuple):
 
 
 def find_npy(content: IO[bytes], size: int) -> Found:
-    """Return the array that a .npy file of so many bytes promises, once its header and its size agree. Raises
-    SystemsError if they do not. Raises ValueError or EOFError if it is no such file.
-    """
+    """Return the array of a .npy file of so many bytes, unread. Raises SystemsError, ValueError or EOFError."""
     version = np.lib.format.read_magic(content)
     if version not in HEADERS:
         raise SystemsError(f"a .npy file of version {version}; expected 1.0 or 2.0")
@@ -348,9 +346,7 @@ def check_path(path: Path) -> None:
 
 
 def root_of(folder: Path) -> Path:
-    """Return the folder in which the files of a folder must lie: itself, or in the cache of a model hub the repository,
-    where snapshots are links to blobs.
-    """
+    """Return the folder in which a folder's files must lie: itself, or the repository in a model hub's cache."""
     snapshots = (each for each in folder.parents if each.name == "snapshots" and (each.parent / "blobs").is_dir())
     return next((each.parent for each in snapshots), folder)
 
@@ -386,9 +382,7 @@ def _refuse_pointer(path: Path) -> None:
 
 
 def work(source: Path, order: Any, writable: Path) -> Any:
-    """Call a method of `Reader` in a confined process. `order` is its name and its arguments; rows are written to a
-    file.
-    """
+    """Call a method of `Reader`, by its name and arguments, in a confined process; rows are written to a file."""
     method, *arguments = order
     if method != "rows":
         return getattr(_reader(source), method)(*arguments)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from ..data import Data, Example, Floats, Ints, Validation, Videos
+from ..data import Data, Example, Floats, Ints, Videos
 from ..errors import SystemsError
 from ..exhaustive import Exhaustive
-from ..interface import Report, silent
-from ..library import Run
 from ..options import Contrastive
 from ..windows import Windows, counts_in, windows_of
 from .device import placed
@@ -26,7 +24,7 @@ FAR = 1e9  # in place of a distance to what is only padding
 TRIES = 8  # windows drawn for each negative, of which the first far enough from the example's moment is taken
 
 
-class Contrasted(Learned, Exhaustive):
+class Contrasted(Exhaustive, Learned):
     """What the trained systems of STAL's tables share: training by contrast, over all candidate moments.
 
     A network has `costs`, which returns what each query's moments cost, of which as many belong to each: shape
@@ -50,9 +48,6 @@ class Contrasted(Learned, Exhaustive):
             return contrast(costs, weights, options.loss, options.margin)
 
         return loss_of
-
-    def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
-        return self.search_in(self.look_at(validation.videos, report), validation.queries, depth, report)
 
 
 def check_width(videos: Videos, width: int) -> None:
@@ -108,9 +103,7 @@ def _mean(values: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:
 
 
 class Sampler:
-    """The examples of a training set, and the windows that negatives are drawn from. Raises SystemsError if there is no
-    example, or one that does not lie in its video.
-    """
+    """The examples of a training set, and the windows that negatives are drawn from. Raises what `answers` raises."""
 
     def __init__(self, data: Data, options: Contrastive) -> None:
         if options.inter + options.anywhere and len(data.videos) < 2:
@@ -177,17 +170,12 @@ def overlaps(start: Floats, end: Floats, other_start: Floats, other_end: Floats)
 
 def interleaved(groups: Sequence[Windows]) -> Windows:
     """Return the first window of every group, then the second of every group, and so on."""
-
-    def column(name: str) -> NDArray[Any]:
-        return np.stack([getattr(group, name) for group in groups], axis=1).ravel()
-
-    return Windows(column("video"), column("first"), column("stop"), column("start"), column("end"))
+    columns = ([getattr(group, column.name) for group in groups] for column in fields(Windows))
+    return Windows(*(np.stack(column, axis=1).ravel() for column in columns))
 
 
 def answers(data: Data) -> Windows:
-    """Return the examples' moments in the examples' order, with the clips that they touch. Raises SystemsError if there
-    is no example, or one that does not lie in its video.
-    """
+    """Return the examples' moments with the clips that they touch. Raises SystemsError if one is not in its video."""
     examples = data.columns
     if not examples:
         raise SystemsError("there are no examples; expected at least one to learn from")

@@ -4,17 +4,15 @@ file in which it is given away. Importing this loads no torch.
 
 from __future__ import annotations
 
-import argparse
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from ..errors import SystemsError
-from ..features.reader import FeatureSet
 from ..interface import CARD, FEATURES, SYSTEMS, features_in, in_words
-from ..storage import digest, digest_of, read_json, write, write_json
+from ..storage import digest, digest_of, known_json, read_json, write, write_json
 from .device import device
 
 MODEL, NETWORK, CURVE = "model.safetensors", "network.json", "curve.json"
@@ -25,23 +23,12 @@ README = "README.md"
 GIVEN = {CARD, FEATURES, CURVE, NETWORK, README, *LEARNED}  # of a folder, to others
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the time of files that are given away, so that equal systems are equal files
 ENDING = ".description.json"
-# The files that commands name, besides features.
-INPUTS = (
-    *("durations", "objects", "examples", "annotations", "validation", "checkpoint", "queries"),
-    *("query_features", "encoder"),
-)
-REPEATED = ("train", "load", "index", "search")  # commands, in this order
-Parse = Callable[[list[str]], argparse.Namespace]
-Do = Callable[[argparse.Namespace], None]
 
 
 def description_of(folder: Path) -> dict[str, Any]:
-    """Return what the runs of a system say of it: its name, options with the seed, features and weights with their
-    SHA-256, the device on which it was trained, and of the validation the measure, its best value, and how many videos
-    were ranked of how many.
-    """
+    """Return what describes a trained system: name, options, features, SHA-256 of weights, device and validation."""
     card = read_json(folder / CARD)
-    curve: dict[str, Any] = next((read_json(file) for file in _files(folder, [CURVE])), {})
+    curve = next((known_json(file) for file in _files(folder, [CURVE])), {})
     return {
         "system": card["system"],
         "options": card["options"],
@@ -55,9 +42,7 @@ def description_of(folder: Path) -> dict[str, Any]:
 
 
 def in_a_line(folder: Path, **more: Any) -> str:
-    """Return the description of a run that was made by this process as one line of JSON, with the SHA-256 alone of each
-    file of features, and more that it was made of.
-    """
+    """Return the description of a run made by this process as one line of JSON, with more that it was made of."""
     about = description_of(folder)
     about["features"] = {
         use: {each["file"]: each["sha256"] for each in files} for use, files in about["features"].items()
@@ -83,28 +68,21 @@ def is_learned(folder: Path) -> bool:
 
 def keep_command(folder: Path, command: dict[str, Any]) -> None:
     """Store in a system's folder a command by which it is made, by its name: words, SHA-256 of files, and device."""
-    write_json(folder / COMMANDS, commands_in(folder) | command)
+    write_json(folder / COMMANDS, known_json(folder / COMMANDS) | command)
 
 
-def commands_in(folder: Path) -> dict[str, Any]:
-    """Return the commands by which a system was made, by name; none if it came from elsewhere."""
-    return dict(read_json(folder / COMMANDS)) if (folder / COMMANDS).exists() else {}
-
-
-def keep_learned_from(folder: Path, about: Mapping[str, Any]) -> None:
+def keep_learned_from(folder: Path, about: dict[str, Any]) -> None:
     """Store in a system's folder what it is trained on, beside features."""
     write_json(folder / LEARNED_FROM, about)
 
 
 def learned_from(folder: Path) -> dict[str, Any]:
     """Return what a system was trained on, beside features; nothing if that is not known."""
-    return dict(read_json(folder / LEARNED_FROM)) if (folder / LEARNED_FROM).exists() else {}
+    return known_json(folder / LEARNED_FROM)
 
 
 def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the files below a folder with their names. Raises SystemsError if it cannot
-    be read.
-    """
+    """Return the SHA-256 of a file, or of a folder's files with their names. Raises SystemsError."""
     try:
         if not path.is_dir():
             return digest(path)
@@ -123,7 +101,7 @@ def write_model_card(folder: Path) -> None:
 def model_card(folder: Path) -> str:
     """Return the model card of a system as Markdown."""
     about, entry = description_of(folder), SYSTEMS[read_json(folder / CARD)["system"]]
-    words = commands_in(folder).get("train", {}).get("words", [])
+    words = known_json(folder / COMMANDS).get("train", {}).get("words", [])
     encoder = words[words.index("--encoder") + 1] if "--encoder" in words[:-1] else ""
     trained = [in_words(each) for each in about["features"].get("train", [])]
     measured = f"{about['measure']} = {about['validation']:.4f}" if about["validation"] is not None else "none"
@@ -148,9 +126,7 @@ def model_card(folder: Path) -> str:
 
 
 def give_away(folder: Path, out: Path) -> int:
-    """Write a system into a zip file, without its index, and return how many files are in it. Whoever unpacks it has a
-    folder like the one here. Raises SystemsError if nothing was learned, or it cannot be stored.
-    """
+    """Write a system without its index into a zip file, and return how many files it has. Raises SystemsError."""
     if not is_learned(folder):
         raise SystemsError(f"{folder}: nothing was learned; train the system first")
     write_model_card(folder)
@@ -172,25 +148,6 @@ def beside(run: Path) -> Path:
     return run.with_name(run.stem + ENDING)
 
 
-def make_again(args: argparse.Namespace, parse: Parse, do: Do) -> str:
-    """Train, index and search as a description says, and return the SHA-256 of the run.
-
-    args: of the command `again`: description, folder, out, data and device.
-    parse, do: read the words of a command, and run it.
-    Raises SystemsError if the folder is there already, or a file or the run is another than that of the description.
-    """
-    about = read_description(args.description)
-    if args.folder.exists():
-        raise SystemsError(f"{args.folder}: is there already; expected a new folder")
-    for name in REPEATED:
-        if name in about["commands"]:
-            do(_moved(args, name, about["commands"][name], parse))
-            must_be_the_same(about, args.folder, name)
-    found = digest(args.out)
-    must_be_the_same(about, args.folder, "search", found, str(args.out))
-    return found
-
-
 def must_be_the_same(about: dict[str, Any], folder: Path, use: str, run: str = "", out: str = "") -> None:
     """Raise SystemsError if the features that a system was made of, or its run, are others than those of a description.
 
@@ -208,38 +165,6 @@ def must_be_the_same(about: dict[str, Any], folder: Path, use: str, run: str = "
             f"{'the same' if same else 'others'}; equal ones need the same kind of processor, as many threads, and the "
             "same version of torch"
         )
-
-
-def _moved(args: argparse.Namespace, name: str, command: dict[str, Any], parse: Parse) -> argparse.Namespace:
-    """Return one command of a description for another folder, with the files where they are now."""
-    words = command["words"] if name == "load" else [*command["words"], "--device", args.device or command["device"]]
-    if words[:1] != [name]:
-        raise SystemsError(f"{args.description}: {name}: {words[0]!r}; expected the command of this name")
-    found = parse(words)
-    moved = {str(found.folder): str(args.folder)} | ({str(found.out): str(args.out)} if name == "search" else {})
-    for path, sha in command["files"].items():
-        where = _where(Path(path), args.data)
-        if checksum(where) != sha:
-            raise SystemsError(f"{where}: is another file than the one of the description, by its SHA-256")
-        moved[path] = str(where)
-    sets = [*getattr(found, "clips", []), getattr(found, "subtitles", None)]
-    moved |= {each: _set_where(each, args.data) for each in filter(None, sets)}
-    for option, value in vars(found).items():
-        if isinstance(value, list):
-            setattr(found, option, [moved.get(each, each) for each in value])
-        elif str(value) in moved:
-            setattr(found, option, type(value)(moved[str(value)]))
-    found.words = [moved.get(each, each) for each in words]
-    return found
-
-
-def _where(path: Path, data: Path | None) -> Path:
-    return data / path.name if data and not path.exists() and (data / path.name).exists() else path
-
-
-def _set_where(words: str, data: Path | None) -> str:
-    path = FeatureSet.of(words).path
-    return f"{_where(path, data)}{words.removeprefix(str(path))}"
 
 
 def read_description(file: Path) -> dict[str, Any]:

@@ -43,9 +43,7 @@ def device() -> torch.device:
 
 
 def placed(array: NDArray[Any]) -> torch.Tensor:
-    """Return a tensor of an array, on the device. On the processor it shares the array's memory; to a GPU it is copied
-    from pinned memory, while the processor goes on.
-    """
+    """Return a tensor of an array on the device: a view on the processor, a copy that is under way on a GPU."""
     import torch
 
     tensor = torch.from_numpy(np.ascontiguousarray(array))

@@ -56,10 +56,7 @@ class Words(nn.Module):
 
 
 class Language(Words):
-    """An LSTM over a query's words, whose states are mapped to the space in which they are compared.
-
-    both_ways: whether the LSTM also reads backwards.
-    """
+    """An LSTM over a query's words, backwards too if `both_ways`, whose states are mapped to the compared space."""
 
     def __init__(self, options: Contrastive, words: Sequence[str], width: int, both_ways: bool) -> None:
         super().__init__(words, width)
@@ -67,9 +64,7 @@ class Language(Words):
         self.out = nn.Linear(options.language * (1 + both_ways), options.embedding)
 
     def forward(self, queries: Sequence[Query]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return a vector for each query, one for each of its words, and which words are there. Their shapes are
-        (queries, embedding), (queries, words, embedding) and (queries, words).
-        """
+        """Return vectors of queries and of their words, and which there are: (queries, d), (queries, words, d)."""
         vectors, lengths = self.read(queries)
         packed = nn.utils.rnn.pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
         states, (last, _) = self.lstm(packed)
@@ -129,9 +124,7 @@ class Ragged(NamedTuple):
     sizes: torch.Tensor
 
     def padded(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the sets with zeros after their ends, and which members are there. Their shapes are (sets, largest
-        size, d) and (sets, largest size); there is room for one member at least.
-        """
+        """Return the sets, with zeros after their ends, and which members are there: (sets, size, d), (sets, size)."""
         places = torch.arange(max(1, int(self.sizes.max())), device=self.sizes.device)
         is_there = places[None] < self.sizes[:, None]
         room = self.rows.new_zeros(*is_there.shape, self.rows.shape[1])
@@ -170,10 +163,7 @@ def endpoints_of(videos: Videos, windows: Windows) -> torch.Tensor:
 
 
 def objects_of(videos: Videos, objects: Objects, names: torch.Tensor, windows: Windows) -> Ragged:
-    """Return the objects of windows, each as the vector of its name and its box: w + 4 features.
-
-    names: vectors of the objects' names: shape (names, w).
-    """
+    """Return the objects of windows, each as the vector of its name, of shape (w,), and its box: w + 4 features."""
     begin = videos.offsets[windows.video]
     first = np.searchsorted(objects.clip, begin + windows.first)
     count = np.searchsorted(objects.clip, begin + windows.stop) - first
@@ -183,10 +173,7 @@ def objects_of(videos: Videos, objects: Objects, names: torch.Tensor, windows: W
 
 
 def words_and_width(width: int, queries: Sequence[Query], names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the vocabulary of a training, empty if the queries come with vectors, and the width of tokens' vectors.
-
-    width: of learned word vectors.
-    """
+    """Return the vocabulary of a training, empty if queries have vectors, and the width of these or of learned ones."""
     if queries[0].tokens is not None:
         return {"words": [], "width": int(queries[0].tokens.shape[1])}
     vocabulary = Vocabulary.of([*(query.text for query in queries), *names])
@@ -239,9 +226,7 @@ def padded_numbers(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
 
 
 def padded_tokens(queries: Sequence[Query], width: int) -> tuple[Rows, Ints]:
-    """Return the vectors of queries' tokens as an array, zeros after the end of each, and their numbers. Raises
-    SystemsError if a query has no vectors, or vectors of another width.
-    """
+    """Return queries' token vectors, zeros after the end of each, and their numbers. Raises SystemsError for others."""
     for query in queries:
         if query.tokens is None or query.tokens.ndim != 2 or query.tokens.shape[1] != width:
             found = "none" if query.tokens is None else f"an array of shape {query.tokens.shape}"

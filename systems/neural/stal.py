@@ -5,8 +5,6 @@ MCN: a moment by the mean of its clips, the mean of its video and its place (Hen
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ..data import Data, Floats, Ints, Query, Rows, Videos, let_go
-from ..errors import BadOption, SystemsError
+from ..errors import SystemsError
 from ..exhaustive import Arrays, Index
 from ..interface import Progress, Report, silent
 from ..options import Contrastive
@@ -30,10 +28,7 @@ LOT = 1e-9  # less than costs differ by that are not equal
 
 
 class StalNetwork(nn.Module):
-    """One perceptron for clips, one for objects, both with the moment's temporal endpoints, and one LSTM.
-
-    objects: whether objects are aligned as well (late fusion, trained jointly).
-    """
+    """Perceptrons for clips and, with `objects`, for these (late fusion), both with temporal endpoints; an LSTM."""
 
     def __init__(self, options: Contrastive, visual: int, objects: bool, words: Sequence[str], width: int) -> None:
         super().__init__()
@@ -160,32 +155,18 @@ class StalClips(Contrasted):
                 yield (sums[first] - sums[first + length]) / length
 
 
-@dataclass(frozen=True, eq=False)
 class Sets:
-    """Sets of vectors, such as moments' clips; those of one set stand together.
+    """Sets of vectors, such as moments' clips, with what is computed of them once for all queries.
 
-    vectors: shape (members of all sets, d).
+    vectors: shape (members of all sets, d); those of one set stand together.
     sizes: members of each set, which may be 0: shape (sets,).
     """
 
-    vectors: Rows
-    sizes: Ints
-
-    @cached_property
-    def lengths(self) -> Rows:
-        """The squared length of each vector."""
-        return np.asarray(np.einsum("nd,nd->n", self.vectors, self.vectors), np.float32)
-
-    @cached_property
-    def filled(self) -> Ints:
-        """The numbers of the sets that have members."""
-        return np.flatnonzero(self.sizes).astype(np.int64)
-
-    @cached_property
-    def starts(self) -> Ints:
-        """Where the members of each set in `filled` begin."""
-        sizes = self.sizes[self.filled]
-        return (np.cumsum(sizes) - sizes).astype(np.int64)
+    def __init__(self, vectors: Rows, sizes: Ints) -> None:
+        self.vectors, self.sizes = vectors, sizes
+        self.lengths = np.asarray(np.einsum("nd,nd->n", vectors, vectors), np.float32)
+        self.filled = np.flatnonzero(sizes)
+        self.starts = (np.cumsum(sizes) - sizes)[self.filled]
 
 
 def chamfer_to_words(sets: Sets, words: Rows) -> Floats:
@@ -210,18 +191,13 @@ def chamfer_to_words(sets: Sets, words: Rows) -> Floats:
 
 
 class McnNetwork(nn.Module):
-    """A perceptron over a moment's features, and an LSTM whose last state stands for the query.
+    """A perceptron over a moment, of whose video it sees `visual` features a clip, and an LSTM over the query."""
 
-    visual: features of a clip; 0 for a system that does not see the video.
-    """
-
-    def __init__(self, options: McnOptions, visual: int, words: Sequence[str], width: int) -> None:
+    def __init__(self, options: Contrastive, visual: int, words: Sequence[str], width: int) -> None:
         super().__init__()
-        if not (visual or options.endpoints):
-            raise BadOption("endpoints", "False", "True for a system that sees nothing else")
-        self.visual, self.has_endpoints = visual, options.endpoints
+        self.visual, self.has_endpoints = visual, not isinstance(options, McnOptions) or options.endpoints
         self.language = Language(options, words, width, both_ways=False)
-        self.moment = Perceptron(options, 0, 2 * visual + 2 * options.endpoints)
+        self.moment = Perceptron(options, 0, 2 * visual + 2 * self.has_endpoints)
 
     def costs(self, queries: Sequence[Query], videos: Videos, windows: Windows) -> torch.Tensor:
         sentences, _, _ = self.language(queries)

@@ -19,8 +19,9 @@ from torch import nn
 
 from ..data import Data, Validation
 from ..errors import SystemsError
-from ..interface import Progress, Report, System, silent
-from ..library import Evaluator, Run, parse_measure
+from ..exhaustive import Ranker
+from ..interface import Progress, Report, silent
+from ..library import Evaluator, parse_measure
 from ..options import Training
 from ..storage import read_json, read_tree, write, write_json, write_tree
 from .description import CURVE, MODEL, NETWORK, among_in_words
@@ -42,10 +43,8 @@ class Trainer:
     weights that it would have had without the stop, on the same kind of processor with as many threads.
 
     loss_of: returns the loss of the step of this number.
-    validate: returns the value of the validation's measure, of which high ones are good, and reports what it does
-    meanwhile; None: there is no validation.
-    facts: what is stored beside the weights.
-    about: what is stored beside the curves.
+    validate: returns the value of the validation's measure, of which high ones are good; None: there is no validation.
+    facts, about: what is stored beside the weights, and beside the curves.
     losses, validations: of all steps so far, and each validation as (steps done, value).
     best: the weights of the best validation.
     """
@@ -206,7 +205,7 @@ def load(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         raise SystemsError(f"{file}: cannot be read ({fault}); delete it and train again") from fault
 
 
-class Learned(System):
+class Learned(Ranker):
     """A system with a network, which is made of the options and of facts of its training data."""
 
     network_class: ClassVar[Callable[..., Any]]
@@ -219,13 +218,7 @@ class Learned(System):
 
     @abstractmethod
     def lesson(self, data: Data) -> Lesson:
-        """Check the training data, and return what is learned from them. Raises SystemsError if they lack what the
-        system needs.
-        """
-
-    @abstractmethod
-    def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
-        """Return the ranking of a validation set's videos, of which no index is stored."""
+        """Check the training data, and return what is learned from them. Raises SystemsError if they lack something."""
 
     def train(self, data: Data, report: Report = silent) -> None:
         self.keep_card()
@@ -263,7 +256,8 @@ class Learned(System):
 
     def validated(self, validation: Validation, report: Report = silent) -> float:
         """Return the value of a validation set's measure."""
-        run = self.search_among(validation, parse_measure(validation.measure).cutoff or 100, report)
+        depth = parse_measure(validation.measure).cutoff or 100
+        run = self.search_in(self.look_at(validation.videos, report), validation.queries, depth, report)
         scores = Evaluator([validation.measure], validation.qrels).calc(run)
         value = next(iter(scores.aggregate().values()))
         return -math.inf if value is None else float(value)

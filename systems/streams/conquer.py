@@ -17,19 +17,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .. import options as kinds
-from ..data import Data, Floats, Ints, Query, Rows, Validation, Videos
+from ..data import Data, Floats, Ints, Query, Rows, Videos
 from ..errors import SystemsError
 from ..interface import Progress, Report, part_of, silent
-from ..library import Run
 from ..neural.description import MODEL
 from ..neural.device import placed
 from ..neural.layers import Padded, Words
 from ..neural.training import Learned, Lesson
 from ..options import Options
-from ..ranking import Ranked, best, run_of
+from ..ranking import Ranked, best
 from ..storage import read_arrays, write_arrays
-from .index import Index, store, stored, temporary
-from .inputs import Batch, Pairs, Reading, check_validation, facts_of
+from . import inputs
+from .inputs import Batch, Index, Pairs, Reading, check_validation, facts_of
 from .losses import NEVER, boundary_losses, weighted
 from .network import Attention, Boundaries, Entry, Places, begin
 from .two_streams import QUERIES_AT_A_TIME, Reloclnet, best_moments, best_videos, rows_of
@@ -286,42 +285,32 @@ class Conquer(Learned):
         self.keep_card()
         self.first.index(videos, part_of(report, 0, 1, 2))
         width = len(self.network.features) * self.options.hidden
-        store(self.folder, videos, self.reading, self.rows(videos, part_of(report, 1, 1, 2)), width)
+        inputs.store(self.folder, videos, self.reading, self.rows(videos, part_of(report, 1, 1, 2)), width)
         report(Progress(1, 1, f"{len(videos):,} videos are indexed"))
 
     def rows(self, videos: Videos, report: Report = silent) -> Iterator[Rows]:
         """Yield the rows of an index, some videos at a time: for each stream, the vector of a clip."""
         return rows_of(videos, self.reading, self.network.features, self.network.look, report)
 
-    def check_index(self) -> None:
-        self.stages()
-
-    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
-        return self.search_in(*self.stages(), queries, depth, report)
-
-    def stages(self) -> tuple[Index, Index]:
-        """Return the stored indexes of the first stage and of CONQUER itself."""
-        first, own = stored(self.first.folder), stored(self.folder)
+    def indexed(self) -> Index:
+        """Return the stored index of CONQUER itself, with that of the first stage as `first`."""
+        first, own = self.first.indexed(), inputs.stored(self.folder)
         if first.names != own.names:
             raise SystemsError(f"{self.folder}: the stages' indexes differ; index the collection again")
-        return first, own
+        return replace(own, first=first)
 
-    def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
-        videos = validation.videos
-        first, own = (temporary(videos, each.reading, each.rows(videos, report)) for each in (self.first, self))
-        return self.search_in(first, own, validation.queries, depth, report)
+    def look_at(self, videos: Videos, report: Report = silent) -> Index:
+        first = self.first.look_at(videos, report)
+        return replace(inputs.temporary(videos, self.reading, self.rows(videos, report)), first=first)
 
-    def search_in(self, first: Index, own: Index, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
-        """Search the indexes of the first stage and of CONQUER itself, both of the same videos."""
-        return run_of(self.name, queries, self._ranked(first, own, queries, depth), own.names, report)
-
-    def _ranked(self, first: Index, own: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
+    def ranked(self, index: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
+        assert index.first is not None
         for start in range(0, len(queries), QUERIES_AT_A_TIME):
             some = queries[start : start + QUERIES_AT_A_TIME]
-            for query, scores in zip(some, self.first.of_videos(first, self.first.ask(some)), strict=True):
+            for query, scores in zip(some, self.first.of_videos(index.first, self.first.ask(some)), strict=True):
                 numbers = best_videos(scores, self.options.candidates)
                 closeness = self.options.closeness * scores[numbers]
-                yield self.among(own, query, numbers, closeness, depth)
+                yield self.among(index, query, numbers, closeness, depth)
 
     def among(self, own: Index, query: Query, numbers: Ints, closeness: Rows | Floats, depth: int) -> Ranked:
         """Return the best moments of a query's candidate videos.
@@ -340,10 +329,7 @@ class Conquer(Learned):
 
 
 def scores_of(judged: Judged, closeness: Rows | Floats, similarity: str) -> tuple[Boundaries, Rows | Floats]:
-    """Return the scores of a query's candidate videos as `best_moments` adds them: of their clips, and of the videos.
-
-    closeness: logarithms of what the first stage says of the videos: shape (candidates,).
-    """
+    """Return the scores of candidates' clips and videos; `closeness` is the first stage's: shape (candidates,)."""
     starts, ends = judged.starts[0].cpu(), judged.ends[0].cpu()
     if similarity == "disjoint":
         return Boundaries(starts, ends), np.zeros(len(starts))
@@ -354,9 +340,7 @@ def scores_of(judged: Judged, closeness: Rows | Floats, similarity: str) -> tupl
 
 
 def losses_of(judged: Judged, batch: Batch, options: kinds.Conquer) -> Tensor:
-    """Return CONQUER's loss of each pair, whose own video is the first candidate. Starts and ends are normalised over
-    the clips of all candidates (shared normalisation), so that a clip must be better than those of other videos too.
-    """
+    """Return the loss of each pair, its own video first; clips of all candidates are normalised together (sharing)."""
     starts, ends = judged.starts.flatten(1), judged.ends.flatten(1)
     losses = options.span * boundary_losses(starts, ends, batch.first, batch.last)
     if judged.videos is None:
@@ -367,10 +351,7 @@ def losses_of(judged: Judged, batch: Batch, options: kinds.Conquer) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Others:
-    """The highest videos of the first stage for each query of a training set, without those that answer it.
-
-    pool: numbers of videos, `NOBODY` where there are no more: shape (queries, size of the pool).
-    """
+    """The highest videos of the first stage for each query, `NOBODY` after the last one: shape (queries, pool)."""
 
     pool: Ints
     options: kinds.Conquer
@@ -381,7 +362,7 @@ class Others:
         file = folder / POOL
         if not file.exists():
             first.index(pairs.videos)
-            pool = np.concatenate(list(_pools(first, stored(first.folder), pairs, options.pool)))
+            pool = np.concatenate(list(_pools(first, first.indexed(), pairs, options.pool)))
             write_arrays(file, {"pool": pool})
         pool = read_arrays(file)["pool"]
         if pool.shape[0] != len(pairs.queries):
@@ -392,9 +373,7 @@ class Others:
         return cls(pool, options)
 
     def draw(self, batch: Batch, step: int) -> tuple[Ints, NDArray[np.bool_]]:
-        """Draw other videos for each pair of a step, each once, and say which there are: shape (B, others) both. They
-        follow from the seed and the step's number. Where a pool has too few, there are fewer.
-        """
+        """Draw other videos for each pair by the seed and the step, and say which there are: shape (B, others) both."""
         pool = self.pool[batch.query]
         draws = np.random.default_rng([self.options.seed, 3, step]).random(pool.shape)
         order = np.argsort(np.where(pool == NOBODY, -1, draws), axis=1)[:, ::-1][:, : self.options.others]

@@ -90,12 +90,11 @@ def _hardest(scores: Tensor, allowed: Tensor, count: int | None) -> Tensor:
 def clip_losses(scores: Tensor, inside: Tensor, outside: Tensor) -> Tensor:
     """Return ReLoCLNet's frame-level contrastive loss (FrameCL) of each pair, inside its own video.
 
-    It is the estimate of mutual information by Jensen and Shannon, negated: the mean softplus(−score) − log 2 of the
-    clips of the moment, and the mean softplus(score) − log 2 of the others, which is 0 for a moment as long as its
-    video.
+    It is the mean softplus(−score) − log 2 of the moment's clips, and the mean softplus(score) − log 2 of the others,
+    which is 0 for a moment as long as its video.
 
-    scores: of the query beside each clip of its video, shape (B, clips).
-    inside, outside: true for the clips of the moment, and for the video's other clips, shape (B, clips).
+    scores, inside, outside: of the query beside each clip of its video, which clips are the moment's, and which are the
+    others: shape (B, clips).
     """
     near = _mean_of(functional.softplus(-scores) - math.log(2), inside)
     far = _mean_of(functional.softplus(scores) - math.log(2), outside)

@@ -88,9 +88,7 @@ class Pooling(nn.Module):
 
 
 class QueryVectors(NamedTuple):
-    """The vectors of queries, one for each stream: for finding a video, and for finding a moment in it. Their shapes
-    are (queries, streams, hidden).
-    """
+    """Vectors of queries for finding a video, and a moment in it: shapes (queries, streams, hidden)."""
 
     of_videos: Tensor
     of_moments: Tensor
@@ -155,10 +153,7 @@ class Network(nn.Module):
         return QueryVectors(pooled, torch.stack([ask(pooled[:, place]) for place, ask in enumerate(self.asks)], 1))
 
     def look(self, streams: Sequence[Tensor], are_there: Tensor) -> Seen:
-        """Look at videos: first each stream by itself, then each at the other, if there are two.
-
-        streams, are_there: what `read` returns.
-        """
+        """Look at videos: first each stream by itself, then each at the other, if there are two; see `Reading.read`."""
         sees, both = are_there[:, None], are_there[:, :, None] & are_there[:, None]
         firsts = [
             levels[0](each := self.clip_places(entry(stream)), each, sees)
@@ -209,10 +204,7 @@ def shortened(vectors: Tensor) -> Tensor:
 
 
 def cosines(query: Tensor, seen: Tensor, are_there: Tensor) -> Tensor:
-    """Return the highest cosine of each query with a clip of each video, mean of the streams: shape (queries, videos).
-
-    query, seen, are_there: shapes as in `QueryVectors` and `Seen`.
-    """
+    """Return the highest cosine of each query with a clip of each video, mean of streams: shape (queries, videos)."""
     return products(functional.normalize(query, dim=2), functional.normalize(seen, dim=3), are_there)
 
 
@@ -230,10 +222,7 @@ class Boundaries(NamedTuple):
 
 
 class ConvSE(nn.Module):
-    """Two learned filters over a query's similarity to the clips, one for starts and one for ends (XML, Eq. 5 and 6).
-
-    kernel: clips that a filter sees at a time, an odd number.
-    """
+    """Two filters over a query's similarity to clips, for starts and for ends (XML, Eq. 5 and 6); `kernel` is odd."""
 
     def __init__(self, kernel: int) -> None:
         super().__init__()
@@ -255,12 +244,10 @@ def spans(
 
     A video with no more clips than `shortest` has one moment: all of it.
 
-    starts, ends: scores of clips: shape (videos, clips).
-    counts: clips of each video: shape (videos,).
+    starts, ends, counts: scores of clips, shape (videos, clips), and clips of each video, shape (videos,).
     shortest, longest: lengths of moments, in clips.
     after: 1 if the end is the score of the clip after the moment's last one, as in ReLoCLNet; 0 if it is of this one.
-    Returns tensors of shape (videos, clips, lengths). Lengths are 1 to `longest`; a moment is at the row of its first
-    clip.
+    Returns tensors of shape (videos, clips, lengths), for first clips and lengths of 1 to `longest`.
     """
     clips = starts.shape[1]
     lengths, counts = torch.arange(1, min(longest, clips) + 1), counts[:, None, None]

@@ -123,10 +123,8 @@ def adopt(name: str, file: Path, folder: Path, **given: Any) -> list[str]:
     """Store the weights of a checkpoint in a folder, as those of a system that was trained, and return the names of the
     weights that have no use here.
 
-    name: xml, reloclnet or conquer.
     file: what torch.save made: a state dict, by itself or under `model`, `model_state_dict` or `state_dict`.
-    given: options of the system, which go before what the checkpoint tells. The number of heads follows from no weight;
-    without a configuration beside them it must be given.
+    given: options of the system, which go before what the checkpoint tells. `heads` follows from no weight.
     Raises SystemsError that names each weight which is missing, or of another shape.
     """
     checkpoint = Checkpoint(file, *read_checkpoint(file))
@@ -146,9 +144,7 @@ def adopt(name: str, file: Path, folder: Path, **given: Any) -> list[str]:
 
 
 def fill(network: nn.Module, weights: Mapping[str, Tensor], names: Mapping[str, str], source: str) -> list[str]:
-    """Give a network the weights of a checkpoint, and return the names of those that have no use. Raises SystemsError
-    that names each which is missing, or of another shape.
-    """
+    """Give a network the weights of a checkpoint, and return the names of those without a use. Raises SystemsError."""
     own = network.state_dict()
     missing = [names[each] for each in own if names[each] not in weights]
     if missing:
@@ -171,10 +167,7 @@ def _listed(names: list[str]) -> str:
 
 
 def read_checkpoint(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the weights of a checkpoint by name, and its configuration, empty if it has none. No code of the file is
-    run: the class in which the authors keep their configuration, EasyDict, is read as a dictionary. Raises SystemsError
-    if the file cannot be read.
-    """
+    """Return the weights of a checkpoint and its configuration, if any; no code of it runs. Raises SystemsError."""
     try:
         with torch.serialization.safe_globals([(OrderedDict, "easydict.EasyDict")]):
             stored = torch.load(file, map_location="cpu", weights_only=True)

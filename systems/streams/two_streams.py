@@ -10,17 +10,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ..data import Data, Floats, Ints, Query, Rows, Validation, Videos, let_go, video_blocks
+from ..data import Data, Floats, Ints, Query, Rows, Videos, let_go, video_blocks
 from ..interface import Progress, Report, silent
-from ..library import Run
 from ..neural.device import placed
 from ..neural.layers import as_rows
 from ..neural.training import Learned, Lesson
 from ..options import Options, Streams
-from ..ranking import Ranked, best, rank, run_of
+from ..ranking import Ranked, best, rank
 from ..windows import Windows
-from .index import Index, room_for, store, stored, temporary
-from .inputs import Batch, Pairs, Reading, check_streams, check_validation, facts_of
+from . import inputs
+from .inputs import Batch, Index, Pairs, Reading, check_streams, check_validation, facts_of, room_for
 from .losses import boundary_losses, clip_losses, ranking_losses, video_losses, weighted
 from .network import Boundaries, Network, QueryVectors, Seen, cosines, products, spans
 
@@ -59,7 +58,7 @@ class TwoStreams(Learned):
     def index(self, videos: Videos, report: Report = silent) -> None:
         self.keep_card()
         width = 2 * len(self.network.features) * self.options.hidden
-        store(self.folder, videos, self.reading, self.rows(videos, report), width)
+        inputs.store(self.folder, videos, self.reading, self.rows(videos, report), width)
         report(Progress(1, 1, f"{len(videos):,} videos are indexed"))
 
     def rows(self, videos: Videos, report: Report = silent) -> Iterator[Rows]:
@@ -71,21 +70,13 @@ class TwoStreams(Learned):
 
         return rows_of(videos, self.reading, self.network.features, look, report)
 
-    def check_index(self) -> None:
-        stored(self.folder)
+    def indexed(self) -> Index:
+        return inputs.stored(self.folder)
 
-    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
-        return self.search_in(stored(self.folder), queries, depth, report)
+    def look_at(self, videos: Videos, report: Report = silent) -> Index:
+        return inputs.temporary(videos, self.reading, self.rows(videos, report))
 
-    def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
-        index = temporary(validation.videos, self.reading, self.rows(validation.videos, report))
-        return self.search_in(index, validation.queries, depth, report)
-
-    def search_in(self, index: Index, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
-        """Search an index that is in memory, or in a memory map."""
-        return run_of(self.name, queries, self._ranked(index, queries, depth), index.names, report)
-
-    def _ranked(self, index: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
+    def ranked(self, index: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
         for start in range(0, len(queries), QUERIES_AT_A_TIME):
             query_vectors = self.ask(queries[start : start + QUERIES_AT_A_TIME])
             for scores, of_moments in zip(self.of_videos(index, query_vectors), query_vectors.of_moments, strict=True):
@@ -102,9 +93,7 @@ class TwoStreams(Learned):
             return cast(QueryVectors, self.network.ask(queries))
 
     def of_videos(self, index: Index, query_vectors: QueryVectors) -> Rows:
-        """Return the scores of all videos, from -1 to 1: shape (queries, videos); -inf for a video without clips. A
-        video's score is the query's highest cosine with a clip, mean of the streams (XML, Eq. 4).
-        """
+        """Return cosines of queries and each video's best clip, -inf without clips (XML, Eq. 4): (queries, videos)."""
         streams, hidden = query_vectors.of_videos.shape[1:]
         vectors = as_rows(functional.normalize(query_vectors.of_videos, dim=2))
         offsets = index.offsets

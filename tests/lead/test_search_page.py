@@ -18,7 +18,7 @@ from jobs.running import work_off
 from judging.models import Batch
 from judging.pool.clips import cut_clip, search_audience
 from retrieval.models import SearchIndex
-from retrieval.search import approximate
+from retrieval.search import index
 from retrieval.search.index import index_captions
 from systems.clips import codes
 from tests.cast import browser, content_of
@@ -162,7 +162,7 @@ def test_a_corpus_that_has_grown_says_so(leads: Client) -> None:
 
 def test_the_page_says_that_an_approximate_index_stands_in(leads: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss", reason="faiss-cpu is not installed")
-    monkeypatch.setattr(approximate, "EXACT_UP_TO", 10)
+    monkeypatch.setattr(index, "EXACT_UP_TO", 10)
     page(leads)
     work_off()
     html = " ".join(page(leads).split())

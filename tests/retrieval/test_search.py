@@ -21,8 +21,8 @@ from retrieval.captions import ranges
 from retrieval.embedding import embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex, Vector
-from retrieval.search import approximate, searching
 from retrieval.search import index as module
+from retrieval.search import searching
 from retrieval.search.index import index_captions, opened
 from retrieval.search.one_query import _model, encode_here
 from retrieval.search.searching import ask_for_indexes_that_are_out_of_date, encode_query, search
@@ -271,7 +271,7 @@ def forget() -> Iterator[None]:
 
 def test_beyond_a_million_captions_faiss_stands_in(films: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss", reason="faiss-cpu is not installed")
-    monkeypatch.setattr(approximate, "EXACT_UP_TO", 60)
+    monkeypatch.setattr(module, "EXACT_UP_TO", 60)
     with monkeypatch.context() as without:
         without.setattr(codes, "is_installed", lambda: False)
         ready(films)
@@ -298,16 +298,15 @@ def test_the_recall_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked_at: int, least: float, most: float
 ) -> None:
     pytest.importorskip("faiss", reason="faiss-cpu is not installed")
-    monkeypatch.setattr(approximate, "GROUPS_LOOKED_AT", (1, looked_at))
-    monkeypatch.setattr(approximate, "ROWS_AT_A_TIME", 700)
+    monkeypatch.setattr(module, "GROUPS_LOOKED_AT", (1, looked_at))
     vectors = np.random.default_rng(5).standard_normal((2000, 32), np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    recall = approximate.write(vectors, tmp_path / "index.ivf")
+    recall = module.write_approximate(vectors, tmp_path / "index.ivf")
     assert least < recall <= most
 
     index = codes.mapped(tmp_path / "index.ivf")
     assert index.nprobe == looked_at
-    found = approximate.nearest_of(index, vectors[7], vectors, 5)
+    found = module.nearest_of(index, vectors[7], vectors, 5)
     assert found.indices[0, 0] == 7
     assert found.similarities[0] == pytest.approx(vectors[found.indices[0]] @ vectors[7], abs=1e-6)
 

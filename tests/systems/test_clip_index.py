@@ -13,8 +13,7 @@ import pytest
 
 from systems.clips import codes
 from systems.clips.building import plan_index, write_shard
-from systems.clips.index import ClipIndex
-from systems.clips.layout import check
+from systems.clips.index import ClipIndex, check
 from systems.data import Rows, Video, Videos
 from systems.errors import SystemsError
 

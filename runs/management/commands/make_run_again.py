@@ -73,8 +73,8 @@ def make_again(campaign: Campaign, about: dict[str, Any], out: Path, say: Say) -
     Raise SystemsError if the run is another, saying whether features, the training set or the weights are, or if the
     campaign has no such features, encoder or release any more.
     """
-    retired = SYSTEMS[about["system"]].options.RETIRED if about["system"] in SYSTEMS else ()
-    options = {name: value for name, value in about["options"].items() if name not in retired}
+    known = SYSTEMS[about["system"]].options.known if about["system"] in SYSTEMS else dict
+    options = known(about["options"])
     how = {name: about["made_by"][name] for name in MADE_BY}
     of_words = {name: value for name, value in how.items() if name != "encoder"}
     seed = options.pop("seed")

@@ -27,8 +27,7 @@ from systems.neural.training import Learned
 from systems.options import Conquer, Streams
 from systems.streams import conquer, published
 from systems.streams.conquer import Judged
-from systems.streams.index import Index
-from systems.streams.inputs import Batch, Reading
+from systems.streams.inputs import Batch, Index, Reading
 from systems.streams.losses import ranking_losses, weighted
 from systems.streams.network import Boundaries, QueryVectors, Seen, cosines
 from systems.streams.two_streams import TwoStreams, best_moments, losses_of
