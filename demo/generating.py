@@ -208,7 +208,7 @@ def add_judgement(
     """Make a judgement and its only revision."""
     member = assignment.annotator
     judgement = Judgement(assignment=assignment, candidate=candidate, annotator=member, grade=grade)
-    judgement.seat = None if candidate.is_hidden else assignment.seat
+    judgement.seat = None if candidate.repeats_id else assignment.seat
     made.judgements.append(judgement)
     key = uuid.uuid4()  # not from the seed, because two campaigns can have the same seed
     seconds = round(chance.lognormvariate(2.8, 0.5), 1)  # half of them under 16.4

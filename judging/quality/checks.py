@@ -73,7 +73,7 @@ def _copyable(annotator: Membership, batch: Batch, checks: Query) -> QuerySet[An
     copied = Candidate.objects.filter(Exists(own.exclude(assignment__batch=batch)), repeats=OuterRef("pk"))
     far = (
         Q(query=checks.pk, repeats=None)
-        & Q(Exists(_shown(annotator.campaign)))
+        & Q(Exists(_clip_of(annotator.campaign)))
         & ~Q(Exists(own.exclude(assignment__batch=batch)))
     )
     pairs = Candidate.objects.filter(Q(batch__isnull=False) | far, query__in=[batch.query_id, checks.pk])
@@ -88,7 +88,7 @@ def _copyable(annotator: Membership, batch: Batch, checks: Query) -> QuerySet[An
     return pairs.select_related("moment", "clip", "query")
 
 
-def _shown(campaign: Campaign) -> QuerySet[Clip]:
+def _clip_of(campaign: Campaign) -> QuerySet[Clip]:
     """Return the clip of a distractor, if it is cut, or if the campaign opens without films."""
     clips = Clip.objects.filter(pk=OuterRef("clip"))
     return clips if campaign.opens_without_films else clips.filter(state=Clip.State.READY)

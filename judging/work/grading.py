@@ -212,10 +212,10 @@ def ask_at(assignment: Assignment, position: int, about: str, text: str, key: UU
     """
     place = Candidate.objects.select_related("repeats").get(pk=assignment.candidate_at(position))
     pair = place.repeats or place
-    asked = {"query_id": pair.query_id, "assignment_id": assignment.pk}
+    about_it = {"query_id": pair.query_id, "assignment_id": assignment.pk}
     if about == Question.About.CLIP:
-        asked |= {"candidate_id": pair.pk, "place_id": place.pk}
-    return ask(assignment.annotator, text, key, **asked)
+        about_it |= {"candidate_id": pair.pk, "place_id": place.pk}
+    return ask(assignment.annotator, text, key, **about_it)
 
 
 @all_or_nothing

@@ -108,17 +108,22 @@ def received(person: Membership, name: str) -> dict[str, Any]:
         address = reverse("ask-at", args=[token, position])
         assert client.post(address, body, content_type="application/json").status_code == 200
     Question.objects.update(handled=timezone.now())  # so that more may wait
-    asked = client.get(reverse("own-questions", args=[token])).json()["questions"]
+    questions = client.get(reverse("own-questions", args=[token])).json()["questions"]
     page = client.get(reverse("workplace", args=[token])).content.decode()
     clips = [client.get(place["clip"]) for place in handed["places"]]
     sizes = [len(b"".join(clip.streaming_content)) for clip in clips]
-    return handed | {"page": page, "sizes": sizes, "tags": [clip.get("ETag", "") for clip in clips], "asked": asked}
+    return handed | {
+        "page": page,
+        "sizes": sizes,
+        "tags": [clip.get("ETag", "") for clip in clips],
+        "questions": questions,
+    }
 
 
 def look(batch: dict[str, Any], before: dict[str, list[Any]], places: Seen, batches: Seen) -> None:
     sizes, clips = batch["sizes"], [place["clip"].rpartition("/")[2] for place in batch["places"]]
     near = [min(abs(size - other) for at, other in enumerate(sizes) if at != place) for place, size in enumerate(sizes)]
-    asked = [entry["position"] for entry in batch["asked"]]
+    positions = [entry["position"] for entry in batch["questions"]]
     of_places = {
         "address seen elsewhere": [float(clip in before["clips"] or clips.count(clip) > 1) for clip in clips],
         "tag seen elsewhere": [float(tag in before["tags"] or batch["tags"].count(tag) > 1) for tag in batch["tags"]],
@@ -127,7 +132,7 @@ def look(batch: dict[str, Any], before: dict[str, list[Any]], places: Seen, batc
         "late": [float(place) for place in range(len(sizes))],
         "in the middle": [-abs(place - (len(sizes) - 1) / 2) for place in range(len(sizes))],
         "order of addresses": [float(sorted(clips).index(clip)) for clip in clips],
-        "questions": [float(place in asked) - float(place in (2, 7)) for place in range(1, len(sizes) + 1)],
+        "questions": [float(place in positions) - float(place in (2, 7)) for place in range(1, len(sizes) + 1)],
         "other keys": [float(len(place)) for place in batch["places"]],
     }
     for name, values in of_places.items():
@@ -136,7 +141,7 @@ def look(batch: dict[str, Any], before: dict[str, list[Any]], places: Seen, batc
     of_batch = {
         "places": len(sizes),
         "twins by size": sum(distance == 0 for distance in near),
-        "questions": len(asked) - 2,
+        "questions": len(positions) - 2,
         "bytes": sum(sizes),
         "length of the page": len(words),
         "fence": batch["fence"],

@@ -198,9 +198,9 @@ def test_bots_that_grade_at_random_are_paused_soon(campaign: Campaign, ada: Memb
     """Also one that gives a pair and its copy the same grade. What really happens agrees with what Settings says."""
     Campaign.objects.update(hidden_places=HIDDEN, opens_without_films=True, batches=1)
     campaign.refresh_from_db()
-    said = catch_of(campaign)
-    assert said.places == 4 * 22 <= 90
-    assert said.wrongly < 0.01
+    expected = catch_of(campaign)
+    assert expected.places == 4 * 22 <= 90
+    assert expected.wrongly < 0.01
     for number in range(2, 13):
         make_query(campaign, str(number), f"A person does thing {number}.")
     with_distractors(campaign)
