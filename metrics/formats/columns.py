@@ -42,8 +42,7 @@ class Columns:
     its row, start, end. texts, types, durations, saliency, existence, sampling: see `Table`,
     `Run` and `Qrels`.
     times: video, start and end of the moments that ids stand for, where the ids do not say them.
-    notes: what is unusual about the file. flaws: see `Table`. keys: how many keys the rows' objects have in JSON, if
-    that is all that they hold.
+    notes: what is unusual about the file. flaws: see `Table`.
     """
 
     source: str
@@ -66,7 +65,6 @@ class Columns:
     sampling: Sampling | None = None
     times: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    keys: int | None = None
     flaws: list["Flaw"] = field(default_factory=list)
 
     def fail(self, row: int, message: str) -> MeasureError:
@@ -86,7 +84,6 @@ class Columns:
             copy=None if self.copy is None else self.copy[rows],
             ids=None if ids is None else lambda: [ids()[row] for row in rows.tolist()],
             further=[(number[row], start, end) for row, start, end in self.further if row in number],
-            keys=None,
         )
 
     def with_grades_from_zero(self) -> "Columns":

@@ -13,17 +13,7 @@ from .csv_tables import Times
 from .detection import run_format
 from .errors import Faults, MeasureError, Place, setting, show
 from .files import read_bytes
-from .json_files import (
-    Records,
-    json_lines,
-    keys_in,
-    looks_like_json_lines,
-    parse_json,
-    parse_unchecked,
-    query_number,
-    refuse_repeated_keys,
-    write_json,
-)
+from .json_files import Records, json_lines, looks_like_json_lines, parse_json, query_number, write_json
 from .lists import Names, columns_of, one_by_one, texts_of
 from .tables import Run
 from .trecvid import dres_run
@@ -54,21 +44,17 @@ def run_columns(
 ) -> Columns:
     """The columns of a run in JSON."""
     lines = json_lines(data, source) if looks_like_json_lines(data) else None
-    found = lines.items if lines else parse_unchecked(data, source)
+    found = lines.items if lines else parse_json(data, source)
     format = format or run_format(found, source)
     if lines and format in ("ranking", "tvretrieval"):
         raise MeasureError(f"{source}: is JSON Lines; the format {format} is one object")
     if format == "tvretrieval":
-        columns = _submission(found, source, task, faults)
-    elif format == "ranking":
-        columns = _ranking(found, source, faults)
-    else:
-        records = lines or _records(found, format, source)
-        own = {"predictions": partial(_predictions, names=names, faults=faults), "beir": partial(beir_run, times=times)}
-        columns = (READERS | own)[format](records)
-    if not lines:
-        refuse_repeated_keys(data, source, _keys(found, columns, source))
-    return columns
+        return _submission(found, source, task, faults)
+    if format == "ranking":
+        return _ranking(found, source, faults)
+    records = lines or _records(found, format, source)
+    own = {"predictions": partial(_predictions, names=names, faults=faults), "beir": partial(beir_run, times=times)}
+    return (READERS | own)[format](records)
 
 
 def _records(found: Any, format: str, source: str) -> Records:
@@ -79,16 +65,6 @@ def _records(found: Any, format: str, source: str) -> Records:
     if not isinstance(found, list):
         raise MeasureError(f"{source}: is {show(found)}; this format is a list of queries with predictions")
     return Records.numbered(found, source)
-
-
-def _keys(found: Any, columns: Columns, source: str) -> int:
-    """Number of keys in a run; where the rows' are known, only the others are counted."""
-    if columns.keys is None:
-        return keys_in(found, source)
-    if isinstance(found, dict) and "predictions" not in found:
-        return columns.keys + len(found)
-    records = [found] if isinstance(found, dict) else found
-    return columns.keys + keys_in([record | {"predictions": None} for record in records], source)
 
 
 def _ranking(data: Any, source: str, faults: Faults | None) -> Columns:
@@ -123,9 +99,7 @@ def _submission(data: Any, source: str, task: str | None, faults: Faults | None)
         raise place.fail(f"video2idx is {show(index)}; it must be an object from video to number")
     names = _numbered_videos(index, f"{place}: video2idx")
     records = place.many(place.need(data, task), task)
-    columns = _predictions(Records.numbered(records, source), names, faults)
-    columns.keys = None  # the submission holds more than this list
-    return columns
+    return _predictions(Records.numbered(records, source), names, faults)
 
 
 def run_as_tvretrieval(run: Run) -> str:

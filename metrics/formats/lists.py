@@ -54,9 +54,7 @@ def columns_of_objects(found: Mapping[Any, list[Any]], source: str, kind: Kind, 
     """Columns of ``{query: [{"video_name", "timestamp", value}, …]}``."""
     rows = list(chain.from_iterable(found.values()))
     codes, video, numbers = _in_blocks(rows, lambda block: _fields(block, value))
-    columns = _columns(source, kind, found, (_texts(codes), video), numbers)
-    columns.keys = 3 * len(rows) if set(map(len, rows)) <= {3} else None
-    return columns
+    return _columns(source, kind, found, (_texts(codes), video), numbers)
 
 
 @or_none
@@ -67,9 +65,7 @@ def columns_of_lists(found: Mapping[Any, list[Any]], source: str, kind: Kind, na
     videos = _texts(codes if names is None or str in kinds else [names[code] for code in codes])
     if len(set(videos)) != len(videos):
         raise UnusualError
-    columns = _columns(source, kind, found, (videos, video), numbers)
-    columns.keys = 0
-    return columns
+    return _columns(source, kind, found, (videos, video), numbers)
 
 
 @or_none
