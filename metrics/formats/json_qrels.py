@@ -9,7 +9,7 @@ from .columns import MOMENT, Columns, Rows
 from .errors import MeasureError, Place, show
 from .json_files import Records, json_lines, looks_like_json_lines, parse_json, query_number, write_json
 from .json_reader import json_entries
-from .lists import columns_of_objects, columns_of_pairs, one_by_one, texts_of
+from .lists import columns_of, columns_of_pairs, one_by_one, texts_of
 from .moment_ids import parse_moment_id
 from .tables import Qrels
 
@@ -85,7 +85,7 @@ def nested_qrels(records: Records) -> Columns:
             raise place.fail(f"query {query!r} stands twice")
         moments[query] = place.many(found, "relevant_moment")
         texts[query] = record.get("query")
-    columns = columns_of_objects(moments, records.source, MOMENT, "relevance")
+    columns = columns_of(moments, records.source, MOMENT, value="relevance")
     columns = columns or one_by_one(moments, records.source, MOMENT, _moment)
     columns.texts = texts_of(texts)
     return columns
