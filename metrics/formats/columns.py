@@ -71,20 +71,29 @@ class Columns:
         """The error of a row."""
         return Place(self.source, self.where(row)).fail(message)
 
-    def kept(self, which: Bools) -> "Columns":
-        """The columns without some of their rows; annotations of a row that goes are forgotten."""
-        rows = np.flatnonzero(which)
-        if rows.size == which.size:
-            return self
-        number, ids, where = {row: n for n, row in enumerate(rows.tolist())}, self.ids, self.where
+    def of_rows(self, rows: Ints) -> "Columns":
+        """The columns of some of their rows, in that order; annotations of a row that goes are forgotten."""
+        number = np.full(self.group.size, -1)
+        number[rows] = np.arange(rows.size)
+        ids, where, sampling = self.ids, self.where, self.sampling
         return replace(
             self,
             **{name: getattr(self, name)[rows] for name in ("group", "video", "start", "end", "value")},
             where=lambda row: where(int(rows[row])),
             copy=None if self.copy is None else self.copy[rows],
-            ids=None if ids is None else lambda: [ids()[row] for row in rows.tolist()],
-            further=[(number[row], start, end) for row, start, end in self.further if row in number],
+            ids=None if ids is None else lambda: [*map(ids().__getitem__, rows.tolist())],
+            further=[(int(number[row]), start, end) for row, start, end in self.further if number[row] >= 0],
+            sampling=sampling and sampling._replace(strata=tuple(sampling.strata[row] for row in rows.tolist())),
         )
+
+    def kept(self, which: Bools) -> "Columns":
+        """The columns without some of their rows."""
+        return self if which.all() else self.of_rows(np.flatnonzero(which))
+
+    def in_order(self) -> "Columns":
+        """The columns with the rows of each query together."""
+        in_order = not (self.group[1:] < self.group[:-1]).any()
+        return self if in_order else self.of_rows(np.argsort(self.group, kind="stable").astype(np.int64))
 
     def with_grades_from_zero(self) -> "Columns":
         """The columns with 0 for grades below 0, which trec_eval counts as not relevant; a note says how many."""
@@ -104,14 +113,6 @@ class Columns:
             for name in OF_QUERIES
         }
         return replace(columns, queries=tuple(queries), group=number[columns.group], **known)
-
-    def order(self) -> tuple[Ints | slice, Ints]:
-        """The order that brings the rows of each query together, and where each query's rows begin and the last end."""
-        counts = np.bincount(self.group, minlength=len(self.queries))
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        if not (self.group[1:] < self.group[:-1]).any():
-            return slice(None), offsets
-        return np.argsort(self.group, kind="stable").astype(np.int64), offsets
 
 
 class Numbers(dict[Any, int]):
