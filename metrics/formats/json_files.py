@@ -26,21 +26,28 @@ MOST_CONTAINERS = 2**25  # lists and objects of a document; 14 million predictio
 
 @dataclass(frozen=True)
 class Records:
-    """The records of a file; `spot` says where one of them stands."""
+    """The records of a file, and the place of each in it. is_object: whether the file is one object, the only record."""
 
     source: str
     items: list[Any]
-    spot: Callable[[int], str]
-
-    @classmethod
-    def numbered(cls, items: list[Any], source: str) -> "Records":
-        """The items of a list, each of which is a record."""
-        return cls(source, items, lambda row: f"record {row + 1}")
+    spot: Callable[[int], str] = lambda row: f"record {row + 1}"
+    is_object: bool = False
 
     def __iter__(self) -> Iterator[tuple[Place, Any]]:
         """Each record with its place."""
         for number, record in enumerate(self.items):
             yield Place(self.source, self.spot(number)), record
+
+
+def read_records(data: bytes, source: str) -> Records:
+    """The records of JSON Lines or of a list; an object is the only record."""
+    if looks_like_json_lines(data):
+        return json_lines(data, source)
+    found = parse_json(data, source)
+    if not isinstance(found, list | dict):
+        raise MeasureError(f"{source}: is {show(found)}; expected a list or an object of JSON")
+    is_object = isinstance(found, dict)
+    return Records(source, [found] if is_object else found, is_object=is_object)
 
 
 def parse_json(data: bytes, source: str, line: int | None = None) -> Any:

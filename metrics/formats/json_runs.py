@@ -13,7 +13,7 @@ from .csv_tables import Times
 from .detection import run_format
 from .errors import Faults, MeasureError, Place, setting, show
 from .files import read_bytes
-from .json_files import Records, json_lines, looks_like_json_lines, parse_json, query_number, write_json
+from .json_files import Records, parse_json, query_number, read_records, write_json
 from .lists import Names, columns_of, one_by_one, texts_of
 from .tables import Run
 from .trecvid import dres_run
@@ -29,7 +29,6 @@ READERS: dict[str, Callable[[Records], Columns]] = {
     "lighthouse": lighthouse_run,
     "ego4d": ego4d_run,
     "dres": dres_run,
-    "beir": beir_run,
 }
 
 
@@ -43,34 +42,22 @@ def run_columns(
     times: Times | None = None,
 ) -> Columns:
     """The columns of a run in JSON."""
-    lines = json_lines(data, source) if looks_like_json_lines(data) else None
-    found = lines.items if lines else parse_json(data, source)
-    format = format or run_format(found, source)
-    if lines and format in ("ranking", "tvretrieval"):
-        raise MeasureError(f"{source}: is JSON Lines; the format {format} is one object")
-    if format == "tvretrieval":
-        return _submission(found, source, task, faults)
-    if format == "ranking":
-        return _ranking(found, source, faults)
-    records = lines or _records(found, format, source)
+    records = read_records(data, source)
+    format = format or run_format(records)
+    if format in ("ranking", "tvretrieval"):
+        if not records.is_object:
+            raise MeasureError(f"{source}: is a list or JSON Lines; the format {format} is one object")
+        found = records.items[0]
+        return _ranking(found, source, faults) if format == "ranking" else _submission(found, source, task, faults)
+    if format == "didemo" and records.is_object:
+        listed = [{"annotation_id": query, "segments": spans} for query, spans in records.items[0].items()]
+        records = Records(source, listed)
     own = {"predictions": partial(_predictions, names=names, faults=faults), "beir": partial(beir_run, times=times)}
     return (READERS | own)[format](records)
 
 
-def _records(found: Any, format: str, source: str) -> Records:
-    """The records of a list, or an object as the only one."""
-    if isinstance(found, dict) and format == "didemo":
-        found = [{"annotation_id": query, "segments": spans} for query, spans in found.items()]
-    found = [found] if isinstance(found, dict) else found
-    if not isinstance(found, list):
-        raise MeasureError(f"{source}: is {show(found)}; this format is a list of queries with predictions")
-    return Records.numbered(found, source)
-
-
-def _ranking(data: Any, source: str, faults: Faults | None) -> Columns:
+def _ranking(data: dict[str, Any], source: str, faults: Faults | None) -> Columns:
     """TVR-Ranking's own: an object from query id to its predictions."""
-    if not isinstance(data, dict):
-        raise MeasureError(f"{source}: is {show(data)}; this format is an object from query id to predictions")
     for query, predictions in data.items():
         place = Place(source, f"query {query!r}")
         place.query(query)
@@ -89,7 +76,7 @@ def run_as_ranking(run: Run) -> str:
     return write_json(found)
 
 
-def _submission(data: Any, source: str, task: str | None, faults: Faults | None) -> Columns:
+def _submission(data: dict[str, Any], source: str, task: str | None, faults: Faults | None) -> Columns:
     """TVRetrieval's submission: its own video index, and one list a task."""
     place = Place(source, "submission")
     index = place.need(data, "video2idx")
@@ -99,7 +86,7 @@ def _submission(data: Any, source: str, task: str | None, faults: Faults | None)
         raise place.fail(f"video2idx is {show(index)}; it must be an object from video to number")
     names = _numbered_videos(index, f"{place}: video2idx")
     records = place.many(place.need(data, task), task)
-    return _predictions(Records.numbered(records, source), names, faults)
+    return _predictions(Records(source, records), names, faults)
 
 
 def run_as_tvretrieval(run: Run) -> str:
@@ -166,7 +153,7 @@ def read_pairs(path: str | Path) -> list[Any]:
     error.
     """
     seen, pairs = set(), []
-    for place, record in _lines(path):
+    for place, record in read_records(read_bytes(path), str(path)):
         pair = (place.query(place.need(record, "qid")), place.need(record, "vid"))
         if not isinstance(pair[1], str):
             raise place.fail(f"vid is {show(pair[1])}; it must be a text")
@@ -190,15 +177,6 @@ def read_pair_windows(path: str | Path) -> list[PairWindows]:
         each = [(float(start), float(end), float(score)) for start, end, score, *_ in windows]
         found.append(PairWindows(record["qid"], record["vid"], each))
     return found
-
-
-def _lines(path: str | Path) -> Records:
-    """The objects of JSON Lines, or of a list; one line alone is an object too."""
-    source, data = str(path), read_bytes(path)
-    if looks_like_json_lines(data):
-        return json_lines(data, source)
-    found = parse_json(data, source)
-    return Records(source, found if isinstance(found, list) else [found], lambda row: f"line {row + 1}")
 
 
 def read_video_index(path: str | Path) -> Names:
