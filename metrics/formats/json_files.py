@@ -26,7 +26,7 @@ MOST_CONTAINERS = 2**25  # lists and objects of a document; 14 million predictio
 
 @dataclass(frozen=True)
 class Records:
-    """The records of a file, and the place of each in it. is_object: whether the file is one object, the only record."""
+    """The records of a file, and the place of each. is_object: whether the file is one object, the only record."""
 
     source: str
     items: list[Any]

@@ -67,9 +67,12 @@ class Table:
     def rows(self, values: Any) -> Iterator[tuple[str, list[tuple[str, float, float, Any]]]]:
         """Each query with its rows: video, start and end in seconds, and its value of an array of shape (rows,)."""
         rows = list(zip(self.videos, self.start.tolist(), self.end.tolist(), values.tolist(), strict=True))
-        bounds = self.offsets.tolist()
-        for i, query in enumerate(self.queries):
-            yield query, rows[bounds[i] : bounds[i + 1]]
+        for query, here in self.slices():
+            yield query, rows[here]
+
+    def slices(self) -> Iterator[tuple[str, slice]]:
+        """Each query with its rows as a slice."""
+        return zip(self.queries, map(slice, self.offsets[:-1].tolist(), self.offsets[1:].tolist()), strict=True)
 
     def to_frame(self) -> Any:
         """A pandas data frame with a row for each moment, which `as_qrels` and `as_run` take.
@@ -93,10 +96,7 @@ class Table:
 
     def rows_of(self, query: str) -> slice:
         """The rows of a query; none if the table does not have it."""
-        if query not in self.queries:
-            return slice(0, 0)
-        place = self.queries.index(query)
-        return slice(int(self.offsets[place]), int(self.offsets[place + 1]))
+        return next((here for name, here in self.slices() if name == query), slice(0, 0))
 
     def of_rows(self, rows: Ints | Bools) -> Self:
         """The table of some of its rows, in the order of their queries, all of which stay."""

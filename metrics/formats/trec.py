@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .arrays import Bools, Floats, Ints
+from .arrays import Floats, Ints, order_ties
 from .columns import Columns, Numbers
 from .csv_tables import Times
 from .errors import Faults, MeasureError, Place, show
@@ -110,18 +110,17 @@ class Lines:
             end = self.data.find(b"\n", at + BLOCK) + 1 or len(self.data)
             chunk = self.data[at:end]
             tokens = chunk.split()
-            begins = self._begins(chunk, at, len(tokens))
+            begins = self._begins(chunk, at)
             if tokens:
                 yield Block(tokens, width, at + begins[2::width])
             at = end
 
-    def _begins(self, chunk: bytes, at: int, count: int) -> Ints:
-        """Where the `count` fields of a chunk begin, once every line that is not blank has the right number."""
+    def _begins(self, chunk: bytes, at: int) -> Ints:
+        """Where the fields of a chunk begin; a line that is not blank with another number of fields is an error."""
         width = len(self.shape.split())
         letters = np.frombuffer(chunk, dtype=np.uint8)
-        begins = _begins_after(letters <= ord(" "))
-        if begins.size != count:  # other control characters are no white space
-            begins = _begins_after(SPACE[letters])
+        space = SPACE[letters]
+        begins = np.flatnonzero(~space & np.append(True, space[:-1]))
         ends = np.flatnonzero(letters == ord("\n"))
         fields = np.diff(np.searchsorted(begins, ends), prepend=0, append=begins.size)
         wrong = np.flatnonzero((fields != width) & (fields != 0))
@@ -220,7 +219,7 @@ class Lines:
             end=end,
             value=value,
             copy=copy,
-            ids=None if self.times is None or by_score else lambda: self.ids(first),
+            ids=None if self.times is None or by_score else lambda: [*map(self.id, first.tolist())],
         )
 
     def _by_score(self, group: Ints, value: Floats, first: Ints) -> Ints:
@@ -228,33 +227,16 @@ class Lines:
         with np.errstate(over="ignore"):
             single = value.astype(np.float32)
         order = np.lexsort((-single, group)).astype(np.int64)
-        tie = (np.diff(group[order]) == 0) & (single[order][1:] == single[order][:-1])
-        tied = np.append(tie, False) | np.append(False, tie)
-        rows = order[tied]
-        ids = dict(zip(rows.tolist(), self.ids(first[rows]), strict=True))
-        set_of = np.cumsum(~np.append(False, tie))[tied]
-        by_id = sorted(rows.tolist(), key=ids.__getitem__, reverse=True)
-        number = dict(zip(rows.tolist(), set_of.tolist(), strict=True))
-        order[tied] = sorted(by_id, key=number.__getitem__)
-        return order
+        return order_ties(order, single, group, lambda row: self.id(int(first[row])))
 
-    def ids(self, first: Ints) -> list[str]:
-        """The ids that begin at those bytes of the file."""
-        return [self.data[at : self._end(at)].decode() for at in first.tolist()]
-
-    def _end(self, at: int) -> int:
+    def id(self, at: int) -> str:
+        """The id that begins at that byte of the file."""
         found = WHITE.search(self.data, at)
-        return found.start() if found else len(self.data)
+        return self.data[at : found.start() if found else len(self.data)].decode()
 
     def place(self, at: int) -> Place:
         """The line in which a byte of the file stands."""
         return Place(self.source, f"line {self.data.count(NEWLINE, 0, int(at)) + 1}")
-
-
-def _begins_after(space: Bools) -> Ints:
-    """Where a field begins: at a letter after white space, or at the beginning."""
-    begins = np.flatnonzero(space[:-1] & ~space[1:]) + 1
-    return begins if space[0] else np.append(0, begins)
 
 
 def run_as_trec(run: Run) -> str:
@@ -264,8 +246,7 @@ def run_as_trec(run: Run) -> str:
     has its ranks for scores, so that its order survives. A query without predictions has no line.
     """
     lines = []
-    for i, query in enumerate(run.queries):
-        here = slice(int(run.offsets[i]), int(run.offsets[i + 1]))
+    for query, here in run.slices():
         scores = falling(run.scores[here])
         for rank, (stamp, score) in enumerate(zip(run.stamps[here], scores.tolist(), strict=True), 1):
             lines.append(f"{as_word(query)} Q0 {stamp} {rank} {score!r} {as_word(run.name)}")
