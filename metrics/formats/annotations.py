@@ -54,7 +54,11 @@ def didemo_qrels(records: Records) -> Columns:
 def didemo_run(records: Records) -> Columns:
     """DiDeMo's predictions: ``{"annotation_id", "segments": [[first, last], …]}``, the best moment first; its first and
     last segment of 5 s belong to a moment. The video is the query's own, so none is named; ranks are the scores.
+    Also an object from query id to segments.
     """
+    if records.is_object and "segments" not in records.only():
+        listed = [{"annotation_id": query, "segments": spans} for query, spans in records.only().items()]
+        records = Records(records.source, listed)
     rows = Rows(records.source, PREDICTION)
     for place, record in records:
         query = rows.new_query(place, record, "annotation_id", "query_id")

@@ -134,12 +134,6 @@ class Numbers(dict[Any, int]):
         return np.fromiter(map(self.__getitem__, items), dtype=np.int64, count=len(items))
 
 
-def repeated(sizes: Iterable[int]) -> Ints:
-    """0 for the first size, 1 for the second, …: int64 of shape (sum of sizes,)."""
-    counts = np.fromiter(sizes, dtype=np.int64)
-    return np.repeat(np.arange(counts.size, dtype=np.int64), counts)
-
-
 class Kind(NamedTuple):
     """What the rows are.
 

@@ -87,8 +87,8 @@ def format_of_records(records: Records) -> str:
     there = first if isinstance(first, dict) else {}
     if isinstance(there.get("videos"), list):
         return "ego4d"
-    if {"relevant_moment", "similarity"} <= {*there, *_first_of(there.get("relevant_moment"))}:
-        _refuse_neighbours({"relevant_moment": 0, "similarity": 0}, source, "qrels")
+    if "relevant_moment" in there:
+        _refuse_neighbours(there | _first_of(there["relevant_moment"]), source, "qrels")
     if found := _signed(there, QRELS_SIGNS):
         return found
     _refuse_run(there, source)

@@ -38,6 +38,12 @@ class Records:
         for number, record in enumerate(self.items):
             yield Place(self.source, self.spot(number)), record
 
+    def only(self) -> dict[str, Any]:
+        """The one object that the file is; anything else is an error."""
+        if not self.is_object:
+            raise MeasureError(f"{self.source}: is a list or JSON Lines; this format is one object")
+        return dict(self.items[0])
+
 
 def read_records(data: bytes, source: str) -> Records:
     """The records of JSON Lines or of a list; an object is the only record."""

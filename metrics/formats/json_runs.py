@@ -1,68 +1,31 @@
 """Runs in JSON, read and written: TVR-Ranking's object, predictions by video index, TVRetrieval's submission."""
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import TASKS, annotations
-from .beir import beir_run
+from . import TASKS
+from .annotations import without_split
 from .columns import PREDICTION, Columns
-from .csv_tables import Times
-from .detection import run_format
 from .errors import Faults, MeasureError, Place, setting, show
 from .files import read_bytes
 from .json_files import Records, parse_json, query_number, read_records, write_json
 from .lists import Names, columns_of, one_by_one, texts_of
 from .tables import Run
-from .trecvid import dres_run
-from .windows import ego4d_run, lighthouse_run, qvhighlights_run
 
 Index = Mapping[str, int]
 RANK = "moment_rank"  # of SPR's proposals, from 0, which have no score
-READERS: dict[str, Callable[[Records], Columns]] = {
-    "qvhighlights": qvhighlights_run,
-    "stal": annotations.stal_run,
-    "axiou": annotations.axiou_run,
-    "didemo": annotations.didemo_run,
-    "lighthouse": lighthouse_run,
-    "ego4d": ego4d_run,
-    "dres": dres_run,
-}
 
 
-def run_columns(
-    data: bytes,
-    source: str,
-    format: str | None,
-    names: Names | None,
-    task: str | None,
-    faults: Faults | None = None,
-    times: Times | None = None,
-) -> Columns:
-    """The columns of a run in JSON."""
-    records = read_records(data, source)
-    format = format or run_format(records)
-    if format in ("ranking", "tvretrieval"):
-        if not records.is_object:
-            raise MeasureError(f"{source}: is a list or JSON Lines; the format {format} is one object")
-        found = records.items[0]
-        return _ranking(found, source, faults) if format == "ranking" else _submission(found, source, task, faults)
-    if format == "didemo" and records.is_object:
-        listed = [{"annotation_id": query, "segments": spans} for query, spans in records.items[0].items()]
-        records = Records(source, listed)
-    own = {"predictions": partial(_predictions, names=names, faults=faults), "beir": partial(beir_run, times=times)}
-    return (READERS | own)[format](records)
-
-
-def _ranking(data: dict[str, Any], source: str, faults: Faults | None) -> Columns:
+def ranking_run(records: Records, faults: Faults | None) -> Columns:
     """TVR-Ranking's own: an object from query id to its predictions."""
-    for query, predictions in data.items():
-        place = Place(source, f"query {query!r}")
+    found = records.only()
+    for query, predictions in found.items():
+        place = Place(records.source, f"query {query!r}")
         place.query(query)
         place.many(predictions, "the value")
-    return _lists(data, source, None, faults)
+    return _lists(found, records.source, None, faults)
 
 
 def run_as_ranking(run: Run) -> str:
@@ -76,17 +39,16 @@ def run_as_ranking(run: Run) -> str:
     return write_json(found)
 
 
-def _submission(data: dict[str, Any], source: str, task: str | None, faults: Faults | None) -> Columns:
+def tvretrieval_run(records: Records, task: str | None, faults: Faults | None) -> Columns:
     """TVRetrieval's submission: its own video index, and one list a task."""
-    place = Place(source, "submission")
-    index = place.need(data, "video2idx")
-    there = [known for known in TASKS if known in data]
-    task = task or (there[0] if there else TASKS[0])
+    place, found = Place(records.source, "submission"), records.only()
+    index = place.need(found, "video2idx")
+    task = task or next((known for known in TASKS if known in found), TASKS[0])
     if not isinstance(index, dict):
         raise place.fail(f"video2idx is {show(index)}; it must be an object from video to number")
     names = _numbered_videos(index, f"{place}: video2idx")
-    records = place.many(place.need(data, task), task)
-    return _predictions(Records(source, records), names, faults)
+    queries = place.many(place.need(found, task), task)
+    return predictions_run(Records(records.source, queries), names, faults)
 
 
 def run_as_tvretrieval(run: Run) -> str:
@@ -95,7 +57,7 @@ def run_as_tvretrieval(run: Run) -> str:
     return write_json({"video2idx": index, "VCMR": _as_predictions(run, index)})
 
 
-def _predictions(records: Records, names: Names | None, faults: Faults | None) -> Columns:
+def predictions_run(records: Records, names: Names | None, faults: Faults | None) -> Columns:
     """A list of queries, each with its predictions: [video, start, end, score], or objects."""
     found: dict[str, list[Any]] = {}
     texts: dict[str, Any] = {}
@@ -182,7 +144,7 @@ def read_pair_windows(path: str | Path) -> list[PairWindows]:
 def read_video_index(path: str | Path) -> Names:
     """Names of videos by their number, from a video index file."""
     source = str(path)
-    return _numbered_videos(annotations.without_split(parse_json(read_bytes(path), source), source), source)
+    return _numbered_videos(without_split(parse_json(read_bytes(path), source), source), source)
 
 
 def _numbered_videos(index: dict[str, Any], source: str) -> Names:

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from .columns import Columns, Kind, Numbers, Rows, first_of, repeated
+from .columns import Columns, Kind, Numbers, Rows, first_of
 from .errors import Faults, MeasureError, Place
 
 P = ParamSpec("P")
@@ -47,7 +47,7 @@ def columns_of(
     names: of videos by number, in lists. value: the field of the value, in objects; None: the first that is there.
     """
     items, queries = list(chain.from_iterable(found.values())), tuple(map(str, found))
-    group = repeated(map(len, found.values()))
+    group = np.repeat(np.arange(len(found), dtype=np.int64), list(map(len, found.values())))
     if len(set(queries)) != len(queries) or "" in queries:
         raise UnusualError
 

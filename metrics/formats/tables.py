@@ -94,10 +94,6 @@ class Table:
         """Number of the query of every row: int64 of shape (rows,)."""
         return np.repeat(np.arange(len(self.queries), dtype=np.int64), np.diff(self.offsets))
 
-    def rows_of(self, query: str) -> slice:
-        """The rows of a query; none if the table does not have it."""
-        return next((here for name, here in self.slices() if name == query), slice(0, 0))
-
     def of_rows(self, rows: Ints | Bools) -> Self:
         """The table of some of its rows, in the order of their queries, all of which stay."""
         sizes = np.bincount(self.query_of_row()[rows], minlength=len(self))

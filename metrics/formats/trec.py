@@ -56,25 +56,19 @@ def trec_run(data: bytes, source: str, times: Times | None = None, faults: Fault
 
 def _readable_lines(data: bytes, source: str, faults: Faults) -> bytes:
     """The lines of a run that can be read, and empty ones in place of the others, which are added to the faults."""
-    kept = []
-    for number, line in enumerate(data.split(NEWLINE), 1):
-        place = Place(source, f"line {number}")
+    lines = data.split(NEWLINE)
+    for number, line in enumerate(lines, 1):
+        place, fields = Place(source, f"line {number}"), line.split()
         try:
-            _must_be_a_prediction(place, line.split())
-            kept.append(line)
+            if fields and len(fields) != len(RUN_LINE.split()):
+                raise place.fail(f"has {len(fields)} fields; it must be: {RUN_LINE}")
+            if fields:
+                parse_moment_id(fields[2].decode(), str(place))
+                place.number(fields[4].decode(), "score")
         except MeasureError as fault:
             faults.add(fault)
-            kept.append(b"")
-    return NEWLINE.join(kept)
-
-
-def _must_be_a_prediction(place: Place, fields: Tokens) -> None:
-    if not fields:
-        return
-    if len(fields) != len(RUN_LINE.split()):
-        raise place.fail(f"has {len(fields)} fields; it must be: {RUN_LINE}")
-    parse_moment_id(fields[2].decode(), str(place))
-    place.number(fields[4].decode(), "score")
+            lines[number - 1] = b""
+    return NEWLINE.join(lines)
 
 
 @dataclass(frozen=True)
