@@ -138,11 +138,7 @@ def run_is_trec(data: bytes, source: str) -> bool:
         raise MeasureError(
             f"{source}: line 1: has 4 fields: these look like qrels in TREC's format, and a run has 6; {SWAPPED}"
         )
-    if (
-        fields == SAMPLED_QRELS
-        and re.fullmatch("0|Q0", first.split()[1])
-        and re.fullmatch("-1|[0-9]", first.split()[4])
-    ):
+    if re.fullmatch(r"\s*\S+\s+Q?0\s+\S+\s+\S+\s+(-1|[0-9])\s*", first):
         raise MeasureError(f"{source}: line 1: has 5 fields: these look like TRECVID's sampled qrels; {SWAPPED}")
     cells = re.split("[,;\t]", first)
     if cells == [*HEADER]:

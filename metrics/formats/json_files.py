@@ -52,8 +52,7 @@ def read_records(data: bytes, source: str) -> Records:
     found = parse_json(data, source)
     if not isinstance(found, list | dict):
         raise MeasureError(f"{source}: is {show(found)}; expected a list or an object of JSON")
-    is_object = isinstance(found, dict)
-    return Records(source, [found] if is_object else found, is_object=is_object)
+    return Records(source, [found], is_object=True) if isinstance(found, dict) else Records(source, found)
 
 
 def parse_json(data: bytes, source: str, line: int | None = None) -> Any:
@@ -71,7 +70,7 @@ def parse_json(data: bytes, source: str, line: int | None = None) -> Any:
         # An object with a key that stands twice keeps one of the values. Written again, it has fewer colons.
         if orjson.dumps(found).count(b":") == data.count(b":") and ESCAPED_COLON not in data:
             return found
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError):  # broken, nested too deeply, or there is no orjson
         pass
     try:
         found = read_json(data, strict=False, line=line)

@@ -21,10 +21,6 @@ NUMBERS = {int, float}
 BLOCK = 2048  # rows, whose values are still in the processor's cache when they are read
 
 
-class UnusualError(Exception):
-    """Something is not of the expected shape."""
-
-
 def or_none(read: Callable[P, Columns]) -> Callable[P, Columns | None]:
     """The same function, returning None where records are of another shape."""
 
@@ -32,7 +28,7 @@ def or_none(read: Callable[P, Columns]) -> Callable[P, Columns | None]:
     def reading(*args: P.args, **kwargs: P.kwargs) -> Columns | None:
         try:
             return read(*args, **kwargs)
-        except (UnusualError, LookupError, TypeError, ValueError, OverflowError):
+        except (LookupError, TypeError, ValueError, OverflowError):
             return None
 
     return reading
@@ -49,7 +45,7 @@ def columns_of(
     items, queries = list(chain.from_iterable(found.values())), tuple(map(str, found))
     group = np.repeat(np.arange(len(found), dtype=np.int64), list(map(len, found.values())))
     if len(set(queries)) != len(queries) or "" in queries:
-        raise UnusualError
+        raise ValueError
 
     def where(row: int) -> str:
         return f"query {queries[group[row]]!r}, {kind.row} {row - int(np.searchsorted(group, group[row])) + 1}"
@@ -68,7 +64,7 @@ def columns_of_pairs(records: Sequence[Any], source: str, where: Callable[[int],
     """Columns of ``{"query_id", "query", "video_name", "timestamp", "relevance"}``, one moment each."""
     ids = [record["query_id"] for record in records]
     if set(map(type, ids)) not in ({int}, {str}) or "" in ids:
-        raise UnusualError
+        raise ValueError
     queries = Numbers()
     group = queries.of(ids)
     videos, columns = _in_blocks(records, partial(_fields, value="relevance"))
@@ -116,7 +112,7 @@ def _texts(values: Iterable[Any]) -> tuple[str, ...]:
     texts = tuple(values)
     _only(texts, {str})
     if "" in texts or len(set(texts)) != len(texts):
-        raise UnusualError
+        raise ValueError
     return texts
 
 
@@ -124,7 +120,7 @@ def _only(values: Sequence[Any], *kinds: set[type]) -> None:
     """Refuse values whose types are not all among those of one kind."""
     there = set(map(type, values))
     if not any(there <= kind for kind in kinds):
-        raise UnusualError
+        raise ValueError
 
 
 def one_by_one(

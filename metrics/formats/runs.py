@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import RUN_FORMATS, annotations, check_name
+from . import RUN_FORMATS, annotations, check_name, json_runs, windows
 from .beir import beir_run, run_as_beir
 from .checks import Checks, Known, cut, doubts_about_run, find_faults, usable
 from .columns import PREDICTION, Columns, columns_of_frame
@@ -16,35 +16,26 @@ from .dicts import IdRun, in_hand, is_by_id, run_from_dict
 from .errors import Faults, MeasureError
 from .files import STANDARD_INPUT, read_beginning, read_bytes, source_name
 from .json_files import Records, no_collecting, read_records
-from .json_runs import (
-    predictions_run,
-    ranking_run,
-    read_video_index,
-    run_as_ranking,
-    run_as_tvretrieval,
-    tvretrieval_run,
-)
 from .tables import Qrels, Run
 from .trec import run_as_trec, trec_run
 from .trecvid import dres_run, looks_like_xml, run_as_dres, run_as_trecvid, trecvid_run
-from .windows import ego4d_run, lighthouse_run, qvhighlights_run, run_as_ego4d, run_as_lighthouse, run_as_qvhighlights
 
 RECORD_READERS: dict[str, Callable[[Records], Columns]] = {
-    "qvhighlights": qvhighlights_run,
+    "qvhighlights": windows.qvhighlights_run,
     "stal": annotations.stal_run,
     "axiou": annotations.axiou_run,
     "didemo": annotations.didemo_run,
-    "lighthouse": lighthouse_run,
-    "ego4d": ego4d_run,
+    "lighthouse": windows.lighthouse_run,
+    "ego4d": windows.ego4d_run,
     "dres": dres_run,
 }
 RUN_WRITERS: dict[str, Callable[[Run], str]] = {
-    "ranking": run_as_ranking,
-    "tvretrieval": run_as_tvretrieval,
+    "ranking": json_runs.run_as_ranking,
+    "tvretrieval": json_runs.run_as_tvretrieval,
     "trec": run_as_trec,
-    "qvhighlights": run_as_qvhighlights,
-    "lighthouse": run_as_lighthouse,
-    "ego4d": run_as_ego4d,
+    "qvhighlights": windows.run_as_qvhighlights,
+    "lighthouse": windows.run_as_lighthouse,
+    "ego4d": windows.run_as_ego4d,
     "trecvid": run_as_trecvid,
     "dres": run_as_dres,
     "beir": run_as_beir,
@@ -229,7 +220,7 @@ def _run_columns(
     source = source_name(path)
     with no_collecting():
         times = _times_of(moments)
-        names = read_video_index(videos) if videos else None
+        names = json_runs.read_video_index(videos) if videos else None
         data = read_bytes(path)
         if format == "trecvid" or (format is None and looks_like_xml(data)):
             return trecvid_run(data, source, times), _name_of(path)
@@ -237,9 +228,9 @@ def _run_columns(
             return trec_run(data, source, times, faults)
         records = read_records(data, source)
         own: dict[str, Callable[[Records], Columns]] = {
-            "ranking": partial(ranking_run, faults=faults),
-            "tvretrieval": partial(tvretrieval_run, task=task, faults=faults),
-            "predictions": partial(predictions_run, names=names, faults=faults),
+            "ranking": partial(json_runs.ranking_run, faults=faults),
+            "tvretrieval": partial(json_runs.tvretrieval_run, task=task, faults=faults),
+            "predictions": partial(json_runs.predictions_run, names=names, faults=faults),
             "beir": partial(beir_run, times=times),
         }
         return (RECORD_READERS | own)[format or run_format(records)](records), _name_of(path)

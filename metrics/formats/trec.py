@@ -14,7 +14,7 @@ from .arrays import Floats, Ints, order_ties
 from .columns import Columns, Numbers
 from .csv_tables import Times
 from .errors import Faults, MeasureError, Place, show
-from .moment_ids import as_word, from_word, parse_moment_id
+from .moment_ids import SHAPE, as_word, from_word, parse_moment_id
 from .tables import Qrels, Run
 
 Tokens = Sequence[bytes]
@@ -126,10 +126,8 @@ class Lines:
     def add(self, block: Block, value: Floats) -> None:
         """Add the columns of a block."""
         ids = block.column(2)
-        if self.times is None:
-            video, start, end, copy = self._plain_moments(ids) or self._moments(ids, block)
-        else:
-            video, start, end, copy = self._listed_moments(ids, self.times, block)
+        plain = self._plain_moments(ids) if self.times is None else None
+        video, start, end, copy = plain or self._moments(ids, block)
         self.parts.append((self.queries.of(block.column(0)), video, start, end, copy, value, block.first))
 
     def _plain_moments(self, ids: Tokens) -> tuple[Ints, Floats, Floats, Ints] | None:
@@ -145,30 +143,29 @@ class Lines:
         return video, times[:, 0], times[:, 1], np.zeros(len(ids), dtype=np.int64)
 
     def _moments(self, ids: Tokens, block: Block) -> tuple[Ints, Floats, Floats, Ints]:
-        """The same of any ids, one by one; the last is the number behind the times, as in ``#2``."""
+        """The same of any ids, one by one; the last is the number behind the times, as in ``#2``, or one for each id
+        of a side file.
+        """
         found = []
-        for row, moment in enumerate(ids):
-            try:
-                _, start, end = parse_moment_id(moment.decode())
-            except MeasureError:
-                parse_moment_id(moment.decode(), str(self.place(block.first[row])))
+        for at, moment in zip(block.first, ids, strict=True):
+            text = moment.decode()
+            if self.times is not None:
+                if text not in self.times:
+                    raise self.place(at).fail(f"moment {text!r} is not in the side file")
+                video, start, end = self.times[text]
+                found.append((as_word(video).encode(), start, end, self.moments[moment]))
+                continue
+            where = "" if SHAPE.fullmatch(text) else str(self.place(at))  # finding the line takes long
+            _, start, end = parse_moment_id(text, where)
             again = REPEATED.search(moment)
             found.append((moment.rpartition(b"@")[0], start, end, int(again[1]) if again else 0))
-        return self._as_columns(found)
-
-    def _listed_moments(self, ids: Tokens, times: Times, block: Block) -> tuple[Ints, Floats, Floats, Ints]:
-        """Video, start and end of ids that a side file lists; the last is a number for each id."""
-        found = []
-        for row, moment in enumerate(ids):
-            listed = times.get(moment.decode())
-            if listed is None:
-                raise self.place(block.first[row]).fail(f"moment {moment.decode()!r} is not in the side file")
-            found.append((as_word(listed[0]).encode(), listed[1], listed[2], self.moments[moment]))
-        return self._as_columns(found)
-
-    def _as_columns(self, found: list[tuple[bytes, float, float, int]]) -> tuple[Ints, Floats, Floats, Ints]:
-        video, start, end, copy = zip(*found, strict=True)
-        return self.videos.of(video), np.array(start), np.array(end), np.array(copy, dtype=np.int64)
+        video_of_row, start_of_row, end_of_row, copy = zip(*found, strict=True)
+        return (
+            self.videos.of(video_of_row),
+            np.array(start_of_row),
+            np.array(end_of_row),
+            np.array(copy, dtype=np.int64),
+        )
 
     def grades(self, block: Block) -> Floats:
         """The grades of a block of qrels."""
