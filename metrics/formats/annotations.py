@@ -12,7 +12,7 @@ from .columns import MOMENT, PREDICTION, Columns, Rows
 from .csv_tables import csv_rows
 from .errors import MeasureError, Place, show
 from .files import read_bytes, text_of
-from .json_files import Records, json_lines, looks_like_json, looks_like_json_lines, parse_json
+from .json_files import Records, looks_like_json, read_records
 
 SEGMENT_SECONDS = 5  # DiDeMo's times are segments of five seconds
 CLIP_SECONDS = 2  # QVHighlights judges saliency in clips of two seconds
@@ -54,7 +54,11 @@ def didemo_qrels(records: Records) -> Columns:
 def didemo_run(records: Records) -> Columns:
     """DiDeMo's predictions: ``{"annotation_id", "segments": [[first, last], …]}``, the best moment first; its first and
     last segment of 5 s belong to a moment. The video is the query's own, so none is named; ranks are the scores.
+    Also an object from query id to segments.
     """
+    if records.is_object and "segments" not in records.only():
+        listed = [{"annotation_id": query, "segments": spans} for query, spans in records.only().items()]
+        records = Records(records.source, listed)
     rows = Rows(records.source, PREDICTION)
     for place, record in records:
         query = rows.new_query(place, record, "annotation_id", "query_id")
@@ -258,13 +262,12 @@ def _entries(data: bytes, source: str) -> Iterator[tuple[Place, Any, Any]]:
         for place, row in csv_rows(text_of(data, source), source):
             yield place, place.need(row, *VIDEO), place.number(place.need(row, *DURATION), "duration")
         return
-    found = None if looks_like_json_lines(data) else parse_json(data, source)
-    if isinstance(found, dict) and not any(isinstance(found.get(name), str) for name in VIDEO):
-        for video, entry in without_split(found, source).items():
+    records = read_records(data, source)
+    if records.is_object and not any(isinstance(records.items[0].get(name), str) for name in VIDEO):
+        for video, entry in without_split(records.items[0], source).items():
             yield Place(source, f"video {video!r}"), video, entry
         return
-    records = found if isinstance(found, list) else [found]
-    for place, record in json_lines(data, source) if found is None else Records.numbered(records, source):
+    for place, record in records:
         yield place, place.need(record, *VIDEO), place.need(record, *DURATION)
 
 

@@ -106,8 +106,8 @@ def _rank(item: tuple[str, Any]) -> tuple[float, str]:
 
 def run_as_beir(run: Run) -> str:
     """What BEIR's retrievers return; where scores do not fall strictly in float32, ranks stand in for them."""
-    found: dict[str, dict[str, float]] = {}
-    for i, query in enumerate(run.queries):
-        here = slice(int(run.offsets[i]), int(run.offsets[i + 1]))
-        found[query] = dict(zip(run.stamps[here], falling(run.scores[here]).tolist(), strict=True))
+    found = {
+        query: dict(zip(run.stamps[here], falling(run.scores[here]).tolist(), strict=True))
+        for query, here in run.slices()
+    }
     return write_json(found)

@@ -33,22 +33,20 @@ class Checks(NamedTuple):
     highest: int = HIGHEST_GRADE
 
 
-def check_qrels(columns: Columns, checks: Checks) -> Ints:
-    """Grades as int64, after all checks of qrels."""
+def check_qrels(columns: Columns, checks: Checks) -> None:
+    """All checks of qrels."""
     value = columns.value
     finite(columns, "grade (relevance)", value, INTEGER)
     wrong = (value != np.floor(value)) | (value < 0) | (value > ANY_GRADE)
     refuse(columns, "grade (relevance)", value, wrong, INTEGER)
-    grades = columns.value.astype(np.int64)
     times(columns, checks)
     beyond = f"it must be at most {checks.highest}, the highest grade of the scale ({setting('highest')} says another)"
     check = partial(fault, columns, checks)
-    check(grades > checks.highest, "grades beyond the scale", f"grade (relevance) {{value:g}}: {beyond}")
+    check(value > checks.highest, "grades beyond the scale", f"grade (relevance) {{value:g}}: {beyond}")
     again, differs = repeats(columns, by_value=True)
     two = "moments that stand again with another grade"
     check(differs, two, f"{TWICE}, with different grades; it needs one")
     check(again & ~differs, "moments that stand twice", TWICE)
-    return grades
 
 
 def check_run(columns: Columns, checks: Checks) -> None:

@@ -1,7 +1,7 @@
 """Columns on their way to a table, of the right types but not yet checked for sense, and rows that become columns."""
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -10,7 +10,6 @@ import numpy as np
 from .arrays import Bools, Floats, Ints
 from .errors import MeasureError, Place, show
 
-OF_QUERIES = ("texts", "types", "durations", "saliency", "existence")  # fields
 START, END, FINITE, INTEGER = "timestamp (start)", "timestamp (end)", "a finite number", "an integer from 0 up"
 
 
@@ -32,18 +31,30 @@ class Flaw(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class Columns:
+class QueryFacts:
+    """What a file says about its queries, by their ids: see `Table`, `Run` and `Qrels`."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    durations: dict[str, float] = field(default_factory=dict)
+    saliency: dict[str, Floats] = field(default_factory=dict)
+    existence: dict[str, float] = field(default_factory=dict)
+
+
+OF_QUERIES = tuple(field.name for field in fields(QueryFacts))
+
+
+@dataclass(kw_only=True)
+class Columns(QueryFacts):
     """One row a moment or prediction. Times are in seconds.
 
     where: the place of a row, for an error. group: int64 number of each row's query in `queries`. names: the
     videos, each once; video: int64 number of each row's in `names`. value: grades or scores as float64.
     copy: int64 that tells rows apart which stand for the same times on purpose, as ``#2`` in a TREC file.
     ids: makes the moments' ids, where the file gives them. further: more annotations of a row's moment:
-    its row, start, end. texts, types, durations, saliency, existence, sampling: see `Table`,
-    `Run` and `Qrels`.
+    its row, start, end. sampling: see `Qrels`.
     times: video, start and end of the moments that ids stand for, where the ids do not say them.
-    notes: what is unusual about the file. flaws: see `Table`. keys: how many keys the rows' objects have in JSON, if
-    that is all that they hold.
+    notes: what is unusual about the file. flaws: see `Table`.
     """
 
     source: str
@@ -58,36 +69,38 @@ class Columns:
     copy: Ints | None = None
     ids: Callable[[], list[str]] | None = None
     further: Sequence[tuple[int, Any, Any]] = ()
-    texts: Mapping[str, str] = field(default_factory=dict)
-    types: Mapping[str, str] = field(default_factory=dict)
-    durations: Mapping[str, float] = field(default_factory=dict)
-    saliency: Mapping[str, Floats] = field(default_factory=dict)
-    existence: Mapping[str, float] = field(default_factory=dict)
     sampling: Sampling | None = None
     times: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    keys: int | None = None
     flaws: list["Flaw"] = field(default_factory=list)
 
     def fail(self, row: int, message: str) -> MeasureError:
         """The error of a row."""
         return Place(self.source, self.where(row)).fail(message)
 
-    def kept(self, which: Bools) -> "Columns":
-        """The columns without some of their rows; annotations of a row that goes are forgotten."""
-        rows = np.flatnonzero(which)
-        if rows.size == which.size:
-            return self
-        number, ids, where = {row: n for n, row in enumerate(rows.tolist())}, self.ids, self.where
+    def of_rows(self, rows: Ints) -> "Columns":
+        """The columns of some of their rows, in that order; annotations of a row that goes are forgotten."""
+        number = np.full(self.group.size, -1)
+        number[rows] = np.arange(rows.size)
+        ids, where, sampling = self.ids, self.where, self.sampling
         return replace(
             self,
             **{name: getattr(self, name)[rows] for name in ("group", "video", "start", "end", "value")},
             where=lambda row: where(int(rows[row])),
             copy=None if self.copy is None else self.copy[rows],
-            ids=None if ids is None else lambda: [ids()[row] for row in rows.tolist()],
-            further=[(number[row], start, end) for row, start, end in self.further if row in number],
-            keys=None,
+            ids=None if ids is None else lambda: [*map(ids().__getitem__, rows.tolist())],
+            further=[(int(number[row]), start, end) for row, start, end in self.further if number[row] >= 0],
+            sampling=sampling and sampling._replace(strata=tuple(sampling.strata[row] for row in rows.tolist())),
         )
+
+    def kept(self, which: Bools) -> "Columns":
+        """The columns without some of their rows."""
+        return self if which.all() else self.of_rows(np.flatnonzero(which))
+
+    def in_order(self) -> "Columns":
+        """The columns with the rows of each query together."""
+        in_order = not (self.group[1:] < self.group[:-1]).any()
+        return self if in_order else self.of_rows(np.argsort(self.group, kind="stable").astype(np.int64))
 
     def with_grades_from_zero(self) -> "Columns":
         """The columns with 0 for grades below 0, which trec_eval counts as not relevant; a note says how many."""
@@ -108,14 +121,6 @@ class Columns:
         }
         return replace(columns, queries=tuple(queries), group=number[columns.group], **known)
 
-    def order(self) -> tuple[Ints | slice, Ints]:
-        """The order that brings the rows of each query together, and where each query's rows begin and the last end."""
-        counts = np.bincount(self.group, minlength=len(self.queries))
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        if not (self.group[1:] < self.group[:-1]).any():
-            return slice(None), offsets
-        return np.argsort(self.group, kind="stable").astype(np.int64), offsets
-
 
 class Numbers(dict[Any, int]):
     """A number for each different item, in the order in which they first come."""
@@ -127,12 +132,6 @@ class Numbers(dict[Any, int]):
     def of(self, items: Sequence[Any]) -> Ints:
         """The numbers of items: int64 of shape (items,)."""
         return np.fromiter(map(self.__getitem__, items), dtype=np.int64, count=len(items))
-
-
-def repeated(sizes: Iterable[int]) -> Ints:
-    """0 for the first size, 1 for the second, …: int64 of shape (sum of sizes,)."""
-    counts = np.fromiter(sizes, dtype=np.int64)
-    return np.repeat(np.arange(counts.size, dtype=np.int64), counts)
 
 
 class Kind(NamedTuple):
@@ -155,24 +154,14 @@ PREDICTION = Kind("prediction", "score", "score", ("model_scores", "score"))
 
 
 @dataclass
-class Rows:
-    """Columns that are read one row after the other, with the place of each. The rest as in `Columns`."""
+class Rows(QueryFacts):
+    """Columns that are read one row after the other: place, query, video, start, end and value. See `Columns`."""
 
     source: str
     kind: Kind
     queries: dict[str, None] = field(default_factory=dict)
-    spots: list[str] = field(default_factory=list)
-    query: list[str] = field(default_factory=list)
-    video: list[str] = field(default_factory=list)
-    start: list[float] = field(default_factory=list)
-    end: list[float] = field(default_factory=list)
-    value: list[float] = field(default_factory=list)
+    rows: list[tuple[str, str, str, float, float, float]] = field(default_factory=list)
     further: list[tuple[int, float, float]] = field(default_factory=list)
-    texts: dict[str, str] = field(default_factory=dict)
-    types: dict[str, str] = field(default_factory=dict)
-    durations: dict[str, float] = field(default_factory=dict)
-    saliency: dict[str, Floats] = field(default_factory=dict)
-    existence: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def new_query(self, place: Place, record: Any, *fields: str) -> str:
@@ -197,12 +186,7 @@ class Rows:
         if not video or not isinstance(video, str):
             raise place.fail(f"video name {show(video)} must be a text that is not empty")
         self.queries[query] = None
-        self.query.append(query)
-        self.spots.append(place.spot)
-        self.video.append(video)
-        self.start.append(start)
-        self.end.append(end)
-        self.value.append(value)
+        self.rows.append((place.spot, query, video, start, end, value))
 
     def add_span(self, place: Place, query: str, video: Any, span: Any, value: Any) -> None:
         """Add a row whose times are a list that begins with start and end."""
@@ -216,22 +200,24 @@ class Rows:
             if n == 0 or not isinstance(span, list) or len(span) != 2:
                 self.add_span(place, query, video, span, 1)
             else:
-                self.further.append((len(self.spots) - 1, real(place, START, span[0]), real(place, END, span[1])))
+                self.further.append((len(self.rows) - 1, real(place, START, span[0]), real(place, END, span[1])))
 
     def columns(self) -> Columns:
         """The rows as columns."""
         queries, videos = Numbers(zip(self.queries, count())), Numbers()
-        video = videos.of(self.video)
+        spots, of_query, of_video, *numbers = zip(*self.rows, strict=True) if self.rows else [()] * 6
+        video = videos.of(of_video)
+        start, end, value = (np.array(column, dtype=np.float64) for column in numbers)
         return Columns(
             source=self.source,
-            where=self.spots.__getitem__,
+            where=spots.__getitem__,
             queries=tuple(self.queries),
-            group=queries.of(self.query),
+            group=queries.of(of_query),
             names=tuple(videos),
             video=video,
-            start=np.array(self.start, dtype=np.float64),
-            end=np.array(self.end, dtype=np.float64),
-            value=np.array(self.value, dtype=np.float64),
+            start=start,
+            end=end,
+            value=value,
             **{name: getattr(self, name) for name in ("further", "notes", *OF_QUERIES)},
         )
 

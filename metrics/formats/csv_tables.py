@@ -49,7 +49,7 @@ class CsvLines:
         first = next(rest, "").removeprefix("\ufeff")
         if "\r" in first.rstrip("\r\n"):
             raise MeasureError(f"{source}: line 1: lines end with a carriage return alone; a CSV needs LF or CR LF")
-        self.separator = separator_of(first)
+        self.separator = next((mark for mark in SEPARATORS if mark in first and "," not in first), ",")
         self._lines = rest
         self._form: Any = {"delimiter": self.separator, "skipinitialspace": not is_exact and self.separator != "\t"}
         try:
@@ -77,11 +77,6 @@ class CsvLines:
                 yield CsvLine(number, cells)
             elif cells:
                 yield CsvLine(number, cells, f"has {len(cells)} columns; it needs {width}: {', '.join(self.header)}")
-
-
-def separator_of(first_line: str) -> str:
-    """The sign between the columns: a comma, unless only a tab or a semicolon can be it."""
-    return next((mark for mark in SEPARATORS if mark in first_line and "," not in first_line), ",")
 
 
 def csv_rows(text: str, source: str, needed: Sequence[str] = ()) -> Iterator[tuple[Place, dict[str, str]]]:

@@ -6,12 +6,30 @@ from typing import Any
 from .beir import HEADER
 from .columns import MOMENT, QUERY
 from .errors import SWAPPED, MeasureError, setting, show
-from .json_files import looks_like_json
+from .json_files import Records, looks_like_json
 
 TREC_QRELS, SAMPLED_QRELS, TREC_RUN = 4, 5, 6  # fields of a line
 RUN_FIELDS = ("model_scores", "score", "predictions", "pred_relevant_windows", "pred_saliency_scores")
 OTHER_RUN_FIELDS = ("pred_segments", "segments", "video2idx", "predicted_times", "answerSets")
 QRELS_FIELDS = ("relevance", "relevant_moment", "relevant_windows", "ts", "times", "language_queries")
+QRELS_SIGNS = {  # fields of records, by which their format is known
+    "relevant_moment": "nested",
+    "video_name": "jsonl",
+    "relevance": "jsonl",
+    "vid_name": "tvr",
+    "relevant_windows": "qvhighlights",
+    "times": "didemo",
+}
+RUN_SIGNS = {
+    "pred_relevant_windows": "qvhighlights",
+    "pred_saliency_scores": "qvhighlights",
+    "video2idx": "tvretrieval",
+    "answerSets": "dres",
+    "submissionId": "dres",
+    "segments": "didemo",
+    "pred_segments": "stal",
+    "predictions": "predictions",
+}
 NEIGHBOURS: dict[tuple[str, ...], str] = {  # fields by which files are known that are neither qrels nor runs
     ("candidates", "query_id"): "a pool, for `estimate` and `compare`",
     ("relevant_moment", "similarity"): "a pseudo training set, for systems",
@@ -53,30 +71,34 @@ def qrels_format(data: bytes, source: str) -> str | None:
     return "trec"
 
 
-def format_of_records(records: list[Any], source: str) -> str:
+def format_of_records(records: Records) -> str:
     """The format of qrels in JSON."""
-    first = records[0] if records else None
+    source, first = records.source, records.items[0] if records.items else None
     if isinstance(first, tuple):
-        if {"results", "challenge"} <= {*dict(records)}:
+        whole = dict(records.items)
+        if {"results", "challenge"} <= {*whole}:
             raise MeasureError(f"{source}: these look like Ego4D's predictions, not qrels; {SWAPPED}")
-        _refuse_neighbours(dict(records), source, "qrels")
+        _refuse_neighbours(whole, source, "qrels")
         return _format_of_object(first[0], first[1], source)
     if isinstance(first, list):
         if len(first) == 3:
             raise MeasureError(f"{source}: these look like AxIoU's predictions, not its ground truth; {SWAPPED}")
         return "axiou"
     there = first if isinstance(first, dict) else {}
-    signs = {"relevant_moment": "nested", "video_name": "jsonl", "relevance": "jsonl", "vid_name": "tvr"}
-    signs |= {"relevant_windows": "qvhighlights", "times": "didemo"}
     if isinstance(there.get("videos"), list):
         return "ego4d"
-    if {"relevant_moment", "similarity"} <= {*there, *_first_of(there.get("relevant_moment"))}:
-        _refuse_neighbours({"relevant_moment": 0, "similarity": 0}, source, "qrels")
-    found = next((format for sign, format in signs.items() if sign in there), None)
-    if not found:
-        _refuse_run(there, source)
-        _refuse_others(records, there, source, "qrels")
-    return found or "nested"
+    if "relevant_moment" in there:
+        _refuse_neighbours(there | _first_of(there["relevant_moment"]), source, "qrels")
+    if found := _signed(there, QRELS_SIGNS):
+        return found
+    _refuse_run(there, source)
+    _refuse_others(there, source, "qrels")
+    return "nested"
+
+
+def _signed(record: dict[str, Any], signs: dict[str, str]) -> str | None:
+    """The format of the first sign that the record has."""
+    return next((format for sign, format in signs.items() if sign in record), None)
 
 
 def _first_of(items: Any) -> dict[str, Any]:
@@ -116,11 +138,7 @@ def run_is_trec(data: bytes, source: str) -> bool:
         raise MeasureError(
             f"{source}: line 1: has 4 fields: these look like qrels in TREC's format, and a run has 6; {SWAPPED}"
         )
-    if (
-        fields == SAMPLED_QRELS
-        and re.fullmatch("0|Q0", first.split()[1])
-        and re.fullmatch("-1|[0-9]", first.split()[4])
-    ):
+    if re.fullmatch(r"\s*\S+\s+Q?0\s+\S+\s+\S+\s+(-1|[0-9])\s*", first):
         raise MeasureError(f"{source}: line 1: has 5 fields: these look like TRECVID's sampled qrels; {SWAPPED}")
     cells = re.split("[,;\t]", first)
     if cells == [*HEADER]:
@@ -129,63 +147,41 @@ def run_is_trec(data: bytes, source: str) -> bool:
     return True
 
 
-def run_format(data: Any, source: str) -> str:
+def run_format(records: Records) -> str:
     """The format of a run in JSON."""
-    if isinstance(data, list):
-        return _format_of_list(data[0] if data else None, source)
-    if not isinstance(data, dict):
-        raise MeasureError(f"{source}: is {show(data)}; a run is an object of queries or a list of predictions")
-    signs = {"video2idx": "tvretrieval", "predictions": "predictions", "answerSets": "dres", "submissionId": "dres"}
-    if isinstance(data.get("results"), list) and {"challenge", "version"} & {*data}:
-        return "ego4d"
-    found = next((format for sign, format in signs.items() if sign in data), None)
-    if found:
-        return found
-    if found := _windows_of(data):
-        return found
-    _refuse_qrels(data, source)
-    if isinstance(data.get("videos"), list):
-        raise MeasureError(f"{source}: these look like Ego4D's annotations, not a run; {SWAPPED}")
-    _refuse_neighbours(data, source, "a run")
-    value = next(iter(data.values()), None)
-    if isinstance(value, dict) and value and all(type(score) in (int, float) for score in value.values()):
-        return "beir"
-    first = value[0] if isinstance(value, list) and value else value
-    if isinstance(first, dict):
-        if "timestamps" in first:
-            raise MeasureError(f"{source}: these look like captions with their moments, not a run; {SWAPPED}")
-        if not any(name in first for name in RUN_FIELDS):
-            _refuse_qrels(first, source)
-    if isinstance(value, list) and value and isinstance(first, list):
-        return "didemo" if set(map(type, first)) <= {int} and len(first) == 2 else "ranking"
-    return "ranking"
-
-
-def _format_of_list(first: Any, source: str) -> str:
+    source, first = records.source, records.items[0] if records.items else None
     if isinstance(first, list):
         if len(first) == 2 and isinstance(first[0], list) and len(first[0]) == 2 and isinstance(first[0][0], str):
             raise MeasureError(f"{source}: this looks like AxIoU's ground truth, not a run; {SWAPPED}")
         return "axiou"
     there = first if isinstance(first, dict) else {}
-    if found := _windows_of(there):
-        return found
-    if {"answerSets", "submissionId"} & {*there}:
-        return "dres"
-    if "segments" in there:
-        return "didemo"
-    if "pred_segments" in there:
-        return "stal"
-    if "predictions" not in there:
-        _refuse_qrels(there, source)
-        _refuse_others([first], there, source, "a run")
+    if records.is_object and isinstance(there.get("results"), list) and {"challenge", "version"} & {*there}:
+        return "ego4d"
+    if found := _signed(there, RUN_SIGNS):
+        # Lighthouse's windows name no query but its text.
+        return "lighthouse" if found == "qvhighlights" and "query" in there and "qid" not in there else found
+    _refuse_qrels(there, source)
+    if records.is_object:
+        return _format_of_queries(there, source)
+    _refuse_others(there, source, "a run")
     return "predictions"
 
 
-def _windows_of(record: dict[str, Any]) -> str | None:
-    """The format of predictions that are windows; Lighthouse's name no query but its text."""
-    if not {"pred_relevant_windows", "pred_saliency_scores"} & {*record}:
-        return None
-    return "lighthouse" if "query" in record and "qid" not in record else "qvhighlights"
+def _format_of_queries(queries: dict[str, Any], source: str) -> str:
+    """The format of a run that is an object from query id to predictions."""
+    if isinstance(queries.get("videos"), list):
+        raise MeasureError(f"{source}: these look like Ego4D's annotations, not a run; {SWAPPED}")
+    _refuse_neighbours(queries, source, "a run")
+    value = next(iter(queries.values()), None)
+    if isinstance(value, dict) and value and all(type(score) in (int, float) for score in value.values()):
+        return "beir"
+    first = value[0] if isinstance(value, list) and value else value
+    if isinstance(first, dict) and "timestamps" in first:
+        raise MeasureError(f"{source}: these look like captions with their moments, not a run; {SWAPPED}")
+    if isinstance(first, dict) and not any(name in first for name in RUN_FIELDS):
+        _refuse_qrels(first, source)
+    is_segment = isinstance(first, list) and len(first) == 2 and {*map(type, first)} == {int}
+    return "didemo" if is_segment and isinstance(value, list) else "ranking"
 
 
 def _refuse_neighbours(record: dict[str, Any], source: str, wanted: str) -> None:
@@ -195,7 +191,7 @@ def _refuse_neighbours(record: dict[str, Any], source: str, wanted: str) -> None
             raise MeasureError(f"{source}: this is {what}, not {wanted}")
 
 
-def _refuse_others(records: list[Any], there: dict[str, Any], source: str, wanted: str) -> None:
+def _refuse_others(there: dict[str, Any], source: str, wanted: str) -> None:
     """Refuse records of none of the formats, saying what they are; what only lacks a field is told by its reader."""
     _refuse_neighbours(there, source, wanted)
     if there and not {"query_id", "desc_id", "qid"} & {*there}:

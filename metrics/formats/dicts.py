@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import ANY_GRADE, HIGHEST_GRADE
-from .arrays import Floats, Ints
+from .arrays import Floats, Ints, order_ties
 from .checks import Checks
 from .columns import MOMENT, PREDICTION, VIDEO, Columns, Kind, by_id, by_id_of_frame, first_of
 from .errors import MeasureError, MeasureWarning, Place, show
@@ -278,22 +278,11 @@ class IdRun:
         unit = np.repeat(np.arange(self._sizes.size, dtype=np.int64), self._sizes)
         with np.errstate(over="ignore"):
             scores = self._scores.astype(np.float32)
-        order = self._ties_by_id(_sorted_by_query(-scores, self._sizes), scores, unit)
+        order = order_ties(_sorted_by_query(-scores, self._sizes), scores, unit, self._ids.__getitem__)
         rank = np.arange(unit.size) - np.repeat(np.cumsum(self._sizes) - self._sizes, self._sizes)
         kept = order[rank < depth] if depth else order
         sizes = np.minimum(self._sizes, depth) if depth else self._sizes
         return sizes, [self._ids[row] for row in kept.tolist()]
-
-    def _ties_by_id(self, order: Ints, scores: NDArray[np.float32], unit: Ints) -> Ints:
-        """The same order with ids descending where a query's scores are equal."""
-        same = (np.diff(scores[order]) == 0) & (np.diff(unit[order]) == 0)
-        if not same.any():
-            return order
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
-        for low, high in edges.reshape(-1, 2).tolist():
-            tied = sorted(order[low : high + 1].tolist(), key=self._ids.__getitem__, reverse=True)
-            order[low : high + 1] = tied
-        return order
 
     @cached_property
     def table(self) -> Run:

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 MOST_KEPT = 100  # faults
 SWAPPED = "are qrels and run swapped?"
@@ -75,14 +75,11 @@ def show(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-class Place:
+class Place(NamedTuple):
     """A spot in a source: `fail` makes the error ``source: spot: message``, and the others check a value there."""
 
-    __slots__ = ("source", "spot")
-
-    def __init__(self, source: str, spot: str) -> None:
-        self.source = source
-        self.spot = spot
+    source: str
+    spot: str
 
     def __str__(self) -> str:
         return f"{self.source}: {self.spot}"

@@ -219,14 +219,9 @@ def _check_text(data: bytes, source: str) -> None:
         raise MeasureError(f"{source}: is not text (it holds NUL bytes); is it a binary file?")
     if not data or data.isspace():
         raise MeasureError(f"{source}: is empty")
-    refuse_pointer(data, source)
-
-
-def refuse_pointer(data: bytes, source: str) -> None:
-    """Raise MeasureError if a file is only a pointer by which Git keeps a large file elsewhere."""
-    if kind := next((kind for sign, kind in POINTERS.items() if data.startswith(sign)), None):
-        get = "git lfs pull" if kind == "Git LFS" else "git annex get"
-        raise MeasureError(f"{source}: is a pointer of {kind}, not the file itself; get the file by `{get}`")
+    if pointer := next((name for sign, name in POINTERS.items() if data.startswith(sign)), None):
+        get = "git lfs pull" if pointer == "Git LFS" else "git annex get"
+        raise MeasureError(f"{source}: is a pointer of {pointer}, not the file itself; get the file by `{get}`")
 
 
 def numbered_lines(file: BinaryIO, source: str, longest: int = -1) -> Iterator[tuple[int, bytes]]:

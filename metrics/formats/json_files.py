@@ -1,17 +1,18 @@
-"""JSON and JSON Lines, read as fast as they can be, and carefully where something is wrong with them."""
+"""Files of JSON and JSON Lines, parsed by orjson if it is installed; mistakes are named by `read_json`."""
 
 import gc
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import islice
 from typing import Any
 
 from .errors import MeasureError, Place, show
 from .files import numbered_lines
-from .json_reader import SURROGATE_IN_BYTES, number_of_keys, read_json, refuse_half_pairs
+from .json_reader import read_json, refuse_half_pairs
 
 orjson: Any
 try:
@@ -19,67 +20,62 @@ try:
 except ImportError:  # the extra `fast`
     orjson = None
 
-LINE = re.compile(rb"\s*(\S[^\n]*)")
-KEY, SPACED_KEY = re.compile(rb'"\s*:'), re.compile(rb'"\s+:')
+ESCAPED_COLON = b"\\u003"  # also other signs, which are rare
 MOST_CONTAINERS = 2**25  # lists and objects of a document; 14 million predictions have fewer
 
 
 @dataclass(frozen=True)
 class Records:
-    """The records of a file; `spot` says where one of them stands."""
+    """The records of a file, and the place of each. is_object: whether the file is one object, the only record."""
 
     source: str
     items: list[Any]
-    spot: Callable[[int], str]
-
-    @classmethod
-    def numbered(cls, items: list[Any], source: str) -> "Records":
-        """The items of a list, each of which is a record."""
-        return cls(source, items, lambda row: f"record {row + 1}")
+    spot: Callable[[int], str] = lambda row: f"record {row + 1}"
+    is_object: bool = False
 
     def __iter__(self) -> Iterator[tuple[Place, Any]]:
         """Each record with its place."""
         for number, record in enumerate(self.items):
             yield Place(self.source, self.spot(number)), record
 
+    def only(self) -> dict[str, Any]:
+        """The one object that the file is; anything else is an error."""
+        if not self.is_object:
+            raise MeasureError(f"{self.source}: is a list or JSON Lines; this format is one object")
+        return dict(self.items[0])
 
-def parse_json(data: bytes, source: str) -> Any:
-    """JSON, with the line of a mistake; a key that stands twice in an object is a mistake too."""
-    found = parse_unchecked(data, source)
-    refuse_repeated_keys(data, source, keys_in(found, source))
-    return found
+
+def read_records(data: bytes, source: str) -> Records:
+    """The records of JSON Lines or of a list; an object is the only record."""
+    if looks_like_json_lines(data):
+        return json_lines(data, source)
+    found = parse_json(data, source)
+    if not isinstance(found, list | dict):
+        raise MeasureError(f"{source}: is {show(found)}; expected a list or an object of JSON")
+    return Records(source, [found], is_object=True) if isinstance(found, dict) else Records(source, found)
 
 
-def parse_unchecked(data: bytes, source: str) -> Any:
-    """JSON whose keys somebody has to give to `refuse_repeated_keys`."""
+def parse_json(data: bytes, source: str, line: int | None = None) -> Any:
+    """The value that JSON writes. NaN and infinities are left to the checks of fields, which name the field.
+
+    line: the number of this line in its file, if the data is one.
+    Raises MeasureError with the line of a mistake, as `read_json`, and for JSON that would fill the memory.
+    """
     # A list or an object takes some two bytes here, and dozens in memory.
     if len(data) > 2 * MOST_CONTAINERS and (number := data.count(b"[") + data.count(b"{")) > MOST_CONTAINERS:
         right = f"expected at most {MOST_CONTAINERS:,}"
         raise MeasureError(f"{source}: holds {number:,} lists and objects of JSON; {right}")
-    found = _loads(data)
-    return _parse_carefully(data, source) if found is None else found
-
-
-def refuse_repeated_keys(data: bytes, source: str, keys: int) -> None:
-    """Refuse a key that stands twice in an object; keys: how many were found in the parsed objects."""
-    if keys not in _written_keys(data):
-        _parse_carefully(data, source)
-
-
-def _loads(data: bytes) -> Any:
-    """JSON by the fastest parser there is; None for what is broken or unusual, such as NaN."""
     try:
-        if orjson:
-            return orjson.loads(data)
-        return None if SURROGATE_IN_BYTES.search(data) else json.loads(data.decode())
-    except (ValueError, RecursionError):
-        return None
-
-
-def keys_in(found: Any, source: str) -> int:
-    """Number of keys of all objects in parsed JSON; raises MeasureError if it is nested too deeply."""
+        found = orjson.loads(data)
+        # An object with a key that stands twice keeps one of the values. Written again, it has fewer colons.
+        if orjson.dumps(found).count(b":") == data.count(b":") and ESCAPED_COLON not in data:
+            return found
+    except (ValueError, TypeError, AttributeError):  # broken, nested too deeply, or there is no orjson
+        pass
     try:
-        return number_of_keys(found)
+        found = read_json(data, strict=False, line=line)
+        refuse_half_pairs(found, data.decode())
+        return found
     except MeasureError as fault:
         raise MeasureError(f"{source}: {fault}") from None
 
@@ -96,63 +92,30 @@ def no_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _written_keys(data: bytes) -> Iterator[int]:
-    """Upper bounds for the number of keys that JSON writes, in objects with repeated keys too. There are at least as
-    many colons as keys. Where texts hold colons, quotes before colons are counted.
-    """
-    yield data.count(b":")
-    yield len(KEY.findall(data)) if SPACED_KEY.search(data) else data.count(b'":')
-
-
-def _parse_carefully(data: bytes, source: str, line: int | None = None) -> Any:
-    try:
-        found = read_json(data, strict=False, line=line)
-        refuse_half_pairs(found, data.decode())
-        return found
-    except MeasureError as fault:
-        raise MeasureError(f"{source}: {fault}") from None
-
-
 def looks_like_json(data: bytes) -> bool:
     return bool(re.match(rb"\s*[{\[]", data))
 
 
 def looks_like_json_lines(data: bytes) -> bool:
     """Whether this is JSON Lines: its first or its second line is a whole object, and there are two."""
-    found = LINE.match(data)
-    if not found or data[found.start(1) : found.start(1) + 1] != b"{":
+    lines = [line for _, line in islice(numbered_lines(BytesIO(data), ""), 2)]
+    if len(lines) < 2 or not lines[0].lstrip().startswith(b"{"):
         return False
-    second = LINE.match(data, found.end())
-    if not second:
-        return False
-    return data[found.start(1) : found.end(1)].rstrip().endswith(b"}") or _is_object(second[1])
-
-
-def _is_object(line: bytes) -> bool:
-    try:
-        return isinstance(read_json(line, strict=False), dict)
-    except MeasureError:
-        return False
+    with suppress(MeasureError):
+        return lines[0].rstrip().endswith(b"}") or isinstance(read_json(lines[1], strict=False), dict)
+    return False
 
 
 def json_lines(data: bytes, source: str) -> Records:
     """The objects of JSON Lines; blank lines are passed over."""
-    body = data.rstrip()
-    records = _loads(b"[%b]" % body.replace(b"\n", b","))  # a text holds no bare line break
-    plain = records is not None and len(records) == body.count(b"\n") + 1
-    if plain and set(map(type, records)) == {dict} and keys_in(records, source) in _written_keys(data):
-        return Records(source, records, lambda row: f"line {row + 1}")
-    lines = list(_careful_lines(data, source))
-    return Records(source, [record for _, record in lines], lambda row: f"line {lines[row][0]}")
-
-
-def _careful_lines(data: bytes, source: str) -> Iterator[tuple[int, Any]]:
+    numbers, records = list[int](), list[Any]()
     for number, line in numbered_lines(BytesIO(data), source):
-        record = _parse_carefully(line.rstrip(b"\n"), source, number)
+        record = parse_json(line.rstrip(b"\n"), source, number)
         if not isinstance(record, dict):
-            place = Place(source, f"line {number}")
-            raise place.fail(f"is {show(record)}; each line must be a JSON object")
-        yield number, record
+            raise Place(source, f"line {number}").fail(f"is {show(record)}; each line must be a JSON object")
+        numbers.append(number)
+        records.append(record)
+    return Records(source, records, lambda row: f"line {numbers[row]}")
 
 
 def write_json(data: object) -> str:

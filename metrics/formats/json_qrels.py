@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from .columns import MOMENT, Columns, Rows
 from .errors import MeasureError, Place, show
-from .json_files import Records, json_lines, looks_like_json_lines, parse_json, query_number, write_json
+from .json_files import Records, query_number, read_records, write_json
 from .json_reader import json_entries
-from .lists import columns_of_objects, columns_of_pairs, one_by_one, texts_of
+from .lists import columns_of, columns_of_pairs, one_by_one, texts_of
 from .moment_ids import parse_moment_id
 from .tables import Qrels
 
@@ -26,20 +26,15 @@ def qrels_records(data: bytes, source: str, format: str | None = None) -> Record
 
     format: the format, if it is named.
     """
-    if looks_like_json_lines(data):
-        return json_lines(data, source)
-    found = parse_json(data, source)
-    of_a_line = isinstance(found, dict) and any(signs <= {*found} for signs in OF_A_LINE)
-    if isinstance(found, dict) and (format in BY_LINE or (format is None and of_a_line)):  # JSON Lines of one line
-        return Records(source, [found], lambda row: "line 1")
-    if isinstance(found, dict) and isinstance(found.get("videos"), list):  # Ego4D's
-        return Records(source, [found], lambda row: "annotations")
-    if isinstance(found, dict):
-        keys = list(found)
-        return Records(source, list(found.items()), lambda row: f"query {keys[row]!r}")
-    if not isinstance(found, list):
-        raise MeasureError(f"{source}: is {show(found)}; qrels are a list of queries with their relevant_moment")
-    return Records.numbered(found, source)
+    records = read_records(data, source)
+    if not records.is_object:
+        return records
+    found = records.items[0]
+    by_line = format in BY_LINE if format else any(signs <= {*found} for signs in OF_A_LINE)
+    if by_line or isinstance(found.get("videos"), list):  # JSON Lines of one line, or Ego4D's
+        return records
+    keys = list(found)
+    return Records(source, list(found.items()), lambda row: f"query {keys[row]!r}")
 
 
 def jsonl_qrels(records: Records) -> Columns:
@@ -68,8 +63,8 @@ def qrels_as_jsonl(qrels: Qrels) -> str:
                 "timestamp": [start, end],
                 "relevance": grade,
             }
-            lines.append(json.dumps(pair, ensure_ascii=False, allow_nan=False))
-    return "\n".join(lines) + "\n"
+            lines.append(write_json(pair))
+    return "".join(lines)
 
 
 def nested_qrels(records: Records) -> Columns:
@@ -85,7 +80,7 @@ def nested_qrels(records: Records) -> Columns:
             raise place.fail(f"query {query!r} stands twice")
         moments[query] = place.many(found, "relevant_moment")
         texts[query] = record.get("query")
-    columns = columns_of_objects(moments, records.source, MOMENT, "relevance")
+    columns = columns_of(moments, records.source, MOMENT, value="relevance")
     columns = columns or one_by_one(moments, records.source, MOMENT, _moment)
     columns.texts = texts_of(texts)
     return columns

@@ -17,7 +17,6 @@ DIGITS = 300  # of a whole number that has to be finite as a float, too
 CONTAINERS = {dict, list}
 BOM = "\ufeff"
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-SURROGATE_IN_BYTES = re.compile(SURROGATE.pattern.encode())
 CHUNK = 65_536  # bytes
 LONGEST_ENTRY = 10_000_000  # characters
 SPACE = " \t\n\r"
@@ -62,8 +61,14 @@ def fault_of(fault: ValueError | RecursionError) -> str:
 
 def refuse_depth(found: Any, text: str, start: int = 0, end: int = sys.maxsize) -> None:
     """Refuse parsed JSON that is nested too deeply; its text is text[start:end]."""
-    if text.count("[", start, end) + text.count("{", start, end) > DEEPEST:
-        number_of_keys(found)
+    if text.count("[", start, end) + text.count("{", start, end) <= DEEPEST:
+        return
+    level = [found]
+    for _ in range(DEEPEST + 1):
+        held = (item.values() if type(item) is dict else item for item in level if type(item) in CONTAINERS)
+        level = list(chain.from_iterable(held))
+    if any(type(item) in CONTAINERS for item in level):
+        raise MeasureError("JSON is nested too deeply")
 
 
 def refuse_half_pairs(found: Any, text: str, start: int = 0, end: int = sys.maxsize) -> None:
@@ -73,22 +78,6 @@ def refuse_half_pairs(found: Any, text: str, start: int = 0, end: int = sys.maxs
             json.dumps(found, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise MeasureError("broken JSON: a text has half of a surrogate pair") from None
-
-
-def number_of_keys(found: Any) -> int:
-    """Number of keys of all objects in parsed JSON: fewer than were written where a key stands twice. Raises
-    MeasureError if lists and objects are too deep inside each other.
-    """
-    keys, depth, level = 0, 0, [item for item in [found] if type(item) in CONTAINERS]
-    while level:
-        if depth > DEEPEST:
-            raise MeasureError("JSON is nested too deeply")
-        objects = [item for item in level if type(item) is dict]
-        keys += sum(map(len, objects))
-        held = (item.values() if type(item) is dict else item for item in level)
-        level = [item for item in chain.from_iterable(held) if type(item) in CONTAINERS]
-        depth += 1
-    return keys
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -151,7 +140,10 @@ def json_entries(file: BinaryIO, source: str) -> Iterator[Entry]:
         text.sign()
         line, key = text.line(), None
         if opening == "{":
-            key = text.key()
+            key = text.value()
+            if not isinstance(key, str):
+                raise text.fail("broken JSON: a key of an object must be a text")
+            text.take(":")
             if key in seen:
                 raise text.fail(f"key {key!r} stands twice", line)
             seen.add(key)
@@ -168,12 +160,10 @@ class _Text:
         self.file, self.source = file, source
         self.decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self.text, self.at, self.is_over = "", 0, False
-        self.lines_before, self.counted = 0, 0  # up to a place in `text`
+        self.lines_before = 0  # the beginning of `text`
 
     def line(self) -> int:
-        self.lines_before += self.text.count("\n", self.counted, self.at)
-        self.counted = self.at
-        return self.lines_before + 1
+        return self.lines_before + self.text.count("\n", 0, self.at) + 1
 
     def fail(self, message: str, line: int | None = None) -> MeasureError:
         return MeasureError(f"{self.source}: line {line or self.line()}: {message}")
@@ -193,37 +183,22 @@ class _Text:
             raise self.fail(f"broken JSON: {there} where {wanted!r} should stand")
         self.at += 1
 
-    def key(self) -> str:
-        found = self.value()
-        if not isinstance(found, str):
-            raise self.fail("broken JSON: a key of an object must be a text")
-        self.take(":")
-        return found
-
     def value(self) -> Any:
         """Take the next value, reading as much of the file as it needs."""
         self.sign()
         while True:
-            fault: ValueError | RecursionError | None = None
+            there = len(self.text) - self.at
             try:
                 found, end = DECODER.raw_decode(self.text, self.at)
-            except (ValueError, RecursionError) as problem:
-                fault = problem
-            there = len(self.text) - self.at
-            if fault and (self.is_over or there > LONGEST_ENTRY):
-                raise self._broken(fault, there) from None
-            if not fault and (end < len(self.text) or self.is_over):  # else a number may go on
-                self._check(found, end)
-                self.at = end
-                return found
+                if end < len(self.text) or self.is_over:  # else a number may go on
+                    refuse_depth(found, self.text, self.at, end)
+                    refuse_half_pairs(found, self.text, self.at, end)
+                    self.at = end
+                    return found
+            except (ValueError, RecursionError) as fault:
+                if self.is_over or there > LONGEST_ENTRY:
+                    raise self._broken(fault, there) from None
             self._read(max(CHUNK, there))
-
-    def _check(self, found: Any, end: int) -> None:
-        try:
-            refuse_depth(found, self.text, self.at, end)
-            refuse_half_pairs(found, self.text, self.at, end)
-        except MeasureError as fault:
-            raise self.fail(str(fault)) from None
 
     def _broken(self, fault: ValueError | RecursionError, there: int) -> MeasureError:
         if not isinstance(fault, json.JSONDecodeError):
@@ -235,12 +210,10 @@ class _Text:
 
     def _read(self, size: int) -> None:
         """Forget what was taken, and read on."""
-        line = self.line()
-        data = self.file.read(size)
-        self.is_over = not data
+        data, self.lines_before = self.file.read(size), self.line() - 1
+        self.text, self.at, self.is_over = self.text[self.at :], 0, not data
         try:
-            self.text = self.text[self.at :] + self.decoder.decode(data, self.is_over)
+            self.text += self.decoder.decode(data, self.is_over)
         except UnicodeDecodeError:
-            line += self.text.count("\n", self.at)
+            line = self.line() + self.text.count("\n")
             raise MeasureError(f"{self.source}: line {line} or later: is not UTF-8 text") from None
-        self.at = self.counted = 0

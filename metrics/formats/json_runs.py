@@ -1,105 +1,31 @@
 """Runs in JSON, read and written: TVR-Ranking's object, predictions by video index, TVRetrieval's submission."""
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import TASKS, annotations
-from .beir import beir_run
+from . import TASKS
+from .annotations import without_split
 from .columns import PREDICTION, Columns
-from .csv_tables import Times
-from .detection import run_format
 from .errors import Faults, MeasureError, Place, setting, show
 from .files import read_bytes
-from .json_files import (
-    Records,
-    json_lines,
-    keys_in,
-    looks_like_json_lines,
-    parse_json,
-    parse_unchecked,
-    query_number,
-    refuse_repeated_keys,
-    write_json,
-)
+from .json_files import Records, parse_json, query_number, read_records, write_json
 from .lists import Names, columns_of, one_by_one, texts_of
 from .tables import Run
-from .trecvid import dres_run
-from .windows import ego4d_run, lighthouse_run, qvhighlights_run
 
 Index = Mapping[str, int]
 RANK = "moment_rank"  # of SPR's proposals, from 0, which have no score
-READERS: dict[str, Callable[[Records], Columns]] = {
-    "qvhighlights": qvhighlights_run,
-    "stal": annotations.stal_run,
-    "axiou": annotations.axiou_run,
-    "didemo": annotations.didemo_run,
-    "lighthouse": lighthouse_run,
-    "ego4d": ego4d_run,
-    "dres": dres_run,
-    "beir": beir_run,
-}
 
 
-def run_columns(
-    data: bytes,
-    source: str,
-    format: str | None,
-    names: Names | None,
-    task: str | None,
-    faults: Faults | None = None,
-    times: Times | None = None,
-) -> Columns:
-    """The columns of a run in JSON."""
-    lines = json_lines(data, source) if looks_like_json_lines(data) else None
-    found = lines.items if lines else parse_unchecked(data, source)
-    format = format or run_format(found, source)
-    if lines and format in ("ranking", "tvretrieval"):
-        raise MeasureError(f"{source}: is JSON Lines; the format {format} is one object")
-    if format == "tvretrieval":
-        columns = _submission(found, source, task, faults)
-    elif format == "ranking":
-        columns = _ranking(found, source, faults)
-    else:
-        records = lines or _records(found, format, source)
-        own = {"predictions": partial(_predictions, names=names, faults=faults), "beir": partial(beir_run, times=times)}
-        columns = (READERS | own)[format](records)
-    if not lines:
-        refuse_repeated_keys(data, source, _keys(found, columns, source))
-    return columns
-
-
-def _records(found: Any, format: str, source: str) -> Records:
-    """The records of a list, or an object as the only one."""
-    if isinstance(found, dict) and format == "didemo":
-        found = [{"annotation_id": query, "segments": spans} for query, spans in found.items()]
-    found = [found] if isinstance(found, dict) else found
-    if not isinstance(found, list):
-        raise MeasureError(f"{source}: is {show(found)}; this format is a list of queries with predictions")
-    return Records.numbered(found, source)
-
-
-def _keys(found: Any, columns: Columns, source: str) -> int:
-    """Number of keys in a run; where the rows' are known, only the others are counted."""
-    if columns.keys is None:
-        return keys_in(found, source)
-    if isinstance(found, dict) and "predictions" not in found:
-        return columns.keys + len(found)
-    records = [found] if isinstance(found, dict) else found
-    return columns.keys + keys_in([record | {"predictions": None} for record in records], source)
-
-
-def _ranking(data: Any, source: str, faults: Faults | None) -> Columns:
+def ranking_run(records: Records, faults: Faults | None) -> Columns:
     """TVR-Ranking's own: an object from query id to its predictions."""
-    if not isinstance(data, dict):
-        raise MeasureError(f"{source}: is {show(data)}; this format is an object from query id to predictions")
-    for query, predictions in data.items():
-        place = Place(source, f"query {query!r}")
+    found = records.only()
+    for query, predictions in found.items():
+        place = Place(records.source, f"query {query!r}")
         place.query(query)
         place.many(predictions, "the value")
-    return _lists(data, source, None, faults)
+    return _lists(found, records.source, None, faults)
 
 
 def run_as_ranking(run: Run) -> str:
@@ -113,19 +39,16 @@ def run_as_ranking(run: Run) -> str:
     return write_json(found)
 
 
-def _submission(data: Any, source: str, task: str | None, faults: Faults | None) -> Columns:
+def tvretrieval_run(records: Records, task: str | None, faults: Faults | None) -> Columns:
     """TVRetrieval's submission: its own video index, and one list a task."""
-    place = Place(source, "submission")
-    index = place.need(data, "video2idx")
-    there = [known for known in TASKS if known in data]
-    task = task or (there[0] if there else TASKS[0])
+    place, found = Place(records.source, "submission"), records.only()
+    index = place.need(found, "video2idx")
+    task = task or next((known for known in TASKS if known in found), TASKS[0])
     if not isinstance(index, dict):
         raise place.fail(f"video2idx is {show(index)}; it must be an object from video to number")
     names = _numbered_videos(index, f"{place}: video2idx")
-    records = place.many(place.need(data, task), task)
-    columns = _predictions(Records.numbered(records, source), names, faults)
-    columns.keys = None  # the submission holds more than this list
-    return columns
+    queries = place.many(place.need(found, task), task)
+    return predictions_run(Records(records.source, queries), names, faults)
 
 
 def run_as_tvretrieval(run: Run) -> str:
@@ -134,7 +57,7 @@ def run_as_tvretrieval(run: Run) -> str:
     return write_json({"video2idx": index, "VCMR": _as_predictions(run, index)})
 
 
-def _predictions(records: Records, names: Names | None, faults: Faults | None) -> Columns:
+def predictions_run(records: Records, names: Names | None, faults: Faults | None) -> Columns:
     """A list of queries, each with its predictions: [video, start, end, score], or objects."""
     found: dict[str, list[Any]] = {}
     texts: dict[str, Any] = {}
@@ -192,7 +115,7 @@ def read_pairs(path: str | Path) -> list[Any]:
     error.
     """
     seen, pairs = set(), []
-    for place, record in _lines(path):
+    for place, record in read_records(read_bytes(path), str(path)):
         pair = (place.query(place.need(record, "qid")), place.need(record, "vid"))
         if not isinstance(pair[1], str):
             raise place.fail(f"vid is {show(pair[1])}; it must be a text")
@@ -218,19 +141,10 @@ def read_pair_windows(path: str | Path) -> list[PairWindows]:
     return found
 
 
-def _lines(path: str | Path) -> Records:
-    """The objects of JSON Lines, or of a list; one line alone is an object too."""
-    source, data = str(path), read_bytes(path)
-    if looks_like_json_lines(data):
-        return json_lines(data, source)
-    found = parse_json(data, source)
-    return Records(source, found if isinstance(found, list) else [found], lambda row: f"line {row + 1}")
-
-
 def read_video_index(path: str | Path) -> Names:
     """Names of videos by their number, from a video index file."""
     source = str(path)
-    return _numbered_videos(annotations.without_split(parse_json(read_bytes(path), source), source), source)
+    return _numbered_videos(without_split(parse_json(read_bytes(path), source), source), source)
 
 
 def _numbered_videos(index: dict[str, Any], source: str) -> Names:

@@ -5,26 +5,20 @@ then the records are read one by one, which names what is wrong or takes what is
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
-from itertools import chain, repeat
-from operator import itemgetter
+from functools import partial, wraps
+from itertools import chain
 from typing import Any, ParamSpec
 
 import numpy as np
 
-from .arrays import Floats, Ints
-from .columns import Columns, Kind, Numbers, Rows, repeated
+from .columns import Columns, Kind, Numbers, Rows, first_of
 from .errors import Faults, MeasureError, Place
 
 P = ParamSpec("P")
 Names = Mapping[int, str]
 Four = tuple[Sequence[Any], Sequence[Any], Sequence[Any], Sequence[Any]]
 NUMBERS = {int, float}
-BLOCK = 2048  # rows
-
-
-class UnusualError(Exception):
-    """Something is not of the expected shape."""
+BLOCK = 2048  # rows, whose values are still in the processor's cache when they are read
 
 
 def or_none(read: Callable[P, Columns]) -> Callable[P, Columns | None]:
@@ -34,67 +28,49 @@ def or_none(read: Callable[P, Columns]) -> Callable[P, Columns | None]:
     def reading(*args: P.args, **kwargs: P.kwargs) -> Columns | None:
         try:
             return read(*args, **kwargs)
-        except (UnusualError, LookupError, TypeError, ValueError, OverflowError):
+        except (LookupError, TypeError, ValueError, OverflowError):
             return None
 
     return reading
 
 
-def columns_of(found: Mapping[Any, list[Any]], source: str, kind: Kind, names: Names | None = None) -> Columns | None:
-    """Columns of lists by query, of what their first item is: an object, or a list or tuple of four."""
-    first = next(chain.from_iterable(found.values()), None)
-    if isinstance(first, dict):
-        value = next((name for name in kind.fields if name in first), "")
-        return columns_of_objects(found, source, kind, value)
-    return columns_of_lists(found, source, kind, names)
-
-
 @or_none
-def columns_of_objects(found: Mapping[Any, list[Any]], source: str, kind: Kind, value: str) -> Columns:
-    """Columns of ``{query: [{"video_name", "timestamp", value}, …]}``."""
-    rows = list(chain.from_iterable(found.values()))
-    codes, video, numbers = _in_blocks(rows, lambda block: _fields(block, value))
-    columns = _columns(source, kind, found, (_texts(codes), video), numbers)
-    columns.keys = 3 * len(rows) if set(map(len, rows)) <= {3} else None
-    return columns
+def columns_of(
+    found: Mapping[Any, list[Any]], source: str, kind: Kind, names: Names | None = None, value: str | None = None
+) -> Columns:
+    """Columns of lists by query, of what their first item is: an object, or a list or tuple of four.
 
+    names: of videos by number, in lists. value: the field of the value, in objects; None: the first that is there.
+    """
+    items, queries = list(chain.from_iterable(found.values())), tuple(map(str, found))
+    group = np.repeat(np.arange(len(found), dtype=np.int64), list(map(len, found.values())))
+    if len(set(queries)) != len(queries) or "" in queries:
+        raise ValueError
 
-@or_none
-def columns_of_lists(found: Mapping[Any, list[Any]], source: str, kind: Kind, names: Names | None) -> Columns:
-    """Columns of ``{query: [[video index or name, start, end, value], …]}``."""
-    codes, video, numbers = _in_blocks(list(chain.from_iterable(found.values())), _four)
-    kinds = set(map(type, codes))
-    videos = _texts(codes if names is None or str in kinds else [names[code] for code in codes])
-    if len(set(videos)) != len(videos):
-        raise UnusualError
-    columns = _columns(source, kind, found, (videos, video), numbers)
-    columns.keys = 0
-    return columns
+    def where(row: int) -> str:
+        return f"query {queries[group[row]]!r}, {kind.row} {row - int(np.searchsorted(group, group[row])) + 1}"
+
+    if items and isinstance(items[0], dict):
+        videos, columns = _in_blocks(items, partial(_fields, value=value or first_of(items[0], kind.fields)))
+    else:
+        videos, columns = _in_blocks(items, _four)
+        if names is not None and str not in set(map(type, videos)):
+            videos = [names[code] for code in videos]
+    return Columns(source=source, where=where, queries=queries, group=group, names=_texts(videos), **columns)
 
 
 @or_none
 def columns_of_pairs(records: Sequence[Any], source: str, where: Callable[[int], str]) -> Columns:
     """Columns of ``{"query_id", "query", "video_name", "timestamp", "relevance"}``, one moment each."""
-    ids = list(map(itemgetter("query_id"), records))
+    ids = [record["query_id"] for record in records]
     if set(map(type, ids)) not in ({int}, {str}) or "" in ids:
-        raise UnusualError
+        raise ValueError
     queries = Numbers()
     group = queries.of(ids)
-    codes, video, (start, end, value) = _in_blocks(records, lambda block: _fields(block, "relevance"))
+    videos, columns = _in_blocks(records, partial(_fields, value="relevance"))
+    texts = texts_of({id: record.get("query") for id, record in zip(ids, records, strict=True)})
     names = tuple(map(str, queries))
-    texts = dict(zip(ids, map(dict.get, records, repeat("query")), strict=True))
-    return Columns(
-        source=source,
-        where=where,
-        queries=names,
-        group=group,
-        names=_texts(codes),
-        video=video,
-        start=start,
-        end=end,
-        value=value,
-        texts=texts_of(texts),
-    )
+    return Columns(source=source, where=where, queries=names, group=group, names=_texts(videos), texts=texts, **columns)
 
 
 def texts_of(texts: Mapping[Any, Any]) -> dict[str, str]:
@@ -102,73 +78,41 @@ def texts_of(texts: Mapping[Any, Any]) -> dict[str, str]:
     return {str(query): text for query, text in texts.items() if isinstance(text, str) and text}
 
 
-def _columns(
-    source: str, kind: Kind, found: Mapping[Any, list[Any]], videos: tuple[tuple[str, ...], Ints], numbers: Floats
-) -> Columns:
-    """Columns of lists by query: the videos and each row's; start, end and value of shape (3, rows)."""
-    names = tuple(map(str, found))
-    group = repeated(map(len, found.values()))
-    if len(set(names)) != len(names) or "" in names:
-        raise UnusualError
-
-    def where(row: int) -> str:
-        return f"query {names[group[row]]!r}, {kind.row} {row - int(np.searchsorted(group, group[row])) + 1}"
-
-    return Columns(
-        source=source,
-        where=where,
-        queries=names,
-        group=group,
-        names=videos[0],
-        video=videos[1],
-        start=numbers[0],
-        end=numbers[1],
-        value=numbers[2],
-    )
-
-
-def _in_blocks(rows: Sequence[Any], columns: Callable[[Sequence[Any]], Four]) -> tuple[Numbers, Ints, Floats]:
-    """The videos by number and each row's number; start, end and value as floats of shape (3, rows).
-
-    `columns` gives the four columns of a block: its values are still in the processor's cache when they are read.
-    """
-    codes, video, numbers = Numbers(), np.empty(len(rows), np.int64), np.empty((3, len(rows)))
+def _in_blocks(rows: Sequence[Any], read: Callable[[Sequence[Any]], Four]) -> tuple[Iterable[Any], dict[str, Any]]:
+    """The videos, each once, and the columns video, start, end and value of rows; `read` gives those of a block."""
+    videos, video, numbers = Numbers(), np.empty(len(rows), np.int64), np.empty((3, len(rows)))
     for first in range(0, len(rows), BLOCK):
         block = rows[first : first + BLOCK]
         here = slice(first, first + len(block))
-        videos, *others = columns(block)
-        _only(videos, {str}, NUMBERS)
-        video[here] = codes.of(videos)
+        named, *others = read(block)
+        _only(named, {str}, NUMBERS)
+        video[here] = videos.of(named)
         for row, values in zip(numbers, others, strict=True):
             _only(values, NUMBERS)
             row[here] = np.fromiter(values, np.float64, len(values))
-    return codes, video, numbers
+    return videos, {"video": video, "start": numbers[0], "end": numbers[1], "value": numbers[2]}
 
 
 def _four(rows: Sequence[Any]) -> Four:
     _only(rows, {list}, {tuple})
-    if set(map(len, rows)) != {4}:
-        raise UnusualError
-    flat = list(chain.from_iterable(rows))
-    return flat[::4], flat[1::4], flat[2::4], flat[3::4]
+    video, start, end, value = zip(*rows, strict=True)
+    return video, start, end, value
 
 
 def _fields(records: Sequence[Any], value: str) -> Four:
     _only(records, {dict})
-    video, spans, values = zip(*map(itemgetter("video_name", "timestamp", value), records), strict=True)
+    spans = [record["timestamp"] for record in records]
     _only(spans, {list}, {tuple})
-    if set(map(len, spans)) != {2}:
-        raise UnusualError
-    times = list(chain.from_iterable(spans))
-    return video, times[::2], times[1::2], values
+    start, end = zip(*spans, strict=True)
+    return [record["video_name"] for record in records], start, end, [record[value] for record in records]
 
 
 def _texts(values: Iterable[Any]) -> tuple[str, ...]:
-    """Texts that are not empty."""
+    """Texts that are not empty, each once."""
     texts = tuple(values)
     _only(texts, {str})
-    if "" in texts:
-        raise UnusualError
+    if "" in texts or len(set(texts)) != len(texts):
+        raise ValueError
     return texts
 
 
@@ -176,7 +120,7 @@ def _only(values: Sequence[Any], *kinds: set[type]) -> None:
     """Refuse values whose types are not all among those of one kind."""
     there = set(map(type, values))
     if not any(there <= kind for kind in kinds):
-        raise UnusualError
+        raise ValueError
 
 
 def one_by_one(

@@ -186,5 +186,5 @@ def _columns(path: str | PathLike[str], format: str | None, times: Times | None)
     if format in TEXT_READERS:
         return format, TEXT_READERS[format](text_of(data, source), source)
     records = qrels_records(data, source, format)
-    format = format or format_of_records(records.items, source)
+    format = format or format_of_records(records)
     return format, RECORD_READERS[format](records)

@@ -2,32 +2,40 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import RUN_FORMATS, check_name
-from .beir import run_as_beir
+from . import RUN_FORMATS, annotations, check_name, json_runs, windows
+from .beir import beir_run, run_as_beir
 from .checks import Checks, Known, cut, doubts_about_run, find_faults, usable
 from .columns import PREDICTION, Columns, columns_of_frame
 from .csv_tables import Times, read_side_file
-from .detection import refuse_qrels_at_a_glance, run_is_trec
+from .detection import refuse_qrels_at_a_glance, run_format, run_is_trec
 from .dicts import IdRun, in_hand, is_by_id, run_from_dict
 from .errors import Faults, MeasureError
 from .files import STANDARD_INPUT, read_beginning, read_bytes, source_name
-from .json_files import no_collecting
-from .json_runs import read_video_index, run_as_ranking, run_as_tvretrieval, run_columns
+from .json_files import Records, no_collecting, read_records
 from .tables import Qrels, Run
 from .trec import run_as_trec, trec_run
-from .trecvid import looks_like_xml, run_as_dres, run_as_trecvid, trecvid_run
-from .windows import run_as_ego4d, run_as_lighthouse, run_as_qvhighlights
+from .trecvid import dres_run, looks_like_xml, run_as_dres, run_as_trecvid, trecvid_run
 
+RECORD_READERS: dict[str, Callable[[Records], Columns]] = {
+    "qvhighlights": windows.qvhighlights_run,
+    "stal": annotations.stal_run,
+    "axiou": annotations.axiou_run,
+    "didemo": annotations.didemo_run,
+    "lighthouse": windows.lighthouse_run,
+    "ego4d": windows.ego4d_run,
+    "dres": dres_run,
+}
 RUN_WRITERS: dict[str, Callable[[Run], str]] = {
-    "ranking": run_as_ranking,
-    "tvretrieval": run_as_tvretrieval,
+    "ranking": json_runs.run_as_ranking,
+    "tvretrieval": json_runs.run_as_tvretrieval,
     "trec": run_as_trec,
-    "qvhighlights": run_as_qvhighlights,
-    "lighthouse": run_as_lighthouse,
-    "ego4d": run_as_ego4d,
+    "qvhighlights": windows.run_as_qvhighlights,
+    "lighthouse": windows.run_as_lighthouse,
+    "ego4d": windows.run_as_ego4d,
     "trecvid": run_as_trecvid,
     "dres": run_as_dres,
     "beir": run_as_beir,
@@ -212,14 +220,20 @@ def _run_columns(
     source = source_name(path)
     with no_collecting():
         times = _times_of(moments)
-        names = read_video_index(videos) if videos else None
+        names = json_runs.read_video_index(videos) if videos else None
         data = read_bytes(path)
         if format == "trecvid" or (format is None and looks_like_xml(data)):
             return trecvid_run(data, source, times), _name_of(path)
         if format == "trec" or (format is None and run_is_trec(data, source)):
             return trec_run(data, source, times, faults)
-        columns = run_columns(data, source, format, names, task, faults, times)
-    return columns, _name_of(path)
+        records = read_records(data, source)
+        own: dict[str, Callable[[Records], Columns]] = {
+            "ranking": partial(json_runs.ranking_run, faults=faults),
+            "tvretrieval": partial(json_runs.tvretrieval_run, task=task, faults=faults),
+            "predictions": partial(json_runs.predictions_run, names=names, faults=faults),
+            "beir": partial(beir_run, times=times),
+        }
+        return (RECORD_READERS | own)[format or run_format(records)](records), _name_of(path)
 
 
 def _times_of(moments: str | Path | Qrels | None) -> Times | None:

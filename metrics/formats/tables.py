@@ -67,9 +67,12 @@ class Table:
     def rows(self, values: Any) -> Iterator[tuple[str, list[tuple[str, float, float, Any]]]]:
         """Each query with its rows: video, start and end in seconds, and its value of an array of shape (rows,)."""
         rows = list(zip(self.videos, self.start.tolist(), self.end.tolist(), values.tolist(), strict=True))
-        bounds = self.offsets.tolist()
-        for i, query in enumerate(self.queries):
-            yield query, rows[bounds[i] : bounds[i + 1]]
+        for query, here in self.slices():
+            yield query, rows[here]
+
+    def slices(self) -> Iterator[tuple[str, slice]]:
+        """Each query with its rows as a slice."""
+        return zip(self.queries, map(slice, self.offsets[:-1].tolist(), self.offsets[1:].tolist()), strict=True)
 
     def to_frame(self) -> Any:
         """A pandas data frame with a row for each moment, which `as_qrels` and `as_run` take.
@@ -90,13 +93,6 @@ class Table:
     def query_of_row(self) -> Ints:
         """Number of the query of every row: int64 of shape (rows,)."""
         return np.repeat(np.arange(len(self.queries), dtype=np.int64), np.diff(self.offsets))
-
-    def rows_of(self, query: str) -> slice:
-        """The rows of a query; none if the table does not have it."""
-        if query not in self.queries:
-            return slice(0, 0)
-        place = self.queries.index(query)
-        return slice(int(self.offsets[place]), int(self.offsets[place + 1]))
 
     def of_rows(self, rows: Ints | Bools) -> Self:
         """The table of some of its rows, in the order of their queries, all of which stay."""
@@ -155,12 +151,10 @@ class Run(Table):
         """
         if not columns.queries:
             raise MeasureError(f"{columns.source}: the run is empty: it needs at least one query")
-        order, offsets = columns.order()
         check_run(columns, checks)
         warn(columns)
-        return cls(
-            **_shared(columns, order, offsets), scores=columns.value[order], name=name, existence=columns.existence
-        )
+        columns = columns.in_order()
+        return cls(**_shared(columns), scores=columns.value, name=name, existence=columns.existence)
 
     @cached_property
     def rising(self) -> tuple[str, ...]:
@@ -285,17 +279,18 @@ class Qrels(Table):
         """
         if not columns.queries:
             raise MeasureError(f"{columns.source}: the qrels are empty: they need at least one query")
-        grades = check_qrels(columns, checks)
-        order, offsets = columns.order()
-        further = _further(columns, order, checks)
+        check_qrels(columns, checks)
+        if further := _further(columns):
+            times(replace(columns.of_rows(further.row), start=further.start, end=further.end), checks)
         warn(columns)
+        columns = columns.in_order()
         return cls(
-            **_shared(columns, order, offsets),
-            grades=grades[order],
-            ids=_ids(columns, order),
-            further=further,
+            **_shared(columns),
+            grades=columns.value.astype(np.int64),
+            ids=None if columns.ids is None else tuple(columns.ids()),
+            further=_further(columns),
             types=columns.types,
-            sampling=_sampling(columns.sampling, order),
+            sampling=columns.sampling,
             times=columns.times,
         )
 
@@ -314,45 +309,16 @@ def _offsets(sizes: Ints) -> Ints:
     return np.append(0, np.cumsum(sizes)).astype(np.int64)
 
 
-def _shared(columns: Columns, order: Ints | slice, offsets: Ints) -> dict[str, Any]:
-    shared = {name: getattr(columns, name) for name in ("queries", "names", "texts", "durations", "saliency")}
-    shared |= {name: getattr(columns, name)[order] for name in ("video", "start", "end")}
-    return shared | {"offsets": offsets, "flaws": tuple(columns.flaws)}
+def _shared(columns: Columns) -> dict[str, Any]:
+    """The fields of a table, of columns in order."""
+    names = ("queries", "names", "texts", "durations", "saliency", "video", "start", "end")
+    shared = {name: getattr(columns, name) for name in names}
+    sizes = np.bincount(columns.group, minlength=len(columns.queries))
+    return shared | {"offsets": _offsets(sizes), "flaws": tuple(columns.flaws)}
 
 
-def _ids(columns: Columns, order: Ints | slice) -> tuple[str, ...] | None:
-    if columns.ids is None:
-        return None
-    ids = columns.ids()
-    return tuple(ids) if isinstance(order, slice) else tuple(ids[row] for row in order.tolist())
-
-
-def _sampling(sampling: Sampling | None, order: Ints | slice) -> Sampling | None:
-    if sampling is None or isinstance(order, slice):
-        return sampling
-    return sampling._replace(strata=tuple(sampling.strata[row] for row in order.tolist()))
-
-
-def _further(columns: Columns, order: Ints | slice, checks: Checks) -> Further | None:
+def _further(columns: Columns) -> Further | None:
     """The annotations after the first, by the number of their moment's row."""
     if not columns.further:
         return None
-    owner, *times_of_owner = zip(*columns.further, strict=True)
-    starts, ends = (np.array(each, dtype=np.float64) for each in times_of_owner)
-    place = np.arange(columns.group.size) if isinstance(order, slice) else np.argsort(order)
-    row = place[np.array(owner, dtype=np.int64)]
-    annotations = Columns(
-        source=columns.source,
-        where=lambda number: columns.where(owner[number]),
-        queries=columns.queries,
-        group=row,
-        names=columns.names,
-        video=columns.video[np.array(owner, dtype=np.int64)],
-        start=starts,
-        end=ends,
-        value=np.zeros_like(starts),
-        notes=columns.notes,
-    )
-    times(annotations, checks)
-    columns.flaws += annotations.flaws
-    return Further(row, starts, ends)
+    return Further(*(np.array(values) for values in zip(*columns.further, strict=True)))

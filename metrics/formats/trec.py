@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .arrays import Bools, Floats, Ints
+from .arrays import Floats, Ints, order_ties
 from .columns import Columns, Numbers
 from .csv_tables import Times
 from .errors import Faults, MeasureError, Place, show
-from .moment_ids import as_word, from_word, parse_moment_id
+from .moment_ids import SHAPE, as_word, from_word, parse_moment_id
 from .tables import Qrels, Run
 
 Tokens = Sequence[bytes]
@@ -56,25 +56,19 @@ def trec_run(data: bytes, source: str, times: Times | None = None, faults: Fault
 
 def _readable_lines(data: bytes, source: str, faults: Faults) -> bytes:
     """The lines of a run that can be read, and empty ones in place of the others, which are added to the faults."""
-    kept = []
-    for number, line in enumerate(data.split(NEWLINE), 1):
-        place = Place(source, f"line {number}")
+    lines = data.split(NEWLINE)
+    for number, line in enumerate(lines, 1):
+        place, fields = Place(source, f"line {number}"), line.split()
         try:
-            _must_be_a_prediction(place, line.split())
-            kept.append(line)
+            if fields and len(fields) != len(RUN_LINE.split()):
+                raise place.fail(f"has {len(fields)} fields; it must be: {RUN_LINE}")
+            if fields:
+                parse_moment_id(fields[2].decode(), str(place))
+                place.number(fields[4].decode(), "score")
         except MeasureError as fault:
             faults.add(fault)
-            kept.append(b"")
-    return NEWLINE.join(kept)
-
-
-def _must_be_a_prediction(place: Place, fields: Tokens) -> None:
-    if not fields:
-        return
-    if len(fields) != len(RUN_LINE.split()):
-        raise place.fail(f"has {len(fields)} fields; it must be: {RUN_LINE}")
-    parse_moment_id(fields[2].decode(), str(place))
-    place.number(fields[4].decode(), "score")
+            lines[number - 1] = b""
+    return NEWLINE.join(lines)
 
 
 @dataclass(frozen=True)
@@ -110,18 +104,17 @@ class Lines:
             end = self.data.find(b"\n", at + BLOCK) + 1 or len(self.data)
             chunk = self.data[at:end]
             tokens = chunk.split()
-            begins = self._begins(chunk, at, len(tokens))
+            begins = self._begins(chunk, at)
             if tokens:
                 yield Block(tokens, width, at + begins[2::width])
             at = end
 
-    def _begins(self, chunk: bytes, at: int, count: int) -> Ints:
-        """Where the `count` fields of a chunk begin, once every line that is not blank has the right number."""
+    def _begins(self, chunk: bytes, at: int) -> Ints:
+        """Where the fields of a chunk begin; a line that is not blank with another number of fields is an error."""
         width = len(self.shape.split())
         letters = np.frombuffer(chunk, dtype=np.uint8)
-        begins = _begins_after(letters <= ord(" "))
-        if begins.size != count:  # other control characters are no white space
-            begins = _begins_after(SPACE[letters])
+        space = SPACE[letters]
+        begins = np.flatnonzero(~space & np.append(True, space[:-1]))
         ends = np.flatnonzero(letters == ord("\n"))
         fields = np.diff(np.searchsorted(begins, ends), prepend=0, append=begins.size)
         wrong = np.flatnonzero((fields != width) & (fields != 0))
@@ -133,10 +126,8 @@ class Lines:
     def add(self, block: Block, value: Floats) -> None:
         """Add the columns of a block."""
         ids = block.column(2)
-        if self.times is None:
-            video, start, end, copy = self._plain_moments(ids) or self._moments(ids, block)
-        else:
-            video, start, end, copy = self._listed_moments(ids, self.times, block)
+        plain = self._plain_moments(ids) if self.times is None else None
+        video, start, end, copy = plain or self._moments(ids, block)
         self.parts.append((self.queries.of(block.column(0)), video, start, end, copy, value, block.first))
 
     def _plain_moments(self, ids: Tokens) -> tuple[Ints, Floats, Floats, Ints] | None:
@@ -152,30 +143,29 @@ class Lines:
         return video, times[:, 0], times[:, 1], np.zeros(len(ids), dtype=np.int64)
 
     def _moments(self, ids: Tokens, block: Block) -> tuple[Ints, Floats, Floats, Ints]:
-        """The same of any ids, one by one; the last is the number behind the times, as in ``#2``."""
+        """The same of any ids, one by one; the last is the number behind the times, as in ``#2``, or one for each id
+        of a side file.
+        """
         found = []
-        for row, moment in enumerate(ids):
-            try:
-                _, start, end = parse_moment_id(moment.decode())
-            except MeasureError:
-                parse_moment_id(moment.decode(), str(self.place(block.first[row])))
+        for at, moment in zip(block.first, ids, strict=True):
+            text = moment.decode()
+            if self.times is not None:
+                if text not in self.times:
+                    raise self.place(at).fail(f"moment {text!r} is not in the side file")
+                video, start, end = self.times[text]
+                found.append((as_word(video).encode(), start, end, self.moments[moment]))
+                continue
+            where = "" if SHAPE.fullmatch(text) else str(self.place(at))  # finding the line takes long
+            _, start, end = parse_moment_id(text, where)
             again = REPEATED.search(moment)
             found.append((moment.rpartition(b"@")[0], start, end, int(again[1]) if again else 0))
-        return self._as_columns(found)
-
-    def _listed_moments(self, ids: Tokens, times: Times, block: Block) -> tuple[Ints, Floats, Floats, Ints]:
-        """Video, start and end of ids that a side file lists; the last is a number for each id."""
-        found = []
-        for row, moment in enumerate(ids):
-            listed = times.get(moment.decode())
-            if listed is None:
-                raise self.place(block.first[row]).fail(f"moment {moment.decode()!r} is not in the side file")
-            found.append((as_word(listed[0]).encode(), listed[1], listed[2], self.moments[moment]))
-        return self._as_columns(found)
-
-    def _as_columns(self, found: list[tuple[bytes, float, float, int]]) -> tuple[Ints, Floats, Floats, Ints]:
-        video, start, end, copy = zip(*found, strict=True)
-        return self.videos.of(video), np.array(start), np.array(end), np.array(copy, dtype=np.int64)
+        video_of_row, start_of_row, end_of_row, copy = zip(*found, strict=True)
+        return (
+            self.videos.of(video_of_row),
+            np.array(start_of_row),
+            np.array(end_of_row),
+            np.array(copy, dtype=np.int64),
+        )
 
     def grades(self, block: Block) -> Floats:
         """The grades of a block of qrels."""
@@ -220,7 +210,7 @@ class Lines:
             end=end,
             value=value,
             copy=copy,
-            ids=None if self.times is None or by_score else lambda: self.ids(first),
+            ids=None if self.times is None or by_score else lambda: [*map(self.id, first.tolist())],
         )
 
     def _by_score(self, group: Ints, value: Floats, first: Ints) -> Ints:
@@ -228,33 +218,16 @@ class Lines:
         with np.errstate(over="ignore"):
             single = value.astype(np.float32)
         order = np.lexsort((-single, group)).astype(np.int64)
-        tie = (np.diff(group[order]) == 0) & (single[order][1:] == single[order][:-1])
-        tied = np.append(tie, False) | np.append(False, tie)
-        rows = order[tied]
-        ids = dict(zip(rows.tolist(), self.ids(first[rows]), strict=True))
-        set_of = np.cumsum(~np.append(False, tie))[tied]
-        by_id = sorted(rows.tolist(), key=ids.__getitem__, reverse=True)
-        number = dict(zip(rows.tolist(), set_of.tolist(), strict=True))
-        order[tied] = sorted(by_id, key=number.__getitem__)
-        return order
+        return order_ties(order, single, group, lambda row: self.id(int(first[row])))
 
-    def ids(self, first: Ints) -> list[str]:
-        """The ids that begin at those bytes of the file."""
-        return [self.data[at : self._end(at)].decode() for at in first.tolist()]
-
-    def _end(self, at: int) -> int:
+    def id(self, at: int) -> str:
+        """The id that begins at that byte of the file."""
         found = WHITE.search(self.data, at)
-        return found.start() if found else len(self.data)
+        return self.data[at : found.start() if found else len(self.data)].decode()
 
     def place(self, at: int) -> Place:
         """The line in which a byte of the file stands."""
         return Place(self.source, f"line {self.data.count(NEWLINE, 0, int(at)) + 1}")
-
-
-def _begins_after(space: Bools) -> Ints:
-    """Where a field begins: at a letter after white space, or at the beginning."""
-    begins = np.flatnonzero(space[:-1] & ~space[1:]) + 1
-    return begins if space[0] else np.append(0, begins)
 
 
 def run_as_trec(run: Run) -> str:
@@ -264,8 +237,7 @@ def run_as_trec(run: Run) -> str:
     has its ranks for scores, so that its order survives. A query without predictions has no line.
     """
     lines = []
-    for i, query in enumerate(run.queries):
-        here = slice(int(run.offsets[i]), int(run.offsets[i + 1]))
+    for query, here in run.slices():
         scores = falling(run.scores[here])
         for rank, (stamp, score) in enumerate(zip(run.stamps[here], scores.tolist(), strict=True), 1):
             lines.append(f"{as_word(query)} Q0 {stamp} {rank} {score!r} {as_word(run.name)}")

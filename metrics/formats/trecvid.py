@@ -124,13 +124,12 @@ def _shot(moment: tuple[str, float, float], stamp: str) -> str:
 
 def run_as_trecvid(run: Run) -> str:
     """An ad-hoc run in XML, in the order in which the run lists its predictions."""
-    shots, bounds = shots_of(run, run.stamps), run.offsets.tolist()
+    shots = shots_of(run, run.stamps)
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<videoAdhocSearchResults>"]
     lines.append(f'<{RUN} trType="D" class="F" priority="1" pid={quoteattr(run.name)} desc={quoteattr(run.name)}>')
-    for i, query in enumerate(run.queries):
+    for query, here in run.slices():
         lines.append(f'<{TOPIC} tNum={quoteattr(query)} elapsedTime="0">')
-        here = shots[bounds[i] : bounds[i + 1]]
-        lines += [f'<{ITEM} seqNum="{rank}" shotId={quoteattr(shot)}/>' for rank, shot in enumerate(here, 1)]
+        lines += [f'<{ITEM} seqNum="{rank}" shotId={quoteattr(shot)}/>' for rank, shot in enumerate(shots[here], 1)]
         lines.append(f"</{TOPIC}>")
     lines += [f"</{RUN}>", "</videoAdhocSearchResults>"]
     return "\n".join(lines) + "\n"
@@ -171,10 +170,10 @@ def qrels_as_xinfap(qrels: Qrels) -> str:
     for query, stamp, stratum in unsampled:
         shot = _shot(parse_moment_id(stamp), stamp)
         left.setdefault(query, []).append(f"{as_word(query)} 0 {shot} {stratum} {UNSAMPLED}\n")
-    lines, grades, bounds = list[str](), qrels.grades.tolist(), qrels.offsets.tolist()
-    for i, query in enumerate(qrels.queries):
-        here = range(bounds[i], bounds[i + 1])
-        lines += [f"{as_word(query)} 0 {shots[row]} {strata[row]} {grades[row]}\n" for row in here]
+    lines, grades = list[str](), qrels.grades.tolist()
+    for query, here in qrels.slices():
+        rows = zip(shots[here], strata[here], grades[here], strict=True)
+        lines += [f"{as_word(query)} 0 {shot} {stratum} {grade}\n" for shot, stratum, grade in rows]
         lines += left.get(query, [])
     return "".join(lines)
 

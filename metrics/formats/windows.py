@@ -4,7 +4,6 @@ QV-M2, Soccer-GMR and the data sets that Lighthouse ships have QVHighlights' for
 empty has nothing to find, and a query of a run without windows is answered with silence.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,16 +66,12 @@ def qrels_as_qvhighlights(qrels: Qrels) -> str:
             clips = np.flatnonzero(judged.any(axis=1)).tolist() or [0][: len(judged)]
             levels = judged[clips].astype(np.int64).tolist()
             found |= {"duration": CLIP_SECONDS * len(judged), "relevant_clip_ids": clips, "saliency_scores": levels}
-        lines.append(_line(found))
+        lines.append(write_json(found))
     return "".join(lines)
 
 
 def _head(table: Table, query: str, video: str) -> dict[str, Any]:
     return {"qid": query_number(query), "query": table.texts.get(query, ""), "vid": video}
-
-
-def _line(record: dict[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def qvhighlights_run(records: Records) -> Columns:
@@ -109,7 +104,7 @@ def run_as_qvhighlights(run: Run) -> str:
     lines = []
     for query, rows in run.rows(run.scores):
         found = _head(run, query, one_video(run.name, query, rows) or query)
-        lines.append(_line(found | _predicted(run, query, rows)))
+        lines.append(write_json(found | _predicted(run, query, rows)))
     return "".join(lines)
 
 

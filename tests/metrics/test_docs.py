@@ -15,7 +15,7 @@ import pytest
 import metrics
 from metrics import CONVENTIONS, parse_measure, read_qrels, run_from_dict
 from metrics.commands.main import COMMANDS, parser
-from metrics.formats import QRELS_FORMATS, RUN_FORMATS, json_runs, qrels
+from metrics.formats import QRELS_FORMATS, RUN_FORMATS, qrels, runs
 from metrics.formats.json_runs import run_as_ranking
 from metrics.measures.definitions import DEFINITIONS, NAMED
 from metrics.measures.measure import PARAMS
@@ -131,7 +131,15 @@ def test_help_shows_the_signature_and_the_formula_of_each_measure() -> None:
 
 def test_every_format_has_a_reader() -> None:
     assert set(QRELS_FORMATS) == {"trec", "xinfap", "beir", *qrels.TEXT_READERS, *qrels.RECORD_READERS}
-    assert set(RUN_FORMATS) == {"trec", "trecvid", "ranking", "predictions", "tvretrieval", *json_runs.READERS}
+    assert set(RUN_FORMATS) == {
+        "trec",
+        "trecvid",
+        "ranking",
+        "predictions",
+        "tvretrieval",
+        "beir",
+        *runs.RECORD_READERS,
+    }
 
 
 COLLECTIONS = (ROOT / "docs" / "published-collections.md").read_text()

@@ -42,9 +42,7 @@ def test_ndcg_of_random_lists(step: float, seed: int) -> None:
 def test_ndcg_of_the_authors_runs(name: str) -> None:
     """The authors' lists, on judgements drawn near their predictions."""
     run = read_run(FOLDER / "runs" / f"{name}.json", videos=FOLDER / "video_name_duration_id.json")
-    columns = zip(run.videos, run.start.tolist(), run.end.tolist(), run.scores.tolist(), strict=True)
-    rows = list(columns)
-    answered = {query: rows[run.rows_of(query)] for query in run.queries}
+    answered = dict(run.rows(run.scores))
     rng = np.random.default_rng(7)
     judged = {query: drawn_near(rng, found) for query, found in answered.items()}
     compare(calc(NAMES.values(), qrels_from_dict(judged, lenient=True), run, "released"), slow_ndcg(judged, answered))

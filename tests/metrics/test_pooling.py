@@ -84,7 +84,7 @@ def only_at(run: Run, query: str, span: tuple[str, float, float], rank: int) -> 
     """The run with exactly this span at this rank, and with no other prediction that overlaps it; 0 for no rank."""
     video, start, end = span
     names = (*run.names, "nowhere", video)
-    rows = run.rows_of(query)
+    rows = dict(run.slices())[query]
     columns: dict[str, Any] = {"video": run.video.copy(), "start": run.start.copy(), "end": run.end.copy()}
     for row in range(rows.start, rows.stop):
         overlaps = names[columns["video"][row]] == video and columns["start"][row] < end and start < columns["end"][row]

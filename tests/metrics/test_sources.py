@@ -385,7 +385,7 @@ def test_what_was_read_prints_in_a_line() -> None:
 
 def test_qrels_and_runs_are_data_frames_and_come_back_from_them() -> None:
     pytest.importorskip("pandas")
-    assert as_qrels(as_qrels(QRELS).to_frame()).rows_of("1") == as_qrels(QRELS).rows_of("1")
+    assert list(as_qrels(as_qrels(QRELS).to_frame()).slices()) == list(as_qrels(QRELS).slices())
     assert as_qrels(QRELS).to_frame().relevance.tolist() == [4, 2]
     assert as_run(as_run(RUN).to_frame()).scores.tolist() == as_run(RUN).scores.tolist()
 
