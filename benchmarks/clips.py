@@ -1,4 +1,4 @@
-"""The index of 2,000,000 clips of 100 numbers: the nearest 200 beside faiss flat and one NumPy product, and two stages.
+"""The index of 2,000,000 clips of 100 numbers: the nearest 200 beside faiss flat and one NumPy product.
 
 `CLIPS_VIDEOS` says how many videos of 20 clips there are, and `CLIPS_KINDS` of which kinds; of 400,000 clips each kind
 is measured.
@@ -17,14 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.chamfer import chamfer, chamfer_cost, squared_distances
-from benchmarks.measuring import best_of, in_turn, need
+from benchmarks.measuring import in_turn, need
 from systems.clips.building import plan_index, write_shard
 from systems.clips.codes import wanted_sample
-from systems.clips.index import CODES, ROWS, ClipIndex, Found, shard_folder
-from systems.clips.two_stage import rank_around, windows_around
+from systems.clips.index import CODES, ROWS, ClipIndex, shard_folder
 from systems.data import Ints, Rows, Videos
-from systems.windows import Scales
 
 CLIPS, SECONDS, DIMENSIONS = 20, 3.0, 100  # of a video, as in STAL's Section 4.3
 VIDEOS_AT_A_TIME = 5_000
@@ -33,8 +30,7 @@ CENTRES, STEEPNESS = 3_000, 0.75  # the n-th number of a spectrum has a deviatio
 VIDEOS = int(os.environ.get("CLIPS_VIDEOS", 100_000))
 KINDS = os.environ.get("CLIPS_KINDS", "clustered uniform").split()
 FEWER, EVERY_KIND = 20_000, ("clustered", "spectrum", "gap", "uniform")
-SHARDS, K, QUERIES, BESIDE, WORDS = 4, 200, 100, 15, 10
-ALL = Scales(1, 14, 0.05)  # every moment of up to 14 clips, as in STAL's Section 4.3
+SHARDS, K, QUERIES, BESIDE = 4, 200, 100, 15
 Step = Callable[[Rows], object]
 
 
@@ -150,7 +146,6 @@ def _measured(drawn: Drawn, folder: Path) -> Iterator[str]:
     yield f"{what}: {index.finds} Groups looked at: {', '.join(str(setting.groups) for setting in index.settings)}"
     yield f"{what}: recall of the nearest {K}: {recall(index, queries, exact(rows, queries)):.3f}"
     yield from _beside(what, index, rows, queries)
-    yield from stages(what, index, queries)
 
 
 def build(drawn: Drawn, folder: Path, shards: int, queries: Rows | None = None) -> None:
@@ -208,47 +203,3 @@ def _beside(what: str, index: ClipIndex, rows: Rows, queries: Rows) -> Iterator[
     ours = times.pop("the index")
     for name, other in times.items():
         yield f"{what}: {name} {other:.1f} ms, the index {ours:.2f} ms: {other / ours:.1f} ×"
-
-
-def stages(what: str, index: ClipIndex, queries: Rows) -> Iterator[str]:
-    """Measure both stages of some queries, and the cost of all moments beside a loop over them."""
-    draw = np.random.default_rng(5)
-    spoken = [query + np.float32(0.5) * draw.standard_normal((WORDS, DIMENSIONS), np.float32) for query in queries]
-    times, counts = [], []
-    for query, words in zip(queries, spoken, strict=True):
-        began = time.perf_counter()
-        (found,) = index.search(query[None], K)
-        rank_around(index, found, ALL, chamfer_cost(index, words), 100, 0.5)
-        times.append(time.perf_counter() - began)
-        counts.append(len(_around(index, found)[0]))
-    yield (
-        f"{what}: two stages, with {np.mean(counts):,.0f} moments around {K} clips and suppression: median "
-        f"{1000 * statistics.median(times):.0f} ms, longest {1000 * max(times):.0f} ms"
-    )
-    yield f"{what}: {_loop(index, index.search(queries[:1], K)[0], spoken[0])}"
-
-
-def _around(index: ClipIndex, found: Found) -> tuple[Ints, Ints, Rows]:
-    """Return the first row and the last but one of each moment around clips, and these rows."""
-    windows = windows_around(found.video, found.clip, index.durations(found.video), SECONDS, ALL)
-    videos, place = np.unique(windows.video, return_inverse=True)
-    clips, begins = index.clips_of(videos)
-    return begins[place] + windows.first, begins[place] + windows.stop, index.rows(clips)
-
-
-def _loop(index: ClipIndex, found: Found, words: Rows) -> str:
-    first, stop, rows = _around(index, found)
-    began = time.perf_counter()
-    each = [_plain(rows[a:b], words) for a, b in zip(first.tolist(), stop.tolist(), strict=True)]
-    slow = time.perf_counter() - began
-    ours = best_of(BESIDE, lambda: chamfer(squared_distances(rows, words), first, stop))
-    np.testing.assert_allclose(chamfer(squared_distances(rows, words), first, stop), each, rtol=1e-4)
-    return (
-        f"Chamfer distances of {len(first):,} moments: a loop over moments {1000 * slow:.0f} ms, "
-        f"all at once {1000 * ours:.1f} ms: {slow / ours:.0f} ×"
-    )
-
-
-def _plain(rows: Rows, words: Rows) -> float:
-    distances = ((rows[:, None] - words) ** 2).sum(axis=2)
-    return float(distances.min(axis=1).mean() + distances.min(axis=0).mean())

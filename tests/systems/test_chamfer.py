@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.chamfer import chamfer, mean, squared_distances
 from systems.data import Rows
+from tests.systems.chamfer import chamfer, mean, squared_distances
 
 
 def slow_chamfer(rows: NDArray[np.float64], words: NDArray[np.float64]) -> float:

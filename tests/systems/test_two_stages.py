@@ -9,7 +9,6 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from benchmarks.chamfer import chamfer, chamfer_cost, squared_distances
 from metrics import Run
 from systems.clips import codes
 from systems.clips.building import plan_index, write_shard
@@ -20,6 +19,7 @@ from systems.errors import BadOption, SystemsError
 from systems.interface import system
 from systems.ranking import rank
 from systems.windows import Scales, windows_of
+from tests.systems.chamfer import chamfer, chamfer_cost, squared_distances
 from tests.systems.small import SMALL, collection, small
 
 D = 8
