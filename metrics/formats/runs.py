@@ -207,6 +207,7 @@ def check_run_file(
         return None, faults
 
 
+@no_collecting()
 def _run_columns(
     path: str | Path,
     format: str | None,
@@ -218,22 +219,21 @@ def _run_columns(
     """The columns of a run and its name: that of the file, or in TREC's format the tag of its lines."""
     check_name("run format", format, RUN_FORMATS)
     source = source_name(path)
-    with no_collecting():
-        times = _times_of(moments)
-        names = json_runs.read_video_index(videos) if videos else None
-        data = read_bytes(path)
-        if format == "trecvid" or (format is None and looks_like_xml(data)):
-            return trecvid_run(data, source, times), _name_of(path)
-        if format == "trec" or (format is None and run_is_trec(data, source)):
-            return trec_run(data, source, times, faults)
-        records = read_records(data, source)
-        own: dict[str, Callable[[Records], Columns]] = {
-            "ranking": partial(json_runs.ranking_run, faults=faults),
-            "tvretrieval": partial(json_runs.tvretrieval_run, task=task, faults=faults),
-            "predictions": partial(json_runs.predictions_run, names=names, faults=faults),
-            "beir": partial(beir_run, times=times),
-        }
-        return (RECORD_READERS | own)[format or run_format(records)](records), _name_of(path)
+    times = _times_of(moments)
+    names = json_runs.read_video_index(videos) if videos else None
+    data = read_bytes(path)
+    if format == "trecvid" or (format is None and looks_like_xml(data)):
+        return trecvid_run(data, source, times), _name_of(path)
+    if format == "trec" or (format is None and run_is_trec(data, source)):
+        return trec_run(data, source, times, faults)
+    records = read_records(data, source)
+    own: dict[str, Callable[[Records], Columns]] = {
+        "ranking": partial(json_runs.ranking_run, faults=faults),
+        "tvretrieval": partial(json_runs.tvretrieval_run, task=task, faults=faults),
+        "predictions": partial(json_runs.predictions_run, names=names, faults=faults),
+        "beir": partial(beir_run, times=times),
+    }
+    return (RECORD_READERS | own)[format or run_format(records)](records), _name_of(path)
 
 
 def _times_of(moments: str | Path | Qrels | None) -> Times | None:
