@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
 
@@ -215,18 +216,25 @@ def ask_at(assignment: Assignment, position: int, about: str, text: str, key: UU
     about_it = {"query_id": pair.query_id, "assignment_id": assignment.pk}
     if about == Question.About.CLIP:
         about_it |= {"candidate_id": pair.pk, "place_id": place.pk}
-    return ask(assignment.annotator, text, key, **about_it)
+    return ask(assignment.annotator, text, key, about=about_it)
 
 
 @all_or_nothing
-def ask(annotator: Membership, text: str, key: UUID, *, letter: Message | None = None, **about: int) -> Question:
+def ask(
+    annotator: Membership,
+    text: str,
+    key: UUID,
+    *,
+    letter: Message | None = None,
+    about: Mapping[str, int] | None = None,
+) -> Question:
     """Ask the leads something, or answer a message of theirs. A request that comes twice with one key is stored once.
 
     Parameters
     ----------
     letter
         The message that it answers.
-    **about
+    about
         The columns of a question that say what it is about and where it was asked. Without them it is about nothing in
         particular.
 
@@ -243,7 +251,7 @@ def ask(annotator: Membership, text: str, key: UUID, *, letter: Message | None =
     """
     annotator = locked(Membership.objects.filter(pk=annotator.pk)).get()
     fields = {"annotator_id": annotator.pk, "text": text, "letter_id": letter.pk if letter else None}
-    fields |= dict.fromkeys(("query_id", "candidate_id", "assignment_id", "place_id")) | about
+    fields |= dict.fromkeys(("query_id", "candidate_id", "assignment_id", "place_id")) | dict(about or {})
     if known := Question.objects.filter(key=key).first():
         if all(getattr(known, field) == value for field, value in fields.items()):
             return known

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
 from uuid import uuid4
@@ -110,7 +111,7 @@ def received(person: Membership, name: str) -> dict[str, Any]:
     Question.objects.update(handled=timezone.now())  # so that more may wait
     questions = client.get(reverse("own-questions", args=[token])).json()["questions"]
     page = client.get(reverse("workplace", args=[token])).content.decode()
-    clips = [client.get(place["clip"]) for place in handed["places"]]
+    clips: list[Any] = [client.get(place["clip"]) for place in handed["places"]]
     sizes = [len(b"".join(clip.streaming_content)) for clip in clips]
     return handed | {
         "page": page,
@@ -177,7 +178,7 @@ def test_a_bot_cannot_tell_checks_rounds_ranks_or_contested_clips(
                     places.truths["contested"].append(held.round == 2 and pair.pk in of_batch)
                 batches.truths["round two"].append(held.round == 2)
                 batches.truths["second batch"].append(held.batch.number == 2)
-                judge_all(held, lambda pair, person=person: grade_of(person, pair))
+                judge_all(held, partial(grade_of, person))
     table = {truth: places.areas(truth) for truth in ("check", "contested")}
     table |= {truth: batches.areas(truth) for truth in ("round two", "second batch")}
     for truth, areas in table.items():

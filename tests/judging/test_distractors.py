@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from io import StringIO
 from statistics import median
 from uuid import uuid4
@@ -51,6 +52,15 @@ def with_distractors(campaign: Campaign) -> None:
 def right(candidate: Candidate) -> int:
     """What everybody careful says: 0 to a distractor."""
     return 0 if candidate.rank >= FIRST_RANK else by_rank(candidate)
+
+
+def first_only(grade: int, candidate: Candidate) -> int:
+    """That grade for the first rank, and 0 for the others and for what is hidden."""
+    return grade if candidate.rank == 1 and not candidate.is_hidden else 0
+
+
+def by_moment(grades: dict[int, int], candidate: Candidate) -> int:
+    return grades[candidate.moment_id]
 
 
 def sources(held: Assignment) -> Counter[str]:
@@ -168,7 +178,8 @@ def test_who_opened_a_batch_does_not_return_in_round_two_while_others_are_left(
     for person in (bob, cleo):
         held = claim(person)
         assert held.batch == opened.batch
-        judge_all(held, lambda pair, who=person: 4 if who == bob and pair.rank == 1 and not pair.is_hidden else 0)
+        first = 4 if person == bob else 0
+        judge_all(held, partial(first_only, first))
     assert Batch.objects.get(pk=opened.batch_id).round == 2
     for other in Batch.objects.in_campaign(checked).exclude(pk=opened.batch_id):
         other.delete()
@@ -211,7 +222,7 @@ def test_bots_that_grade_at_random_are_paused_soon(campaign: Campaign, ada: Memb
         while person.may_judge and done < 12 * 22:
             held = claim(person)
             grades = {pair.moment_id: int(draws.integers(5)) for pair in held.candidates_in_order()}
-            judge_all(held, lambda pair, grades=grades: grades[pair.moment_id])
+            judge_all(held, partial(by_moment, grades))
             done += len(held.places)
             person.refresh_from_db()
         needed.append(done)

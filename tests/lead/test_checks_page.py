@@ -51,7 +51,7 @@ def post(leo: Membership, name: str, *rest: object, **form: Any) -> Any:
 
 def test_thresholds_are_in_sight(checked: Campaign, ada: Membership, leo: Membership) -> None:
     text = page(leo, "annotator", ada.worker, view="checks")
-    for words in ("25 %", "40 %", "more than 1 grade", "fewer than 10 pairs"):
+    for words in ("25 %", "40 %", "more than 1 grade", "fewer than 8 pairs"):
         assert words in text, words
 
 
