@@ -42,6 +42,7 @@ BEGUN = "it is fixed since the first batch was claimed, so that all are judged a
 FIXED_WHEN_RANKED = ("batch_size", "batches")
 FIXED_WHEN_BEGUN = ("tolerance", "order_seed", "padding", "sound")
 NOT_SAID = object()
+FEWEST_NAMED = 0.001  # share; a simulation of a few thousand people says no more
 ALL, OF_GROUP, NONE = "all", "group ", "-"  # as pages and the API name them
 WHO_HELP = f"Worker numbers with commas between them, “{OF_GROUP}” and the name of a group, or “{ALL}”."
 WORKERS = re.compile("[0-9]{1,9}(,[0-9]{1,9}){0,499}", re.ASCII)
@@ -225,9 +226,10 @@ def _catches(campaign: Campaign) -> str:
     """Say what the present number of hidden places catches, and when."""
     found = catch_of(campaign)
     when = f"after {found.places} clips (median)" if found.places else f"mostly not within {BATCHES} batches"
+    wrongly = f"{found.wrongly:.1%}" if found.wrongly >= FEWEST_NAMED else f"fewer than {FEWEST_NAMED:.1%}"
     return (
         f"Now somebody who grades at random is paused {when}; of careful people, who miss {CAREFUL:.0%} of the checks, "
-        f"{found.wrongly:.1%} are paused within {BATCHES} batches."
+        f"{wrongly} are paused within {BATCHES} batches."
     )
 
 

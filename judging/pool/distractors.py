@@ -45,8 +45,8 @@ def draw(campaign: Campaign, queries: Sequence[Query]) -> None:
     for query, row in zip(queries, _similarities(queries, moments), strict=True):
         far = np.argsort(row, kind="stable")[: (len(moments) + 1) // 2].tolist()
         chance.shuffle(far)
-        chosen = _apart(query, [moments[at] for at in sorted(far, key=lambda at: used[at])], wanted)
-        used.update(moments.index(moment) for moment in chosen)
+        chosen = _apart(query, [moments[at] for at in sorted(far, key=lambda at: used[moments[at].pk])], wanted)
+        used.update(moment.pk for moment in chosen)
         checks = query.of_checks()
         Candidate.objects.bulk_create(
             [

@@ -140,10 +140,10 @@ CAREFUL, BATCHES, DRAWS = 0.05, 100, 2000
 class Catch:
     """What the hidden places of a campaign catch, by simulating annotators whose checks are distractors."""
 
-    places: (
-        int | None
-    )  # after which half of those who grade at random are paused; None if fewer are in `BATCHES` batches
-    wrongly: float  # share of those who miss `CAREFUL` of the checks that is paused within `BATCHES` batches
+    # After which half of those who grade at random are paused; None if fewer are within `BATCHES` batches.
+    places: int | None
+    # Share of those who miss `CAREFUL` of the checks that is paused within `BATCHES` batches.
+    wrongly: float
 
 
 def catch_of(campaign: Campaign) -> Catch:

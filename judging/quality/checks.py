@@ -55,7 +55,10 @@ def _hidden(annotator: Membership, batch: Batch, pairs: Sequence[Candidate], wan
     fill = [each for each in found if each.is_settled and not (each.is_clear or each.is_known)]
     few = max(0, annotator.campaign.hidden_places - len(first))
     chosen = [*first, *far[:few], *fill, *far[few:], *own][:wanted]
-    return [*_copies(checks, [each for each in chosen if not each.is_hidden]), *(set(chosen) & set(far))]
+    return [
+        *_copies(checks, [each for each in chosen if not each.is_hidden]),
+        *(each for each in chosen if each.is_hidden),
+    ]
 
 
 def _copyable(annotator: Membership, batch: Batch, checks: Query) -> QuerySet[Any]:
