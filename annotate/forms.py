@@ -180,17 +180,19 @@ def _seconds(value: Any) -> float:
     return float(value)
 
 
+SECONDS: tuple[Callable[[Any], Any], str] = (_seconds, f"a number of seconds from 0 to {LONGEST:,}, or null")
 # What reads each field, and what it expects.
 FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "grade": (_whole(GRADES), "one of the integers 0, 1, 2, 3, 4"),
     "fence": (_whole(range(1, grading.LARGEST + 1)), "the number that came with the batch"),
     "key": (_key, "a UUID, new for each press"),
     "press": (_whole(range(grading.LARGEST + 1)), "a whole number, higher for each press, or null"),
-    "seconds": (_seconds, f"a number of seconds from 0 to {LONGEST:,}, or null"),
+    "seconds": SECONDS,
+    "list_seconds": SECONDS,
     "input": (_one_of(("", *Revision.Input.values)), f"one of {', '.join(Revision.Input.values)}"),
     "reason": (_one_of(Flag.Reason.values), f"one of {', '.join(Flag.Reason.values)}"),
     "comment": (_text(LONGEST_COMMENT), f"a text of at most {LONGEST_COMMENT} characters"),
     "about": (_one_of(AT_A_PLACE), f"one of {', '.join(AT_A_PLACE)}"),
     "text": (_text(LONGEST_QUESTION), f"a text of at most {LONGEST_QUESTION} characters"),
 }
-MAY_BE_MISSING, MAY_BE_NULL = {"input", "comment", "text"}, {"press", "seconds"}
+MAY_BE_MISSING, MAY_BE_NULL = {"input", "comment", "text"}, {"press", "seconds", "list_seconds"}

@@ -26,6 +26,7 @@ from judging.models import Example, Flag, Practice, Sitting
 from judging.quality.examples import Level
 from judging.work import practising
 from reports import own_work
+from reports.hours import PRACTICE_SHARE
 
 STEPS = {
     "pair": _("A query and a clip"),
@@ -138,7 +139,7 @@ def practice(request: HttpRequest, name: str) -> HttpResponse:
     member = access.learner(request, name)
     if request.method == "POST" and (given := practising.begin(member)):
         return redirect("practice-clip", name=name, pk=given.pk)
-    context = {"clips": len(practising.known_clips(member)), "hours": practising.MOST_A_DAY // 3600}
+    context = {"clips": len(practising.known_clips(member)), "share": f"{PRACTICE_SHARE:.0%}"}
     return campaign_page(request, member, "annotate/practice.html", **context)
 
 

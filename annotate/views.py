@@ -255,7 +255,7 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
 def submit(request: HttpRequest, token: str) -> HttpResponse:
     """Submit the batch. The answer says what was done, and has the next batch; an exam leads on to its result."""
     assignment = judging_access.assignment(request, token)
-    submitting.submit(assignment, fields_of(request, "fence")["fence"])
+    submitting.submit(assignment, **fields_of(request, "fence", "list_seconds"))
     if assignment.batch.kind == Kind.EXAM:
         return JsonResponse({"submitted": True, "onward": _after_exam(request, assignment)})
     moment = own_work.done_in(assignment) | {"today": judged_today(assignment.annotator)}

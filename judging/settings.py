@@ -32,7 +32,7 @@ SECTIONS = {
     "Who may judge": ("exam", "exam_rounds", "may_return", "week_quota"),
     "Attention checks": ("hidden_places", "mixes_queries", "check_warn", "check_pause"),
     "Runs": ("runs_a_day", "held_back_runs", "public_board"),
-    "Pay": ("hourly_rate", "currency", "all_days", "paid_plays", "paid_beyond"),
+    "Pay": ("hourly_rate", "currency", "all_days", "paid_plays", "paid_beyond", "paid_exam"),
 }  # of the page of settings
 SETTINGS = [name for names in SECTIONS.values() for name in names]
 COLUMNS = set(SETTINGS) - {"all_days"}  # of the campaign

@@ -1,4 +1,6 @@
-"""Hours and rates: what members did in a period, with practice and without exams, and what an hour of a day is paid.
+"""Hours and rates: what members did in a period, with practice and paid exams, and what an hour of a day is paid.
+
+Of a day's practice, at most `PRACTICE_SHARE` of the day's other work counts.
 
 A new hourly rate holds from the day on which it is set; earlier days keep the rate that they had. A lead may apply it
 to earlier days, too, but not to days whose pay is approved.
@@ -13,16 +15,17 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from django.db.models import Count, F, FloatField, IntegerField, Q, QuerySet, Sum, Value
+from django.db.models import Count, Exists, F, FloatField, IntegerField, OuterRef, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce, TruncDate
 
 from campaigns.models import Campaign, Membership
-from judging.models import Assignment, Flag, Kind, Practice, Revision
+from judging.models import Assignment, Flag, Kind, ListTime, Practice, Revision, Sitting
 from reports.models import ApprovedPeriod
 
 EVER = datetime(2000, 1, 1, tzinfo=UTC)  # earlier than any judgement
 CENT, MILLISECOND = Decimal("0.01"), Decimal("0.001")
 ONE_DAY = timedelta(days=1)
+PRACTICE_SHARE = Decimal("0.1")
 SPENT: dict[str, Any] = {"counted": Sum("seconds"), "measured": Sum(Coalesce("reported", "seconds"))}
 FIRST = {"judgements": Count("pk", filter=Q(number=1))}  # revisions: a change of mind is no other judgement
 NO_SUMS: dict[str, Any] = {
@@ -36,7 +39,7 @@ class Worked:
     """Active seconds, judgements made and batches submitted."""
 
     seconds: Decimal = Decimal(0)  # those that count, and are paid
-    # Those that the browsers measured. The rest was cut: by the limit of a press, or by the clock.
+    # Those that the browsers measured. The rest was cut: by the limit of a press, a place or practice, or by the clock.
     reported: Decimal = Decimal(0)
     judgements: int = 0
     batches: int = 0
@@ -99,11 +102,12 @@ def worked_by_day(member: Membership, start: datetime, end: datetime) -> dict[da
 
 
 def worked_in_assignment(assignment: Assignment) -> dict[date, Worked]:
-    """Return what was done in one assignment on each day. That of an exam is not paid."""
+    """Return what was done in one assignment on each day."""
     found: dict[date, Worked] = defaultdict(Worked)
     parts = [assignment, *assignment.joined.all()]
     revisions = Revision.objects.filter(judgement__assignment__in=parts)
-    for rows, sums in ((_as_work(revisions), SPENT | FIRST), (_flags().filter(assignment__in=parts), SPENT)):
+    flags, lists = (rows.filter(assignment__in=parts) for rows in (_flags(), _lists()))
+    for rows, sums in ((_as_work(revisions), SPENT | FIRST), (flags, SPENT), (lists, SPENT)):
         for row in rows.annotate(day=TruncDate("instant")).order_by().values("day").annotate(**sums):
             found[row.pop("day")] += _part(**row)
     return dict(found)
@@ -119,17 +123,32 @@ def _grouped(revisions: QuerySet[Any], start: datetime, end: datetime, **whose: 
     for rows, sums in (
         (_as_work(revisions), SPENT | {"n_judgements": FIRST["judgements"]}),
         (_flags(), SPENT),
+        (_lists(), SPENT),
         (_practice(), SPENT),
         (_submissions(), {"n_batches": Count("pk")}),
     ):
+        is_practice = rows.model is Practice
         paid = rows.filter(instant__gte=start, instant__lt=end, **whose)
-        paid = paid.exclude(kind=Kind.EXAM) if rows.model is not Practice else paid
-        by_day = paid.annotate(day=TruncDate("instant")).order_by().values_list("who", "day")
-        parts.append(by_day.annotate(**NO_SUMS | sums).values_list("who", "day", *NO_SUMS))
-    found: dict[tuple[int, date], Worked] = defaultdict(Worked)
-    for who, day, *numbers in parts[0].union(*parts[1:], all=True):
-        found[who, day] += _part(*numbers)
-    return dict(found)
+        paid = paid if is_practice else paid.filter(~Q(kind=Kind.EXAM) | _of_paid_exam())
+        by_day = paid.annotate(day=TruncDate("instant"), practice=Value(int(is_practice), IntegerField())).order_by()
+        columns = ("who", "day", "practice")
+        parts.append(by_day.values_list(*columns).annotate(**NO_SUMS | sums).values_list(*columns, *NO_SUMS))
+    judged: dict[tuple[int, date], Worked] = defaultdict(Worked)
+    practised = {}
+    for who, day, is_practice, *numbers in parts[0].union(*parts[1:], all=True):
+        if is_practice:
+            practised[who, day] = _part(*numbers)
+        else:
+            judged[who, day] += _part(*numbers)
+    for key, part in practised.items():
+        most = (judged[key].seconds * PRACTICE_SHARE).quantize(MILLISECOND, ROUND_HALF_UP)
+        judged[key] += Worked(min(part.seconds, most), part.reported)
+    return dict(judged)
+
+
+def _of_paid_exam() -> Exists:
+    """Whether the row belongs to a round of an exam that is paid."""
+    return Exists(Sitting.objects.filter(member=OuterRef("who"), round=OuterRef("round"), is_paid=True))
 
 
 def _part(counted: float | None = None, measured: float | None = None, judgements: int = 0, batches: int = 0) -> Worked:
@@ -141,13 +160,15 @@ def _milliseconds(seconds: float | None) -> Decimal:
 
 
 def _as_work(revisions: QuerySet[Any]) -> QuerySet[Any]:
-    kind = F("judgement__assignment__batch__kind")
-    rows: QuerySet[Any] = revisions.annotate(who=F("judgement__annotator"), instant=F("at"), kind=kind)
-    return rows
+    return _with_work(revisions, "judgement__assignment__", instant="at")
 
 
 def _flags() -> QuerySet[Any]:
-    return Flag.recorded.annotate(who=F("assignment__annotator"), instant=F("at"), kind=F("assignment__batch__kind"))
+    return _with_work(Flag.recorded.all(), "assignment__", instant="at")
+
+
+def _lists() -> QuerySet[Any]:
+    return _with_work(ListTime.objects.all(), "assignment__", instant="at")
 
 
 def _practice() -> QuerySet[Any]:
@@ -157,7 +178,15 @@ def _practice() -> QuerySet[Any]:
 
 def _submissions() -> QuerySet[Any]:
     assignments = Assignment.objects.submitted().alone()
-    return assignments.annotate(who=F("annotator"), instant=F("submitted"), kind=F("batch__kind"))
+    return _with_work(assignments, "", instant="submitted")
+
+
+def _with_work(rows: QuerySet[Any], assignment: str, instant: str) -> QuerySet[Any]:
+    """Add whose each row is, when it was, and of which kind and round its assignment is, to which a path leads."""
+    paths = {"who": "annotator", "kind": "batch__kind", "round": "round"}
+    columns = {name: F(assignment + path) for name, path in paths.items() if assignment or name != "round"}
+    found: QuerySet[Any] = rows.annotate(instant=F(instant), **columns)
+    return found
 
 
 @dataclass(frozen=True)

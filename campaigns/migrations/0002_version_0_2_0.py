@@ -141,6 +141,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='campaign',
+            name='paid_exam',
+            field=models.BooleanField(default=False, help_text='Annotators read this before they begin it. A change holds for rounds that begin later.', verbose_name='The exam is paid'),
+        ),
+        migrations.AddField(
+            model_name='campaign',
             name='hidden_places',
             field=models.PositiveSmallIntegerField(default=0, help_text='0 for no checks, up to 10. Every batch, also of round two, is then filled to one size.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(10)], verbose_name='Hidden places in each batch'),
         ),

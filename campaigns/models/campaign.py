@@ -238,6 +238,11 @@ class Campaign(models.Model):
         validators=between(0, MOST_BEYOND),
         help_text=f"0 to {MOST_BEYOND}. The rest of what a browser reports is cut. A change holds for later claims.",
     )
+    paid_exam = models.BooleanField(
+        "The exam is paid",
+        default=False,
+        help_text="Annotators read this before they begin it. A change holds for rounds that begin later.",
+    )
     # Runs, and who sees what of them
     runs_a_day = models.PositiveSmallIntegerField(
         "Runs of a researcher on a day, at most",

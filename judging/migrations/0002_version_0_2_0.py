@@ -461,6 +461,24 @@ class Migration(migrations.Migration):
                 'constraints': [models.CheckConstraint(condition=models.Q(('candidate__isnull', True), ('query__isnull', False), _connector='OR'), name='a_pair_has_a_query'), models.CheckConstraint(condition=models.Q(('answer__isnull', True), ('handled__isnull', False), _connector='OR'), name='what_is_answered_is_handled')],
             },
         ),
+        migrations.AddField(
+            model_name='sitting',
+            name='is_paid',
+            field=models.BooleanField(default=False, help_text='as the annotator read before the round began'),
+        ),
+        migrations.CreateModel(
+            name='ListTime',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('reported', models.FloatField(help_text='active seconds that the browser measured')),
+                ('seconds', models.FloatField(help_text='those of them that count: within the limit of a press and the clock')),
+                ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='list_times', to='judging.assignment')),
+            ],
+            options={
+                'constraints': [models.CheckConstraint(condition=models.Q(('seconds__gte', 0)), name='seconds_in_the_list_are_not_negative')],
+            },
+        ),
         migrations.CreateModel(
             name='KeptAnswer',
             fields=[

@@ -1,6 +1,7 @@
 """The models of judging: queries and their candidates, batches, assignments, judgements, questions and reviews."""
 
 from judging.models.assignment import Assignment as Assignment
+from judging.models.assignment import ListTime as ListTime
 from judging.models.judgement import Flag as Flag
 from judging.models.judgement import Judgement as Judgement
 from judging.models.judgement import KeptAnswer as KeptAnswer

@@ -18,7 +18,7 @@ from base.errors import BadValue, Stale
 from base.transactions import all_or_nothing, locked
 from campaigns.models.membership import Membership
 from judging.consensus import ANNOTATORS
-from judging.models.judgement import Flag, FlagQuerySet, Judgement, JudgementQuerySet
+from judging.models.judgement import COUNTED, REPORTED, Flag, FlagQuerySet, Judgement, JudgementQuerySet
 from judging.models.pool import Batch, Candidate, CandidateQuerySet
 from judging.models.states import AssignmentState
 
@@ -354,3 +354,20 @@ class Assignment(models.Model):
         live = Assignment.objects.held().filter(pk=self.pk, fence=fence)
         if not live.update(lease=Now() + timedelta(seconds=settings.ASSIGNMENT_LEASE)):
             raise taken_from_you()
+
+
+class ListTime(models.Model):
+    """The time that an annotator spent in the list of all clips before submitting."""
+
+    assignment = models.ForeignKey(Assignment, models.PROTECT, related_name="list_times")
+    at = models.DateTimeField(db_default=Now())
+    reported = models.FloatField(help_text=REPORTED)
+    seconds = models.FloatField(help_text=COUNTED)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(seconds__gte=0), name="seconds_in_the_list_are_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g} s"

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
-from campaigns.models import Campaign
+from campaigns.models import Campaign, Membership
 from judging.consensus import GRADES
 from judging.models.judgement import COUNTED, REPORTED
 from judging.models.pool import Batch, BatchQuerySet
@@ -27,6 +27,7 @@ class Sitting(models.Model):
     member = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="sittings")
     round = models.PositiveSmallIntegerField(default=1)
     result = models.CharField(max_length=10, choices=Result.choices, default=Result.OPEN)
+    is_paid = models.BooleanField(default=False, help_text="as the annotator read before the round began")
     began = models.DateTimeField(db_default=Now())
     ended = models.DateTimeField(null=True)
     pairs = models.PositiveIntegerField(default=0, help_text="judged in this round")
@@ -47,6 +48,11 @@ class Sitting(models.Model):
 
     def __str__(self) -> str:
         return f"round {self.round}: {self.result}"
+
+    @classmethod
+    def next_of(cls, member: Membership, last: int = 0) -> Sitting:
+        """Return the member's round after the last one, paid or not as the campaign's setting says now. Not saved."""
+        return cls(member=member, round=last + 1, is_paid=member.campaign.paid_exam)
 
     @property
     def is_open(self) -> bool:

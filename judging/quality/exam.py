@@ -164,7 +164,8 @@ def next_batch(member: Membership) -> Assignment | None:
     """
     sitting = Sitting.objects.filter(member=member, result=Sitting.Result.OPEN).first()
     if not sitting and not member.sittings.exists() and exam_batches(member.campaign).exists():
-        sitting = Sitting.objects.create(member=member)
+        sitting = Sitting.next_of(member)
+        sitting.save()
     batch = sitting.remaining_batches().filter(state=Batch.State.OPEN).first() if sitting else None
     return batch.lend_to(member, sitting.round) if sitting and batch else None
 
@@ -173,7 +174,7 @@ def has_batch(member: Membership) -> bool:
     """Return whether `next_batch` would give the member a batch."""
     sitting = Sitting.objects.filter(member=member, result=Sitting.Result.OPEN).first()
     if not sitting and not member.sittings.exists():
-        sitting = Sitting(member=member)
+        sitting = Sitting.next_of(member)
     return sitting is not None and sitting.remaining_batches().filter(state=Batch.State.OPEN).exists()
 
 
@@ -212,7 +213,9 @@ def repeat(member: Membership, lead: Membership, reason: str) -> Sitting:
     reason = f"another round of the exam: {reason}"
     member.events.create(kind=Event.Kind.RESUMED, by=lead, reason=reason)
     log(lead, LogEntry.Kind.WAIVER, member, "failed the exam", reason)
-    return Sitting.objects.create(member=member, round=last.round + 1)
+    sitting = Sitting.next_of(member, last.round)
+    sitting.save()
+    return sitting
 
 
 def _mark(sitting: Sitting, known: Truths, grades: list[ExamGrades]) -> None:
@@ -244,7 +247,7 @@ def _conclude(sitting: Sitting) -> None:
         member.events.create(kind=Event.Kind.FAILED, reason=missed + flagged)
     sitting.save(update_fields=["pairs", "missed", "result"])
     if sitting.result == Sitting.Result.RETURNED:
-        Sitting.objects.create(member=member, round=sitting.round + 1)
+        Sitting.next_of(member, sitting.round).save()
 
 
 def _flagged_too_much(sitting: Sitting) -> bool:
@@ -320,7 +323,8 @@ def _not_begun(member: Membership) -> ExamState:
         "Before you get work there is an exam: %(clips)s clips, judged like any others. A clip whose grade is far "
         "from the others' grades, or from your lead's, comes back to you with an explanation."
     )
-    return ExamState(words % {"clips": clips}, gettext("Begin the exam"))
+    pay = gettext("The exam is paid.") if member.campaign.paid_exam else gettext("The exam is not paid.")
+    return ExamState(f"{words % {'clips': clips}} {pay}", gettext("Begin the exam"))
 
 
 def _came_back(member: Membership) -> ExamState:

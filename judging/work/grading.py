@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
 
+from django.db.models import F, Max, Q, Sum
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
@@ -16,7 +17,7 @@ from judging.models.assignment import Assignment, at_position, taken_from_you
 from judging.models.judgement import Flag, Question, Revision
 from judging.models.pool import Candidate
 from judging.work import saving
-from judging.work.saving import counted, unrecorded
+from judging.work.saving import counted, left_at_place, unrecorded
 
 # The limits of what comes with a press.
 LARGEST = 2**31 - 1  # of a fence, and of the number of a press
@@ -95,7 +96,7 @@ def _judge(writer: Assignment | saving.Writer, fence: int, entry: _Press) -> Rev
     graded = saving.grade(held, candidate, entry.grade, press, entry.key)
     if graded is None:
         return None
-    limit = at_position(held.limits, entry.position)
+    limit = left_at_place(at_position(held.limits, entry.position), graded.at_place)
     seconds = counted(entry.seconds, limit, held.elapsed - graded.recorded)
     overtaken = press < (graded.last or 0)
     if graded.was_flagged:
@@ -155,11 +156,17 @@ def flag(
             return known
         raise KeyReused(f"key: {key} came before with another flag or place; expected a new key for each press")
     assignment.extend_lease(fence)
-    limit = at_position(assignment.limits, position)
     press = assignment.presses if press is None else press
     earlier, later = _flags(assignment, candidate, press)
     graded = Revision.objects.filter(judgement__annotator=assignment.annotator_id, judgement__candidate=candidate)
-    overtaken = bool(later) or graded.filter(press__gt=press).exists()
+    again = Q(judgement__returned=None) | Q(at__gt=F("judgement__returned"))
+    last, returned, before = graded.aggregate(
+        last=Max("press"), returned=Max("judgement__returned"), before=Sum("seconds", filter=again)
+    ).values()
+    overtaken = bool(later) or (last or 0) > press
+    flags = [flag for flag in (*earlier, *later) if not returned or flag.at > returned]
+    at_place = (before or 0.0) + sum(flag.seconds or 0.0 for flag in flags)
+    limit = left_at_place(at_position(assignment.limits, position), at_place)
     if not overtaken:
         _take_back(earlier)
     flag = Flag.objects.create(

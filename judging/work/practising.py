@@ -2,7 +2,7 @@
 
 The clips are the lead's examples and, once an annotator is qualified, the pairs of the exam that they got right. The
 active time counts as that of a press does, within the limit of the clip and as far as the clock allows. It counts for
-those who get work, up to `MOST_A_DAY`.
+those who get work; reports pay of it at most a share of the day's judging.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Exists, Max, OuterRef, Sum
+from django.db.models import Exists, Max, OuterRef
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from base.dates import start_of_day
 from base.errors import NotFound
 from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import LEVELS
@@ -31,7 +30,6 @@ from judging.quality.exam import exam_grades, reason_for, truths
 from judging.quality.examples import DONE, visible_examples
 from judging.work.saving import counted, unrecorded
 
-MOST_A_DAY = 3600  # seconds of practice that count
 READING = 120  # seconds after an answer in which its explanation may still be read
 AWAY = timedelta(days=7)  # after which practice is suggested
 
@@ -160,16 +158,14 @@ def answer(practice: Practice, grade: int, seconds: float | None) -> Practice:
 
 
 def _counted(member: Membership, practice: Practice, reported: float | None) -> float | None:
-    """Return the seconds that count: within the limit of a press, what the day has left, and the clock.
+    """Return the seconds that count: within the limit of a press, and the clock.
 
     Return None if they were not measured, or the member gets no work, so that none count.
     """
     taken = practice.example or practice.candidate
     if taken is None or member.must_pass_exam or not member.may_judge:
         return None
-    today = member.practices.filter(at__gte=start_of_day()).aggregate(sum=Sum("seconds"))["sum"] or 0.0
-    limit = min(member.campaign.most_seconds(taken.moment.length), max(0.0, MOST_A_DAY - today))
-    return counted(reported, limit, unrecorded(practice))
+    return counted(reported, member.campaign.most_seconds(taken.moment.length), unrecorded(practice))
 
 
 def is_suggested(member: Membership) -> bool:

@@ -3,16 +3,18 @@
 The first two are not one, because PostgreSQL decides what a statement sees before it waits for a lock: the second sees
 what was stored by a press that the first has waited for.
 
-One press counts no more seconds than the campaign allows for its clip. All presses together count no more than the
-database's clock allows: what a person has recorded since a lease began, in this and other campaigns and in practice, is
-never more than the time that has passed since then. The clock bounds the presses of a lease together and not each gap
-between two of them, because the browser sends grades that it kept without a network one right after the other. The time
-after a lease has run out, until the annotator takes the assignment up again, belongs to no lease and never counts.
+One press counts no more seconds than the campaign allows for its clip, and all presses at a place, flags included, no
+more than twice that: a first visit and a change. All presses together count no more than the database's clock allows:
+what a person has recorded since a lease began, in this and other campaigns and in practice, is never more than the time
+that has passed since then. The clock bounds the presses of a lease together and not each gap between two of them,
+because the browser sends grades that it kept without a network one right after the other. The time after a lease has
+run out, until the annotator takes the assignment up again, belongs to no lease and never counts.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -25,6 +27,7 @@ from django.db.models.functions import Now
 from base.database import with_clock
 from judging.models import Assignment, Practice, Revision
 
+PRESSES_A_PLACE = 2  # whose seconds may count at a place: a first visit, and a change
 HOLD = """
 UPDATE judging_assignment SET lease = {lease_end}
 WHERE token = %(token)s AND fence = %(fence)s AND state = 'live' AND lease > {now} AND EXISTS (
@@ -44,9 +47,22 @@ RECORDED = f"""
     (SELECT SUM(seconds) FROM judging_revision WHERE at >= %(began)s AND judgement_id IN (
         SELECT same.id FROM judging_judgement AS same WHERE same.assignment_id IN ({RECENT}))),
     (SELECT SUM(seconds) FROM judging_flag WHERE at >= %(began)s AND assignment_id IN ({RECENT})),
+    (SELECT SUM(seconds) FROM judging_listtime WHERE at >= %(began)s AND assignment_id IN ({RECENT})),
     (SELECT SUM(seconds) FROM judging_practice WHERE at >= %(began)s AND annotator_id IN (
         SELECT own.id FROM campaigns_membership AS own WHERE own.user_id = %(user)s))
 """  # noqa: S608 - of our own parts
+# Seconds at the place so far, since it was returned if it was.
+AT_PLACE = """
+    (SELECT SUM(own.seconds) FROM judging_revision AS own JOIN judging_judgement AS before ON before.id = own.judgement_id
+        WHERE before.candidate_id = %(candidate)s AND before.annotator_id = %(annotator)s
+        AND (before.returned IS NULL OR own.at > before.returned)),
+    (SELECT SUM(flag.seconds) FROM judging_flag AS flag
+        JOIN judging_assignment AS holder ON holder.id = flag.assignment_id
+        LEFT JOIN judging_judgement AS before
+            ON before.candidate_id = flag.candidate_id AND before.annotator_id = holder.annotator_id
+        WHERE flag.candidate_id = %(candidate)s AND holder.annotator_id = %(annotator)s
+        AND (before.returned IS NULL OR flag.at > before.returned))
+"""
 # The assignment itself, or the one that is joined to it and holds the candidate.
 HOLDER = """COALESCE((SELECT joined.id FROM judging_assignment AS joined
     JOIN judging_candidate AS pair ON pair.batch_id = joined.batch_id
@@ -63,7 +79,7 @@ RETURNING id,
     (SELECT COUNT(*) FROM judging_revision AS own WHERE own.judgement_id = judging_judgement.id),
     (SELECT MAX(own.press) FROM judging_revision AS own WHERE own.judgement_id = judging_judgement.id),
     EXISTS (SELECT 1 FROM judging_flag WHERE assignment_id = {HOLDER} AND candidate_id = %(candidate)s),
-    {RECORDED}
+    {AT_PLACE}, {RECORDED}
 """  # noqa: S608 - of our own parts
 REVISE = """
 INSERT INTO judging_revision (judgement_id, number, press, grade, reported, seconds, input, key)
@@ -98,6 +114,7 @@ class Graded(NamedTuple):
     revisions: int
     last: int | None  # the highest number of a press among the revisions
     was_flagged: bool
+    at_place: float  # seconds that counted at the place before
     recorded: float  # active seconds of the person since this lease began
 
 
@@ -127,8 +144,9 @@ def grade(held: Hold, candidate: int, grade: int, press: int, key: UUID) -> Grad
     }
     if (row := _first(GRADE, values)) is None:
         return None
-    judgement, revisions, last, was_flagged, *recorded = row
-    return Graded(judgement, revisions, last, bool(was_flagged), sum(seconds or 0.0 for seconds in recorded))
+    judgement, revisions, last, was_flagged, *seconds = row
+    at_place, recorded = _sum(seconds[:2]), _sum(seconds[2:])
+    return Graded(judgement, revisions, last, bool(was_flagged), at_place, recorded)
 
 
 def store(revision: Revision) -> None:
@@ -153,6 +171,11 @@ def counted(reported: float | None, limit: float, unrecorded: float) -> float | 
     return None if reported is None else max(0.0, min(reported, limit, unrecorded))
 
 
+def left_at_place(limit: float, before: float) -> float:
+    """Return the seconds that a press may count, given its limit and the seconds that counted at its place before."""
+    return min(limit, PRESSES_A_PLACE * limit - before)
+
+
 def unrecorded(begun: Assignment | Practice) -> float:
     """Return the seconds since the lease, or the practice, began for which nothing is recorded of the person yet.
 
@@ -162,4 +185,8 @@ def unrecorded(begun: Assignment | Practice) -> float:
     passed = type(begun)._default_manager.filter(pk=begun.pk).values_list(elapsed, flat=True).get()
     values = {"user": begun.annotator.user_id, "began": connection.ops.adapt_datetimefield_value(begun.began)}
     recorded = _first(f"SELECT {RECORDED}", values) or ()
-    return float(passed.total_seconds()) - sum(seconds or 0.0 for seconds in recorded)
+    return float(passed.total_seconds()) - _sum(recorded)
+
+
+def _sum(parts: Iterable[float | None]) -> float:
+    return sum(seconds or 0.0 for seconds in parts)

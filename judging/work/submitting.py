@@ -13,14 +13,18 @@ from judging.models import Assignment, Batch, Judgement, Kind
 from judging.quality import checks, exam
 from judging.review.reviewing import follow_policy
 from judging.summaries import summarize
+from judging.work.saving import counted, unrecorded
+
+LIST_SECONDS = 3  # for each clip, that count
 
 
 @all_or_nothing
-def submit(assignment: Assignment, fence: int) -> None:
+def submit(assignment: Assignment, fence: int, list_seconds: float | None = None) -> None:
     """Submit an assignment, so that its judgements count. The second submission of a round settles the round.
 
-    Submitting twice is harmless. Raise WrongState if a candidate has neither a grade nor a flag, and Stale if the fence
-    is an old one or the lease has run out.
+    Submitting twice is harmless. `list_seconds` are the active seconds that the annotator spent in the list of all
+    clips; of them `LIST_SECONDS` for each clip count at most. Raise WrongState if a candidate has neither a grade nor
+    a flag, and Stale if the fence is an old one or the lease has run out.
     """
     # The membership may change below. It is locked before the batch, as in a claim.
     if assignment.slot is None or assignment.hidden:
@@ -35,6 +39,9 @@ def submit(assignment: Assignment, fence: int) -> None:
     if missing := assignment.unanswered():
         positions = ", ".join(map(str, missing))
         raise WrongState(gettext("Not judged yet: {places}. Grade or flag each, then submit.").format(places=positions))
+    if list_seconds:
+        seconds = counted(list_seconds, LIST_SECONDS * len(assignment.places), unrecorded(assignment))
+        assignment.list_times.create(reported=list_seconds, seconds=seconds or 0.0)
     for each in (assignment, *assignment.joined.live()):
         _count(each)
         _conclude(each, held[each.batch_id])

@@ -3,6 +3,11 @@
 "use strict";
 
 class Places {
+  // Seconds, as the server takes them.
+  static rounded(seconds) {
+    return Math.min(86400, Math.round(1000 * seconds) / 1000);
+  }
+
   // Marks are kept under a name in the browser's storage, so that they outlast the page.
   constructor(places, today, name) {
     this.all = places.map((place) => ({ ...place, spent: 0 }));
@@ -78,6 +83,6 @@ class Places {
   take(index) {
     const { spent } = this.all[index];
     this.all[index].spent = 0;
-    return Math.min(86400, Math.round(1000 * spent) / 1000);
+    return Places.rounded(spent);
   }
 }

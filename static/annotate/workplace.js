@@ -16,6 +16,7 @@
   let places, stage, outbox; // of the batch in hand
   let at = 0; // index of the shown place
   let came = null; // index of the place that was judged just before
+  let listed = 0; // active seconds in the list of all clips
   let shown = 0; // when the clip came, in milliseconds
   let wasLater = false; // whether the shown place was marked for later when it came
   let looking = false; // whether those marked for later are gone through
@@ -79,6 +80,7 @@
     if (!outbox.empty) outbox.trouble = "waited";
     [at, came, looking] = [0, null, false];
     show(places.after(-1) ?? 0);
+    listed = 0;
     if (places.after(-1) === undefined) summary();
     outbox.send();
   }
@@ -127,10 +129,11 @@
     $("query").classList.toggle("changed", query !== places.all[at - 1]?.query);
   }
 
-  // The time of a visit belongs to its place; that of the list to none.
+  // The time of a visit belongs to its place, and that of the list to the submission.
   function leave() {
     const seconds = timer.take();
-    if (!over()) places.all[at].spent += seconds;
+    if (over()) listed += seconds;
+    else places.all[at].spent += seconds;
   }
 
   // To the next open place, those before it last; with none left, to the list.
@@ -339,10 +342,12 @@
   }
 
   async function submit() {
+    leave();
     submitting = true;
     showSubmit();
     $("submit").textContent = word("submitting");
-    const answer = (await outbox.drained()) && (await outbox.request("POST", `${outbox.address}submit`, { fence: outbox.fence }));
+    const body = { fence: outbox.fence, list_seconds: Places.rounded(listed) };
+    const answer = (await outbox.drained()) && (await outbox.request("POST", `${outbox.address}submit`, body));
     const said = (answer && (await answer.json().catch(() => null))) || {};
     $("submit").textContent = word("submit");
     if (answer?.ok && said.submitted) return done(said);

@@ -99,7 +99,7 @@ def test_where_nothing_comes_next_a_submission_says_why(
     judge_all(held := claim(ada), by_rank, submit=False)
     answer = submit(held)
     assert (answer["next"], answer["nothing"]) == (None, "There is no batch for you right now. Please come back later.")
-    monkeypatch.setattr("annotate.views.submitting.submit", lambda *_: ada.pause(leo, "as a rule might"))
+    monkeypatch.setattr("annotate.views.submitting.submit", lambda *_, **__: ada.pause(leo, "as a rule might"))
     assert submit(held)["nothing"].startswith("Your work here is paused.")
 
 

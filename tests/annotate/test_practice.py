@@ -21,7 +21,7 @@ from judging.models.sitting import exam_batches
 from judging.quality.exam import set_exam, set_truth
 from judging.quality.examples import add_own_example
 from judging.work import grading, practising, submitting
-from judging.work.practising import MOST_A_DAY, answer, begin, is_suggested, known_clips
+from judging.work.practising import answer, begin, is_suggested, known_clips
 from releases.exports import FILES
 from reports.hours import worked_by_day, worked_on_days
 from tests.api.asking import Program
@@ -252,11 +252,11 @@ def test_the_clips_of_a_passed_exam_play_again_for_who_passed(exam: Campaign, ad
 # The time ---------------------------------------------------------------------------------------------------
 def test_the_time_counts_as_hours_beside_work(taught: Campaign, batch: Batch, ada: Membership) -> None:
     judge_all(claim(ada), lambda candidate: 2)  # 20 seconds
-    answer(given(ada), 2, 12.5)
+    answer(given(ada), 2, 1.5)
     days = worked_by_day(ada, *today())
-    assert [part.seconds for part in days.values()] == [Decimal("32.5")]
+    assert [part.seconds for part in days.values()] == [Decimal("21.5")]
     [part] = worked_on_days(ada.campaign, *today()).values()
-    assert (part.seconds, part.reported, part.judgements, part.batches) == (Decimal("32.5"), Decimal("32.5"), 20, 1)
+    assert (part.seconds, part.reported, part.judgements, part.batches) == (Decimal("21.5"), Decimal("21.5"), 20, 1)
 
 
 def test_the_lead_sees_how_much_of_the_hours_was_practice(taught: Campaign, ada: Membership, leo: Membership) -> None:
@@ -312,22 +312,29 @@ def test_practice_and_work_at_once_count_once(taught: Campaign, batch: Batch, ad
 def test_it_counts_for_those_who_get_work_only(exam: Campaign, ada: Membership, leo: Membership) -> None:
     assert answer(given(ada), 2, 10).seconds is None
     assert not worked_by_day(ada, *today())
-    assert "The time counts" not in text_of(ada, "practice")
+    assert "The time is paid" not in text_of(ada, "practice")
     fresh(ada).qualify(leo, "known")
     assert answer(given(ada), 2, 10).seconds == 10
-    assert "The time counts like that of your work, up to 1 hour a day." in text_of(ada, "practice")
+    assert "up to 10% of the time that you judge on the same day." in text_of(ada, "practice")
     fresh(ada).pause(leo, "")
     assert answer(given(ada), 2, 10).seconds is None
 
 
-def test_an_hour_a_day_counts(taught: Campaign, ada: Membership) -> None:
+def test_a_tenth_of_the_days_judging_is_paid(taught: Campaign, batch: Batch, ada: Membership) -> None:
+    """An hour of practice by somebody who judged nothing paid 60 minutes before, and pays none now."""
     before = answer(given(ada), 2, 10)
-    Practice.objects.filter(pk=before.pk).update(seconds=MOST_A_DAY - 4)
-    Practice.objects.filter(pk=before.pk).update(at=max(today()[0], timezone.now() - timedelta(hours=2)))
-    assert answer(given(ada, 11), 2, 10).seconds == pytest.approx(4)
-    assert answer(given(ada, 11), 2, 10).seconds == 0
-    Practice.objects.update(at=F("at") - timedelta(days=1))
-    assert answer(given(ada, 11), 2, 10).seconds == 10
+    Practice.objects.filter(pk=before.pk).update(seconds=3600, reported=3600)
+    [day] = worked_by_day(ada, *today()).values()
+    assert (day.seconds, day.reported) == (0, 3600)
+    Practice.objects.update(at=F("at") - timedelta(seconds=200))
+    held = began(claim(ada), 100)
+    grading.judge(held, 1, 3, fence=held.fence, key=uuid4(), seconds=30)
+    grading.judge(held, 2, 3, fence=held.fence, key=uuid4(), seconds=20)
+    [day] = worked_by_day(ada, *today()).values()
+    assert day.seconds == 50 + 5
+    Practice.objects.update(seconds=4)
+    [day] = worked_by_day(ada, *today()).values()
+    assert day.seconds == 50 + 4
 
 
 def test_nothing_of_it_is_a_judgement_or_leaves_the_campaign(taught: Campaign, batch: Batch, ada: Membership) -> None:

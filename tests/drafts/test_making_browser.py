@@ -179,8 +179,6 @@ def test_an_upload_survives_a_lost_network_and_a_closed_page(place: Installation
     film = tmp_path / "long.mp4"
     film.write_bytes(bytes(range(256)) * (11 * 1024))  # 2.75 MiB
     make_first_account(place, page, "nora", lambda name: None)
-    page.goto(f"{place.address}/new-campaign/")
-    page.get_by_role("button", name="New campaign").click()
     seen: list[str] = []
 
     def trouble(route: Route) -> None:
@@ -193,7 +191,9 @@ def test_an_upload_survives_a_lost_network_and_a_closed_page(place: Installation
         else:
             route.continue_()
 
-    page.route("**/uploads/*", trouble)
+    page.route("**/uploads/*", trouble)  # before the page that uploads is opened, which otherwise can miss it
+    page.goto(f"{place.address}/new-campaign/")
+    page.get_by_role("button", name="New campaign").click()
     expect(page.locator("[data-purpose=film] input")).to_be_enabled()
     page.locator("[data-purpose=film] input").set_input_files(film)
     line = page.locator("[data-purpose=film] li", has_text="long.mp4")

@@ -12,13 +12,14 @@ from uuid import UUID, uuid4
 import pytest
 from django.db import transaction
 from django.db.models import Sum
+from django.db.models.functions import Now
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from campaigns.models import Campaign, Membership
-from judging.models import Assignment, Batch, Flag, Revision
+from judging.models import Assignment, Batch, Flag, Judgement, Revision
 from judging.work import claiming, grading, submitting
-from reports.hours import total, worked_by_day
+from reports.hours import total, worked_by_day, worked_in_assignment
 from tests.cast import began, claim, expire, judge_all, make_query
 
 EVER = datetime(2000, 1, 1, tzinfo=UTC), datetime(3000, 1, 1, tzinfo=UTC)
@@ -105,6 +106,57 @@ def test_what_the_clock_does_not_allow_is_cut_not_refused(held: Assignment) -> N
     assert first == 7000.0
     assert second == pytest.approx(3000, abs=SLACK)
     assert third == pytest.approx(0, abs=SLACK)
+
+
+# What is tried to be paid for little work. In a batch of short clips, a press counts at most some 70 seconds.
+def minutes_of(annotator: Membership) -> float:
+    return float(total(worked_by_day(annotator, *EVER).values()).seconds) / 60
+
+
+@pytest.mark.both_databases
+def test_presses_between_two_clips_earn_four_presses(batch: Batch, ada: Membership) -> None:
+    """480 minutes before."""
+    held = began(claim(ada), 8 * 3600)
+    for press in range(480):
+        grading.judge(held, 1 + press % 2, press % 5, fence=held.fence, key=uuid4(), seconds=60)
+    assert minutes_of(ada) == pytest.approx(2 * (held.limits[0] + held.limits[1]) / 60, abs=0.01)
+    assert minutes_of(ada) < 6
+
+
+@pytest.mark.both_databases
+def test_flags_and_grades_of_one_clip_earn_two_presses(batch: Batch, ada: Membership) -> None:
+    """60 minutes before."""
+    held = began(claim(ada), 3600)
+    for press in range(60):
+        say(held, 1, "flag" if press % 3 else "grade", 60, uuid4())
+    assert minutes_of(ada) == pytest.approx(2 * held.limits[0] / 60, abs=0.01)
+
+
+@pytest.mark.both_databases
+def test_a_place_that_is_returned_counts_anew(batch: Batch, ada: Membership) -> None:
+    held = began(claim(ada), 3600)
+    for grade in (1, 2, 3):
+        grading.judge(held, 1, grade, fence=held.fence, key=uuid4(), seconds=60)
+    once = minutes_of(ada)
+    Judgement.objects.update(returned=Now())
+    for what in ("grade", "flag", "grade"):
+        say(held, 1, what, 60, uuid4())
+    assert once == pytest.approx(2 * held.limits[0] / 60, abs=0.01)
+    assert minutes_of(ada) == pytest.approx(2 * once, abs=0.01)
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize(("reported", "elapsed", "counts"), [(9, 600, 9), (300, 600, 60), (12, 7, 5), (None, 600, 0)])
+def test_time_in_the_list_counts_three_seconds_a_clip(
+    batch: Batch, ada: Membership, reported: float | None, elapsed: float, counts: float
+) -> None:
+    held = began(claim(ada), elapsed)
+    for position in range(1, 21):
+        grading.judge(held, position, 1, fence=held.fence, key=uuid4(), seconds=0.1)
+    for _ in range(2):
+        submitting.submit(held, held.fence, reported)
+    assert 60 * minutes_of(ada) == pytest.approx(2 + counts, abs=1)
+    assert [part.reported for part in worked_in_assignment(held).values()] == [2 + (reported or 0)]
 
 
 @pytest.mark.both_databases
