@@ -37,6 +37,10 @@ class AskForm(forms.Form):
     text = Text(max_length=LONGEST_QUESTION, label=gettext_lazy("Your question"))
 
 
+class DayForm(forms.Form):
+    day = forms.DateField(required=False, input_formats=["%Y-%m-%d"])
+
+
 class PracticeForm(forms.Form):
     grade = forms.TypedChoiceField(choices=GRADE_CHOICES, coerce=int, widget=forms.HiddenInput)
     seconds = forms.FloatField(required=False, min_value=0, max_value=LONGEST, widget=forms.HiddenInput)

@@ -139,7 +139,7 @@ def practice(request: HttpRequest, name: str) -> HttpResponse:
     member = access.learner(request, name)
     if request.method == "POST" and (given := practising.begin(member)):
         return redirect("practice-clip", name=name, pk=given.pk)
-    context = {"clips": len(practising.known_clips(member)), "share": f"{PRACTICE_SHARE:.0%}"}
+    context: dict[str, Any] = {"clips": len(practising.known_clips(member)), "share": f"{PRACTICE_SHARE:.0%}"}
     return campaign_page(request, member, "annotate/practice.html", **context)
 
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.models import Preferences
 from annotate import script_texts
-from annotate.forms import AskForm, PreferencesForm, fields_of
+from annotate.forms import AskForm, DayForm, PreferencesForm, fields_of
 from annotate.script_texts import FIXED, KEY_NAMES, card, key_name
 from base.dates import start_of_day
 from base.forms import valid_data
@@ -33,6 +33,7 @@ from judging.quality.exam import exam_state, has_just_passed
 from judging.work import claiming, grading, practising, submitting
 from judging.work.places import assignment_data, limit_reached, nothing_for
 from reports import own_work
+from reports.own_time import time_on
 
 
 @require_safe
@@ -75,8 +76,9 @@ def _home(member: Membership) -> dict[str, Any]:
 
 @require_safe
 def my_page(request: HttpRequest, name: str) -> HttpResponse:
-    """The annotator's own work, and what the annotator and the leads wrote to each other."""
+    """The annotator's own work, a day of it clip by clip, and what the annotator and the leads wrote to each other."""
     member = access.own(request, name)
+    day = valid_data(DayForm(request.GET))["day"]
     return campaign_page(
         request,
         member,
@@ -86,6 +88,7 @@ def my_page(request: HttpRequest, name: str) -> HttpResponse:
         conversations=own_work.conversations(member),
         longest_question=LONGEST_QUESTION,
         new_key=uuid4(),
+        time=time_on(member, day) if day else None,
         **own_work.fortnight(member),
     )
 

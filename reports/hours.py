@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from django.db.models import Count, Exists, F, FloatField, IntegerField, OuterRef, Q, QuerySet, Sum, Value
+from django.db.models import CharField, Count, F, FloatField, IntegerField, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce, TruncDate
 
 from campaigns.models import Campaign, Membership
@@ -26,8 +26,11 @@ EVER = datetime(2000, 1, 1, tzinfo=UTC)  # earlier than any judgement
 CENT, MILLISECOND = Decimal("0.01"), Decimal("0.001")
 ONE_DAY = timedelta(days=1)
 PRACTICE_SHARE = Decimal("0.1")
+PRACTICE = "practice"  # beside the kinds of batches
 SPENT: dict[str, Any] = {"counted": Sum("seconds"), "measured": Sum(Coalesce("reported", "seconds"))}
+SENT = {"counted": Sum("seconds"), "measured": Sum("reported")}  # where browsers always report
 FIRST = {"judgements": Count("pk", filter=Q(number=1))}  # revisions: a change of mind is no other judgement
+ALONE = {"state": Assignment.State.SUBMITTED, "joined_to": None}  # submitted, not in the places of another
 NO_SUMS: dict[str, Any] = {
     **{name: Value(0.0, FloatField()) for name in SPENT},
     **{name: Value(0, IntegerField()) for name in ("n_judgements", "n_batches")},
@@ -91,14 +94,14 @@ def worked_on_days(campaign: Campaign, start: datetime, end: datetime) -> dict[t
     """Return what each member did on each day with work, in the time zone of the pages; `end` is excluded."""
     # The subquery of primary keys keeps SQLite from reading all revisions of the members.
     between = Revision.objects.filter(at__gte=start, at__lt=end)
-    revisions = Revision.objects.filter(pk__in=between.values("pk"))
-    return _grouped(revisions, start, end, who__in=campaign.memberships.values("pk"))
+    revisions = Revision.objects.filter(pk__in=between)
+    return _grouped(revisions, start, end, annotator__campaign=campaign)
 
 
 def worked_by_day(member: Membership, start: datetime, end: datetime) -> dict[date, Worked]:
     """Return what one member did on each day from `start` until before `end`."""
     revisions = Revision.objects.filter(judgement__assignment__in=member.assignments.saved_since(start))
-    return {day: part for (_, day), part in _grouped(revisions, start, end, who=member.pk).items()}
+    return {day: part for (_, day), part in _grouped(revisions, start, end, annotator=member).items()}
 
 
 def worked_in_assignment(assignment: Assignment) -> dict[date, Worked]:
@@ -106,10 +109,10 @@ def worked_in_assignment(assignment: Assignment) -> dict[date, Worked]:
     found: dict[date, Worked] = defaultdict(Worked)
     parts = [assignment, *assignment.joined.all()]
     revisions = Revision.objects.filter(judgement__assignment__in=parts)
-    flags, lists = (rows.filter(assignment__in=parts) for rows in (_flags(), _lists()))
-    for rows, sums in ((_as_work(revisions), SPENT | FIRST), (flags, SPENT), (lists, SPENT)):
-        for row in rows.annotate(day=TruncDate("instant")).order_by().values("day").annotate(**sums):
-            found[row.pop("day")] += _part(**row)
+    flags, lists = (model.filter(assignment__in=parts) for model in (Flag.recorded, ListTime.objects))
+    for rows, sums in ((revisions, SPENT | FIRST), (flags, SPENT), (lists, SENT)):
+        for day, *numbers in rows.annotate(day=TruncDate("at")).order_by().values_list("day").annotate(**sums):
+            found[day] += _part(*numbers)
     return dict(found)
 
 
@@ -119,36 +122,46 @@ def total(parts: Iterable[Worked]) -> Worked:
 
 def _grouped(revisions: QuerySet[Any], start: datetime, end: datetime, **whose: Any) -> dict[tuple[int, date], Worked]:
     """Group work by member and day, in one statement. Seconds are rounded by day, so that months are sums of days."""
-    parts = []
-    for rows, sums in (
-        (_as_work(revisions), SPENT | {"n_judgements": FIRST["judgements"]}),
-        (_flags(), SPENT),
-        (_lists(), SPENT),
-        (_practice(), SPENT),
-        (_submissions(), {"n_batches": Count("pk")}),
+    parts, columns = [], ("who", "day", "kind", "round")
+    for rows, assignment, at, sums in (
+        (revisions.order_by(), "judgement__assignment__", "at", SPENT | {"n_judgements": FIRST["judgements"]}),
+        (Flag.recorded, "assignment__", "at", SPENT),
+        (ListTime.objects, "assignment__", "at", SENT),
+        (Practice.objects.filter(seconds__isnull=False).order_by(), None, "at", SENT),  # else it is none of the hours
+        (Assignment.objects.filter(**ALONE), "", "submitted", {"n_batches": Count("pk")}),
     ):
-        is_practice = rows.model is Practice
-        paid = rows.filter(instant__gte=start, instant__lt=end, **whose)
-        paid = paid if is_practice else paid.filter(~Q(kind=Kind.EXAM) | _of_paid_exam())
-        by_day = paid.annotate(day=TruncDate("instant"), practice=Value(int(is_practice), IntegerField())).order_by()
-        columns = ("who", "day", "practice")
-        parts.append(by_day.values_list(*columns).annotate(**NO_SUMS | sums).values_list(*columns, *NO_SUMS))
+        wanted = {f"{assignment or ''}{name}": value for name, value in whose.items()}
+        in_time = rows.filter(**{f"{at}__gte": start, f"{at}__lt": end}, **wanted)
+        by_day = in_time.annotate(day=TruncDate(at), **_whose(assignment))
+        parts.append(by_day.values_list(*columns).annotate(**NO_SUMS | sums))
     judged: dict[tuple[int, date], Worked] = defaultdict(Worked)
-    practised = {}
-    for who, day, is_practice, *numbers in parts[0].union(*parts[1:], all=True):
-        if is_practice:
-            practised[who, day] = _part(*numbers)
-        else:
+    found = list(parts[0].union(*parts[1:], all=True))
+    is_paid = _paid_rounds({who for who, _, kind, *_ in found if kind == Kind.EXAM})
+    for who, day, kind, round, *numbers in found:
+        if kind != PRACTICE and (kind != Kind.EXAM or (who, round) in is_paid):
             judged[who, day] += _part(*numbers)
-    for key, part in practised.items():
-        most = (judged[key].seconds * PRACTICE_SHARE).quantize(MILLISECOND, ROUND_HALF_UP)
-        judged[key] += Worked(min(part.seconds, most), part.reported)
+    for who, day, kind, _, *numbers in found:
+        if kind == PRACTICE:
+            part, most = _part(*numbers), judged[who, day].seconds * PRACTICE_SHARE
+            judged[who, day] += Worked(min(part.seconds, most.quantize(MILLISECOND, ROUND_HALF_UP)), part.reported)
     return dict(judged)
 
 
-def _of_paid_exam() -> Exists:
-    """Whether the row belongs to a round of an exam that is paid."""
-    return Exists(Sitting.objects.filter(member=OuterRef("who"), round=OuterRef("round"), is_paid=True))
+def _whose(assignment: str | None) -> dict[str, Any]:
+    """Return the columns that say whose a row is and of which kind and round, given the path to its assignment.
+
+    Practice has no assignment; an assignment has a round of its own.
+    """
+    if assignment is None:
+        return {"who": F("annotator"), "kind": Value(PRACTICE, CharField()), "round": Value(0, IntegerField())}
+    whose = {"who": F(f"{assignment}annotator"), "kind": F(f"{assignment}batch__kind")}
+    return whose | ({"round": F(f"{assignment}round")} if assignment else {})
+
+
+def _paid_rounds(members: set[int]) -> set[tuple[int, int]]:
+    """Return the rounds of the members' exams that are paid, each as its member and number."""
+    paid = Sitting.objects.filter(member__in=members, is_paid=True)
+    return set(paid.values_list("member", "round")) if members else set()
 
 
 def _part(counted: float | None = None, measured: float | None = None, judgements: int = 0, batches: int = 0) -> Worked:
@@ -157,36 +170,6 @@ def _part(counted: float | None = None, measured: float | None = None, judgement
 
 def _milliseconds(seconds: float | None) -> Decimal:
     return Decimal(seconds or 0).quantize(MILLISECOND, ROUND_HALF_UP)
-
-
-def _as_work(revisions: QuerySet[Any]) -> QuerySet[Any]:
-    return _with_work(revisions, "judgement__assignment__", instant="at")
-
-
-def _flags() -> QuerySet[Any]:
-    return _with_work(Flag.recorded.all(), "assignment__", instant="at")
-
-
-def _lists() -> QuerySet[Any]:
-    return _with_work(ListTime.objects.all(), "assignment__", instant="at")
-
-
-def _practice() -> QuerySet[Any]:
-    counted = Practice.objects.filter(seconds__isnull=False)  # else it is none of the hours
-    return counted.annotate(who=F("annotator"), instant=F("at"))
-
-
-def _submissions() -> QuerySet[Any]:
-    assignments = Assignment.objects.submitted().alone()
-    return _with_work(assignments, "", instant="submitted")
-
-
-def _with_work(rows: QuerySet[Any], assignment: str, instant: str) -> QuerySet[Any]:
-    """Add whose each row is, when it was, and of which kind and round its assignment is, to which a path leads."""
-    paths = {"who": "annotator", "kind": "batch__kind", "round": "round"}
-    columns = {name: F(assignment + path) for name, path in paths.items() if assignment or name != "round"}
-    found: QuerySet[Any] = rows.annotate(instant=F(instant), **columns)
-    return found
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from statistics import median
 from typing import Any
 
 from django.db.models import QuerySet
@@ -22,6 +23,9 @@ from reports.campaign_summaries import DAYS, last_summary
 from reports.hours import MILLISECOND, Rates, Worked, approved_on, by_member, total, worked_by_day, worked_on_days
 from reports.models import ApprovedDay, ApprovedPeriod
 
+UNUSUAL = Decimal(2)  # times the median pace
+MUCH_CUT = Decimal("0.2")  # of what browsers reported
+FEWEST_JUDGEMENTS, FEWEST_ROWS = 20, 3  # for a pace to be compared
 AFTER = timedelta(minutes=5)  # until every press of the last day is stored, even one that waited for a lock
 
 
@@ -134,6 +138,15 @@ class PayRow:
     def pay(self) -> Decimal | None:
         return None if self.rate is None else self.worked.earned(self.rate)
 
+    @property
+    def pace(self) -> Decimal | None:
+        """The seconds that counted for each judgement; None without a judgement."""
+        return self.worked.seconds / self.worked.judgements if self.worked.judgements else None
+
+    @property
+    def cut_share(self) -> Decimal:
+        return self.worked.cut_hours / self.worked.reported_hours if self.worked.reported else Decimal(0)
+
 
 def pay_of(campaign: Campaign, period: Period, rates: Rates) -> list[PayRow]:
     """Return a row for each member and rate with work in the period, in the order of worker numbers.
@@ -157,6 +170,24 @@ def sum_of(rows: list[PayRow]) -> tuple[Worked, Decimal | None]:
     """Return the sum of the work and of the pay. The pay is None if no row has a rate."""
     paid = [row.pay for row in rows if row.pay is not None]
     return total(row.worked for row in rows), sum(paid, Decimal(0)) if paid else None
+
+
+def unusual(rows: list[PayRow]) -> list[str]:
+    """Say of each row what is unusual about it, or nothing: its pace beside the others', or how much was cut.
+
+    A pace is unusual if it is more than `UNUSUAL` times the median of all rows, or less than its inverse. It needs
+    `FEWEST_JUDGEMENTS` in a row, and three such rows.
+    """
+    paces = {n: row.pace for n, row in enumerate(rows) if row.pace and row.worked.judgements >= FEWEST_JUDGEMENTS}
+    usual = median(paces.values()) if len(paces) >= FEWEST_ROWS else None
+    found = []
+    for n, row in enumerate(rows):
+        ratio = paces[n] / usual if usual and n in paces else 1
+        words = [f"{row.cut_share:.0%} cut"] if row.cut_share > MUCH_CUT else []
+        words += ["much slower than others"] if ratio > UNUSUAL else []
+        words += ["much faster than others"] if ratio < 1 / UNUSUAL else []
+        found.append(", ".join(words))
+    return found
 
 
 REST = ("rate", "currency", "pay", "approved")

@@ -56,7 +56,7 @@ class Fenced(Body):
     fence = Whole(min_value=1, max_value=LARGEST, help_text="the number that came with the assignment")
 
 
-class Submission(Fenced):
+class BatchSubmitted(Fenced):
     list_seconds = Number(
         required=False, allow_null=True, min_value=0, max_value=LONGEST, help_text="of active work in the list of clips"
     )
@@ -228,7 +228,7 @@ class Resume(Resource, at="assignments/<slug:token>/resume", name="resume"):
 
 
 class Submit(Resource, at="assignments/<slug:token>/submit", name="submit"):
-    @changes(body=Submission, scope=JUDGE, door=_assignment)
+    @changes(body=BatchSubmitted, scope=JUDGE, door=_assignment)
     def post(self, token: str) -> Any:
         """Submit the batch, so that its judgements count."""
         submitting.submit(judging_access.assignment(self.request, token), **self.data)

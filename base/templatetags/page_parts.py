@@ -73,27 +73,25 @@ def row(content: str, label: str, **options: str) -> str:
     return render_to_string("parts/form_row.html", options | {"label": label, "control": content})
 
 
-@register.simple_tag
-def form_row(field: BoundField) -> str:
+@register.inclusion_tag("parts/form_row.html")
+def form_row(field: BoundField) -> dict[str, Any]:
     """Write the same row for a field of a Django form, with its help and its errors.
 
     A page of a refused form comes with the focus on the first field that is wrong, so that it is in sight.
     """
     is_tick = getattr(field.field.widget, "input_type", "") == "checkbox"
-    if field.errors:
+    errors = field.errors
+    if errors:
         field.field.widget.attrs["autofocus"] = True
-    return render_to_string(
-        "parts/form_row.html",
-        {
-            "label": field.label,
-            "control": field,
-            "control_id": field.id_for_label,
-            "help": field.help_text,
-            "help_id": f"{field.auto_id}_helptext",
-            "errors": field.errors,
-            "kind": "tick" if is_tick else "",
-        },
-    )
+    return {
+        "label": field.label,
+        "control": field,
+        "control_id": field.id_for_label,
+        "help": field.help_text,
+        "help_id": f"{field.auto_id}_helptext",
+        "errors": errors,
+        "kind": "tick" if is_tick else "",
+    }
 
 
 @register.inclusion_tag("parts/form_rows.html")

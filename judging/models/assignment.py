@@ -365,9 +365,7 @@ class ListTime(models.Model):
     seconds = models.FloatField(help_text=COUNTED)
 
     class Meta:
-        constraints = [
-            models.CheckConstraint(condition=Q(seconds__gte=0), name="seconds_in_the_list_are_not_negative"),
-        ]
+        constraints = [models.CheckConstraint(condition=Q(seconds__gte=0), name="seconds_in_the_list_are_not_negative")]
 
     def __str__(self) -> str:
         return f"{self.seconds:g} s"

@@ -53,7 +53,8 @@ RECORDED = f"""
 """  # noqa: S608 - of our own parts
 # Seconds at the place so far, since it was returned if it was.
 AT_PLACE = """
-    (SELECT SUM(own.seconds) FROM judging_revision AS own JOIN judging_judgement AS before ON before.id = own.judgement_id
+    (SELECT SUM(own.seconds) FROM judging_revision AS own
+        JOIN judging_judgement AS before ON before.id = own.judgement_id
         WHERE before.candidate_id = %(candidate)s AND before.annotator_id = %(annotator)s
         AND (before.returned IS NULL OR own.at > before.returned)),
     (SELECT SUM(flag.seconds) FROM judging_flag AS flag

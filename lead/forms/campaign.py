@@ -111,10 +111,14 @@ class WebhookActionForm(forms.Form):
     action = forms.ChoiceField(choices=plain_choices(("disable", "enable", "test", "remove")), widget=HIDDEN)
 
 
+BY_PACE = "pace"  # the order of Hours with the slowest first; else by worker number
+
+
 class PeriodForm(forms.Form):
-    """Days, both included, and whether a file of them has names."""
+    """Days, both included; the order of the lines; and whether a file of them has names."""
 
     names = forms.BooleanField(required=False, widget=HIDDEN)
+    sort = forms.ChoiceField(required=False, choices=[(BY_PACE, BY_PACE)], widget=HIDDEN)
 
     def __init__(self, data: Any) -> None:
         super().__init__(data)

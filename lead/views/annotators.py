@@ -31,14 +31,14 @@ from judging.review import decisions
 from judging.review.frontier import frontier
 from judging.review.reopening import OFF
 from judging.settings import SteeringForm
-from lead.forms.campaign import STEPS, ApplicantForm, CreatesForm, MemberForm, PeriodForm
+from lead.forms.campaign import BY_PACE, STEPS, ApplicantForm, CreatesForm, MemberForm, PeriodForm
 from lead.views.agreement import named_people, plot_of
 from reports.campaign_summaries import AGREEMENT, WORKING, current_summaries
 from reports.figures.catalogue import DRIFT, LEARNING
 from reports.figures.numbers import FigureSubject, annotator_of, week_name
 from reports.hours import Rates
 from reports.lists import list_page
-from reports.pay import Period, approve, days_of, may_be_approved, pay_of, sum_of, write_csv
+from reports.pay import Period, approve, days_of, may_be_approved, pay_of, sum_of, unusual, write_csv
 from reports.steering import outlook, steered
 from reports.tables.annotators import OF_VIEWS, annotator_rows, annotators_listing, far_off, funnel
 from reports.tables.examinees import examination
@@ -64,7 +64,8 @@ def _index(request: HttpRequest, lead: Membership, status: int = 200, **drawer: 
     view = view if view in VIEWS else "progress"
     known = {"views": VIEWS, "view": view} | drawer
     if view == "pay":
-        known |= _pay(lead, _period(valid_data(PeriodForm(request.GET))))
+        data = valid_data(PeriodForm(request.GET))
+        known |= _pay(lead, _period(data), data["sort"])
     if view not in OF_VIEWS:
         known |= {"steered": steered(lead.campaign), "frontier": frontier(lead.campaign)} if view == "order" else {}
         return campaign_page(request, lead, "lead/annotators.html", status, **known)
@@ -199,11 +200,14 @@ def withdraw_invitation(request: HttpRequest, name: str, pk: int) -> HttpRespons
     return _to_invitations(name)
 
 
-def _pay(lead: Membership, period: Period) -> Known:
-    """Return the hours and the pay of a period, a line for each annotator and rate."""
+def _pay(lead: Membership, period: Period, sort: str) -> Known:
+    """Return the hours and the pay of a period, a line for each annotator and rate, and what is unusual about it."""
     rates = Rates.of(lead.campaign)
-    lines = pay_of(lead.campaign, period, rates)
-    worked, pay = sum_of(lines)
+    rows = pay_of(lead.campaign, period, rates)
+    worked, pay = sum_of(rows)
+    lines = list(zip(rows, unusual(rows), strict=True))
+    if sort == BY_PACE:
+        lines.sort(key=lambda line: line[0].pace or 0, reverse=True)
     parts = [(first, last, rates.on(last)) for first, last in rates.stretches(period.first, period.last)]
     return {
         "period": period,
@@ -211,7 +215,7 @@ def _pay(lead: Membership, period: Period) -> Known:
         "lines": lines,
         "parts": parts,
         "several_rates": len(parts) > 1,
-        "headings": _headings(lead.campaign.currency, several_rates=len(parts) > 1),
+        "headings": _headings(lead.campaign.currency, len(parts) > 1, period, sort),
         "worked": worked,
         "pay": pay,
         "may_approve": may_be_approved(lead.campaign, period),
@@ -243,10 +247,14 @@ def _period(data: dict[str, Any]) -> Period:
     return Period.between(data["from"], data["to"])
 
 
-def _headings(currency: str, several_rates: bool) -> list[Heading]:
-    numbers = ("Batches", "Judgements", "Hours reported", "Counted", "Cut", f"Pay, {currency}".rstrip(", "))
+def _headings(currency: str, several_rates: bool, period: Period, sort: str) -> list[Heading]:
+    address = f"?view=pay&{period.query}"
+    texts = ("Batches", "Judgements", "Hours reported", "Counted", "Cut", f"Pay, {currency}".rstrip(", "))
+    numbers = [Heading(words, is_number=True) for words in texts]
+    pace = Heading("Seconds a clip", True, address=f"{address}&sort={BY_PACE}", is_current=sort == BY_PACE)
     days = [Heading("Days")] if several_rates else []
-    return [Heading("Annotator"), *days, *(Heading(words, is_number=True) for words in numbers)]
+    who = Heading("Annotator", address=address, is_current=sort != BY_PACE)
+    return [who, *days, *numbers[:2], pace, *numbers[2:]]
 
 
 @require_safe

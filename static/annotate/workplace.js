@@ -346,8 +346,8 @@
     submitting = true;
     showSubmit();
     $("submit").textContent = word("submitting");
-    const body = { fence: outbox.fence, list_seconds: Places.rounded(listed) };
-    const answer = (await outbox.drained()) && (await outbox.request("POST", `${outbox.address}submit`, body));
+    const body = () => ({ fence: outbox.fence, list_seconds: Places.rounded(listed) });
+    const answer = (await outbox.drained()) && (await outbox.request("POST", `${outbox.address}submit`, body()));
     const said = (answer && (await answer.json().catch(() => null))) || {};
     $("submit").textContent = word("submit");
     if (answer?.ok && said.submitted) return done(said);

@@ -16,13 +16,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.views import judged_today
+from base.dates import start_of_day
 from campaigns.models import Campaign, Membership, Message
-from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Revision
+from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Revision, Sitting
 from judging.quality.exam import set_exam
-from judging.work import grading
+from judging.work import grading, submitting
 from judging.work.places import assignment_data
+from reports.hours import worked_by_day
+from reports.own_time import time_on
 from reports.own_work import _end, agreement, direction
-from tests.cast import browser, by_rank, claim, judge_all, make_query, small_batches
+from tests.cast import began, browser, by_rank, claim, judge_all, make_query, small_batches
 from tests.conftest import Case
 from tests.remembered import remembered
 from tests.tampering import tampering
@@ -355,3 +358,48 @@ def test_what_was_sent_to_all_is_one_row(campaign: Campaign, ada: Membership, bo
 
 def test_a_lead_has_no_page_of_her_own_work(campaign: Campaign, leo: Membership) -> None:
     assert browser(leo).get(reverse("mine", args=["films"])).status_code == 404
+
+
+def test_the_time_of_a_day_clip_by_clip(batch: Batch, ada: Membership) -> None:
+    """Each cut has its reason, and the sum is that of the day."""
+    held = began(claim(ada), 400)
+    limit = held.limits[0]
+    for seconds in (10, 500, limit, limit):  # the last but one is cut by the place, the last counts nothing
+        grading.judge(held, 1, 2, fence=held.fence, key=uuid4(), seconds=seconds)
+    grading.flag(held, 2, "clip", "", fence=held.fence, key=uuid4(), seconds=12.5)
+    for position in range(3, 21):
+        grading.judge(held, position, 1, fence=held.fence, key=uuid4(), seconds=0.5)
+    submitting.submit(held, held.fence, 70)
+    time = time_on(ada, timezone.localdate())
+    [day] = worked_by_day(ada, start_of_day(), start_of_day(later=1)).values()
+    [batch_time] = time.batches
+    assert batch_time.seconds == pytest.approx(float(day.seconds))
+    first, second, *_, last = batch_time.times
+    assert first.seconds == 2 * limit
+    assert first.why == f"One grade or flag of this clip counts at most {limit:.0f} s. " + (
+        f"This clip counts at most {2 * limit:.0f} s, with all changes."
+    )
+    assert (second.position, second.seconds, second.why) == (2, 12.5, "")
+    assert (last.position, last.seconds, last.why) == (None, 60, "The list of clips counts at most 60 s.")
+    address = reverse("mine", args=["films"])
+    text = " ".join(browser(ada).get(f"{address}?day={timezone.localdate()}").content.decode().split())
+    assert "20 clips, 221 s counted" in text
+    assert "No clip was judged" in browser(ada).get(f"{address}?day=2020-01-01").content.decode()
+    assert browser(ada).get(f"{address}?day=x").status_code == 400
+
+
+def test_an_exam_is_paid_if_it_was_said_before(campaign: Campaign, batch: Batch, ada: Membership) -> None:
+    set_exam(campaign, seed=1, queries=1, depth=3)
+    Campaign.objects.update(exam=True)
+    assert "The exam is not paid." in page(ada, "work")
+    Campaign.objects.update(paid_exam=True)
+    assert "The exam is paid." in page(ada, "work")
+    held = began(claim(ada), 100)
+    Campaign.objects.update(paid_exam=False)
+    judge_all(held, by_rank)
+    [day] = worked_by_day(ada, start_of_day(), start_of_day(later=1)).values()
+    assert (day.judgements, day.seconds) == (3, 3)
+    assert [batch.clips for batch in time_on(ada, timezone.localdate()).batches] == [3]
+    Sitting.objects.update(is_paid=False)
+    assert not worked_by_day(ada, start_of_day(), start_of_day(later=1))
+    assert not time_on(ada, timezone.localdate()).batches

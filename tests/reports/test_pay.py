@@ -6,6 +6,7 @@ import contextlib
 import csv
 import itertools
 import random
+import re
 from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import Decimal
@@ -21,8 +22,8 @@ from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Batch, Revision
 from releases.exports import FILES
 from reports.campaign_summaries import store_summaries
-from reports.hours import by_member, total
-from reports.pay import Period, days_in, days_of
+from reports.hours import Worked, by_member, total
+from reports.pay import PayRow, Period, days_in, days_of, unusual
 from tests.cast import browser, content_of, settle_round_one
 from tests.remembered import remembered
 from tests.tampering import tampering
@@ -227,3 +228,47 @@ def test_no_file_that_leaves_tells_a_name(worked: Batch, leo: Membership, tmp_pa
         assert content or "adjudicated" in name or "reused" in name, name
         for secret in (*SECRETS, "leo"):
             assert secret not in content, name
+
+
+def row(judgements: int, seconds: float, reported: float | None = None) -> PayRow:
+    worked = Worked(Decimal(seconds), Decimal(seconds if reported is None else reported), judgements)
+    return PayRow(Membership(), Period.of_month(), worked, None, "")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([row(100, 800), row(100, 900), row(100, 1700)], ["", "", ""]),
+        ([row(100, 800), row(100, 900), row(100, 1801)], ["", "", "much slower than others"]),
+        ([row(100, 449), row(100, 900), row(100, 950)], ["much faster than others", "", ""]),
+        ([row(100, 100), row(100, 900)], ["", ""]),  # of two, none is usual
+        ([row(100, 800), row(100, 900), row(19, 1), row(100, 950)], ["", "", "", ""]),
+        (
+            [row(100, 799, 1000), row(100, 900, 900), row(100, 2000, 2600)],
+            ["20% cut", "", "23% cut, much slower than others"],
+        ),
+        ([row(0, 60, 60), row(0, 0, 60)], ["", "100% cut"]),
+    ],
+)
+def test_what_is_unusual_is_named(rows: list[PayRow], expected: list[str]) -> None:
+    assert unusual(rows) == expected
+
+
+def _first_pace(page: str) -> str:
+    return re.findall(r'<td class="n">([0-9.]+)</td>', page)[2]
+
+
+def test_the_page_of_hours_sorts_by_pace_and_marks_what_is_unusual(worked: Batch, leo: Membership) -> None:
+    pages = [
+        browser(leo).get(f"/campaigns/films/annotators/?view=pay&from=2024-05-01&to=2024-05-31{sort}").content.decode()
+        for sort in ("", "&sort=pace")
+    ]
+    assert [_first_pace(page) for page in pages] == ["90.0", "90.0"]
+    with tampering():
+        Revision.objects.filter(judgement__annotator__worker=1).update(seconds=1, reported=100)
+    pages = [
+        browser(leo).get(f"/campaigns/films/annotators/?view=pay&from=2024-05-01&to=2024-05-31{sort}").content.decode()
+        for sort in ("", "&sort=pace")
+    ]
+    assert [_first_pace(page) for page in pages] == ["1.0", "45.0"]
+    assert "99% cut" in pages[0]
