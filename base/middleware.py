@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.locale import LocaleMiddleware
 from django.urls import reverse
@@ -17,8 +19,8 @@ from django.utils import translation
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
-from base.errors import ReeljudgeError, SignedOut, TooLarge
-from base.problem_documents import problem, speaks_json
+from base.errors import ReeljudgeError, SignedOut, TooLarge, WrongMethod
+from base.problem_documents import page_before, problem, speaks_json
 
 Network = IPv4Network | IPv6Network
 
@@ -94,6 +96,8 @@ class SignedInMiddleware(LoginRequiredMiddleware):
     ) -> HttpResponse:
         if speaks_json(request):
             return problem(request, SignedOut(_("You are signed out. Sign in again; nothing of yours is lost.")))
+        if request.method not in ("GET", "HEAD"):  # after signing in, its address would answer with a 405
+            return redirect_to_login(urlsplit(page_before(request)).path or reverse("home"))
         answer: HttpResponse = super().handle_no_permission(request, view_func)
         return answer
 
@@ -109,16 +113,30 @@ class CompressionMiddleware(GZipMiddleware):
 
 
 class ProblemMiddleware(MiddlewareMixin):
-    """Answers a ReeljudgeError with its status and its message, and a large body with a 413 before it is read."""
+    """Answers a ReeljudgeError, or a wrong method, with its status and its message, as a page or as JSON.
+
+    A large body gets a 413 before it is read.
+    """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         # Django would write an upload to the disk before it looks at anything else.
         is_small = 0 <= _length(request) <= most
-        return None if is_small else problem(request, TooLarge(f"body: more than {most:,} bytes"))
+        if is_small:
+            return None
+        words = _("This is too large: at most {n} MB can be sent at once.").format(n=most // 1024**2)
+        return problem(request, TooLarge(words))
 
     def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
         return problem(request, fault) if isinstance(fault, ReeljudgeError) else None
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if not isinstance(response, HttpResponseNotAllowed):
+            return response
+        words = _("This address takes only what a button or a form sends. Go back to its page.")
+        answer = problem(request, WrongMethod(words))
+        answer["Allow"] = response["Allow"]
+        return answer
 
 
 def _length(request: HttpRequest) -> int:

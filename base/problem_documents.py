@@ -134,9 +134,15 @@ def _back(request: HttpRequest) -> str:
     """
     if request.method == "GET" and request.GET:
         return request.path
+    before = page_before(request)
+    return before if before != request.build_absolute_uri() else ""
+
+
+def page_before(request: HttpRequest) -> str:
+    """Return the address of the page whose link or form was used; empty if it is not known, or another site's."""
     before = request.headers.get("referer", "")
     own = url_has_allowed_host_and_scheme(before, {request.get_host()}, require_https=request.is_secure())
-    return before if own and before != request.build_absolute_uri() else ""
+    return before if own else ""
 
 
 @contextmanager
