@@ -55,10 +55,10 @@ ERRORS = {
 DONE = {
     "account/messages/password_changed.txt": _("Your password is changed."),
     "account/messages/password_set.txt": _("Your password is set."),
-    "account/messages/email_confirmation_sent.txt": _("A mail with a link is on its way to you."),
-    "account/messages/email_confirmed.txt": _("Your mail address is confirmed."),
+    "account/messages/email_confirmation_sent.txt": _("An e-mail with a link is on its way to you."),
+    "account/messages/email_confirmed.txt": _("Your e-mail address is confirmed."),
     "account/messages/email_confirmation_failed.txt": _("Somebody else has confirmed this address."),
-    "account/messages/email_deleted.txt": _("The mail address is removed."),
+    "account/messages/email_deleted.txt": _("The e-mail address is removed."),
     "mfa/messages/totp_activated.txt": _("The app is set up. Your other sessions have ended."),
     "mfa/messages/totp_deactivated.txt": _("The app is removed."),
     "mfa/messages/webauthn_added.txt": _("The passkey is set up. Your other sessions have ended."),

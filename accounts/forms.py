@@ -94,7 +94,7 @@ class SignUpForm(Labelled, UserCreationForm):  # type: ignore[type-arg]  # not g
 class SignInForm(Labelled, LoginForm):  # type: ignore[misc]  # allauth has no types
     """A name or a mail address, and the password. The first field is sent as `username`, which browsers know."""
 
-    labels = {"login": _("Name or mail address"), "password": _("Password")}
+    labels = {"login": _("Name or e-mail address"), "password": _("Password")}
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -137,7 +137,7 @@ class ConfirmForm(Labelled, ReauthenticateForm):  # type: ignore[misc]
 class ForgottenForm(Labelled, ResetPasswordForm):  # type: ignore[misc]
     """Sends a link to whoever confirmed that address, and says nothing about whether there is somebody."""
 
-    labels = {"email": _("Mail address")}
+    labels = {"email": _("E-mail address")}
 
     def clean_email(self) -> str:
         address: str = self.cleaned_data["email"].lower()
@@ -147,7 +147,7 @@ class ForgottenForm(Labelled, ResetPasswordForm):  # type: ignore[misc]
 
 
 class MailAddressForm(Labelled, AddEmailForm):  # type: ignore[misc]
-    labels = {"email": _("Mail address")}
+    labels = {"email": _("E-mail address")}
 
 
 class HardToGuess:

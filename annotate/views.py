@@ -27,12 +27,13 @@ from campaigns.models import Applicant, Membership
 from campaigns.pages import campaign_page
 from corpus.clip_files import clip_file
 from judging import access as judging_access
-from judging.models import Assignment, Flag, Kind, Revision
+from judging.models import Assignment, Flag, Kind
 from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state, has_just_passed
 from judging.work import claiming, grading, practising, submitting
 from judging.work.places import assignment_data, limit_reached, nothing_for
 from reports import own_work
+from reports.hours import batches_done, total, worked_by_day
 from reports.own_time import time_on
 
 
@@ -65,7 +66,7 @@ def _home(member: Membership) -> dict[str, Any]:
         "practise": practising.is_suggested(member),
         "new": not member.assignments.exists(),
         "left": len(live.unanswered()) if live else 0,
-        "batches": member.assignments.submitted().alone().count(),
+        "batches": batches_done(member),
         "judgements": member.judgements.count(),
         "lease": settings.ASSIGNMENT_LEASE // 60,  # minutes
         "week": own_work.week_of(member),
@@ -96,6 +97,8 @@ def my_page(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def read_message(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     get_object_or_404(access.own(request, name).messages.all(), pk=pk).mark_read()
+    if speaks_json(request):
+        return JsonResponse({"read": pk})
     return redirect("mine", name=name) if request.POST.get("back") == "mine" else redirect("work")
 
 
@@ -293,6 +296,5 @@ LAPSED = gettext_lazy(
 
 
 def judged_today(member: Membership) -> int:
-    """Return the number of clips that the annotator judged since midnight, the server's."""
-    first = Revision.objects.filter(number=1, at__gte=start_of_day())
-    return first.filter(judgement__assignment__in=member.assignments.saved_since(start_of_day())).count()
+    """Return the number of clips that the annotator judged since midnight, the server's, as her page counts them."""
+    return total(worked_by_day(member, start_of_day(), start_of_day(later=1)).values()).judgements

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_noop
 LEVELS = {
     0: (_("unrelated"), _("Nothing that the query says happens here. A person alone does not count.")),
     1: (_("few points"), _("A person or a thing of the query is there, but the main action is another one.")),
-    2: (_("partly"), _("Only part of the query happens, or much of it is cut off, hidden or padded out.")),
+    2: (_("partly"), _("Only part of the query happens, or much of it is cut off, hidden or filled up.")),
     3: (_("all but a detail"), _("The action is right; one small point differs, or something extra is in it.")),
     4: (_("perfect"), _("Exactly what the query says, in plain sight, from its beginning to its end and no longer.")),
 }

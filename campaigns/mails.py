@@ -124,11 +124,11 @@ def reset_link(user: User, site: str) -> str:
 def _confirmation(address: EmailAddress, site: str) -> tuple[str, str]:
     link = site + reverse("account_confirm_email", args=[EmailConfirmationHMAC(address).key])
     text = _(
-        "Hello %(name)s,\n\nopen this link to confirm that this is your mail address:\n\n%(link)s\n\nIf you did not "
+        "Hello %(name)s,\n\nopen this link to confirm that this is your e-mail address:\n\n%(link)s\n\nIf you did not "
         "ask for this, do nothing.\n"
     )
     params = {"name": address.user.get_username(), "link": link}
-    return _("Confirm your mail address"), text % params
+    return _("Confirm your e-mail address"), text % params
 
 
 def address_of(user: User) -> str:

@@ -116,6 +116,13 @@ def worked_in_assignment(assignment: Assignment) -> dict[date, Worked]:
     return dict(found)
 
 
+def batches_done(member: Membership) -> int:
+    """Return the number of batches that the member has submitted, those of an exam only where it is paid."""
+    paid = member.sittings.filter(is_paid=True).values("round")
+    done = member.assignments.filter(**ALONE)
+    return done.filter(~Q(batch__kind=Kind.EXAM) | Q(round__in=paid)).count()
+
+
 def total(parts: Iterable[Worked]) -> Worked:
     return sum(parts, Worked())
 

@@ -306,6 +306,7 @@ def questions_in(assignment: Assignment) -> list[dict[str, Any]]:
             "about": each.about,
             "text": each.text,
             "answer": each.answer.text if each.answer else None,
+            "letter": each.answer_id,
             "read": bool(each.answer and each.answer.read),
             "waits": each.handled is None,
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -122,9 +123,9 @@ class Person:
     def grade(self, keys: str) -> None:
         """The same, up to the list of all clips."""
         page = self.claim()
-        total = int(page.locator("#position").inner_text().split("/")[1])
-        for number in range(total):
-            expect(page.locator("#position")).to_have_text(f"{number + 1} / {total}")
+        total = int(re.findall("[0-9]+", page.locator("#position").inner_text())[-1])
+        for number in range(total):  # as "2 / 20" and, in an exam, "Exam · 2 of 20"
+            expect(page.locator("#position")).to_have_text(re.compile(rf"(^| ){number + 1} (/|of) {total}$"))
             moving(page)
             page.keyboard.press(keys[min(number, len(keys) - 1)])
         expect(page.locator("#summary-words")).to_contain_text(f"All {total} judged")

@@ -121,6 +121,7 @@ class PlacedQuestion(serializers.Serializer):
     about = serializers.ChoiceField(Question.About.choices)
     text = serializers.CharField()
     answer = serializers.CharField(allow_null=True)
+    letter = serializers.IntegerField(allow_null=True, help_text="the message with the answer")
     read = serializers.BooleanField(help_text="whether the answer is read")
     waits = serializers.BooleanField(help_text="whether no lead has answered it or put it aside")
 

@@ -108,11 +108,13 @@ def post_button(
     look: str = "",
     key: str = "",
     about: str = "",
+    focus: bool = False,
     **fields: object,
 ) -> dict[str, Any]:
     """Write a button that posts `fields` to an address, as a form of its own.
 
-    `look` is the button's class, `key` the key that presses it, `about` what a screen reader adds to its words.
+    `look` is the button's class, `key` the key that presses it, `about` what a screen reader adds to its words; `focus`
+    gives it the focus when the page opens.
     """
     return {
         "words": words,
@@ -120,6 +122,7 @@ def post_button(
         "look": look,
         "key": key,
         "about": about,
+        "focus": focus,
         "fields": fields.items(),
         "csrf_token": context.get("csrf_token"),
     }

@@ -21,7 +21,7 @@ TEXT = {"labelFontSize": 13, "titleFontSize": 14}
 ACCENT, OTHER, YELLOW = theme.COLOURS[0], theme.COLOURS[1], theme.COLOURS[4]
 POINT = {"color": ACCENT}
 # Those of the grades in pages: one hue from pale to dark, so that the order is visible without colour too.
-SHADES = ["#c9c6c0", "#a8c4c1", "#74a9a5", "#34807b", "#0f6b66"]
+SHADES = ["#c9c6c0", "#85bbad", "#4f9b90", "#1c6e68", "#0a4644"]
 ON_MIDDLE = "#0b2422"  # text on the shade in the middle
 OUTLINE = theme.COLOURS[7]
 LINES = ("begun", "finished", "ready")

@@ -1,5 +1,5 @@
 // Asking the lead: a small form in the place of the grades. A question travels with the grades (outbox.js) and costs
-// none; what the lead answers stands in a quiet line.
+// none. What the lead answers is shown in a quiet line, which leads to its clip.
 "use strict";
 
 (() => {
@@ -62,6 +62,7 @@
     event.stopPropagation();
   }
 
+  const unread = () => questions.filter(({ answer, read }) => answer !== null && !read).at(-1);
   const waiting = () => questions.length < total || questions.some(({ waits }) => waits);
 
   function later() {
@@ -79,15 +80,24 @@
   }
 
   function showAnswer() {
-    const last = questions.filter(({ answer, read }) => answer !== null && !read).at(-1);
+    const last = unread();
     $("answered").hidden = !last;
     if (!last) return;
     const { about, position, answer } = last;
-    $("answered").textContent = word(about === "clip" ? "answer" : "answer on query", { clip: position, text: answer });
+    $("answered").firstChild.textContent = word(about === "clip" ? "answer" : "answer on query", { clip: position, text: answer });
     $("answered").title = answer;
   }
 
+  // To the clip that it is about, where the answer is read.
+  function read() {
+    const last = unread();
+    last.read = true;
+    page.dispatchEvent(new CustomEvent("answer", { detail: last }));
+    showAnswer();
+  }
+
   $("ask").addEventListener("click", () => open());
+  $("answered").addEventListener("click", read);
   $("flag").addEventListener("click", () => form.hidden || open(false));
   document.addEventListener("keydown", key, { capture: true });
   document.addEventListener("visibilitychange", look);

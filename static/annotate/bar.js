@@ -1,9 +1,10 @@
 // The bar of the stage: how far the clip is, pause, speed and sound. A click on it leads to that time of the clip, and
-// a click on the clip stops it and lets it go on.
+// a click on the clip stops it and lets it go on. It is there while the pointer moves over the clip, and goes 2 s later.
 "use strict";
 
 class Bar {
   static SPEEDS = [1, 1.5, 2, 0.5];
+  static AWAKE = 2000; // milliseconds without a move of the pointer
   static KEPT = "reeljudge-speed"; // where this browser keeps the speed for the next batch
 
   constructor() {
@@ -12,7 +13,20 @@ class Bar {
     $("full").hidden = !document.fullscreenEnabled;
     $("stage").addEventListener("click", () => (this.stage.absent ? this.stage.retry() : this.stage.pause()));
     for (const kind of ["pointerdown", "pointermove"]) $("seek").addEventListener(kind, (event) => this.seek(event));
+    $("theatre").addEventListener("pointermove", () => this.wake());
+    $("theatre").addEventListener("pointerleave", () => this.sleep());
     this.showSpeed();
+  }
+
+  wake() {
+    $("theatre").classList.add("awake");
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.sleep(), Bar.AWAKE);
+  }
+
+  sleep() {
+    clearTimeout(this.timer);
+    $("theatre").classList.remove("awake");
   }
 
   // The stage of another batch, with the speed and the sound of the one before.
@@ -28,6 +42,7 @@ class Bar {
     if (videoWidth) $("theatre").style.setProperty("--ratio", videoWidth / videoHeight);
     $("time").value = duration ? currentTime / duration : 0;
     $("clock").textContent = duration ? `${clock(currentTime)} / ${clock(duration)}` : "";
+    this.showHalt();
   }
 
   showLoading() {
@@ -40,6 +55,13 @@ class Bar {
     const paused = Boolean(this.stage.video?.paused);
     label("pause", word(paused ? "play" : "pause"));
     $("theatre").classList.toggle("paused", paused);
+    this.showHalt();
+  }
+
+  // Where the clip is stopped, outside the picture. The tutorial has no place for it.
+  showHalt() {
+    const { paused, currentTime } = this.stage.video || {};
+    if ($("halted")) $("halted").textContent = paused && !this.stage.hidden ? word("halted", { time: clock(currentTime) }) : "";
   }
 
   showSpeed() {

@@ -8,8 +8,10 @@ const clock = (seconds) => `${Math.floor(seconds / 60)}:${(Math.floor(10 * (seco
 // Whether there is a keyboard to tell of; the stylesheet asks the same.
 const byKeys = () => !window.matchMedia("(hover: none) and (pointer: coarse), (max-width: 800px)").matches;
 
-function hint(text) {
+// What is told of each grade is for those who hear the page: others see the key, and nothing changes twice a clip.
+function hint(text, isHeard = false) {
   $("hint").textContent = text;
+  $("hint").classList.toggle("hidden", isHeard);
   clearTimeout(hint.timer);
   hint.timer = setTimeout(() => ($("hint").textContent = ""), 4000);
 }

@@ -1,5 +1,5 @@
-// The list of all clips: each is its own first frame, tinted by what was said of it, and plays while the pointer or the
-// focus is on it. The clips are in the browser already, so nobody makes pictures of them.
+// The list of all clips, grouped by grade: each is its own first frame, and plays while the pointer or the focus is on
+// it. The clips are in the browser already, so nobody makes pictures of them.
 "use strict";
 
 class Overview {
@@ -8,15 +8,13 @@ class Overview {
   // `open(index)` leads to a place.
   constructor({ open }) {
     this.open = open;
-    this.wanted = "all"; // the name of the filter
   }
 
   show(places, stage) {
     Object.assign(this, { places, stage });
     this.clear();
-    this.tiles = new Map(this.order.map((index) => [index, this.tile(index)]));
-    $("strip").append(...this.tiles.values());
-    this.showFilters();
+    this.tiles = new Map();
+    $("strip").append(...this.groups.map((group) => this.section(group)));
   }
 
   // The videos let go of their clips.
@@ -25,22 +23,42 @@ class Overview {
     $("strip").replaceChildren();
   }
 
-  // Those marked for later come first.
-  get order() {
+  // What is left comes first: the clips marked for later and those without a grade; then those of each grade.
+  get groups() {
     const { all, later } = this.places;
-    const first = (index) => Number(!later.has(index));
-    return [...all.keys()].sort((a, b) => first(a) - first(b) || a - b);
+    const left = [...all.keys()].filter((index) => !later.has(index));
+    const has = (test) => left.filter((index) => test(all[index]));
+    const found = [["later", word("later"), [...all.keys()].filter((index) => later.has(index))]];
+    found.push(["open", word("nothing"), has(({ grade, flag }) => grade === null && flag === null)]);
+    for (let value = 4; value >= 0; value--) {
+      const { name } = document.querySelector(`[data-grade="${value}"]`).dataset;
+      found.push([`g${value}`, name, has(({ grade, flag }) => flag === null && grade === value), value]);
+    }
+    found.push(["flagged", word("flag"), has(({ flag }) => flag !== null), "⚑"]);
+    return found.filter(([, , indexes]) => indexes.length);
+  }
+
+  section([kind, words, indexes, sign = ""]) {
+    const group = document.createElement("section");
+    group.dataset.group = kind;
+    group.innerHTML = "<h3><span></span> <b></b> <small></small></h3><ol></ol>";
+    const [dot, name, count] = group.firstChild.children;
+    [dot.textContent, name.textContent, count.textContent] = [sign, words, indexes.length];
+    if (Number.isInteger(sign)) dot.className = `dot ${kind}`;
+    for (const index of indexes) {
+      this.tiles.set(index, this.tile(index));
+      group.lastChild.append(this.tiles.get(index));
+    }
+    return group;
   }
 
   tile(index) {
     const { grade, flag } = this.places.all[index];
-    const isLater = this.places.later.has(index);
     const entry = document.createElement("li");
     const button = document.createElement("button");
-    button.innerHTML = '<span class="film"></span><span class="said"><span></span><em></em><strong></strong></span>';
-    const [number, mark, said] = button.lastChild.children;
-    number.textContent = index + 1;
-    mark.textContent = isLater ? word("later") : "";
+    button.innerHTML = '<span class="film"></span><span class="said"><span></span><strong></strong></span>';
+    const [number, said] = button.lastChild.children;
+    number.textContent = button.dataset.number = index + 1;
     said.textContent = flag !== null ? "⚑" : (grade ?? "–");
     button.className = `tile ${flag !== null ? "flagged" : grade !== null ? `g${grade}` : "open"}`;
     button.setAttribute("aria-label", word("clip", { clip: index + 1, state: this.state(index) }));
@@ -72,45 +90,5 @@ class Overview {
     for (const kind of ["pointerenter", "focus"]) button.addEventListener(kind, play);
     for (const kind of ["pointerleave", "blur"]) button.addEventListener(kind, stop);
     button.firstChild.append(video);
-  }
-
-  // Filters by what was said, each with its number; those that would show nothing are left out.
-  get filters() {
-    const { all, later } = this.places;
-    const has = (test) => [...all.keys()].filter((index) => test(all[index], index));
-    const found = [["all", word("filter all"), [...all.keys()]]];
-    for (let value = 0; value <= 4; value++)
-      found.push([`g${value}`, word("grade", { grade: value }), has(({ grade, flag }) => flag === null && grade === value), value]);
-    found.push(["flagged", word("flag"), has(({ flag }) => flag !== null), "⚑"]);
-    found.push(["open", word("nothing"), has(({ grade, flag }) => grade === null && flag === null)]);
-    found.push(["later", word("later"), has((_, index) => later.has(index))]);
-    return found.filter(([, , indexes]) => indexes.length);
-  }
-
-  showFilters() {
-    const { filters } = this;
-    if (!filters.some(([name]) => name === this.wanted)) this.wanted = "all";
-    const buttons = filters.map(([name, words, indexes, sign = words]) => {
-      const button = document.createElement("button");
-      button.setAttribute("aria-pressed", String(name === this.wanted));
-      button.setAttribute("aria-label", `${words}: ${indexes.length}`);
-      button.innerHTML = "<span></span> <strong></strong>";
-      button.firstChild.textContent = sign;
-      if (Number.isInteger(sign)) button.firstChild.className = `dot ${name}`;
-      button.lastChild.textContent = indexes.length;
-      button.addEventListener("click", () => this.choose(name));
-      button.dataset.filter = name;
-      return button;
-    });
-    $("filters").hidden = filters.length < 3;
-    $("filters").replaceChildren(...buttons);
-    const [, , shown] = filters.find(([name]) => name === this.wanted);
-    for (const [index, tile] of this.tiles) tile.hidden = !shown.includes(index);
-  }
-
-  choose(name) {
-    this.wanted = name;
-    this.showFilters();
-    document.querySelector(`[data-filter="${name}"]`).focus();
   }
 }

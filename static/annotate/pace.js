@@ -39,10 +39,11 @@ class Pace {
     const each = this.clips >= Pace.FEWEST ? word("each", { n: Math.round(this.seconds / this.clips) }) : "";
     $("done").textContent = word("done", { n: all - places.open.length, all });
     $("each").textContent = each;
-    $("since").textContent = minutes >= Pace.TOLD ? word("since", { n: minutes }) : "";
     $("suggest").hidden = !this.suggests || minutes < Pace.LONG;
+    $("since").textContent = minutes >= Pace.TOLD ? word($("suggest").hidden ? "since" : "long", { n: minutes }) : "";
     $("pace").classList.toggle("long", !$("suggest").hidden);
     $("today").textContent = this.today(places);
+    $("today").hidden = !this.goal;
   }
 
   today({ today }) {

@@ -5,7 +5,8 @@
 class Stage {
   static AROUND = 2; // clips beside the present one that are decoded
   static STOCK = 96 * 1024 * 1024; // bytes of clips kept ahead at most
-  static CARRIERS = 2; // clips fetched at the same time
+  static CARRIERS = 2; // clips fetched at the same time, where the line is quick
+  static QUICK = 2000; // milliseconds in which a clip comes there
   static FRAME = 1 / 25; // seconds, until a clip has shown its own
   static LEAD = 0.9; // of the first frame is over when a clip begins: it moves the sooner
   static STALL = 250; // milliseconds without another picture, after which a clip does not count as moving
@@ -23,6 +24,7 @@ class Stage {
     this.watched = new Set(); // those that played from beginning to end
     this.bytes = 0;
     this.busy = new Set(); // indexes on their way
+    this.carriers = 1; // on a slow line the next clip has the line for itself
     this.refused = new Set(); // indexes that cannot be fetched whole; the element streams them
     this.speed = 1;
     this.frame = Stage.FRAME; // of the clips so far
@@ -110,7 +112,7 @@ class Stage {
       this.load(index + step);
       this.load(index - step);
     }
-    for (let carrier = 0; carrier < Stage.CARRIERS; carrier++) this.carry();
+    for (let carrier = 0; carrier < this.carriers; carrier++) this.carry();
   }
 
   load(index) {
@@ -188,11 +190,13 @@ class Stage {
     const index = this.wanted();
     if (index === undefined) return;
     this.busy.add(index);
+    const began = performance.now();
     try {
       const answer = await fetch(this.clips[index], { signal: this.ending.signal });
       const type = answer.headers.get("Content-Type") || "";
       if (!answer.ok || !type.startsWith("video/")) throw new Error(answer.statusText); // the page to sign in, say
       const clip = await answer.blob();
+      this.carriers = performance.now() - began < Stage.QUICK ? Stage.CARRIERS : 1;
       if (this.ending.signal.aborted) return;
       this.bytes += clip.size;
       this.whole.set(index, { address: URL.createObjectURL(clip), size: clip.size });
@@ -206,7 +210,7 @@ class Stage {
   }
 
   wanted() {
-    if (this.bytes >= Stage.STOCK || this.busy.size >= Stage.CARRIERS) return undefined;
+    if (this.bytes >= Stage.STOCK || this.busy.size >= this.carriers) return undefined;
     // Those to come, those gone by, and last the present one, of which the element has all that it needs.
     const late = (key) => (key !== this.at ? Number(key < this.at) : this.broken.has(key) ? 0 : 2);
     const order = [...this.clips.keys()].sort((a, b) => late(a) - late(b) || a - b);

@@ -21,6 +21,8 @@
   let wasLater = false; // whether the shown place was marked for later when it came
   let looking = false; // whether those marked for later are gone through
   let submitting = false; // or submitted already
+  let answers = new Map(); // index → what the lead answered about the place
+  let restBegan = 0; // in milliseconds
   let warned = false; // that it is too early for the present clip
   let renewed = false; // whether the server is newer than this page
 
@@ -78,7 +80,7 @@
     bar.take(stage);
     for (const entry of outbox.entries()) places.say(entry);
     if (!outbox.empty) outbox.trouble = "waited";
-    [at, came, looking] = [0, null, false];
+    [at, came, looking, answers] = [0, null, false, new Map()];
     show(places.after(-1) ?? 0);
     listed = 0;
     if (places.after(-1) === undefined) summary();
@@ -114,6 +116,8 @@
     stage.show(at);
     bar.showTime();
     page.classList.remove("over");
+    bar.sleep();
+    showMore(false);
     hide($("summary"));
     overview.clear();
     openReasons(false);
@@ -175,7 +179,7 @@
     say("PUT", "judgements", { grade: value, seconds: spent(), input });
     const said = word("graded", { grade: value, clip: at + 1, back: toGoBack() });
     next();
-    hint(said);
+    hint(said, true);
     blink(document.querySelector(`[data-grade="${value}"]`));
   }
 
@@ -244,13 +248,22 @@
     if (submitting) return;
     leave();
     timer.sign();
-    $("worked").textContent = clock(timer.since).slice(0, -2);
+    $("worked").textContent = word("worked", { n: Math.round(timer.since / 60) });
     timer.rest();
     stage.stop();
+    restBegan = performance.now();
+    showResting();
     openReasons(false);
     page.classList.add("resting");
     $("rest").hidden = false;
     $("wake").focus();
+  }
+
+  // The second clock: how long the break is.
+  function showResting() {
+    if (!resting()) return;
+    $("resting").textContent = word("resting", { time: clock((performance.now() - restBegan) / 1000).slice(0, -2) });
+    setTimeout(showResting, 1000);
   }
 
   function wake() {
@@ -277,12 +290,13 @@
     $("flag").classList.toggle("set", flag !== null);
     $("unflag").hidden = flag === null;
     $("later").setAttribute("aria-pressed", String(places.later.has(at)));
-    $("note").textContent = note || "";
-    $("note").hidden = !note;
+    $("note").textContent = answers.get(at) || note || "";
+    $("note").hidden = !$("note").textContent;
     $("back").disabled = !over() && at === 0 && came === null;
     $("forward").disabled = over() || !passable();
     $("flag").disabled = $("later").disabled = over();
-    $("position").textContent = `${at + 1} / ${places.all.length}`;
+    const position = { n: at + 1, all: places.all.length };
+    $("position").textContent = "exam" in page.dataset ? word("exam", position) : `${position.n} / ${position.all}`;
     pace.show(places);
     showGate();
   }
@@ -306,6 +320,12 @@
     showGate();
   }
 
+  // On a phone, what is not needed for each clip takes the place of the grades.
+  function showMore(wanted = !page.classList.contains("more")) {
+    page.classList.toggle("more", wanted);
+    $("more").setAttribute("aria-expanded", String(wanted));
+  }
+
   const showGate = () => $("grades").classList.toggle("waiting", stage.absent || gated());
 
   function openReasons(open = $("reasons").hidden) {
@@ -325,8 +345,9 @@
     page.classList.add("over");
     $("summary").hidden = false;
     const all = places.all.length;
-    $("summary-words").textContent = left() ? word("open", { n: left(), all }) : word("all", { all });
-    $("later-words").textContent = places.later.size ? word("later left", { n: places.later.size }) : "";
+    const count = (name, n) => word(n === 1 ? `one ${name}` : name, { n, all });
+    $("summary-words").textContent = left() ? count("open", left()) : word("all", { all });
+    $("later-words").textContent = places.later.size ? count("later left", places.later.size) : "";
     $("look").hidden = !places.later.size;
     overview.show(places, stage);
     showPlace();
@@ -377,8 +398,8 @@
   // Where what was said has got to, and a sentence when something stood in its way.
   function showState({ state, trouble, sent, refusal }) {
     const n = outbox.entries().length;
-    $("saved").textContent = word(state, { n, detail: refusal, user: outbox.user, who });
-    $("saved").className = `saved ${state.replace(" ", "-")}`;
+    $("saved").title = $("saved").lastChild.textContent = word(state, { n, detail: refusal, user: outbox.user, who });
+    $("saved").className = `saved ${state === "saved" ? "saved-dot" : state.replace(" ", "-")}`;
     if (state === "saved" && trouble) {
       if (sent || trouble === "resumed")
         $("news").textContent = word(trouble === "resumed" ? "resumed" : "again", { n: sent });
@@ -393,7 +414,7 @@
     if (resting()) wake();
     summary();
     $("summary-words").textContent = `${word("gone")} ${word(n ? "kept not" : "kept all", { n })}`;
-    for (const id of ["strip", "filters", "later-words", "look", "submit"]) $(id).hidden = true;
+    for (const id of ["strip", "later-words", "look", "submit"]) $(id).hidden = true;
   }
 
   // What another tab says of the same batch holds here too.
@@ -409,6 +430,15 @@
     if (submitting) return;
     if (over()) summary();
     else showPlace();
+  });
+
+  // A lead's answer is read at its clip; that on the query at the one in sight.
+  page.addEventListener("answer", ({ detail: { about, position, answer, letter } }) => {
+    if (resting() || submitting) return;
+    const index = about === "clip" && position ? position - 1 : at;
+    answers.set(index, word("answer here", { text: answer }));
+    outbox.request("POST", page.dataset.read.replace("/0/", `/${letter}/`));
+    show(index);
   });
 
   page.addEventListener("ask", ({ detail }) => {
@@ -436,7 +466,12 @@
     ".": () => over() || stage.step(1),
     r: () => over() || (stage.absent ? stage.retry() : stage.play()),
     v: () => over() || fullScreen(),
-    Enter: () => (page.classList.contains("done") ? moment.begin() : over() ? toGoOn().focus() : fullScreen()),
+    Enter: () => {
+      if (page.classList.contains("done")) moment.begin();
+      else if (!$("answered").hidden) $("answered").click();
+      else if (over()) toGoOn().focus();
+      else fullScreen();
+    },
     m: () => $("sound").hidden || bar.hear(),
     Escape: () => openReasons(false),
   };
@@ -445,7 +480,8 @@
   const clicks = {
     back,
     forward,
-    flag: () => openReasons(),
+    flag: () => (showMore(false), openReasons()),
+    more: () => showMore(),
     unflag,
     later,
     overview: named.list,
@@ -473,6 +509,7 @@
     return true;
   };
 
+  $("help").addEventListener("click", () => showMore(false));
   listen({ grade, digit, flag, comment: again, keys, clicks, asleep, sign: () => timer.sign() });
   document.addEventListener("visibilitychange", () => (document.hidden ? timer.hide() : timer.show()));
   window.addEventListener("online", () => stage.retry());

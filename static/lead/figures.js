@@ -2,7 +2,7 @@
 // The light colours of the theme that all figures share give way to the colours that the page has now.
 const TOKENS = {
   "#1d1f21": "--ink", "#ffffff": "--raised", "#dedbd5": "--line", "#0f6b66": "--accent", "#0b2422": "--on-g2",
-  "#c9c6c0": "--g0", "#a8c4c1": "--g1", "#74a9a5": "--g2", "#34807b": "--g3",
+  "#c9c6c0": "--g0", "#85bbad": "--g1", "#4f9b90": "--g2", "#1c6e68": "--g3", "#0a4644": "--g4",
   "#c8501e": "--c2", "#1f5fa8": "--c3", "#8a4fa3": "--c4", "#b58900": "--c5", "#6a8f2f": "--c6", "#a33b53": "--c7", "#6b7280": "--c8",
 };
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);

@@ -78,7 +78,7 @@ def fails_and_is_taught(dana: Person, lead: Person) -> None:
 
 def passes(dana: Person) -> None:
     page = dana.claim()
-    expect(page.locator("#position")).to_have_text("1 / 1")
+    expect(page.locator("#position")).to_have_text("Exam · 1 of 1")
     expect(page.locator("#note")).to_contain_text(WHY)
     press(page, "4")
     dana.submit()
