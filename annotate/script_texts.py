@@ -37,6 +37,7 @@ FIXED = {
     ".": _("one frame forward"),
     "v": _("full screen"),
     "m": _("sound"),
+    "c": _("compare with the last clip of a grade, while it is held"),
 }
 # Keys that have no sign of their own, by the names that browsers give them.
 KEY_NAMES = {" ": _("space"), "ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓"}
@@ -77,7 +78,7 @@ SCRIPTS = [
     f"annotate/{name}.js"
     for name in (
         *("words", "timer", "places", "stage", "outbox", "keys", "guideline", "elements", "bar", "pace", "overview"),
-        *("moment", "workplace"),
+        *("compare", "moment", "workplace"),
     )
 ]
 SCRIPTS.append("annotate/asking.js")
@@ -127,10 +128,13 @@ def workplace(keys: dict[str, str]) -> dict[str, str]:
             "grade": gettext("grade {grade}"),
             "flag": gettext("flagged"),
             "nothing": gettext("not judged"),
+            "compared": gettext("Clip {clip}: {grade}"),
+            "no comparison": gettext("No other clip of this query has this grade yet."),
             "exam": gettext("Exam · {n} of {all}"),
             "worked": gettext("You worked {n} min since the last break. The clock is stopped."),
             "resting": gettext("Resting {time}"),
             "answer here": gettext("Your lead: {text}"),
+            "own note": gettext("Your note: {text}"),
             "question": gettext("Your question is on its way. Go on judging; the answer comes here."),
             "answer": gettext("Your lead on clip {clip}: {text}"),
             "answer on query": gettext("Your lead on the query: {text}"),

@@ -6,7 +6,8 @@ class Outbox {
   static ROOT = "reeljudge/";
   static COUNTER = "presses"; // the name of the number of the last press, beside the entries
   static MARKS = "later"; // and that of the places to look at again, of which no server is told
-  static BESIDE = [Outbox.COUNTER, Outbox.MARKS];
+  static NOTE = "note"; // and that of her note to herself
+  static BESIDE = [Outbox.COUNTER, Outbox.MARKS, Outbox.NOTE];
 
   // `fence` is null where the page did not get one: then the assignment is taken up again first. `presses` is the
   // number of the last press that the server knows of. `version` is that of the page and its scripts.
@@ -15,6 +16,7 @@ class Outbox {
     this.prefix = `${Outbox.ROOT}${encodeURIComponent(who)}/${token}/`;
     this.counter = `${this.prefix}${Outbox.COUNTER}`;
     this.marks = `${this.prefix}${Outbox.MARKS}`;
+    this.note = `${this.prefix}${Outbox.NOTE}`;
     this.memory = new Map(); // where storage is full or forbidden
     this.state = "saved"; // saved, sending, offline, signed out, another, closed, busy, newer, stale, refused
     this.refusal = "";
@@ -47,9 +49,14 @@ class Outbox {
   entries() {
     const found = new Map(this.memory);
     for (const name of Object.keys(localStorage))
-      if (name.startsWith(this.prefix) && name !== this.counter && name !== this.marks)
+      if (name.startsWith(this.prefix) && !this.beside.includes(name))
         found.set(name, JSON.parse(localStorage.getItem(name)));
     return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, entry]) => ({ name, ...entry }));
+  }
+
+  // What is kept beside the entries.
+  get beside() {
+    return [this.counter, this.marks, this.note];
   }
 
   add(entry) {
@@ -82,7 +89,7 @@ class Outbox {
 
   forget() {
     for (const { name } of this.entries()) this.remove(name);
-    for (const name of [this.counter, this.marks]) localStorage.removeItem(name);
+    for (const name of this.beside) localStorage.removeItem(name);
   }
 
   get empty() {

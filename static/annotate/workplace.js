@@ -21,7 +21,7 @@
   let wasLater = false; // whether the shown place was marked for later when it came
   let looking = false; // whether those marked for later are gone through
   let submitting = false; // or submitted already
-  let answers = new Map(); // index → what the lead answered about the place
+  let notes = new Map(); // index → what is read there: the lead's answer, or her own note
   let restBegan = 0; // in milliseconds
   let warned = false; // that it is too early for the present clip
   let renewed = false; // whether the server is newer than this page
@@ -80,9 +80,10 @@
     bar.take(stage);
     for (const entry of outbox.entries()) places.say(entry);
     if (!outbox.empty) outbox.trouble = "waited";
-    [at, came, looking, answers] = [0, null, false, new Map()];
+    [at, came, looking, notes] = [0, null, false, new Map()];
     show(places.after(-1) ?? 0);
     listed = 0;
+    readNote();
     if (places.after(-1) === undefined) summary();
     outbox.send();
   }
@@ -118,6 +119,7 @@
     page.classList.remove("over");
     bar.sleep();
     showMore(false);
+    hide($("noting"));
     hide($("summary"));
     overview.clear();
     openReasons(false);
@@ -242,6 +244,31 @@
     showPlace();
   }
 
+  // Who leaves in the middle of a batch can write herself a note. It stays in this browser, and is read where she goes on.
+  function leaving(event) {
+    if (over() || closed() || !left() || left() === places.all.length) return;
+    event.preventDefault();
+    showMore(false);
+    openReasons(false);
+    $("own-note").value = localStorage.getItem(outbox.note) || "";
+    $("noting").hidden = false;
+    $("own-note").focus();
+  }
+
+  function leaveWithNote(event) {
+    event.preventDefault();
+    const text = $("own-note").value.trim();
+    if (text) localStorage.setItem(outbox.note, text);
+    else localStorage.removeItem(outbox.note);
+    window.location.href = home;
+  }
+
+  function readNote() {
+    const text = localStorage.getItem(outbox.note);
+    if (text) notes.set(at, word("own note", { text }));
+    showPlace();
+  }
+
   // A break --------------------------------------------------------------------------------------------
   function rest() {
     if (resting()) return wake();
@@ -290,7 +317,7 @@
     $("flag").classList.toggle("set", flag !== null);
     $("unflag").hidden = flag === null;
     $("later").setAttribute("aria-pressed", String(places.later.has(at)));
-    $("note").textContent = answers.get(at) || note || "";
+    $("note").textContent = notes.get(at) || note || "";
     $("note").hidden = !$("note").textContent;
     $("back").disabled = !over() && at === 0 && came === null;
     $("forward").disabled = over() || !passable();
@@ -436,7 +463,7 @@
   page.addEventListener("answer", ({ detail: { about, position, answer, letter } }) => {
     if (resting() || submitting) return;
     const index = about === "clip" && position ? position - 1 : at;
-    answers.set(index, word("answer here", { text: answer }));
+    notes.set(index, word("answer here", { text: answer }));
     outbox.request("POST", page.dataset.read.replace("/0/", `/${letter}/`));
     show(index);
   });
@@ -473,7 +500,7 @@
       else fullScreen();
     },
     m: () => $("sound").hidden || bar.hear(),
-    Escape: () => openReasons(false),
+    Escape: () => (openReasons(false), hide($("noting"))),
   };
   const chosen = JSON.parse($("keys").textContent);
   for (const [what, does] of Object.entries(named)) keys[chosen[what]] = does;
@@ -486,6 +513,8 @@
     later,
     overview: named.list,
     "rest-now": rest,
+    leave: leaving,
+    stay: () => hide($("noting")),
     wake,
     "take-break": rest,
     "no-breaks": suggestNoBreaks,
@@ -502,6 +531,12 @@
     "begin-next": () => moment.begin(),
   };
 
+  new Compare({
+    batch: () => (over() || resting() || submitting ? null : { places, stage, at }),
+    grades: [0, 1, 2, 3, 4].map((grade) => chosen[`grade${grade}`]),
+    isFree: !Object.values(chosen).includes(Compare.KEY),
+  });
+
   // In a break every key that goes on ends it, and no other does anything.
   const asleep = (key) => {
     if (resting() && ["Enter", " ", "Escape", chosen.rest].includes(key)) wake();
@@ -509,6 +544,7 @@
     return true;
   };
 
+  $("noting").addEventListener("submit", leaveWithNote);
   $("help").addEventListener("click", () => showMore(false));
   listen({ grade, digit, flag, comment: again, keys, clicks, asleep, sign: () => timer.sign() });
   document.addEventListener("visibilitychange", () => (document.hidden ? timer.hide() : timer.show()));

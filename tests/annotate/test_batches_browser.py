@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
@@ -233,7 +234,8 @@ def test_a_submission_says_what_was_done_and_enter_begins_the_next_batch(
     expect(page.locator("#tally strong")).to_have_text(["9", "0", "0", "0", "10", "1"])
     [(seconds,)] = sql(place, f"SELECT sum(seconds) FROM judging_revision {of(someone)}")
     [(flagged,)] = sql(place, f"SELECT sum(seconds) FROM judging_flag WHERE assignment_id IN {submitted(someone)}")
-    counted = Decimal(f"{seconds + flagged:.3f}")
+    [(listed,)] = sql(place, f"SELECT sum(seconds) FROM judging_listtime WHERE assignment_id IN {submitted(someone)}")
+    counted = Decimal(f"{seconds + flagged + listed:.3f}")
     expect(page.locator("#counted")).to_have_text(f"{counted:.0f} s")
     earned = (counted / 10).quantize(Decimal("0.01"), ROUND_HALF_UP)  # 360 an hour
     expect(page.locator("#earned")).to_have_text(f"{earned} SGD")
@@ -287,3 +289,64 @@ def test_where_nothing_is_left_the_moment_says_so(person: Callable[..., Person],
 def answered_without_next(route: Any) -> None:
     answer = route.fetch()
     route.fulfill(response=answer, json=answer.json() | {"next": None, "nothing": "There is nothing to judge."})
+
+
+def test_the_last_clip_of_a_grade_plays_beside_this_one_while_its_key_is_held(person: Callable[..., Person]) -> None:
+    page = person().claim()
+    moving(page)
+    press(page, *"0330")
+    moving(page)
+    page.keyboard.down("c")
+    expect(page.locator("#compare p")).to_have_text("Clip 4: 0 unrelated")
+    page.keyboard.press("3")
+    expect(page.locator("#compare p")).to_have_text("Clip 3: 3 all but a detail")
+    page.wait_for_function("() => document.querySelector('#compare video').currentTime > 0")
+    stage, other = (page.locator(name).bounding_box() or {} for name in ("#stage", "#compare"))
+    assert stage["x"] + stage["width"] <= other["x"] + 1
+    page.keyboard.press("4")
+    expect(page.locator("#hint")).to_have_text("No other clip of this query has this grade yet.")
+    page.keyboard.up("c")
+    expect(page.locator("#compare")).to_be_hidden()
+    expect(page.locator("#position")).to_have_text(re.compile("^5 / "))  # nothing was graded by it
+    expect(page.locator("#done")).to_have_text(re.compile("^4 of "))
+
+
+def test_a_grade_that_is_pressed_for_long_compares_and_grades_nothing(person: Callable[..., Person]) -> None:
+    page = person().claim()
+    moving(page)
+    press(page, "2")
+    moving(page)
+    page.hover("[data-grade='2']")
+    page.mouse.down()
+    expect(page.locator("#compare p")).to_have_text("Clip 1: 2 partly")
+    page.mouse.up()
+    expect(page.locator("#compare")).to_be_hidden()
+    expect(page.locator("#position")).to_have_text(re.compile("^2 / "))
+    page.click("[data-grade='2']")
+    expect(page.locator("#position")).to_have_text(re.compile("^3 / "))
+
+
+def test_a_note_to_oneself_is_read_where_one_goes_on(person: Callable[..., Person]) -> None:
+    page = person().claim()
+    moving(page)
+    press(page, "1")
+    page.click("#leave")
+    expect(page.locator("#own-note")).to_be_focused()
+    page.keyboard.type("4 only with the hat")  # a digit judges nothing here
+    page.keyboard.press("Escape")
+    expect(page.locator("#noting")).to_be_hidden()
+    page.click("#leave")
+    page.keyboard.type("4 only with the hat")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/judge/")
+    page.click("form[action$='/claim'] button")
+    expect(page.locator("#position")).to_have_text(re.compile("^2 / "))
+    expect(page.locator("#note")).to_have_text("Your note: 4 only with the hat")
+    press(
+        page,
+        *"1"
+        * len(page.evaluate("() => JSON.parse(document.getElementById('assignment').textContent).places.slice(1)")),
+    )
+    page.keyboard.press("Enter")
+    expect(page.locator("#moment")).to_be_visible()
+    assert page.evaluate("() => localStorage.length") == 0
