@@ -123,6 +123,7 @@ def workplace(keys: dict[str, str]) -> dict[str, str]:
             "all": gettext("All {all} judged. Change any grade if you like, then submit."),
             "clip": gettext("Clip {clip}: {state}"),
             "grade": gettext("grade {grade}"),
+            "grade between": gettext("grade {grade}, between two grades"),
             "flag": gettext("flagged"),
             "nothing": gettext("not judged"),
             "question": gettext("Your question is on its way. Go on judging; the answer comes here."),

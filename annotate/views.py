@@ -218,9 +218,9 @@ def _ended(assignment: Assignment) -> str:
 
 @require_http_methods(["PUT"])
 def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
-    data = fields_of(request, "grade", "fence", "key", "press", "seconds", "input")
+    data = fields_of(request, "grade", "doubt", "fence", "key", "press", "seconds", "input")
     revision = grading.judge(judging_access.writer(request, token), position, **data)
-    stored = {"position": position, "grade": revision.grade, "revision": revision.number}
+    stored = {"position": position, "grade": revision.grade, "doubt": revision.is_doubtful, "revision": revision.number}
     return JsonResponse(stored | grading.overtaken_by(revision))
 
 

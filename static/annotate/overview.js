@@ -33,7 +33,7 @@ class Overview {
   }
 
   tile(index) {
-    const { grade, flag } = this.places.all[index];
+    const { grade, doubt, flag } = this.places.all[index];
     const isLater = this.places.later.has(index);
     const entry = document.createElement("li");
     const button = document.createElement("button");
@@ -41,7 +41,7 @@ class Overview {
     const [number, mark, said] = button.lastChild.children;
     number.textContent = index + 1;
     mark.textContent = isLater ? word("later") : "";
-    said.textContent = flag !== null ? "⚑" : (grade ?? "–");
+    said.textContent = flag !== null ? "⚑" : doubt ? `${grade} ±` : (grade ?? "–");
     button.className = `tile ${flag !== null ? "flagged" : grade !== null ? `g${grade}` : "open"}`;
     button.setAttribute("aria-label", word("clip", { clip: index + 1, state: this.state(index) }));
     button.addEventListener("click", () => this.open(index));
@@ -51,8 +51,9 @@ class Overview {
   }
 
   state(index) {
-    const { grade, flag } = this.places.all[index];
-    const said = flag !== null ? word("flag") : grade !== null ? word("grade", { grade }) : word("nothing");
+    const { grade, doubt, flag } = this.places.all[index];
+    const graded = word(doubt ? "grade between" : "grade", { grade });
+    const said = flag !== null ? word("flag") : grade !== null ? graded : word("nothing");
     return this.places.later.has(index) ? `${said}, ${word("later")}` : said;
   }
 
