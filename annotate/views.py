@@ -32,6 +32,7 @@ from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state, has_just_passed
 from judging.work import claiming, grading, practising, submitting
 from judging.work.places import assignment_data, limit_reached, nothing_for
+from releases.models import Release
 from reports import own_work
 from reports.own_time import time_on
 
@@ -85,6 +86,7 @@ def my_page(request: HttpRequest, name: str) -> HttpResponse:
         "annotate/mine.html",
         agreement=own_work.agreement(member),
         direction=own_work.direction(member),
+        contributions=Release.objects.contributions_of(member),
         conversations=own_work.conversations(member),
         longest_question=LONGEST_QUESTION,
         new_key=uuid4(),

@@ -25,6 +25,7 @@ from judging.quality.exam import exam_state
 from judging.work import claiming, grading, practising, submitting
 from judging.work.grading import LARGEST, LONGEST, LONGEST_COMMENT
 from judging.work.places import assignment_data, limit_reached
+from releases.models import Release
 from reports import own_work
 
 
@@ -258,11 +259,17 @@ class OwnDay(serializers.Serializer):
     earned = serializers.CharField(help_text="with its currency; empty without a rate")
 
 
+class OwnContribution(serializers.Serializer):
+    release = serializers.IntegerField(help_text="its version")
+    judgements = serializers.IntegerField(help_text="the annotator's own behind its final grades")
+
+
 class OwnWork(serializers.Serializer):
     days = OwnDay(many=True, help_text="of the last two weeks, newest first")
     total = OwnDay()
     agreement = serializers.CharField(help_text="with the final grades, in words")
     direction = serializers.CharField(help_text="which way the grades lean, in words; empty while little is settled")
+    contributions = OwnContribution(many=True, help_text="to releases, the newest first")
     exam = serializers.CharField(help_text="how far the exam is, in words; empty if none stands before work")
     limit = serializers.CharField(help_text="which limit leaves no room for a batch, in words; empty while none does")
     messages = Letter(many=True)
@@ -315,6 +322,7 @@ class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
         return own_work.fortnight(member) | {
             "agreement": own_work.agreement(member),
             "direction": own_work.direction(member),
+            "contributions": Release.objects.contributions_of(member),
             "exam": state.words if (state := exam_state(member)) else "",
             "limit": limit_reached(member),
             "messages": member.messages.unread_first(),
