@@ -13,7 +13,6 @@ from releases.freezing import freeze, freeze_release
 from releases.models import Release
 from tests.cast import browser, claim, judge_all, regrade, reopen_all, settle_round_one
 
-
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
