@@ -138,7 +138,7 @@ def fields_of(request: HttpRequest, *names: str) -> dict[str, Any]:
 
 def value_of(body: dict[str, Any], name: str) -> Any:
     read, expected = FIELDS[name]
-    value = body.get(name, "" if name in MAY_BE_MISSING else None)
+    value = body.get(name, MAY_BE_MISSING.get(name))
     if value is None and name in MAY_BE_NULL:
         return None
     try:
@@ -154,6 +154,12 @@ def _whole(numbers: Collection[int]) -> Callable[[Any], int]:
         return value
 
     return read
+
+
+def _truth(value: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError
+    return value
 
 
 def _one_of(keys: Collection[str]) -> Callable[[Any], str]:
@@ -188,6 +194,7 @@ SECONDS: tuple[Callable[[Any], Any], str] = (_seconds, f"a number of seconds fro
 # What reads each field, and what it expects.
 FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "grade": (_whole(GRADES), "one of the integers 0, 1, 2, 3, 4"),
+    "doubt": (_truth, "true or false"),
     "fence": (_whole(range(1, grading.LARGEST + 1)), "the number that came with the batch"),
     "key": (_key, "a UUID, new for each press"),
     "press": (_whole(range(grading.LARGEST + 1)), "a whole number, higher for each press, or null"),
@@ -199,4 +206,5 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "about": (_one_of(AT_A_PLACE), f"one of {', '.join(AT_A_PLACE)}"),
     "text": (_text(LONGEST_QUESTION), f"a text of at most {LONGEST_QUESTION} characters"),
 }
-MAY_BE_MISSING, MAY_BE_NULL = {"input", "comment", "text"}, {"press", "seconds", "list_seconds"}
+MAY_BE_MISSING = {"input": "", "comment": "", "text": "", "doubt": False}  # each with its default
+MAY_BE_NULL = {"press", "seconds", "list_seconds"}

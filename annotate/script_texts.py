@@ -114,9 +114,7 @@ def workplace(keys: dict[str, str]) -> dict[str, str]:
             "flagged": gettext("Clip {clip} is flagged ✓ · {back} to change"),
             "unflagged": gettext("The flag of clip {clip} is removed"),
             "early": gettext("Too fast: this clip has just started. Watch it, then judge."),
-            "early, or back": gettext(
-                "Too fast: clip {clip} has just started. {back} goes back to clip {before}."
-            ),
+            "early, or back": gettext("Too fast: clip {clip} has just started. {back} goes back to clip {before}."),
             "gate": gettext("Watch the clip to its end once, then judge it."),
             "missing": gettext("This clip is missing. Flag it and go on."),
             "loading": gettext("This clip is loading. Judge it when you have seen it."),
@@ -126,6 +124,7 @@ def workplace(keys: dict[str, str]) -> dict[str, str]:
             "all": gettext("All {all} judged. Change any grade if you like, then submit."),
             "clip": gettext("Clip {clip}: {state}"),
             "grade": gettext("grade {grade}"),
+            "grade between": gettext("grade {grade}, between two grades"),
             "flag": gettext("flagged"),
             "nothing": gettext("not judged"),
             "compared": gettext("Clip {clip}: {grade}"),

@@ -32,6 +32,7 @@ from judging.models.judgement import LONGEST_QUESTION
 from judging.quality.exam import exam_state, has_just_passed
 from judging.work import claiming, grading, practising, submitting
 from judging.work.places import assignment_data, limit_reached, nothing_for
+from releases.models import Release
 from reports import own_work
 from reports.hours import batches_done, total, worked_by_day
 from reports.own_time import time_on
@@ -86,6 +87,7 @@ def my_page(request: HttpRequest, name: str) -> HttpResponse:
         "annotate/mine.html",
         agreement=own_work.agreement(member),
         direction=own_work.direction(member),
+        contributions=Release.objects.contributions_of(member),
         conversations=own_work.conversations(member),
         longest_question=LONGEST_QUESTION,
         new_key=uuid4(),
@@ -221,9 +223,9 @@ def _ended(assignment: Assignment) -> str:
 
 @require_http_methods(["PUT"])
 def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
-    data = fields_of(request, "grade", "fence", "key", "press", "seconds", "input")
+    data = fields_of(request, "grade", "doubt", "fence", "key", "press", "seconds", "input")
     revision = grading.judge(judging_access.writer(request, token), position, **data)
-    stored = {"position": position, "grade": revision.grade, "revision": revision.number}
+    stored = {"position": position, "grade": revision.grade, "doubt": revision.is_doubtful, "revision": revision.number}
     return JsonResponse(stored | grading.overtaken_by(revision))
 
 

@@ -62,10 +62,14 @@ def nothing_lost(campaign: Campaign) -> Findings:
     for judgement in judgements.filter(last__isnull=True):
         yield f"judgement {judgement.pk} has no revision"
     revisions = _revisions(campaign).order_by("judgement", "press", "number")
-    newest = dict(revisions.values_list("judgement", "grade"))  # of each judgement the last press remains
+    # Of each judgement the last press remains.
+    newest = {pk: (grade, doubt) for pk, grade, doubt in revisions.values_list("judgement", "grade", "is_doubtful")}
     for judgement in judgements.filter(last__isnull=False):
-        if newest[judgement.pk] != judgement.grade:
-            yield f"judgement {judgement.pk} says {judgement.grade}, its last revision {newest[judgement.pk]}"
+        grade, doubt = newest[judgement.pk]
+        if grade != judgement.grade:
+            yield f"judgement {judgement.pk} says {judgement.grade}, its last revision {grade}"
+        if doubt != judgement.is_doubtful:
+            yield f"judgement {judgement.pk} has another doubt than its last revision"
 
 
 def _places(campaign: Campaign) -> Findings:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from judging.consensus import ANNOTATORS, RULE, Reuse, outcome_after
-from releases.publishing.parquet import OF_JUDGEMENTS, OF_OLD_QRELS, OF_QRELS, parquet, row_of_judgement
+from releases.publishing.parquet import OF_OLD_QRELS, OF_QRELS, columns_of_judgements, parquet, row_of_judgement
 from releases.stated import not_computed, other_counts, same_agreement, same_cost, same_protocol
 
 MANIFEST, QRELS, POOL = "MANIFEST.json", "qrels.txt", "pool.jsonl"
@@ -273,12 +273,13 @@ def _splits(release: Reader) -> dict[str, set[str]]:
 
 def same_for_others(release: Reader) -> Findings:
     """Compare what hubs and BEIR read with the other files; tables of qrels and judgements are made again."""
+    of_judgements = columns_of_judgements(next(release.records("judgements.jsonl"), None))
     for split, queries in _splits(release).items():
         own = [row for row in release.rows("pairs.csv") if row["query_id"] in queries]
         of_qrels = OF_OLD_QRELS if f"data/moments/{split}.parquet" in release.names else OF_QRELS
         for name, columns, rows in (
             ("qrels", of_qrels, (row[: len(of_qrels)] for row in _rows_of_qrels(own))),
-            ("judgements", OF_JUDGEMENTS, _rows_of_judgements(release, {row["pair_id"]: row for row in own})),
+            ("judgements", of_judgements, (row[: len(of_judgements)] for row in _rows_of_judgements(release, own))),
         ):
             file = f"data/{name}/{split}.parquet"
             release.compared.add(file)
@@ -296,7 +297,8 @@ def _rows_of_qrels(pairs: list[dict[str, str]]) -> Iterator[tuple[Any, ...]]:
             yield row["query_id"], row["moment_id"], int(row["grade"]), row["pair_id"]
 
 
-def _rows_of_judgements(release: Reader, pairs: dict[str, dict[str, str]]) -> Iterator[tuple[Any, ...]]:
+def _rows_of_judgements(release: Reader, own: list[dict[str, str]]) -> Iterator[tuple[Any, ...]]:
+    pairs = {row["pair_id"]: row for row in own}
     for record in release.records("judgements.jsonl"):
         if pair := pairs.get(str(record["pair_id"])):
             yield row_of_judgement(pair["query_id"], pair["moment_id"], record)

@@ -138,7 +138,8 @@ def pairs(scope: ExportScope) -> Lines:
 def judgements(scope: ExportScope) -> Lines:
     """Yield every judgement, by worker number, as JSON lines, also those that do not count.
 
-    `seconds` are active seconds. `round` and `guideline` are null if imported ratings do not say them.
+    `seconds` are active seconds. `doubt` says whether the annotator hesitated between two grades. `round`, `guideline`
+    and `doubt` are null if imported ratings do not say them.
     """
     yield from (json.dumps(record) + "\n" for _, _, record in judged(scope))
 

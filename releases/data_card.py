@@ -277,7 +277,8 @@ def _making(campaign: Campaign) -> str:
 {_drawing(campaign)}
 For each query the {campaign.depth} moments whose captions are most similar to it were ranked {ranked}, and judged in
 batches of {campaign.batch_size}{second}. Two annotators graded each pair from 0 to 4, seeing the clip and the query
-only; two others graded the pairs that stayed contested. The consensus `{RULE}` made the final grade:
+only; two others graded the pairs that stayed contested. An annotator could mark a grade as between two: `doubt`, which
+changes nothing. The consensus `{RULE}` made the final grade:
 `rules/consensus.md` states it in full.
 {_further(campaign)}"""
 

@@ -44,7 +44,7 @@ _ROUND = Case(
 Outcome = Candidate.Outcome
 MOMENT = ("moment__video__name", "moment__start", "moment__end")
 REUSE = ("overlap", "grade", "grades", "rule")  # columns of a reused grade
-RATED = ["pair_id", "worker", "relevance", "outcome", "query_id", "video", "start", "end", "batch"]
+RATED = ["pair_id", "worker", "relevance", "outcome", "query_id", "video", "start", "end", "batch", "doubt"]
 
 
 def pair_id(candidate: str = "") -> Coalesce:
@@ -158,14 +158,17 @@ def _record(pair: str, query_id: str, query: str, video: str, start: float, end:
 def ratings(scope: ExportScope) -> Lines:
     """Yield each counted grade with the worker's number, and the outcome, moment and batch of its pair.
 
-    They are ordered by pair, round and worker. A batch is named by its query and its number there.
+    They are ordered by pair, round and worker. A batch is named by its query and its number there. `doubt` is 1 if the
+    worker hesitated between two grades; it is empty in imported ratings, which do not say it.
     """
     counted = Judgement.objects.filter(candidate__in=scope.candidates, seat__isnull=False)
     counted = counted.order_by(*in_order(scope.campaign))
     number = Cast("candidate__batch__number", CharField())
     batch = Concat("candidate__query__query_id", Value("-"), number, output_field=CharField())
     moment = [f"candidate__{field}" for field in MOMENT]
-    fields: list[str | Combinable] = ["candidate__outcome", "candidate__query__query_id", *moment, batch]
+    unknown = Value(None, output_field=IntegerField())
+    doubt = unknown if scope.campaign.imported else Cast("is_doubtful", IntegerField())
+    fields: list[str | Combinable] = ["candidate__outcome", "candidate__query__query_id", *moment, batch, doubt]
     rows = counted.values_list(pair_id("candidate__"), WORKER, "grade", *fields)
     return csv_lines(RATED, rows.iterator(chunk_size=2000))
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import prefetch_related_objects
+from django.db.models import Count, prefetch_related_objects
 from django.utils import timezone
 
 from base.errors import BadValue
@@ -29,6 +29,7 @@ from campaigns.models import Campaign, LogEntry, Membership, log
 from corpus.stored_files import store
 from jobs.registry import Report, kind
 from judging.consensus import LEAST_OVERLAP, RULE
+from judging.models import Judgement
 from metrics.formats.files import FORMAT
 from releases.checks import MANIFEST
 from releases.contents import estimates, parts, pool_of, scope_of
@@ -47,7 +48,7 @@ LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold; files in releases have no other time
 AT_ONCE = 1 << 16  # bytes
 # What writing sets.
-WRITTEN = ("state", "file", "sha256", "signature", "size", "counts", "estimates", "unfinished", "at")
+WRITTEN = ("state", "file", "sha256", "signature", "size", "counts", "estimates", "unfinished", "contributions", "at")
 
 
 @transaction.atomic
@@ -171,7 +172,7 @@ def _read_and_write(release: Release, file: Path, progress: Progress) -> None:
         with snapshot(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
             scope = scope_of(release)
             release.at, release.counts, release.estimates = timezone.now(), counted(scope), estimates(scope)
-            release.unfinished = _unfinished(release.campaign)
+            release.unfinished, release.contributions = _unfinished(release.campaign), _contributions(scope)
             pool = pool_of(scope)
             about, files = _manifest(release, scope, pool), dict[str, dict[str, Any]]()
             wanted, folder = parts(release, about, pool, files), f"{about['campaign']}-v{about['version']}/"
@@ -189,6 +190,12 @@ def _unfinished(campaign: Campaign) -> list[str]:
     pool = campaign.queries.pool()
     rows = pool.exclude(pk__in=pool.finished().order_by().values("pk")).order_by(*by_query())
     return list(rows.values_list("query_id", flat=True))
+
+
+def _contributions(scope: ExportScope) -> dict[str, int]:
+    """Return how many judgements of each annotator, by primary key, the consensus made final grades of."""
+    behind = Judgement.objects.filter(candidate__in=scope.candidates.settled(), seat__isnull=False).order_by()
+    return {str(annotator): n for annotator, n in behind.values_list("annotator").annotate(n=Count("pk"))}
 
 
 def _written(archive: zipfile.ZipFile, name: str, lines: Iterator[str | bytes]) -> dict[str, Any] | None:

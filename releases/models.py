@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from django.db import models
 from django.db.models.functions import Now
+
+from campaigns.models import Membership
 
 
 def title_of(campaign: str, version: int) -> str:
@@ -16,10 +20,28 @@ def creator_of(campaign: str) -> str:
     return f"The annotators and leads of {campaign}"
 
 
+class Contribution(NamedTuple):
+    """How many of an annotator's judgements are behind the final grades of a release."""
+
+    release: int  # its version
+    judgements: int
+
+
 class ReleaseQuerySet(models.QuerySet["Release"]):
     def newest(self) -> Release | None:
         """Return the newest one that is ready, which runs are checked and scored against."""
         return self.filter(state=Release.State.READY).order_by("version").last()
+
+    def contributions_of(self, annotator: Membership) -> list[Contribution]:
+        """Return what the annotator has contributed to the releases of the campaign, the newest first.
+
+        Releases without a judgement of the annotator are left out, and so are those that were frozen before
+        contributions were counted.
+        """
+        rows = self.filter(campaign=annotator.campaign_id, state=Release.State.READY).order_by("-version")
+        counted = rows.exclude(contributions=None).values_list("version", "contributions")
+        own = (Contribution(version, (counts or {}).get(str(annotator.pk), 0)) for version, counts in counted)
+        return [each for each in own if each.judgements]
 
 
 class Release(models.Model):
@@ -51,6 +73,11 @@ class Release(models.Model):
     counts = models.JSONField(default=dict)
     estimates = models.JSONField(
         default=dict, help_text="what its sample is and stands for; empty if it was made before there was an order"
+    )
+    contributions = models.JSONField(
+        null=True,
+        help_text="how many judgements of each annotator, by primary key, are behind its final grades; null if it was"
+        " frozen before they were counted",
     )
     by = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="releases")
     at = models.DateTimeField(

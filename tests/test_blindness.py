@@ -299,7 +299,9 @@ def test_the_workplace_names_candidates_by_place_only(worked: Batch, ada: Member
     page = browser(ada).get(reverse("workplace", args=[handed.token])).content.decode()
     assignment = json.loads(re.search(r'<script id="assignment"[^>]*>(.*?)</script>', page, re.S)[1])  # type: ignore[index]
     assert set(assignment) == {"token", "fence", "places", "presses"}
-    assert {frozenset(place) for place in assignment["places"]} == {frozenset({"clip", "grade", "flag", "comment"})}
+    assert {frozenset(place) for place in assignment["places"]} == {
+        frozenset({"clip", "grade", "doubt", "flag", "comment"})
+    }
     assert all(place["grade"] is None for place in assignment["places"])
     assert re.fullmatch(r"/judge/assignments/[\w-]{43}/clips/[\w-]{32}", assignment["places"][0]["clip"])
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 
-from api.fields import Choice, Key, Number, Text, Whole
+from api.fields import Choice, Key, Number, Text, Truth, Whole
 from api.operations import JUDGE, OR_NOTHING, annotated, changes, fresh, reads
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.serializers import Body, ModelAnswer, QueryParameters, inline
@@ -20,11 +20,12 @@ from judging import access as judging_access
 from judging.consensus import GRADES
 from judging.models import Assignment, Flag, Practice, Question, Revision
 from judging.models.assignment import taken_from_you
-from judging.models.judgement import LONGEST_QUESTION
+from judging.models.judgement import DOUBTFUL, LONGEST_QUESTION
 from judging.quality.exam import exam_state
 from judging.work import claiming, grading, practising, submitting
 from judging.work.grading import LARGEST, LONGEST, LONGEST_COMMENT
 from judging.work.places import assignment_data, limit_reached
+from releases.models import Release
 from reports import own_work
 
 
@@ -32,6 +33,7 @@ class Place(serializers.Serializer):
     position = serializers.IntegerField(help_text="from 1, in the annotator's own order")
     clip = serializers.CharField(allow_null=True, help_text="its address; null if there is none")
     grade = serializers.IntegerField(allow_null=True, help_text="the annotator's own")
+    doubt = serializers.BooleanField(help_text=DOUBTFUL)
     flag = serializers.ChoiceField(Flag.Reason.choices, allow_null=True)
     comment = serializers.CharField(help_text="of the flag")
     query = serializers.CharField(required=False, help_text="where it changes within the batch")
@@ -71,6 +73,7 @@ class Press(Fenced):
 class GradeGiven(Press):
     grade = Whole(min_value=min(GRADES), max_value=max(GRADES))
     input = Choice(choices=Revision.Input.choices, required=False, help_text="how it was given")
+    doubt = Truth(required=False, help_text=f"{DOUBTFUL}; false if it is left out")
 
 
 class FlagGiven(Press):
@@ -87,6 +90,7 @@ class FlagTakenBack(QueryParameters):
 class Stored(serializers.Serializer):
     position = serializers.IntegerField()
     grade = serializers.IntegerField(allow_null=True)
+    doubt = serializers.BooleanField(help_text=DOUBTFUL)
     flag = serializers.ChoiceField(Flag.Reason.choices, allow_null=True)
     overtaken = serializers.IntegerField(required=False, help_text="the last press, if that is newer than this one")
 
@@ -190,7 +194,8 @@ class Judgement(Resource, at="assignments/<slug:token>/judgements/<int:position>
     def put(self, token: str, position: int) -> Any:
         """Grade the clip at a position."""
         revision = grading.judge(judging_access.writer(self.request, token), position, **self.data)
-        return {"position": position, "grade": revision.grade, "flag": None} | grading.overtaken_by(revision)
+        stored = {"position": position, "grade": revision.grade, "doubt": revision.is_doubtful, "flag": None}
+        return stored | grading.overtaken_by(revision)
 
 
 class OneFlag(Resource, at="assignments/<slug:token>/flags/<int:position>", name="flag"):
@@ -199,7 +204,7 @@ class OneFlag(Resource, at="assignments/<slug:token>/flags/<int:position>", name
         """Flag the clip at a position, in place of a grade."""
         data = self.data | {"comment": self.data.get("comment", "").strip()}
         flag = grading.flag(judging_access.assignment(self.request, token), position, **data)
-        return {"position": position, "grade": None, "flag": flag.reason} | grading.overtaken_by(flag)
+        return {"position": position, "grade": None, "doubt": False, "flag": flag.reason} | grading.overtaken_by(flag)
 
     @changes(query=FlagTakenBack, scope=JUDGE, door=_assignment)
     def delete(self, token: str, position: int) -> Any:
@@ -255,11 +260,17 @@ class OwnDay(serializers.Serializer):
     earned = serializers.CharField(help_text="with its currency; empty without a rate")
 
 
+class OwnContribution(serializers.Serializer):
+    release = serializers.IntegerField(help_text="its version")
+    judgements = serializers.IntegerField(help_text="the annotator's own behind its final grades")
+
+
 class OwnWork(serializers.Serializer):
     days = OwnDay(many=True, help_text="of the last two weeks, newest first")
     total = OwnDay()
     agreement = serializers.CharField(help_text="with the final grades, in words")
     direction = serializers.CharField(help_text="which way the grades lean, in words; empty while little is settled")
+    contributions = OwnContribution(many=True, help_text="to releases, the newest first")
     exam = serializers.CharField(help_text="how far the exam is, in words; empty if none stands before work")
     limit = serializers.CharField(help_text="which limit leaves no room for a batch, in words; empty while none does")
     messages = Letter(many=True)
@@ -312,6 +323,7 @@ class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
         return own_work.fortnight(member) | {
             "agreement": own_work.agreement(member),
             "direction": own_work.direction(member),
+            "contributions": Release.objects.contributions_of(member),
             "exam": state.words if (state := exam_state(member)) else "",
             "limit": limit_reached(member),
             "messages": member.messages.unread_first(),

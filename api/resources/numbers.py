@@ -18,6 +18,7 @@ from base.sites import site_address
 from campaigns.models import Campaign
 from judging.consensus import GRADES
 from judging.models import Kind
+from judging.models.judgement import DOUBTFUL
 from judging.pool.ranking import MOST_CANDIDATES, MOST_QUERIES, RankingPlan, ask_for_study
 from reports.campaign_summaries import AGREEMENT, FIGURES, PROGRESS, QUERIES, SEVERITY, count_agreement, current_summary
 from reports.figures.catalogue import DRAWN, TABLES, CampaignFigure
@@ -205,6 +206,7 @@ class JudgementSerializer(serializers.Serializer):
     seconds = serializers.FloatField(allow_null=True, help_text="before the first grade")
     other = serializers.IntegerField(source="other.grade", allow_null=True, default=None, help_text="the co-judge's")
     seat = serializers.IntegerField(source="judgement.seat")
+    doubt = serializers.BooleanField(source="judgement.is_doubtful", help_text=DOUBTFUL)
 
 
 class JudgementsPage(serializers.Serializer):

@@ -14,6 +14,7 @@ from base.forms import LARGEST_KEY
 from campaigns.models import Membership
 from judging import access as judging_access
 from judging.models import Batch, Candidate, Kind, Query, ReusedGrade, Review
+from judging.models.judgement import DOUBTFUL
 from judging.models.states import WithdrawnFor
 from judging.pool.opening import open_without_clips
 from judging.review.decisions import bring_back, withdraw
@@ -78,6 +79,7 @@ class Grade(serializers.Serializer):
     seconds = serializers.FloatField(allow_null=True)
     name = serializers.CharField(required=False, help_text="for leads")
     counts = serializers.BooleanField(help_text="false once the candidate was reopened")
+    doubt = serializers.BooleanField(source="judgement.is_doubtful", help_text=DOUBTFUL)
 
 
 class ReusedSerializer(ModelAnswer):

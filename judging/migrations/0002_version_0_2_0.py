@@ -367,7 +367,7 @@ class Migration(migrations.Migration):
             name='reopening',
             field=models.ForeignKey(help_text='the reopening that undid it', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='reviews', to='judging.reopening'),
         ),
-        # SQLite copies these two tables, and the copies have no triggers: they are made anew.
+        # SQLite copies these three tables, and the copies have no triggers: they are made anew.
         refuse_no_longer('judging_judgement', DELETE),
         migrations.AlterField(
             model_name='judgement',
@@ -378,7 +378,19 @@ class Migration(migrations.Migration):
             model_name='judgement',
             index=models.Index(fields=['annotator', 'id'], name='judgements_newest_last'),
         ),
+        migrations.AddField(
+            model_name='judgement',
+            name='is_doubtful',
+            field=models.BooleanField(db_default=False, default=False, help_text='as in the last revision'),
+        ),
         refuse('judging_judgement', DELETE),
+        refuse_no_longer('judging_revision', UPDATE, DELETE),
+        migrations.AddField(
+            model_name='revision',
+            name='is_doubtful',
+            field=models.BooleanField(db_default=False, default=False, help_text='whether the annotator hesitated between two grades; it counts nowhere'),
+        ),
+        refuse('judging_revision', UPDATE, DELETE),
         refuse_no_longer('judging_reopening', UPDATE, DELETE),
         migrations.AddField(
             model_name='reopening',

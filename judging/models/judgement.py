@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 REPORTED = "active seconds that the browser measured"
 COUNTED = "those of them that count: within the limit of a press and the clock"
+DOUBTFUL = "whether the annotator hesitated between two grades; it counts nowhere"
 PRESS = "the number that the browser gave the press: of two, the higher one was said later"
 
 LONGEST_QUESTION = 1000  # characters
@@ -47,6 +48,7 @@ class Judgement(models.Model):
         "campaigns.Membership", models.PROTECT, related_name="judgements", db_index=False
     )
     grade = models.PositiveSmallIntegerField(help_text="of the last revision")
+    is_doubtful = models.BooleanField(default=False, db_default=False, help_text="as in the last revision")
     seat = models.PositiveSmallIntegerField(null=True, help_text="1 to 4; empty if the judgement does not count")
     returned = models.DateTimeField(null=True, help_text="when it was returned to be judged again")
     reopening = models.ForeignKey(
@@ -89,6 +91,7 @@ class Revision(models.Model):
     number = models.PositiveSmallIntegerField()
     press = models.PositiveIntegerField(default=0, help_text=PRESS)
     grade = models.PositiveSmallIntegerField()
+    is_doubtful = models.BooleanField(default=False, db_default=False, help_text=DOUBTFUL)
     reported = models.FloatField(null=True, help_text=REPORTED)
     seconds = models.FloatField(null=True, help_text=COUNTED)
     input = models.CharField(max_length=10, choices=Input.choices, blank=True)

@@ -37,6 +37,7 @@ def judge(
     press: int | None = None,
     seconds: float | None = None,
     input: str = "",
+    doubt: bool = False,
 ) -> Revision:
     """Store a grade. It replaces a flag. A request that comes twice with one key returns the first revision.
 
@@ -57,19 +58,21 @@ def judge(
         Active seconds, or None if the browser did not measure them.
     input
         How the grade was given; one of `Revision.Input`.
+    doubt
+        Whether the annotator hesitated between two grades.
 
     Raises
     ------
     BadValue
         If the assignment has no such position.
     KeyReused
-        If the key came before with another grade or candidate.
+        If the key came before with another grade, doubt or candidate.
     Stale
         If the fence is an old one or the lease has run out.
     NotFound
         If the assignment is not that of the writer, or the writer is no active annotator any more.
     """
-    entry = _Press(position, grade, key, press, seconds, input)
+    entry = _Press(position, grade, key, press, seconds, input, doubt)
     return _judge(writer, fence, entry) or _judged_before(writer, entry)
 
 
@@ -82,6 +85,7 @@ class _Press(NamedTuple):
     number: int | None
     seconds: float | None
     input: str
+    doubt: bool
 
 
 @all_or_nothing
@@ -93,7 +97,7 @@ def _judge(writer: Assignment | saving.Writer, fence: int, entry: _Press) -> Rev
     candidate = at_position(held.places, entry.position)
     assignment = Assignment(pk=held.assignment, annotator_id=held.annotator, places=held.places)
     press = assignment.presses if entry.number is None else entry.number
-    graded = saving.grade(held, candidate, entry.grade, press, entry.key)
+    graded = saving.grade(held, candidate, entry.grade, press, entry.key, doubt=entry.doubt)
     if graded is None:
         return None
     limit = left_at_place(at_position(held.limits, entry.position), graded.at_place)
@@ -108,6 +112,7 @@ def _judge(writer: Assignment | saving.Writer, fence: int, entry: _Press) -> Rev
         number=graded.revisions + 1,
         press=press,
         grade=entry.grade,
+        is_doubtful=entry.doubt,
         key=entry.key,
         reported=entry.seconds,
         seconds=seconds,
@@ -126,9 +131,10 @@ def _judged_before(writer: Assignment | saving.Writer, entry: _Press) -> Revisio
     known = Revision.objects.filter(key=entry.key).select_related("judgement__assignment").first()
     if known is None:
         raise taken_from_you()
-    stored = (known.judgement.annotator_id, known.judgement.candidate_id, known.grade)
-    if stored != (assignment.annotator_id, assignment.candidate_at(entry.position), entry.grade):
-        raise KeyReused(f"key: {entry.key} came before with another grade or place; expected a new key for each press")
+    stored = (known.judgement.annotator_id, known.judgement.candidate_id, known.grade, known.is_doubtful)
+    if stored != (assignment.annotator_id, assignment.candidate_at(entry.position), entry.grade, entry.doubt):
+        what = "another grade, doubt or place"
+        raise KeyReused(f"key: {entry.key} came before with {what}; expected a new key for each press")
     return known
 
 

@@ -34,12 +34,13 @@ def assignment_data(assignment: Assignment, route: str = "place") -> dict[str, A
 
     `route` is the name of the address of clips. Places say their query if it changes from one to another.
     """
-    grades, flags, presses = _answers(assignment)
+    grades, doubtful, flags, presses = _answers(assignment)
     queries = {candidate.query.text for candidate in assignment.candidates_in_order()}
     places = [
         {
             "clip": _address(assignment, candidate, route),
             "grade": grades.get(candidate.pk),
+            "doubt": candidate.pk in doubtful,
             "flag": flags[candidate.pk].reason if candidate.pk in flags else None,
             "comment": flags[candidate.pk].comment if candidate.pk in flags else "",
         }
@@ -51,14 +52,15 @@ def assignment_data(assignment: Assignment, route: str = "place") -> dict[str, A
     return {"token": assignment.token, **numbers, "places": places}
 
 
-def _answers(assignment: Assignment) -> tuple[dict[int, int], dict[int, Flag], int]:
-    """Return what the annotator has answered: grades and flags by candidate, and the number of the last press."""
+def _answers(assignment: Assignment) -> tuple[dict[int, int], set[int], dict[int, Flag], int]:
+    """Return what the annotator has answered: grades by candidate, which are doubtful, flags, and the last press."""
     if assignment.is_new:
-        return {}, {}, 0
+        return {}, set(), {}, 0
     judgements, flags = assignment.answers
-    grades = dict(judgements.not_returned().values_list("candidate", "grade"))
+    rows = list(judgements.not_returned().values_list("candidate", "grade", "is_doubtful"))
+    grades, doubtful = {pair: grade for pair, grade, _ in rows}, {pair for pair, _, doubt in rows if doubt}
     flagged = {flag.candidate_id: flag for flag in flags.filter(taken_back=None).not_returned()}
-    return grades, flagged, assignment.presses
+    return grades, doubtful, flagged, assignment.presses
 
 
 def _address(assignment: Assignment, candidate: Candidate, route: str) -> str | None:

@@ -68,14 +68,15 @@ AT_PLACE = """
 HOLDER = """COALESCE((SELECT joined.id FROM judging_assignment AS joined
     JOIN judging_candidate AS pair ON pair.batch_id = joined.batch_id
     WHERE joined.joined_to_id = %(assignment)s AND pair.id = %(candidate)s), %(assignment)s)"""
+LATER = """EXISTS (SELECT 1 FROM judging_revision AS later
+    WHERE later.judgement_id = judging_judgement.id AND later.press > %(press)s)"""
 GRADE = f"""
-INSERT INTO judging_judgement (assignment_id, candidate_id, annotator_id, grade)
-SELECT {HOLDER}, %(candidate)s, %(annotator)s, %(grade)s
+INSERT INTO judging_judgement (assignment_id, candidate_id, annotator_id, grade, is_doubtful)
+SELECT {HOLDER}, %(candidate)s, %(annotator)s, %(grade)s, %(doubt)s
 WHERE NOT EXISTS (SELECT 1 FROM judging_revision WHERE key = %(key)s)
-ON CONFLICT (candidate_id, annotator_id) DO UPDATE SET grade = CASE WHEN EXISTS (
-    SELECT 1 FROM judging_revision AS later
-    WHERE later.judgement_id = judging_judgement.id AND later.press > %(press)s
-) THEN judging_judgement.grade ELSE excluded.grade END
+ON CONFLICT (candidate_id, annotator_id) DO UPDATE SET
+    grade = CASE WHEN {LATER} THEN judging_judgement.grade ELSE excluded.grade END,
+    is_doubtful = CASE WHEN {LATER} THEN judging_judgement.is_doubtful ELSE excluded.is_doubtful END
 RETURNING id,
     (SELECT COUNT(*) FROM judging_revision AS own WHERE own.judgement_id = judging_judgement.id),
     (SELECT MAX(own.press) FROM judging_revision AS own WHERE own.judgement_id = judging_judgement.id),
@@ -83,8 +84,9 @@ RETURNING id,
     {AT_PLACE}, {RECORDED}
 """  # noqa: S608 - of our own parts
 REVISE = """
-INSERT INTO judging_revision (judgement_id, number, press, grade, reported, seconds, input, key)
-VALUES (%(judgement)s, %(number)s, %(press)s, %(grade)s, %(reported)s, %(seconds)s, %(input)s, %(key)s)
+INSERT INTO judging_revision (judgement_id, number, press, grade, is_doubtful, reported, seconds, input, key)
+VALUES (
+    %(judgement)s, %(number)s, %(press)s, %(grade)s, %(is_doubtful)s, %(reported)s, %(seconds)s, %(input)s, %(key)s)
 RETURNING id
 """
 
@@ -131,7 +133,7 @@ def hold(writer: Writer | Assignment, fence: int) -> Hold | None:
     return Hold(assignment, annotator, writer.user_id, json.loads(places), json.loads(limits), began, float(elapsed))
 
 
-def grade(held: Hold, candidate: int, grade: int, press: int, key: UUID) -> Graded | None:
+def grade(held: Hold, candidate: int, grade: int, press: int, key: UUID, *, doubt: bool = False) -> Graded | None:
     """Store the grade, unless a later press for the candidate is stored. Return None if the key came before."""
     values = {
         "assignment": held.assignment,
@@ -140,6 +142,7 @@ def grade(held: Hold, candidate: int, grade: int, press: int, key: UUID) -> Grad
         "began": held.began,
         "candidate": candidate,
         "grade": grade,
+        "doubt": doubt,
         "press": press,
         "key": key.hex,
     }
@@ -152,7 +155,7 @@ def grade(held: Hold, candidate: int, grade: int, press: int, key: UUID) -> Grad
 
 def store(revision: Revision) -> None:
     """Insert the revision, as its `save` does, without Django's work of writing the statement anew each time."""
-    fields = ("number", "press", "grade", "reported", "seconds", "input")
+    fields = ("number", "press", "grade", "is_doubtful", "reported", "seconds", "input")
     values = {"judgement": revision.judgement_id, "key": revision.key.hex}
     values |= {field: getattr(revision, field) for field in fields}
     row = _first(REVISE, values)

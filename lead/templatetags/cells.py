@@ -35,6 +35,7 @@ from reports.tables.queue import FlagLine
 from runs.models import Run
 
 register = template.Library()
+DOUBT = SafeString('<span title="Between two grades"> ±</span>')
 
 
 @register.simple_tag(name="address")
@@ -275,6 +276,7 @@ CELLS: dict[type, dict[str, Callable[[Any], object]]] = {
         "rank": _rank,
         "worker": lambda line: _worker(line.judgement, line.reader),
         "grade": lambda line: _grade(line.judgement),
+        "doubt": lambda line: DOUBT if line.judgement.is_doubtful else "",
         "other": lambda line: _worker(line.other, line.reader),
         "other_grade": lambda line: _grade(line.other),
     },
@@ -365,11 +367,12 @@ def marks(row: CandidateRow) -> SafeString:
             " struck" if grade.struck else "",
             capfirst(grade.words),
             f". {grade.why_struck}" if grade.struck else "",
+            DOUBT if grade.judgement.is_doubtful else "",
         )
         for grade in row.grades
     )
     flags = ((capfirst(flag.words),) for flag in row.flags)
-    dots = joined_markup('<span class="dot g{0}{1}" title="{2}{3}">{0}</span> ', grades)
+    dots = joined_markup('<span class="dot g{0}{1}" title="{2}{3}">{0}</span>{4} ', grades)
     if row.flags:
         dots += joined_markup('<span class="flagged" title="{}">⚑</span> ', flags)
     if candidate.grade is None:

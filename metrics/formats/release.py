@@ -40,7 +40,8 @@ class ReleasedJudgement(NamedTuple):
     """A judgement of a release, by worker number.
 
     `counts` is False for one that was replaced, or whose batch was judged again. `seconds` are active seconds, None
-    where they are unknown, as `round` and `guideline` are in imported ratings.
+    where they are unknown, as `round`, `guideline` and `doubt` are in imported ratings. `doubt` says whether the
+    annotator hesitated between two grades; releases of version 0.1 do not say it.
     """
 
     pair_id: str
@@ -52,6 +53,7 @@ class ReleasedJudgement(NamedTuple):
     counts: bool
     seconds: float | None = None
     guideline: int | None = None
+    doubt: bool | None = None
 
 
 class LoadedRelease(ReleaseFiles):
@@ -141,7 +143,7 @@ class LoadedRelease(ReleaseFiles):
     @cached_property
     def judgements(self) -> tuple[ReleasedJudgement, ...]:
         pairs = {row["pair_id"]: (row["query_id"], row["moment_id"]) for row in self._rows(PAIRS)}
-        fields = ("worker", "round", "grade", "counts", "seconds", "guideline")
+        fields = ("worker", "round", "grade", "counts", "seconds", "guideline", "doubt")
         return tuple(
             ReleasedJudgement(pair, *pairs[pair], *(each.get(name) for name in fields))
             for each in self._records(JUDGEMENTS)

@@ -55,5 +55,10 @@ class Migration(migrations.Migration):
             name='baselines',
             field=models.JSONField(default=list, help_text='numbers of the runs whose scores its card shows'),
         ),
+        migrations.AddField(
+            model_name='release',
+            name='contributions',
+            field=models.JSONField(help_text='how many judgements of each annotator, by primary key, are behind its final grades; null if it was frozen before they were counted', null=True),
+        ),
         migrations.RunPython(keep_what_they_hold, migrations.RunPython.noop),
     ]

@@ -106,8 +106,8 @@ def judged(scope: ExportScope, **only: Any) -> Iterator[tuple[str, str, dict[str
     rows = Judgement.objects.filter(candidate__in=scope.candidates, **only).annotate(milliseconds=MILLISECONDS)
     fields = (pair_id("candidate__"), WORKER, round_of(scope.campaign), "grade", "seat", "reopening", "milliseconds")
     own = ("candidate__query__query_id", *(f"candidate__{each}" for each in MOMENT))
-    listed = rows.order_by(*in_order(scope.campaign)).values_list(*fields, "assignment__guideline", *own)
-    for pair, worker, number, grade, seat, reopening, spent, guideline, query, *moment in listed.iterator(5000):
+    listed = rows.order_by(*in_order(scope.campaign)).values_list(*fields, "assignment__guideline", "is_doubtful", *own)
+    for pair, worker, number, grade, seat, reopening, spent, guideline, doubt, query, *moment in listed.iterator(5000):
         record = {
             "pair_id": pair,
             "worker": worker,
@@ -117,6 +117,7 @@ def judged(scope: ExportScope, **only: Any) -> Iterator[tuple[str, str, dict[str
             "reopened": reopening is not None,
             "seconds": None if spent is None else round(spent / 1000, 1),
             "guideline": None if scope.campaign.imported else guideline,
+            "doubt": None if scope.campaign.imported else doubt,
         }
         yield query, moment_id(*moment), record
 

@@ -39,16 +39,29 @@ NUMBER: Column = (5, lambda values: struct.pack(f"<{len(values)}d", *values))
 TEXT: Column = (6, _texts)
 Columns = dict[str, Column]
 # The columns of two tables for hubs, which `verify.py` makes again from the other files. Qrels have BEIR's names; in
-# releases of version 0.2 or earlier they have others, and a column more.
+# releases of version 0.2 or earlier they have others, and a column more. Judgements have `doubt` from 0.2 on.
 OF_QRELS: Columns = {"query-id": TEXT, "corpus-id": TEXT, "score": WHOLE}
 OF_OLD_QRELS: Columns = {"query_id": TEXT, "moment_id": TEXT, "relevance": WHOLE, "pair_id": TEXT}
 OF_JUDGEMENTS: Columns = {"pair_id": TEXT, "query_id": TEXT, "moment_id": TEXT, "worker": WHOLE, "round": WHOLE}
 OF_JUDGEMENTS |= {"grade": WHOLE, "counts": TRUTH, "reopened": TRUTH, "seconds": NUMBER, "guideline": WHOLE}
+OF_OLD_JUDGEMENTS: Columns = dict(OF_JUDGEMENTS)
+OF_JUDGEMENTS |= {"doubt": TRUTH}
+
+
+def columns_of_judgements(judgement: dict[str, Any] | None) -> Columns:
+    """Return the columns of the table of judgements in a release, given one of its judgements, or None without any."""
+    return OF_OLD_JUDGEMENTS if judgement and "doubt" not in judgement else OF_JUDGEMENTS
 
 
 def row_of_judgement(query: str, moment: str, judgement: dict[str, Any]) -> tuple[Any, ...]:
     """Return a row of the table of judgements, from an object of `judgements.jsonl`."""
-    return str(judgement["pair_id"]), query, moment, *(judgement[name] for name in list(OF_JUDGEMENTS)[3:])
+    return (
+        str(judgement["pair_id"]),
+        query,
+        moment,
+        *(judgement[name] for name in list(OF_OLD_JUDGEMENTS)[3:]),
+        judgement.get("doubt"),
+    )
 
 
 def parquet(columns: Columns, rows: Iterable[Sequence[Any]]) -> Iterator[bytes]:

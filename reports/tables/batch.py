@@ -46,6 +46,7 @@ class GradeRow:
     def words(self) -> str:
         """Who, how long and when."""
         parts = [self.who, *(["round two"] if self.round == 2 else [])]
+        parts += ["between two grades"] if self.judgement.is_doubtful else []
         parts += [f"{self.seconds:.1f} s"] if self.seconds is not None else []
         parts += [time_of(self.at)] if self.at else []
         return ", ".join(parts)

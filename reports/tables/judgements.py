@@ -77,6 +77,7 @@ COLUMNS = (
     Column("rank", "Candidate", lambda line: line.judgement.candidate.rank),
     Column("worker", "Worker", lambda line: line.judgement.annotator.as_worker.worker),
     Column("grade", "Grade", lambda line: line.judgement.grade),
+    Column("doubt", "Doubt", lambda line: int(line.judgement.is_doubtful)),
     Column("other", "Co-judge", lambda line: line.other and line.other.annotator.as_worker.worker),
     Column("other_grade", "Co-judge’s grade", lambda line: line.other and line.other.grade),
     Column("seconds", "Seconds", lambda line: line.seconds, is_number=True, places=1),
@@ -173,6 +174,7 @@ ONLY: dict[str, Callable[[Judgements, Campaign], Judgements]] = {
     "escalated": lambda rows, campaign: rows.filter(candidate__escalated=True),
     "settled": lambda rows, campaign: rows.filter(candidate__outcome=Candidate.Outcome.SETTLED),
     "discarded": _discarded,
+    "doubtful": lambda rows, campaign: rows.filter(is_doubtful=True),
     "fast": lambda rows, campaign: rows.filter(revisions__number=1, revisions__seconds__lt=FAST),
 }
 FILTERS: dict[str, Callable[[Judgements, Any, Campaign], Judgements]] = {
@@ -220,9 +222,9 @@ def contested_queries(campaign: Campaign, rows: Sequence[Sequence[Any]]) -> list
     ]
 
 
-# What the rounds, and what the times tell. Of imported ratings times are never known, and rounds seldom.
+# What the rounds, and what the presses tell. Of imported ratings presses are never known, and rounds seldom.
 OF_ROUNDS = {"own", "other", "other_grade", "round-one", "never-escalated", "contested"}
-OF_TIMES = {"week", "fast", "submitted"}
+OF_PRESSES = {"week", "fast", "submitted", "doubtful", "doubt"}
 
 
 def filters_of(campaign: Campaign) -> dict[str, Callable[[Judgements, Any, Campaign], Judgements]]:
@@ -231,4 +233,4 @@ def filters_of(campaign: Campaign) -> dict[str, Callable[[Judgements, Any, Campa
 
 
 def _unknown(campaign: Campaign) -> set[str]:
-    return (OF_TIMES if campaign.imported else set()) | (set() if campaign.rounds_known else OF_ROUNDS)
+    return (OF_PRESSES if campaign.imported else set()) | (set() if campaign.rounds_known else OF_ROUNDS)

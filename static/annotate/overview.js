@@ -53,13 +53,13 @@ class Overview {
   }
 
   tile(index) {
-    const { grade, flag } = this.places.all[index];
+    const { grade, doubt, flag } = this.places.all[index];
     const entry = document.createElement("li");
     const button = document.createElement("button");
     button.innerHTML = '<span class="film"></span><span class="said"><span></span><strong></strong></span>';
     const [number, said] = button.lastChild.children;
     number.textContent = button.dataset.number = index + 1;
-    said.textContent = flag !== null ? "⚑" : (grade ?? "–");
+    said.textContent = flag !== null ? "⚑" : doubt ? `${grade} ±` : (grade ?? "–");
     button.className = `tile ${flag !== null ? "flagged" : grade !== null ? `g${grade}` : "open"}`;
     button.setAttribute("aria-label", word("clip", { clip: index + 1, state: this.state(index) }));
     button.addEventListener("click", () => this.open(index));
@@ -69,8 +69,9 @@ class Overview {
   }
 
   state(index) {
-    const { grade, flag } = this.places.all[index];
-    const said = flag !== null ? word("flag") : grade !== null ? word("grade", { grade }) : word("nothing");
+    const { grade, doubt, flag } = this.places.all[index];
+    const graded = word(doubt ? "grade between" : "grade", { grade });
+    const said = flag !== null ? word("flag") : grade !== null ? graded : word("nothing");
     return this.places.later.has(index) ? `${said}, ${word("later")}` : said;
   }
 

@@ -56,8 +56,8 @@ class Places {
 
   // An entry for the outbox that says something of a place; it holds here at once.
   entry(index, method, what, body) {
-    const { grade, flag, comment } = this.all[index];
-    const entry = { method, what, position: index + 1, body, before: { grade, flag, comment } };
+    const { grade, doubt, flag, comment } = this.all[index];
+    const entry = { method, what, position: index + 1, body, before: { grade, doubt, flag, comment } };
     this.say(entry);
     return entry;
   }
@@ -66,7 +66,7 @@ class Places {
     if (what === "questions") return; // which say nothing of a place
     const place = this.all[position - 1];
     if (what === "judgements" && place.grade === null) this.today += 1;
-    if (what === "judgements") Object.assign(place, { grade: body.grade, flag: null, comment: "" });
+    if (what === "judgements") Object.assign(place, { grade: body.grade, doubt: Boolean(body.doubt), flag: null, comment: "" });
     else if (method === "PUT") Object.assign(place, { flag: body.reason, comment: body.comment });
     else Object.assign(place, { flag: null, comment: "" });
   }

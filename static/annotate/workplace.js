@@ -172,14 +172,14 @@
   }
 
   // Saying something -----------------------------------------------------------------------------------
-  function grade(value, input) {
+  function grade(value, input, doubt = false) {
     if (over() || closed()) return;
     if (!$("reasons").hidden) return hint(word("reason"));
     if (stage.unseen) return hint(stage.absent ? absence() : word("loading"));
     if (gated()) return hint(word("gate"));
     if (stage.early && !places.answered(at)) return tooEarly();
-    say("PUT", "judgements", { grade: value, seconds: spent(), input });
-    const said = word("graded", { grade: value, clip: at + 1, back: toGoBack() });
+    say("PUT", "judgements", { grade: value, doubt, seconds: spent(), input });
+    const said = word("graded", { grade: doubt ? `${value} ±` : value, clip: at + 1, back: toGoBack() });
     next();
     hint(said, true);
     blink(document.querySelector(`[data-grade="${value}"]`));
@@ -309,9 +309,12 @@
 
   // Showing --------------------------------------------------------------------------------------------
   function showPlace() {
-    const { grade, flag, note } = places.all[at];
-    for (const button of document.querySelectorAll("[data-grade]"))
-      button.setAttribute("aria-pressed", String(flag === null && Number(button.dataset.grade) === grade));
+    const { grade, doubt, flag, note } = places.all[at];
+    for (const button of document.querySelectorAll("[data-grade]")) {
+      const pressed = flag === null && Number(button.dataset.grade) === grade;
+      button.setAttribute("aria-pressed", String(pressed));
+      button.querySelector(".doubt").hidden = !(pressed && doubt);
+    }
     for (const button of document.querySelectorAll("[data-reason]"))
       button.setAttribute("aria-pressed", String(button.dataset.reason === flag));
     $("flag").classList.toggle("set", flag !== null);
@@ -484,6 +487,7 @@
     rest,
   };
   for (let value = 0; value <= 4; value++) named[`grade${value}`] = () => grade(value, "key");
+  const doubtful = {}; // what a grade's key does with Shift
   const keys = {
     Backspace: back,
     undo: back,
@@ -504,6 +508,8 @@
   };
   const chosen = JSON.parse($("keys").textContent);
   for (const [what, does] of Object.entries(named)) keys[chosen[what]] = does;
+  for (let value = 0; value <= 4; value++) doubtful[chosen[`grade${value}`]] = () => grade(value, "key", true);
+  const meant = new Set([...Object.keys(keys), ...Object.values(chosen)]);
   const clicks = {
     back,
     forward,
@@ -546,7 +552,7 @@
 
   $("noting").addEventListener("submit", leaveWithNote);
   $("help").addEventListener("click", () => showMore(false));
-  listen({ grade, digit, flag, comment: again, keys, clicks, asleep, sign: () => timer.sign() });
+  listen({ grade, digit, flag, comment: again, keys, doubtful, meant, clicks, asleep, sign: () => timer.sign() });
   document.addEventListener("visibilitychange", () => (document.hidden ? timer.hide() : timer.show()));
   window.addEventListener("online", () => stage.retry());
   setInterval(() => pace.show(places), 20000);

@@ -61,6 +61,7 @@ def test_a_grade_is_one_of_the_integers_0_to_4(held: Assignment, grade: str, quo
         ({"seconds": "4"}, "seconds"), ({"seconds": -1}, "seconds"), ({"seconds": 1e9}, "seconds"),
         ({"seconds": 10**400}, "seconds"), ({"seconds": float("nan")}, "seconds"),
         ({"input": "mouse"}, "input"), ({"input": None}, "input"), ({"input": ["key"]}, "input"),
+        ({"doubt": None}, "doubt"), ({"doubt": 1}, "doubt"), ({"doubt": "true"}, "doubt"), ({"doubt": ""}, "doubt"),
     ],
 )  # fmt: skip
 def test_each_other_field_is_checked_and_named(held: Assignment, changes: dict[str, Any], field: str) -> None:
@@ -110,8 +111,9 @@ def test_a_stale_fence_is_a_conflict(held: Assignment) -> None:
 def test_a_key_with_other_content_is_unprocessable(held: Assignment) -> None:
     body = good(held)
     assert put(held, body).status_code == 200
-    assert put(held, body).json() == {"position": 1, "grade": 3, "revision": 1}
+    assert put(held, body).json() == {"position": 1, "grade": 3, "doubt": False, "revision": 1}
     assert put(held, body | {"grade": 4}).status_code == 422
+    assert put(held, body | {"doubt": True}).status_code == 422
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def test_a_batch_from_the_claim_to_its_submission(clips: None, ada: Membership, 
         assert grade(program, held, position, position % 5).json() == {
             "position": position,
             "grade": position % 5,
+            "doubt": False,
             "flag": None,
         }
     problem_in(grade(Program(bob), held, 1, 4), 404)
@@ -55,6 +56,17 @@ def test_a_batch_from_the_claim_to_its_submission(clips: None, ada: Membership, 
     assert program.post("campaigns/films/claim").status_code == 204
     mine = program.get("campaigns/films/mine").json()
     assert mine["total"]["judgements"] == 20
+
+
+def test_a_grade_may_be_doubtful(batch: Batch, ada: Membership) -> None:
+    program = Program(ada, "judge", "read")
+    held = program.post("campaigns/films/claim").json()
+    stored = grade(program, held, 1, 3, doubt=True).json()
+    assert stored == {"position": 1, "grade": 3, "doubt": True, "flag": None}
+    assert problem_in(grade(program, held, 2, 3, doubt="yes"), 400)["fields"].keys() == {"doubt"}
+    grade(program, held, 2, 3)
+    places = program.get(f"assignments/{held['token']}").json()["places"]
+    assert [place["doubt"] for place in places[:3]] == [True, False, False]
 
 
 def test_a_press_that_arrives_twice_is_stored_once(batch: Batch, ada: Membership) -> None:

@@ -81,8 +81,8 @@ def test_a_browser_that_was_behind_learns_the_last_number(held: Assignment) -> N
         answer = browser(held.annotator).put(address, body, content_type="application/json")
         return dict(answer.json())
 
-    assert put("judge", grade=4, press=9) == {"position": 1, "grade": 4, "revision": 1}
-    assert put("judge", grade=0, press=3) == {"position": 1, "grade": 0, "revision": 2, "overtaken": 9}
+    assert put("judge", grade=4, press=9) == {"position": 1, "grade": 4, "doubt": False, "revision": 1}
+    assert put("judge", grade=0, press=3) == {"position": 1, "grade": 0, "doubt": False, "revision": 2, "overtaken": 9}
     late = {"reason": "clip", "comment": "", "press": 4}
     assert put("flag", **late) == {"position": 1, "reason": "clip", "overtaken": 9}
     page = browser(held.annotator).get(reverse("workplace", args=[held.token]))

@@ -80,9 +80,9 @@ def test_without_the_lock_more_time_is_recorded_than_has_passed(
     monkeypatch.setattr(saving, "HOLD", f"SELECT {columns} FROM judging_assignment WHERE token = %(token)s")
     both_have_read, grade = Barrier(2), saving.grade
 
-    def grade_with_another(*arguments: Any) -> saving.Graded | None:
+    def grade_with_another(*arguments: Any, **options: Any) -> saving.Graded | None:
         """Go on once another press has read, too, what is recorded."""
-        graded = grade(*arguments)
+        graded = grade(*arguments, **options)
         both_have_read.wait(timeout=30)
         return graded
 
