@@ -18,7 +18,6 @@ from judging.models import Candidate
 LANDMARKS = {0.615: "TVR-Ranking", 0.667: "", 0.8: ""}  # alphas: that of its paper, and Krippendorff's two limits
 FIRM = 0.667  # below it, Krippendorff draws no conclusions
 ROW = 20  # the height of a mark on the axis of a row, in pixels
-WORKED, IDLE = SafeString("day"), SafeString("none")  # the classes of a bar of a day
 DAY, HIGH = 4, 20  # of a bar of a day in a row, in pixels
 WIDE_DAY, TALL = 20, 96  # of one on a page of its own
 DOTS = 5  # which stand for the newest check pairs
@@ -94,23 +93,18 @@ def mark(
 def day_bars(numbers: Sequence[int], top: int, step: int = DAY, high: int = HIGH) -> SafeString:
     """Return a bar for each day, in proportion to `top`; a day without work keeps a thin line."""
     heights = [max(1.0, high * number / max(top, 1)) for number in numbers]
-    bars = (  # of integers and what is safe, which need no escaping: a table has many
-        (
-            place * step,
-            round(high - height),
-            round(height),
-            WORKED if number else IDLE,
-            SafeString(f"{number:,}") if number else 0,
-        )
+    wide = step - step // 4
+    one = f'<rect class="{{}}" x="{{}}" y="{{:.0f}}" width="{wide}" height="{{:.0f}}"><title>{{:,}}</title></rect>'
+    bars = [  # of numbers, which need no escaping: a table has many
+        one.format("day" if number else "none", place * step, high - height, height, number)
         for place, (number, height) in enumerate(zip(numbers, heights, strict=True))
-    )
-    bar = '<rect class="{{3}}" x="{{0}}" y="{{1}}" width="{}" height="{{2}}"><title>{{4}}</title></rect>'
+    ]
     return markup(
         '<svg class="days" width="{}" height="{}" role="img" aria-label="{}">{}</svg>',
         step * len(numbers),
         high,
         f"{sum(numbers):,} judgements in {len(numbers)} days",
-        joined_markup(bar.format(step - step // 4), bars),
+        SafeString("".join(bars)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -301,7 +301,7 @@ def test_the_last_clip_of_a_grade_plays_beside_this_one_while_its_key_is_held(pe
     page.keyboard.press("3")
     expect(page.locator("#compare p")).to_have_text("Clip 3: 3 all but a detail")
     page.wait_for_function("() => document.querySelector('#compare video').currentTime > 0")
-    stage, other = (page.locator(name).bounding_box() or {} for name in ("#stage", "#compare"))
+    stage, other = (cast(Any, page.locator(name).bounding_box()) for name in ("#stage", "#compare"))
     assert stage["x"] + stage["width"] <= other["x"] + 1
     page.keyboard.press("4")
     expect(page.locator("#hint")).to_have_text("No other clip of this query has this grade yet.")

@@ -398,7 +398,7 @@ def test_an_exam_is_paid_if_it_was_said_before(campaign: Campaign, batch: Batch,
     Campaign.objects.update(paid_exam=False)
     judge_all(held, by_rank)
     [day] = worked_by_day(ada, start_of_day(), start_of_day(later=1)).values()
-    assert (day.judgements, day.seconds) == (3, 3)
+    assert (day.judgements, float(day.seconds)) == (3, 3)
     assert [batch.clips for batch in time_on(ada, timezone.localdate()).batches] == [3]
     Sitting.objects.update(is_paid=False)
     assert not worked_by_day(ada, start_of_day(), start_of_day(later=1))

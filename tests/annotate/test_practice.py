@@ -325,7 +325,7 @@ def test_a_tenth_of_the_days_judging_is_paid(taught: Campaign, batch: Batch, ada
     before = answer(given(ada), 2, 10)
     Practice.objects.filter(pk=before.pk).update(seconds=3600, reported=3600)
     [day] = worked_by_day(ada, *today()).values()
-    assert (day.seconds, day.reported) == (0, 3600)
+    assert (float(day.seconds), float(day.reported)) == (0, 3600)
     Practice.objects.update(at=F("at") - timedelta(seconds=200))
     held = began(claim(ada), 100)
     grading.judge(held, 1, 3, fence=held.fence, key=uuid4(), seconds=30)

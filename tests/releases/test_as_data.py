@@ -34,6 +34,7 @@ from releases.difference import compare
 from releases.freezing import freeze_release
 from releases.models import Release
 from releases.publishing.methods import at, written
+from releases.publishing.parquet import OF_JUDGEMENTS, columns_of_judgements
 from releases.publishing.signing import TRUSTED, SignedRelease, public_key, signature_of
 from releases.stated import ordinal_alpha
 from tests.cast import browser
@@ -181,6 +182,11 @@ LATER: dict[Callable[[dict[str, bytes]], None], str] = {
     _another_table: "The files for hubs and BEIR",
     _another_grade_for_beir: "The files for hubs and BEIR",
 }
+
+
+def test_judgements_of_earlier_releases_have_no_doubt() -> None:
+    assert list(columns_of_judgements({"grade": 3})) == list(OF_JUDGEMENTS)[:-1]
+    assert columns_of_judgements({"grade": 3, "doubt": None}) == columns_of_judgements(None) == OF_JUDGEMENTS
 
 
 def test_verify_py_finds_what_was_changed(

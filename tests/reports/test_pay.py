@@ -255,7 +255,8 @@ def test_what_is_unusual_is_named(rows: list[PayRow], expected: list[str]) -> No
 
 
 def _first_pace(page: str) -> str:
-    return re.findall(r'<td class="n">([0-9.]+)</td>', page)[2]
+    found: list[str] = re.findall(r'<td class="n">([0-9.]+)</td>', page)
+    return found[2]
 
 
 def test_the_page_of_hours_sorts_by_pace_and_marks_what_is_unusual(worked: Batch, leo: Membership) -> None:
