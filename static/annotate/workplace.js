@@ -429,7 +429,7 @@
   function showState({ state, trouble, sent, refusal }) {
     const n = outbox.entries().length;
     $("saved").title = $("saved").lastChild.textContent = word(state, { n, detail: refusal, user: outbox.user, who });
-    $("saved").className = `saved ${state === "saved" ? "saved-dot" : state.replace(" ", "-")}`;
+    $("saved").className = `saved ${state === "saved" ? "settled" : state.replace(" ", "-")}`;
     if (state === "saved" && trouble) {
       if (sent || trouble === "resumed")
         $("news").textContent = word(trouble === "resumed" ? "resumed" : "again", { n: sent });
