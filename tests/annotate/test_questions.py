@@ -283,12 +283,20 @@ def test_the_answer_stands_at_the_workplace_and_on_her_pages(
     held: Assignment, ada: Membership, bob: Membership, leo: Membership
 ) -> None:
     question = ask_at(held, 3, "clip", WORDS, uuid4())
-    waiting = {"position": 3, "about": "clip", "text": WORDS, "answer": None, "read": False, "waits": True}
+    waiting = {
+        "position": 3,
+        "about": "clip",
+        "text": WORDS,
+        "answer": None,
+        "letter": None,
+        "read": False,
+        "waits": True,
+    }
     assert questions_in(held) == [waiting]
     assert "has not answered yet" in text_of(ada, "mine", "films")
     message = answer(question, leo, "Yes, it does.")
     got = browser(ada).get(reverse("own-questions", args=[held.token])).json()
-    assert got == {"questions": [waiting | {"answer": "Yes, it does.", "waits": False}]}
+    assert got == {"questions": [waiting | {"answer": "Yes, it does.", "letter": message.pk, "waits": False}]}
     assert "Yes, it does." in text_of(ada, "workplace", held.token)
     for name, arguments in (("work", []), ("mine", ["films"])):
         page = text_of(ada, name, *arguments)

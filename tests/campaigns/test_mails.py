@@ -349,7 +349,7 @@ class TestForgottenPassword:
         assert len(delivered(post)) == 1
 
     def test_the_terminal_prints_a_link_without_a_mail_server(self, nora: User) -> None:
-        assert "This site sends no mails" in Client().get(reverse("account_reset_password")).content.decode()
+        assert "This site sends no e-mail" in Client().get(reverse("account_reset_password")).content.decode()
         link = printed("reset_password", "nora", "--address", "https://judge.example.org/").strip()
         assert link.startswith("https://judge.example.org/sign-in/new-password/")
         assert "is changed" in choose(link.removeprefix("https://judge.example.org"), "another-word-8")

@@ -177,6 +177,7 @@ def test_what_comes_back_shows_neither_the_grade_nor_the_truth(exam: Campaign, a
         assert place == {
             "clip": place["clip"],
             "grade": None,
+            "doubt": False,
             "flag": None,
             "comment": "",
             "note": "Both arms are raised here.",
@@ -242,7 +243,8 @@ def test_the_first_round_has_no_notes(exam: Campaign, ada: Membership) -> None:
     tell(exam, 4, "why")
     assert "does not help" not in workplace_of(claim(fresh(ada)))
     assert all(
-        set(place) == {"clip", "grade", "flag", "comment"} for place in assignment_data(claim(fresh(ada)))["places"]
+        set(place) == {"clip", "grade", "doubt", "flag", "comment"}
+        for place in assignment_data(claim(fresh(ada)))["places"]
     )
 
 

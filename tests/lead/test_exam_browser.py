@@ -43,7 +43,7 @@ def test_what_is_off_comes_back_and_then_there_is_work(place: Installation, chro
     page.wait_for_function("() => document.querySelector('article video').currentTime > 0")
     expect_home(ada, "1 clip of your exam came back", "Judge the clips that came back")
     page = ada.claim()
-    expect(page.locator("#position")).to_have_text("1 / 1")
+    expect(page.locator("#position")).to_have_text("Exam · 1 of 1")
     expect(page.locator("[data-grade][aria-pressed=true]")).to_have_count(0)
     assignment = json.loads(page.locator("#assignment").text_content() or "")
     assert [(each["note"], each["grade"]) for each in assignment["places"]] == [(WHY, None)]

@@ -69,9 +69,9 @@ def test_figures_have_the_colours_of_the_page_when_these_change(place: Installat
     page.emulate_media(color_scheme="light")
     page.goto(f"{place.address}/campaigns/figures/releases/")
     bar = page.locator("#figure-5b .mark-rect path").last
-    expect(bar).to_have_attribute("fill", "#0f6b66", timeout=60_000)
+    expect(bar).to_have_attribute("fill", "#0a4644", timeout=60_000)
     page.emulate_media(color_scheme="dark")
-    expect(bar).to_have_attribute("fill", "#62c9be")
+    expect(bar).to_have_attribute("fill", "#b5ece3")
     expect(page.locator(".drawing svg text[fill='#1d1f21'], .drawing svg text[fill='#000000']")).to_have_count(0)
 
 
