@@ -30,7 +30,6 @@ PRACTICE = "practice"  # beside the kinds of batches
 SPENT: dict[str, Any] = {"counted": Sum("seconds"), "measured": Sum(Coalesce("reported", "seconds"))}
 SENT = {"counted": Sum("seconds"), "measured": Sum("reported")}  # where browsers always report
 FIRST = {"judgements": Count("pk", filter=Q(number=1))}  # revisions: a change of mind is no other judgement
-ALONE = {"state": Assignment.State.SUBMITTED, "joined_to": None}  # submitted, not in the places of another
 NO_SUMS: dict[str, Any] = {
     **{name: Value(0.0, FloatField()) for name in SPENT},
     **{name: Value(0, IntegerField()) for name in ("n_judgements", "n_batches")},
@@ -119,8 +118,7 @@ def worked_in_assignment(assignment: Assignment) -> dict[date, Worked]:
 def batches_done(member: Membership) -> int:
     """Return the number of batches that the member has submitted, those of an exam only where it is paid."""
     paid = member.sittings.filter(is_paid=True).values("round")
-    done = member.assignments.filter(**ALONE)
-    return done.filter(~Q(batch__kind=Kind.EXAM) | Q(round__in=paid)).count()
+    return member.assignments.submitted().alone().filter(~Q(batch__kind=Kind.EXAM) | Q(round__in=paid)).count()
 
 
 def total(parts: Iterable[Worked]) -> Worked:
@@ -135,7 +133,7 @@ def _grouped(revisions: QuerySet[Any], start: datetime, end: datetime, **whose: 
         (Flag.recorded, "assignment__", "at", SPENT),
         (ListTime.objects, "assignment__", "at", SENT),
         (Practice.objects.filter(seconds__isnull=False).order_by(), None, "at", SENT),  # else it is none of the hours
-        (Assignment.objects.filter(**ALONE), "", "submitted", {"n_batches": Count("pk")}),
+        (Assignment.objects.submitted().alone(), "", "submitted", {"n_batches": Count("pk")}),
     ):
         wanted = {f"{assignment or ''}{name}": value for name, value in whose.items()}
         in_time = rows.filter(**{f"{at}__gte": start, f"{at}__lt": end}, **wanted)

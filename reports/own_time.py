@@ -12,6 +12,7 @@ from django.db.models import Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from base.dates import start_of_day
 from campaigns.models import Membership
@@ -21,6 +22,7 @@ from judging.work.submitting import LIST_SECONDS
 from reports.hours import PRACTICE_SHARE
 
 TINY = 0.0005  # seconds; they are sent in milliseconds
+BY_CLOCK = gettext_lazy("More than the clock allows since your batch was opened.")
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ def _why(press: _Press, limit: float, before: float) -> Iterator[str]:
     if press.seconds > press.reported - TINY:
         return
     if press.seconds < min(press.reported, left_at_place(limit, before)) - TINY:
-        yield _("More than the clock allows since your batch was opened.")
+        yield str(BY_CLOCK)
     elif press.seconds > limit - TINY:
         yield _("One grade or flag of this clip counts at most {n} s.").format(n=f"{limit:.0f}")
     else:
@@ -153,4 +155,4 @@ def _why_in_list(listed: ListTime, assignment: Assignment) -> str:
     most = LIST_SECONDS * len(assignment.places)
     if listed.seconds > most - TINY:
         return _("The list of clips counts at most {n} s.").format(n=most)
-    return _("More than the clock allows since your batch was opened.")
+    return str(BY_CLOCK)

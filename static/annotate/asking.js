@@ -91,8 +91,7 @@
   // To the clip that it is about, where the answer is read.
   function read() {
     const last = unread();
-    last.read = true;
-    page.dispatchEvent(new CustomEvent("answer", { detail: last }));
+    if (page.dispatchEvent(new CustomEvent("answer", { detail: last, cancelable: true }))) last.read = true;
     showAnswer();
   }
 

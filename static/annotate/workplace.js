@@ -80,10 +80,12 @@
     bar.take(stage);
     for (const entry of outbox.entries()) places.say(entry);
     if (!outbox.empty) outbox.trouble = "waited";
-    [at, came, looking, notes] = [0, null, false, new Map()];
-    show(places.after(-1) ?? 0);
+    [at, came, looking] = [0, null, false];
+    const first = places.after(-1) ?? 0;
+    const text = localStorage.getItem(outbox.note);
+    notes = new Map(text ? [[first, word("own note", { text })]] : []);
+    show(first);
     listed = 0;
-    readNote();
     if (places.after(-1) === undefined) summary();
     outbox.send();
   }
@@ -258,15 +260,11 @@
   function leaveWithNote(event) {
     event.preventDefault();
     const text = $("own-note").value.trim();
-    if (text) localStorage.setItem(outbox.note, text);
-    else localStorage.removeItem(outbox.note);
+    try {
+      if (text) localStorage.setItem(outbox.note, text);
+      else localStorage.removeItem(outbox.note);
+    } catch {} // storage is full or forbidden: she leaves without
     window.location.href = home;
-  }
-
-  function readNote() {
-    const text = localStorage.getItem(outbox.note);
-    if (text) notes.set(at, word("own note", { text }));
-    showPlace();
   }
 
   // A break --------------------------------------------------------------------------------------------
@@ -429,6 +427,7 @@
   function showState({ state, trouble, sent, refusal }) {
     const n = outbox.entries().length;
     $("saved").title = $("saved").lastChild.textContent = word(state, { n, detail: refusal, user: outbox.user, who });
+    $("saved").lastChild.classList.toggle("hidden", ["saved", "sending"].includes(state));
     $("saved").className = `saved ${state === "saved" ? "settled" : state.replace(" ", "-")}`;
     if (state === "saved" && trouble) {
       if (sent || trouble === "resumed")
@@ -463,11 +462,12 @@
   });
 
   // A lead's answer is read at its clip; that on the query at the one in sight.
-  page.addEventListener("answer", ({ detail: { about, position, answer, letter } }) => {
-    if (resting() || submitting) return;
+  page.addEventListener("answer", (event) => {
+    if (resting() || submitting) return event.preventDefault(); // it is not read yet
+    const { about, position, answer, letter } = event.detail;
     const index = about === "clip" && position ? position - 1 : at;
     notes.set(index, word("answer here", { text: answer }));
-    outbox.request("POST", page.dataset.read.replace("/0/", `/${letter}/`));
+    outbox.request("POST", page.dataset.read.replace("/messages/0/", `/messages/${letter}/`));
     show(index);
   });
 
