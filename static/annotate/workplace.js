@@ -101,9 +101,15 @@
     $("query").classList.remove("changed");
     page.dataset.here = address;
     page.dispatchEvent(new CustomEvent("batch"));
-    page.classList.remove("done");
+    mode("done", false);
     submitting = false;
     take(assignment, address, today, prepared);
+  }
+
+  // What the page shows: the list, a break, what follows a submission, or none of these, which is the clip to judge.
+  function mode(name, is) {
+    page.classList.toggle(name, is);
+    page.classList.toggle("judging", !["over", "resting", "done"].some((each) => page.classList.contains(each)));
   }
 
   // Moving ---------------------------------------------------------------------------------------------
@@ -118,7 +124,7 @@
     wasLater = places.later.has(index);
     stage.show(at);
     bar.showTime();
-    page.classList.remove("over");
+    mode("over", false);
     bar.sleep();
     showMore(false);
     hide($("noting"));
@@ -279,7 +285,7 @@
     restBegan = performance.now();
     showResting();
     openReasons(false);
-    page.classList.add("resting");
+    mode("resting", true);
     $("rest").hidden = false;
     $("wake").focus();
   }
@@ -293,7 +299,7 @@
 
   function wake() {
     timer.wake();
-    page.classList.remove("resting");
+    mode("resting", false);
     hide($("rest"));
     if (!over()) show(at, came);
     else showPlace();
@@ -370,7 +376,7 @@
     looking = false;
     stage.stop();
     openReasons(false);
-    page.classList.add("over");
+    mode("over", true);
     $("summary").hidden = false;
     const all = places.all.length;
     const count = (name, n) => word(n === 1 ? `one ${name}` : name, { n, all });
@@ -412,7 +418,7 @@
     if (said.onward) return outbox.close(), void (window.location.href = said.onward);
     hide($("summary"));
     hint("");
-    page.classList.add("done");
+    mode("done", true);
     overview.clear();
     outbox.close();
     stage.dispose();
