@@ -19,6 +19,7 @@ urlpatterns = [
     path("judge/<slug:name>/practice/<int:pk>/answer", practise, name="practise"),
     path("judge/<slug:name>/exam", exam_result, name="exam-result"),
     path("judge/<slug:name>/claim", views.claim, name="claim"),
+    path("judge/<slug:name>/claim/ahead", views.load_ahead, name="load-ahead"),
     path("judge/<slug:name>/wait", views.wait, name="wait"),
     path("judge/<slug:name>/news", views.news, name="news"),
     path("judge/<slug:name>/mine", views.my_page, name="mine"),

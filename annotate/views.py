@@ -52,7 +52,7 @@ def work(request: HttpRequest) -> HttpResponse:
 
 def _home(member: Membership) -> dict[str, Any]:
     """Return what the annotator did in a campaign, and the batch that the annotator holds, if any."""
-    live = member.assignments.live().alone().first()
+    live = member.assignments.in_turn().first()
     idle = member.may_judge and not live and not claiming.has_work(member)
     return {
         "member": member,
@@ -166,6 +166,20 @@ def claim(request: HttpRequest, name: str) -> HttpResponse:
         messages.info(request, nothing_for(annotator))
         return redirect("work")
     return redirect("workplace", token=assignment.token)
+
+
+@require_POST
+def load_ahead(request: HttpRequest, name: str) -> HttpResponse:
+    """The batches of an evening, with the addresses of all clips: their page and clips are kept in the browser."""
+    held = claiming.load_ahead(access.annotator(request, name))
+    batches = [
+        {
+            "address": reverse("workplace", args=[each.token]),
+            "clips": [place["clip"] for place in assignment_data(each)["places"] if place["clip"]],
+        }
+        for each in held
+    ]
+    return JsonResponse({"batches": batches, "until": min((each.lease for each in held), default=None)})
 
 
 @require_POST

@@ -101,11 +101,13 @@ CLOCKS = {
     "postgresql": {
         "now": "STATEMENT_TIMESTAMP()",
         "lease_end": "STATEMENT_TIMESTAMP() + %(lease)s * INTERVAL '1 second'",
+        "later_of": "GREATEST",
         "since_began": "EXTRACT(EPOCH FROM STATEMENT_TIMESTAMP() - began)",
     },
     "sqlite": {
         "now": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')",
         "lease_end": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', %(lease)s || ' seconds')",
+        "later_of": "MAX",
         "since_began": "(JULIANDAY('NOW') - JULIANDAY(began)) * 86400",
     },
 }
@@ -113,7 +115,7 @@ CLOCKS = {
 
 @cache
 def with_clock(statement: str) -> str:
-    """Return the statement with {now}, {lease_end} and {since_began} as this database says them."""
+    """Return the statement with {now}, {lease_end}, {later_of} and {since_began} as this database says them."""
     return statement.format(**CLOCKS[connection.vendor])
 
 

@@ -154,6 +154,13 @@ class Claim(Resource, at=f"{CAMPAIGN}/claim", name="claim"):
         return _data_of(assignment) if assignment else None
 
 
+class LoadAhead(Resource, at=f"{CAMPAIGN}/claim/ahead", name="load-ahead"):
+    @changes(AssignmentSerializer(many=True), scope=JUDGE)
+    def post(self) -> Any:
+        """The batch in hand and up to three more, for work without a network. Each stays as long as all may take."""
+        return [_data_of(each) for each in claiming.load_ahead(self.through(access.annotator))]
+
+
 class Waiting(Resource, at=f"{CAMPAIGN}/waiting", name="waiting"):
     @changes(scope=JUDGE)
     def put(self) -> None:

@@ -269,6 +269,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='assignment',
+            name='turn',
+            field=models.PositiveSmallIntegerField(default=0, help_text='0: the batch in hand; from 1 on, those loaded ahead, in the order in which they are judged'),
+        ),
+        migrations.AddField(
+            model_name='assignment',
             name='joined_to',
             field=models.ForeignKey(help_text='that in whose places it is judged', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='joined', to='judging.assignment'),
         ),
@@ -278,7 +283,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='assignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('joined_to', None), ('state', 'live')), fields=('annotator',), name='one_live_assignment_per_annotator'),
+            constraint=models.UniqueConstraint(condition=models.Q(('joined_to', None), ('state', 'live')), fields=('annotator', 'turn'), name='one_live_assignment_per_annotator_and_turn'),
+        ),
+        migrations.AddConstraint(
+            model_name='assignment',
+            constraint=models.CheckConstraint(condition=models.Q(('turn__lte', 3)), name='few_assignments_are_loaded_ahead'),
         ),
         migrations.AlterField(
             model_name='assignment',

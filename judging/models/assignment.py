@@ -23,6 +23,9 @@ from judging.models.pool import Batch, Candidate, CandidateQuerySet
 from judging.models.states import AssignmentState
 
 
+AHEAD = 3  # batches that an annotator may hold beside the one in hand
+
+
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def live(self) -> AssignmentQuerySet:
         return self.filter(state=Assignment.State.LIVE)
@@ -30,6 +33,10 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def alone(self) -> AssignmentQuerySet:
         """Return those that an annotator opens, without those that are judged in the places of another."""
         return self.filter(joined_to=None)
+
+    def in_turn(self) -> AssignmentQuerySet:
+        """Return what somebody holds in the order in which it is judged: the batch in hand, then those loaded ahead."""
+        return self.live().alone().order_by("turn")
 
     def held(self) -> AssignmentQuerySet:
         """Return the live assignments whose lease runs."""
@@ -73,6 +80,7 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         takes_slot: bool,
         joined_to: Assignment | None = None,
         resumes: bool = False,
+        turn: int = 0,
     ) -> Assignment:
         """Lease the batch to the annotator: in a new assignment, or in their lapsed one under a new fence.
 
@@ -86,7 +94,7 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         values |= {"token": secrets.token_urlsafe(), "limits": json.dumps(limits)}
         values["hidden"] = sum(pair.is_hidden for pair in places)
         is_mixed = any(pair.batch_id != batch.pk and not pair.is_hidden for pair in places)
-        values |= {"joined_to": joined_to and joined_to.pk, "resumes": resumes, "is_mixed": is_mixed}
+        values |= {"joined_to": joined_to and joined_to.pk, "resumes": resumes, "is_mixed": is_mixed, "turn": turn}
         [leased] = self.raw(with_clock(LEASE), values)
         leased.batch, leased.annotator = batch, annotator
         leased.is_new = leased.fence == 1 and not is_mixed
@@ -105,7 +113,7 @@ KEPT = """judging_assignment.round = excluded.round AND (%(resumes)s OR NOT %(is
         SELECT 1 FROM judging_assignment AS joined WHERE joined.joined_to_id = judging_assignment.id))"""
 LEASE = f"""
 INSERT INTO judging_assignment (
-    batch_id, annotator_id, token, round, slot, lease, fence, guideline, state, places, limits, hidden, joined_to_id)
+    batch_id, annotator_id, token, round, slot, lease, fence, guideline, state, places, limits, hidden, turn, joined_to_id)
 VALUES (%(batch)s, %(annotator)s, %(token)s, %(round)s,
     CASE WHEN NOT %(takes_slot)s THEN NULL WHEN EXISTS (
         SELECT 1 FROM judging_assignment AS other WHERE other.batch_id = %(batch)s AND other.round = %(round)s
@@ -113,7 +121,7 @@ VALUES (%(batch)s, %(annotator)s, %(token)s, %(round)s,
     ) THEN 2 ELSE 1 END,
     {{lease_end}}, 1,
     (SELECT COALESCE(MAX(version), 0) FROM campaigns_guideline WHERE campaign_id = %(campaign)s),
-    'live', %(places)s, %(limits)s, %(hidden)s, %(joined_to)s)
+    'live', %(places)s, %(limits)s, %(hidden)s, %(turn)s, %(joined_to)s)
 ON CONFLICT (batch_id, annotator_id) DO UPDATE SET
     token = CASE WHEN {KEPT} AND (judging_assignment.hidden > 0 OR excluded.hidden = 0)
         THEN judging_assignment.token ELSE excluded.token END,
@@ -125,7 +133,7 @@ ON CONFLICT (batch_id, annotator_id) DO UPDATE SET
         THEN judging_assignment.limits ELSE excluded.limits END,
     hidden = CASE WHEN {KEPT} AND judging_assignment.hidden > 0
         THEN judging_assignment.hidden ELSE excluded.hidden END,
-    joined_to_id = excluded.joined_to_id
+    turn = excluded.turn, joined_to_id = excluded.joined_to_id
 RETURNING *
 """  # noqa: S608 - of our own parts
 TAKE_UP = """
@@ -189,6 +197,10 @@ class Assignment(models.Model):
         "self", models.PROTECT, null=True, related_name="joined", help_text="that in whose places it is judged"
     )
 
+    turn = models.PositiveSmallIntegerField(
+        default=0, help_text="0: the batch in hand; from 1 on, those loaded ahead, in the order in which they are judged"
+    )
+
     is_new = False  # whether it was handed out for the first time just now, so that nothing is said about it
     handed: list[Candidate] | None = None  # its candidates in order, once they are read
     objects = AssignmentQuerySet.as_manager()
@@ -202,10 +214,11 @@ class Assignment(models.Model):
             ),
             models.UniqueConstraint(fields=["batch", "annotator"], name="one_assignment_per_batch_and_annotator"),
             models.UniqueConstraint(
-                fields=["annotator"],
+                fields=["annotator", "turn"],
                 condition=Q(state=AssignmentState.LIVE, joined_to=None),
-                name="one_live_assignment_per_annotator",
+                name="one_live_assignment_per_annotator_and_turn",
             ),
+            models.CheckConstraint(condition=Q(turn__lte=AHEAD), name="few_assignments_are_loaded_ahead"),
             models.CheckConstraint(
                 condition=Q(round__in=[1, 2]) | Q(slot__isnull=True), name="assignment_of_round_one_or_two"
             ),

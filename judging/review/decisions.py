@@ -213,11 +213,12 @@ def bring_back(query: Query, by: Membership | None = None) -> None:
 
 @all_or_nothing
 def hand_over(member: Membership, by: Membership | None, reason: str) -> None:
-    """Take the member's batch away at once. Its judgements stay on record and do not count."""
+    """Take the member's batches away at once. Their judgements stay on record and do not count."""
     member.lock()
-    if (live := member.assignments.live().alone().first()) and live.take_away():
-        member.events.create(kind=Event.Kind.HANDED_OVER, by=by, reason=reason)
-        log(by, Kind.MEMBER, member, f"held {live.batch}", f"holds no batch: {reason}")
+    for live in member.assignments.in_turn():
+        if live.take_away():
+            member.events.create(kind=Event.Kind.HANDED_OVER, by=by, reason=reason)
+            log(by, Kind.MEMBER, member, f"held {live.batch}", f"holds no batch: {reason}")
 
 
 @all_or_nothing

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
+from django.conf import settings
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
-from django.db.models.functions import Now
+from django.db.models.functions import Greatest, Now
 from django.db.models.lookups import Exact
 from django.utils import translation
 from django.utils.translation import gettext
@@ -25,6 +26,7 @@ from jobs.queue import Lane
 from jobs.registry import Report, kind
 from judging.consensus import ANNOTATORS
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind
+from judging.models.assignment import AHEAD
 from judging.models.pool import BatchQuerySet, CandidateQuerySet
 from judging.models.states import AssignmentState
 from judging.pool.clips import hurry
@@ -52,14 +54,42 @@ def claim(annotator: Membership) -> Assignment | None:
     return found
 
 
-def _new_for(annotator: Membership) -> Assignment | None:
+def load_ahead(annotator: Membership) -> list[Assignment]:
+    """Return the batch in hand and up to `AHEAD` more, in the order in which they are judged, for an evening offline.
+
+    Each lease lasts for as long as all of them, one after the other. An exam has nothing after it. Raise WrongState if
+    the member is no active annotator.
+    """
+    if claim(annotator):  # each batch in its own transaction, so that nobody waits for a batch while holding another
+        all(_loaded(annotator, turn) for turn in range(1, AHEAD + 1))
+    return list(annotator.assignments.in_turn().select_related("annotator__user", "batch__query"))
+
+
+@all_or_nothing
+def _loaded(annotator: Membership, turn: int) -> bool:
+    annotator = locked(Membership.objects.filter(pk=annotator.pk)).select_related("campaign").get()
+    held = annotator.assignments.in_turn()
+    if annotator.must_pass_exam or not (held.filter(turn=turn).exists() or _new_for(annotator, turn)):
+        return False
+    _follow(annotator)
+    return True
+
+
+def _follow(annotator: Membership) -> None:
+    """Let the leases of all that the annotator holds last for as long as those of all, one after the other."""
+    held = annotator.assignments.in_turn()
+    lasts = timedelta(seconds=settings.ASSIGNMENT_LEASE * held.count())
+    held.held().update(lease=Greatest("lease", Now() + lasts))
+
+
+def _new_for(annotator: Membership, turn: int = 0) -> Assignment | None:
     if annotator.must_pass_exam:
         return exam.next_batch(annotator)
     if annotator.campaign.week_quota is not None:  # which all claims share
         locked(Campaign.objects.filter(pk=annotator.campaign_id)).get()
     if limit_reached(annotator):
         return None
-    if batch := _free_batch_for(annotator):
+    if batch := _free_batch_for(annotator, turn):
         return batch
     hurry(annotator.campaign)
     return None
@@ -126,23 +156,26 @@ def has_work(annotator: Membership) -> bool:
 
 
 def _held_by(annotator: Membership) -> Assignment | None:
-    """Return the assignment in the annotator's hands. End those that others let expire."""
+    """Return the assignment in the annotator's hands, or the first that was loaded ahead. End what others let expire."""
     in_hands = Q(annotator=annotator) | Q(annotator__campaign=annotator.campaign_id, lease__lte=Now())
-    live = list(Assignment.objects.live().alone().filter(in_hands))
-    own = next((each for each in live if each.annotator_id == annotator.pk), None)
-    if held := own and own.take_up():
+    live = list(Assignment.objects.in_turn().filter(in_hands))
+    own = [each for each in live if each.annotator_id == annotator.pk]
+    if held := next(filter(None, (each.take_up() for each in own)), None):
+        if len(own) > 1 or held.turn:
+            Assignment.objects.filter(pk=held.pk).update(turn=0)
+            _follow(annotator)
         return held
     for expired in live:
         expired.lapse()
     return None
 
 
-def _free_batch_for(annotator: Membership) -> Assignment | None:
+def _free_batch_for(annotator: Membership, turn: int) -> Assignment | None:
     while batch := _free_batch(annotator):
         # The lock protects the batch's row only. Its query may have been withdrawn while this process waited. What the
         # annotator did cannot have changed, because the annotator's row is locked too.
         if pairs := _still_free(batch):
-            return _hand(annotator, {batch: pairs} | _contested_too(annotator, batch, pairs))
+            return _hand(annotator, {batch: pairs} | _contested_too(annotator, batch, pairs), turn)
     return None
 
 
@@ -152,12 +185,12 @@ def _still_free(batch: Batch) -> list[Candidate]:
     return list(pairs.select_related("clip", "moment", "query"))
 
 
-def _hand(annotator: Membership, parts: Parts) -> Assignment:
+def _hand(annotator: Membership, parts: Parts, turn: int) -> Assignment:
     """Give the annotator batches, mostly one, in the places of the first, with what is hidden among them."""
     hidden = checks.hidden(annotator, parts)
     places = {batch: batch.in_order(annotator, pairs, hidden[batch]) for batch, pairs in parts.items()}
     first, *others = parts
-    handed = first.hand_to(annotator, [pair for batch in parts for pair in places[batch]])
+    handed = first.hand_to(annotator, [pair for batch in parts for pair in places[batch]], turn=turn)
     for batch in others:
         batch.hand_to(annotator, parts[batch], joined_to=handed)
     return handed
@@ -208,7 +241,7 @@ def resume(assignment: Assignment) -> Assignment:
         raise Stale(
             gettext("This batch has gone to others meanwhile, or is submitted. What you saved is kept on record.")
         )
-    if annotator.assignments.live().exists():
+    if annotator.assignments.in_turn().filter(turn=0).exists():
         raise WrongState(gettext("You have another batch in your hands. Submit that one first."))
     if not needs_slot:
         return batch.lend_to(annotator, assignment.round)

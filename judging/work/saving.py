@@ -29,7 +29,7 @@ from judging.models import Assignment, Practice, Revision
 
 PRESSES_A_PLACE = 2  # whose seconds may count at a place: a first visit, and a change
 HOLD = """
-UPDATE judging_assignment SET lease = {lease_end}
+UPDATE judging_assignment SET lease = {later_of}(lease, {lease_end})
 WHERE token = %(token)s AND fence = %(fence)s AND state = 'live' AND lease > {now} AND EXISTS (
     SELECT 1 FROM campaigns_membership AS member WHERE member.id = judging_assignment.annotator_id
     AND member.user_id = %(user)s AND member.state = 'active' AND member.role = 'annotator')

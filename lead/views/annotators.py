@@ -290,7 +290,7 @@ def _work(request: HttpRequest, lead: Membership, person: Membership) -> Known:
         "events": person.events.select_related("by__user"),
         "invitation": lead.campaign.invitations.filter(used_by=person.user_id).first(),
         "days_shown": DAYS_SHOWN,
-        "live": person.assignments.live().alone().select_related("batch__query").first(),
+        "live": person.assignments.in_turn().select_related("batch__query").first(),
         "roles": [(role, words) for role, words in Membership.Role.choices if role != person.role],
         "may_let_create": may_let_create(lead, person),
         "creates": person.role in Membership.SEES_ALL and may_create_campaigns(person.user),

@@ -318,7 +318,7 @@ def at_a_glance(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
         n_queries=number_of(pool),
         n_closed=number_of(pool.filter(closed=True)),
         n_to_review=number_of(Batch.objects.to_review().filter(campaign=OuterRef("pk"))),
-        n_at_work=number_of(Assignment.objects.live().alone().filter(annotator__campaign=OuterRef("pk"))),
+        n_at_work=number_of(Assignment.objects.in_turn().filter(turn=0, annotator__campaign=OuterRef("pk"))),
     )
 
 

@@ -21,6 +21,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "exam-result": ("api-mine-exam",),
     **dict.fromkeys(("practice", "practice-clip", "practise"), ("api-practice", "api-practised")),
     "claim": ("api-claim",),
+    "load-ahead": ("api-load-ahead",),
     "wait": ("api-waiting",),
     "news": ("api-waiting",),
     "mine": ("api-mine",),
