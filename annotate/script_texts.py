@@ -78,7 +78,7 @@ SCRIPTS = [
     f"annotate/{name}.js"
     for name in (
         *("words", "timer", "places", "stage", "outbox", "keys", "guideline", "elements", "bar", "pace", "overview"),
-        *("compare", "moment", "workplace"),
+        *("compare", "moment", "ahead", "workplace"),
     )
 ]
 SCRIPTS.append("annotate/asking.js")
@@ -139,6 +139,7 @@ def workplace(keys: dict[str, str]) -> dict[str, str]:
             "answer on query": gettext("Your lead on the query: {text}"),
             "submit": gettext("Submit the batch"),
             "submitting": gettext("Sending…"),
+            "parked": gettext("Kept in this browser. It is submitted as soon as there is a network."),
             "unsent": gettext("There is no network right now. Your grades are kept here. Submit again in a moment."),
         }
         | player()
@@ -190,6 +191,12 @@ def outbox() -> dict[str, str]:
             "Your last grades or flags of an earlier batch ({n}) are kept in this browser. The batch is closed to you"
             " at the moment."
         ),
+        "ahead kept": gettext("Batches in this browser: {n}"),
+        "ahead asks": gettext("Getting the batches…"),
+        "ahead loads": gettext("Loading clip {n} of {all}. Keep this page open."),
+        "ahead loaded": gettext("Loaded: {n} batches with {all} clips. They are yours until {time}."),
+        "ahead none": gettext("There are no batches for you right now."),
+        "ahead broke": gettext("The network broke off at clip {n} of {all}. Press again to load the rest."),
         "forget": gettext("Understood"),
         "unsent here": gettext(
             "Your last grades or flags ({n}) are not sent. If you sign out now, they are deleted from this browser, and"

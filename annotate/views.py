@@ -52,12 +52,15 @@ def work(request: HttpRequest) -> HttpResponse:
 
 def _home(member: Membership) -> dict[str, Any]:
     """Return what the annotator did in a campaign, and the batch that the annotator holds, if any."""
-    live = member.assignments.in_turn().first()
+    held = list(member.assignments.in_turn())
+    live = held[0] if held else None
     idle = member.may_judge and not live and not claiming.has_work(member)
     return {
         "member": member,
         "campaign": member.campaign,
         "live": live,
+        "held": [each.token for each in held],
+        "may_load_ahead": member.may_judge and not (idle or member.must_pass_exam),
         "idle": idle,
         "limit": limit_reached(member) if idle and not member.must_pass_exam else "",
         "mail": mails.address_of(member.user) if idle else "",

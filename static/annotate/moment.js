@@ -27,6 +27,20 @@ class Moment {
     $("begin-next").focus();
   }
 
+  // Without a network, the submission waits in this browser; `address` is that of the next batch that is kept here.
+  park(places, address) {
+    this.next = null;
+    this.home = address || this.home;
+    $("tally").replaceChildren(...this.counts(places.tally));
+    $("counted").closest("dl").hidden = true;
+    $("nothing").textContent = "";
+    $("next-query").parentElement.hidden = true;
+    $("moment-words").textContent = word("parked");
+    label("begin-next", word(address ? "begin" : "home"));
+    $("moment").hidden = false;
+    $("begin-next").focus();
+  }
+
   // How many clips got each grade, in the order of the buttons, and how many a flag.
   counts({ grades, flags }) {
     const made = grades.map((count, grade) => this.count(`dot g${grade}`, grade, word("grade", { grade }), count));

@@ -3,14 +3,30 @@
 
 (() => {
   const EVERY = 10000; // milliseconds
-  const KEPT = /^reeljudge\/[^/]+\/[^/]+\/(?!presses$)/; // an entry of outbox.js
+  const KEPT = /^reeljudge\/[^/]+\/[^/]+\/(?!presses$|later$|note$|known$)/; // an entry of outbox.js
   const line = document.getElementById("kept");
   const n = Object.keys(localStorage).filter((name) => KEPT.test(name)).length;
   const again = () => window.location.reload();
 
   line.hidden = !n;
   line.textContent = line.dataset.words.replace("{n}", n);
+  listBatches();
   document.getElementById("again").addEventListener("click", again);
   window.addEventListener("online", again);
   setInterval(() => fetch(window.location.href, { method: "HEAD", redirect: "manual" }).then(again, () => {}), EVERY);
+
+  // Batches that were loaded ahead are judged without a network, each under its query.
+  async function listBatches() {
+    const cache = await ahead.open();
+    for (const address of await ahead.toJudge()) {
+      const text = await (await cache.match(address)).text();
+      const entry = document.createElement("li");
+      const link = document.createElement("a");
+      link.href = address;
+      link.textContent = new DOMParser().parseFromString(text, "text/html").getElementById("query").textContent;
+      entry.append(link);
+      document.querySelector("#batches ul").append(entry);
+      document.getElementById("batches").hidden = false;
+    }
+  }
 })();

@@ -7,16 +7,20 @@ class Outbox {
   static COUNTER = "presses"; // the name of the number of the last press, beside the entries
   static MARKS = "later"; // and that of the places to look at again, of which no server is told
   static NOTE = "note"; // and that of her note to herself
-  static BESIDE = [Outbox.COUNTER, Outbox.MARKS, Outbox.NOTE];
+  static KNOWN = "known"; // and that of what the server has acknowledged, for a page from before
+  static BESIDE = [Outbox.COUNTER, Outbox.MARKS, Outbox.NOTE, Outbox.KNOWN];
+  static SUBMIT = "submit"; // what goes last, once all else is acknowledged
 
   // `fence` is null where the page did not get one: then the assignment is taken up again first. `presses` is the
   // number of the last press that the server knows of. `version` is that of the page and its scripts.
   constructor({ who, token, fence, presses = 0, address, csrf, version, changed, undo, overtaken, renewed }) {
     Object.assign(this, { who, token, fence, presses, address, csrf, version, changed, undo, overtaken, renewed });
+    this.loaded = presses; // that the page knew of
     this.prefix = `${Outbox.ROOT}${encodeURIComponent(who)}/${token}/`;
     this.counter = `${this.prefix}${Outbox.COUNTER}`;
     this.marks = `${this.prefix}${Outbox.MARKS}`;
     this.note = `${this.prefix}${Outbox.NOTE}`;
+    this.known = `${this.prefix}${Outbox.KNOWN}`;
     this.memory = new Map(); // where storage is full or forbidden
     this.state = "saved"; // saved, sending, offline, signed out, another, closed, busy, newer, stale, refused
     this.refusal = "";
@@ -56,7 +60,7 @@ class Outbox {
 
   // What is kept beside the entries.
   get beside() {
-    return [this.counter, this.marks, this.note];
+    return [this.counter, this.marks, this.note, this.known];
   }
 
   add(entry) {
@@ -132,16 +136,23 @@ class Outbox {
   // Grades and flags go first, in their order: a question that has to wait holds none of them up.
   next() {
     const entries = this.entries();
-    return entries.find(({ what }) => what !== "questions") || entries[0];
+    const isPress = ({ what }) => what !== "questions" && what !== Outbox.SUBMIT;
+    return entries.find(isPress) || entries.find(({ what }) => what !== Outbox.SUBMIT) || entries[0];
+  }
+
+  // Whether the submission of the batch waits here.
+  get isParked() {
+    return this.entries().some(({ what }) => what === Outbox.SUBMIT);
   }
 
   // Send one entry; true when the next may follow.
   async one(entry) {
-    const address = `${this.address}${entry.what}/${entry.position}`;
+    const submits = entry.what === Outbox.SUBMIT;
+    const address = `${this.address}${entry.what}${submits ? "" : `/${entry.position}`}`;
     const answer = await this.request(entry.method, address, { ...entry.body, fence: this.fence });
     if (!answer) return this.later("offline");
     const said = await answer.json().catch(() => null); // a page of somebody between us, or half an answer
-    if (answer.ok && said?.position !== entry.position) return this.later("offline");
+    if (answer.ok && !(submits ? said?.submitted : said?.position === entry.position)) return this.later("offline");
     if (answer.ok) return this.stored(entry, said), true;
     if (answer.status === 401 || answer.status === 403) return this.later("signed out");
     if (answer.status === 404) return this.later(this.isOfAnother(said) ? "another" : "closed"); // or paused: keep it
@@ -159,9 +170,25 @@ class Outbox {
   stored(entry, { overtaken }) {
     this.remove(entry.name);
     this.sent += 1;
+    if (entry.what === Outbox.SUBMIT) return this.forget();
+    if (entry.what !== "questions") this.remember(entry);
     if (!overtaken) return;
     this.presses = Math.max(this.presses, overtaken);
     this.overtaken?.(entry);
+  }
+
+  // What the server knows, and a page does not that was loaded before and is shown again without a network.
+  remember({ method, what, position, body }) {
+    const kept = JSON.parse(localStorage.getItem(this.known) || "{}");
+    kept[position] = { method, what, position, body };
+    try {
+      localStorage.setItem(this.known, JSON.stringify(kept));
+    } catch {} // storage is full or forbidden
+  }
+
+  remembered() {
+    const kept = Object.values(JSON.parse(localStorage.getItem(this.known) || "{}"));
+    return kept.filter(({ body }) => body.press > this.loaded);
   }
 
   // The lease ran out: if our place is still free we go on with a new fence, else what is unsent is stale.

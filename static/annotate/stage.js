@@ -155,7 +155,12 @@ class Stage {
 
   failed(index, video) {
     if (this.videos.get(index) !== video) return; // unloaded meanwhile
-    if (this.whole.has(index)) this.drop(index);
+    const shown = index === this.at && !this.hidden;
+    if (this.whole.has(index)) {
+      const streamed = video.getAttribute("src") === this.clips[index]; // the network failed, and the clip is here
+      if (streamed) return this.unload(index), void (shown && this.show(index));
+      this.drop(index);
+    }
     this.broken.add(index);
     if (index !== this.at) return;
     this.told("absent");
@@ -192,7 +197,8 @@ class Stage {
     this.busy.add(index);
     const began = performance.now();
     try {
-      const answer = await fetch(this.clips[index], { signal: this.ending.signal });
+      const loaded = await window.caches?.match(this.clips[index], { ignoreVary: true }); // ahead
+      const answer = loaded || (await fetch(this.clips[index], { signal: this.ending.signal }));
       const type = answer.headers.get("Content-Type") || "";
       if (!answer.ok || !type.startsWith("video/")) throw new Error(answer.statusText); // the page to sign in, say
       const clip = await answer.blob();

@@ -7,6 +7,7 @@
   const page = $("workplace");
   const { home, who } = page.dataset;
   const once = "once" in page.dataset; // whether a clip must have played to its end before it is judged
+  const PATIENCE = 10000; // milliseconds for what is unsent, before submitting
   const timer = new ActiveTime();
   const suggests = "suggestsBreaks" in page.dataset;
   const pace = new Pace({ timer, who, goal: Number(page.dataset.goal), suggests });
@@ -78,7 +79,7 @@
     outbox = outboxFor(assignment, address);
     places = new Places(assignment.places, today, outbox.marks);
     bar.take(stage);
-    for (const entry of outbox.entries()) places.say(entry);
+    for (const entry of [...outbox.remembered(), ...outbox.entries()]) places.say(entry);
     if (!outbox.empty) outbox.trouble = "waited";
     [at, came, looking] = [0, null, false];
     const first = places.after(-1) ?? 0;
@@ -402,10 +403,11 @@
     showSubmit();
     $("submit").textContent = word("submitting");
     const body = () => ({ fence: outbox.fence, list_seconds: Places.rounded(listed) });
-    const answer = (await outbox.drained()) && (await outbox.request("POST", `${outbox.address}submit`, body()));
+    const answer = (await outbox.drained(navigator.onLine ? PATIENCE : 0)) && (await outbox.request("POST", `${outbox.address}submit`, body()));
     const said = (answer && (await answer.json().catch(() => null))) || {};
     $("submit").textContent = word("submit");
     if (answer?.ok && said.submitted) return done(said);
+    if (!answer && !closed() && (await ahead.pages()).includes(outbox.address)) return park();
     if (outbox.isOfAnother(said)) said.detail = word("another", { n: 0, user: said.user, who });
     if (said.code === "stale" && (await outbox.resume())) return submit();
     submitting = false;
@@ -415,18 +417,43 @@
 
   // The batch is the server's. What comes next loads while she reads what she did.
   function done(said) {
+    ahead.forget((address) => address === outbox.address);
     if (said.onward) return outbox.close(), void (window.location.href = said.onward);
-    hide($("summary"));
-    hint("");
-    mode("done", true);
-    overview.clear();
     outbox.close();
-    stage.dispose();
+    finish();
     if (said.next) {
       const prepared = (said.next.stage = stageFor(said.next.assignment));
       prepared.expect(new Places(said.next.assignment.places, 0, "").after(-1) ?? 0);
     }
     moment.show(said, places, pace);
+  }
+
+  // There is no network: what was loaded ahead is submitted later, and the next batch that is kept here can begin.
+  async function park() {
+    if (!outbox.isParked)
+      outbox.add({ method: "POST", what: Outbox.SUBMIT, body: { list_seconds: Places.rounded(listed) } });
+    finish();
+    moment.park(places, (await ahead.toJudge())[0]);
+  }
+
+  function finish() {
+    hide($("summary"));
+    hint("");
+    mode("done", true);
+    overview.clear();
+    stage.dispose();
+  }
+
+  // The submissions of other batches that wait in this browser go on meanwhile.
+  function sendParked() {
+    for (const token of Outbox.kept(who)) {
+      if (token === assignment.token) continue;
+      const address = page.dataset.here.replace(assignment.token, token);
+      const csrf = document.querySelector("[name=csrfmiddlewaretoken]").value;
+      const box = new Outbox({ who, token, fence: null, address, csrf, changed() {} });
+      if (box.isParked) box.send();
+      else box.living.abort();
+    }
   }
 
   // Where what was said has got to, and a sentence when something stood in its way.
@@ -565,5 +592,6 @@
   if (document.hidden) timer.hide();
 
   const assignment = JSON.parse($("assignment").textContent);
+  sendParked();
   take(assignment, page.dataset.here, Number(page.dataset.today), stageFor(assignment, $("stage").querySelector("video")));
 })();

@@ -1,4 +1,5 @@
-// Without a network, a page of the annotator leads to a page that says so. Nothing else is kept here: no page, no clip.
+// Without a network, a page of the annotator leads to a page that says so, or to the batch that she loaded ahead
+// (ahead.js), which alone is kept of anybody, until she has submitted it or signs out.
 // A notification that is clicked leads to the page that showed it.
 "use strict";
 
@@ -6,6 +7,7 @@ const NAME = "offline";
 const CACHE = `${NAME} {{ page_version }} {{ language }}`; // so that a new version of the pages makes it anew
 const PAGE = "{% url 'offline' language %}";
 const HOME = "{% url 'work' %}";
+const STATIC = "{% get_static_prefix %}";
 const FILES = [PAGE, {% for file in files %}"{% static file %}"{% if not forloop.last %}, {% endif %}{% endfor %}];
 
 addEventListener("install", (event) => {
@@ -29,7 +31,7 @@ addEventListener("fetch", (event) => {
   const { pathname } = new URL(request.url);
   if (request.mode === "navigate" && request.method === "GET") event.respondWith(page(event));
   else if (request.mode === "navigate" && !navigator.onLine) event.respondWith(Response.redirect(HOME, 303));
-  else if (FILES.includes(pathname)) event.respondWith(fetch(request).catch(() => kept(pathname)));
+  else if (pathname.startsWith(STATIC)) event.respondWith(fetch(request).catch(() => kept(pathname)));
 });
 
 addEventListener("notificationclick", (event) => {
@@ -46,11 +48,11 @@ async function page({ request, preloadResponse }) {
   try {
     return (await preloadResponse) || (await fetch(request));
   } catch {
-    return kept(PAGE);
+    const { pathname } = new URL(request.url);
+    return (await caches.match(pathname, { ignoreVary: true })) || kept(PAGE);
   }
 }
 
 async function kept(file) {
-  const cache = await caches.open(CACHE);
-  return (await cache.match(file, { ignoreVary: true })) || Response.error();
+  return (await caches.match(file, { ignoreVary: true })) || Response.error();
 }
