@@ -15,7 +15,8 @@ from django.views.decorators.http import require_safe
 
 ICONS = {"192": "any", "512": "any", "maskable-512": "maskable"}
 GROUND = "#fbfaf8"  # of static/base.css
-FILES = ("base.css", "fonts/reeljudge-sans.woff2", "annotate/ahead.js", "annotate/offline.js")  # of the page without a network
+# Of the page without a network.
+FILES = ("base.css", "fonts/reeljudge-sans.woff2", "annotate/ahead.js", "annotate/offline.js")
 
 
 @login_not_required

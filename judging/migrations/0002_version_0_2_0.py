@@ -270,7 +270,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='assignment',
             name='turn',
-            field=models.PositiveSmallIntegerField(default=0, help_text='0: the batch in hand; from 1 on, those loaded ahead, in the order in which they are judged'),
+            field=models.PositiveSmallIntegerField(default=0, help_text='0: the batch in hand; from 1 on, those loaded ahead, in their order'),
         ),
         migrations.AddField(
             model_name='assignment',

@@ -22,7 +22,6 @@ from judging.models.judgement import COUNTED, REPORTED, Flag, FlagQuerySet, Judg
 from judging.models.pool import Batch, Candidate, CandidateQuerySet
 from judging.models.states import AssignmentState
 
-
 AHEAD = 3  # batches that an annotator may hold beside the one in hand
 
 
@@ -94,7 +93,8 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         values |= {"token": secrets.token_urlsafe(), "limits": json.dumps(limits)}
         values["hidden"] = sum(pair.is_hidden for pair in places)
         is_mixed = any(pair.batch_id != batch.pk and not pair.is_hidden for pair in places)
-        values |= {"joined_to": joined_to and joined_to.pk, "resumes": resumes, "is_mixed": is_mixed, "turn": turn}
+        values |= {"joined_to": joined_to and joined_to.pk, "turn": turn, "resumes": resumes}
+        values["is_mixed"] = is_mixed
         [leased] = self.raw(with_clock(LEASE), values)
         leased.batch, leased.annotator = batch, annotator
         leased.is_new = leased.fence == 1 and not is_mixed
@@ -113,7 +113,8 @@ KEPT = """judging_assignment.round = excluded.round AND (%(resumes)s OR NOT %(is
         SELECT 1 FROM judging_assignment AS joined WHERE joined.joined_to_id = judging_assignment.id))"""
 LEASE = f"""
 INSERT INTO judging_assignment (
-    batch_id, annotator_id, token, round, slot, lease, fence, guideline, state, places, limits, hidden, turn, joined_to_id)
+    batch_id, annotator_id, token, round, slot, lease, fence, guideline, state, places, limits, hidden, turn,
+    joined_to_id)
 VALUES (%(batch)s, %(annotator)s, %(token)s, %(round)s,
     CASE WHEN NOT %(takes_slot)s THEN NULL WHEN EXISTS (
         SELECT 1 FROM judging_assignment AS other WHERE other.batch_id = %(batch)s AND other.round = %(round)s
@@ -198,7 +199,7 @@ class Assignment(models.Model):
     )
 
     turn = models.PositiveSmallIntegerField(
-        default=0, help_text="0: the batch in hand; from 1 on, those loaded ahead, in the order in which they are judged"
+        default=0, help_text="0: the batch in hand; from 1 on, those loaded ahead, in their order"
     )
 
     is_new = False  # whether it was handed out for the first time just now, so that nothing is said about it

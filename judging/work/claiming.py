@@ -156,7 +156,7 @@ def has_work(annotator: Membership) -> bool:
 
 
 def _held_by(annotator: Membership) -> Assignment | None:
-    """Return the assignment in the annotator's hands, or the first that was loaded ahead. End what others let expire."""
+    """Return the assignment in hand, or the first that was loaded ahead. End those that others let expire."""
     in_hands = Q(annotator=annotator) | Q(annotator__campaign=annotator.campaign_id, lease__lte=Now())
     live = list(Assignment.objects.in_turn().filter(in_hands))
     own = [each for each in live if each.annotator_id == annotator.pk]

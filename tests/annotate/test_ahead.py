@@ -69,7 +69,7 @@ def test_two_batches_are_judged_without_a_network(server: Installation, evening:
 
     context.set_offline(False)
     expect(page.locator("#saved")).to_have_class("saved settled")
-    wait_until(lambda: "evening 2 1 [20, 20, 1]" in state(server), 60)
+    wait_until(lambda: "evening 2 1 [20, 20, 1]" in state(server), lambda: state(server))
     page.goto(f"{server.address}/judge/")
     expect(page.locator("form.ahead [role=status]")).to_have_text("Batches in this browser: 1")
     expect(page.locator("#leftovers .message")).to_have_count(0)

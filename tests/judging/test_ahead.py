@@ -47,7 +47,7 @@ def test_four_batches_are_held_each_for_as_long_as_all(queries: None, ada: Membe
 
 
 def test_the_next_comes_to_hand_and_all_leases_follow(queries: None, ada: Membership) -> None:
-    first, second, *others = claiming.load_ahead(ada)
+    first, second, *_ = claiming.load_ahead(ada)
     Assignment.objects.filter(annotator=ada).update(lease=F("lease") - 3.5 * LEASE)
     judge_all(first, lambda candidate: 2)
     assert claiming.claim(ada) == second
