@@ -1,4 +1,4 @@
-"""Encoding 20,000 captions by one worker on one core, and by two on two; and what handing out a part costs.
+"""Encoding 20,000 captions by one Celery worker on one core, and by two on two; and what handing out a part costs.
 
 The workers have no other work; each loads the model first, which counts. Beside the time stands the processor time of
 the busiest worker, which is the time that a core takes on which nothing else runs.
@@ -22,6 +22,7 @@ from benchmarks.measuring import SHARED, need, processor_seconds
 from benchmarks.ranking import activitynet
 from tests import made_once
 from tests.installation import ROOT, Installation, sql
+from tests.redis_servers import own_redis
 from tests.waiting import wait_until
 
 CAPTIONS = int(os.environ.get("PARTS_CAPTIONS", "20000"))
@@ -73,8 +74,8 @@ def figures() -> Iterator[str]:
 def _place() -> Iterator[Installation]:
     """An installation of its own, of which nothing runs."""
     server, name = os.environ["TEST_POSTGRES_URL"], f"reeljudge_{uuid4().hex[:12]}"
-    with tempfile.TemporaryDirectory() as home:
-        place = Installation(Path(home) / "home", made_once.migrated_postgres(server, name))
+    with tempfile.TemporaryDirectory() as home, own_redis() as redis:
+        place = Installation(Path(home) / "home", made_once.migrated_postgres(server, name), redis.url)
         place.create()
         try:
             yield place
@@ -89,6 +90,7 @@ def _seconds(place: Installation, cores: list[int]) -> tuple[float, float]:
     with ExitStack() as workers:
         pids = [workers.enter_context(_worker(place, core)) for core in cores]
         wait_until(lambda: sql(place, "SELECT count(*) FROM jobs_sign")[0][0] == len(cores), lambda: "workers start")
+        pids = [child for pid in pids for child in _children(pid)]
         before = [processor_seconds(pid) for pid in pids]
         place.shell(ASK)
         while (row := sql(place, TOOK)[0])[0] in ("waiting", "running"):
@@ -102,9 +104,15 @@ def _seconds(place: Installation, cores: list[int]) -> tuple[float, float]:
 def _worker(place: Installation, core: int) -> Iterator[int]:
     pinned = [shutil.which("taskset") or "taskset", "--cpu-list", str(core), sys.executable]
     env = place.env | {"OMP_NUM_THREADS": "1"}
-    worker = subprocess.Popen([*pinned, "manage.py", "worker", "--lane", "long"], cwd=ROOT, env=env)
+    celery = ["-m", "celery", "-A", "config", "worker", "-c", "1", "-Q", "long", "-n", f"{core}@%h", "-l", "warning"]
+    worker = subprocess.Popen([*pinned, *celery], cwd=ROOT, env=env)
     try:
         yield worker.pid
     finally:
         worker.terminate()
         worker.wait()
+
+
+def _children(pid: int) -> list[int]:
+    """Return the processes in which a worker of Celery runs its tasks."""
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

@@ -1,4 +1,4 @@
-"""Celery on Redis, which wakes workers up if REDIS_URL is set. The state of a job is in its row only."""
+"""Celery on Redis, which runs the jobs if REDIS_URL is set. The state of a job is in its row only."""
 
 import os
 import socket
@@ -10,7 +10,7 @@ from django.conf import settings
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("reeljudge")
 app.config_from_object("config.celeryconfig")
-app.autodiscover_tasks(["jobs"], related_name="running")
+app.autodiscover_tasks()
 
 
 @heartbeat_sent.connect  # type: ignore[untyped-decorator]

@@ -14,8 +14,10 @@ broker_transport_options = {
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
     # Without these, whoever waits for a Redis that has vanished waits for ever.
-    "socket_timeout": 5,
-    "socket_connect_timeout": 5,
+    "socket_timeout": 2,
+    "socket_connect_timeout": 2,
+    # A worker that serves several lanes takes jobs from the most urgent one, in the order of `task_queues`.
+    "queue_order_strategy": "priority",
     "socket_keepalive": True,
     "health_check_interval": 10,
 }
@@ -30,12 +32,14 @@ task_acks_late = True
 task_reject_on_worker_lost = True
 worker_prefetch_multiplier = 1
 worker_hijack_root_logger = False
-# Whoever reaches Redis could stop workers, or have them tell what they hold.
-worker_enable_remote_control = False
-SWEEP = 30.0  # seconds
+# For Flower and exporters, which show each task with its kind, its job's number, duration and failure.
+worker_send_task_events = True
+task_send_sent_event = True
+task_track_started = True
+RESEND = 30.0  # seconds
 # A message that nobody has taken when the next one is sent is of no use any more: without an end they pile up.
 beat_schedule = {
-    "sweep": {"task": "jobs.sweep", "schedule": SWEEP, "options": {"expires": SWEEP}},
+    "resend": {"task": "jobs.resend", "schedule": RESEND, "options": {"expires": RESEND}},
     "upkeep": {
         "task": "jobs.upkeep",
         "schedule": SECONDS_BETWEEN_UPKEEP,

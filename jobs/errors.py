@@ -23,3 +23,7 @@ class Stopped(BaseException):
 
 class JobLost(Exception):
     """Another worker has taken the job over, because this worker's lease had run out."""
+
+
+class JobFailed(Exception):
+    """What Celery learns of a job that failed, so that its tools show it. The row has the error for people."""

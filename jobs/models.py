@@ -1,4 +1,4 @@
-"""Jobs: long work, with a row for each job. The row alone holds the state; a queue only wakes workers up."""
+"""Jobs: long work, with a row for each job. The row alone holds the state; Celery runs it."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ class Job(models.Model):
         machine = machine_of(self.worker)
         known = f"|{machine}|" in self.left_by
         self._postpone(error, self.left_by if known else f"{self.left_by or '|'}{machine}|")
-        transaction.on_commit(lambda: send(self.lane))
+        transaction.on_commit(lambda: send(self))
 
     def rest(self, reason: str) -> None:
         """Queue the job again for when it is to look once more. The attempt does not count."""
@@ -242,7 +242,7 @@ class Job(models.Model):
     def release(self) -> None:
         """Give the job back, because the worker was told to stop. The attempt does not count."""
         self._mine(state=Job.State.WAITING, due=Now(), lease=None, attempts=F("attempts") - 1)
-        transaction.on_commit(lambda: send(self.lane))
+        transaction.on_commit(lambda: send(self))
 
     def _end(self, **changes: Any) -> None:
         """Store the outcome, and queue the job once more if somebody asked for it while it ran."""
@@ -250,7 +250,7 @@ class Job(models.Model):
             self._mine(lease=None, ended=Now(), **changes)
             rows = Job.objects.filter(pk=self.pk, again=True)
             if rows.update(again=False, state=Job.State.WAITING, due=Now(), attempts=0, waits=0, left_by=""):
-                transaction.on_commit(lambda: send(self.lane))
+                transaction.on_commit(lambda: send(self))
 
     def _mine(self, **changes: Any) -> None:
         # The worker and the number of attempts are the fence: a worker that takes the job over changes them.

@@ -1,7 +1,7 @@
-"""The queue of jobs: asking for one, taking one, choosing among them, and waking workers up.
+"""The queue of jobs: asking for one, taking one, choosing among them, and sending it to Celery.
 
-Celery wakes them up if there is Redis. Without it the embedded worker looks at the table itself. A message names a
-lane, never a job: whoever gets it takes the job of the lane that is wanted most.
+With Redis, each job is a Celery task, named after its kind, with the job's primary key as its only argument. Without it
+the embedded worker looks at the table itself.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ import logging
 import time
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import cache
-from importlib import import_module
-from threading import Thread
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -28,10 +26,10 @@ if TYPE_CHECKING:
     from jobs.models import Job
 
 log = logging.getLogger(__name__)
-TASK = "jobs.take"  # the name of the Celery task that runs a job of a lane
+UNKNOWN = "jobs.unknown"  # the Celery task of jobs whose kind is not registered any more
+URGENT, USUAL = 0, 6  # priorities, of which Redis has the lowest number first
 SECONDS_BETWEEN_UPKEEP = 3600.0
-DEADLINE = 1.0  # seconds that whoever asks for a job waits for Redis, whatever is wrong with it
-REST = 15.0  # seconds without messages after one that was not published
+REST = 15.0  # seconds without messages after one that Redis did not take
 LOOK_AGAIN = 60  # seconds after which one of many jobs may have ended
 CANCELLED = "cancelled"  # the error of a job that a person ended
 LATELY = timedelta(days=7)  # for as long a job that is done is listed
@@ -129,7 +127,7 @@ class JobQuerySet(models.QuerySet["Job"]):
                 _must_have_place(self.model, by, job)
             if not made:
                 job.ask_again(arguments, about)
-        transaction.on_commit(lambda: send(job.lane))
+        transaction.on_commit(lambda: send(job))
         return job
 
     def waits(self) -> dict[str, float]:
@@ -140,7 +138,11 @@ class JobQuerySet(models.QuerySet["Job"]):
 
     def hurry(self) -> int:
         """Have those of the jobs that wait done before others of their lane, because somebody waits for them now."""
-        return self.filter(state=JobState.WAITING, urgent=False).update(urgent=True)
+        waiting = self.filter(state=JobState.WAITING, urgent=False)
+        jobs = list(waiting.select_for_update(skip_locked=True))
+        for job in jobs:
+            transaction.on_commit(partial(send, job, URGENT))
+        return self.filter(pk__in=[job.pk for job in jobs]).update(urgent=True)
 
     def take(self, worker: str, lanes: Sequence[str] = (), pk: int | None = None) -> Job | None:
         """Lease a due job to the worker: of these lanes or of any, or the one with this primary key.
@@ -188,41 +190,39 @@ def machine_of(worker: str) -> str:
     return worker.rpartition(":")[0] or worker
 
 
-class Publisher:
-    """Publishes messages to Redis. Neither a Redis that refuses nor one that is silent delays anybody for long.
-
-    A message is published in a thread of its own, because no time limit of a client covers all that can hang: finding
-    the address, connecting, and waiting for an answer. After a failure no messages are published for a while, so that
-    somebody who asks for a thousand jobs waits only once.
-    """
+class Sender:
+    """Sends jobs to Redis. After a failure it rests, so that whoever asks for a thousand jobs waits only once."""
 
     def __init__(self) -> None:
         self.resting_until = 0.0
 
-    def publish(self, lane: str) -> bool:
-        """Return whether Redis has taken the message within the deadline."""
+    def send(self, job: Job, priority: int) -> None:
+        from celery import current_app
+        from kombu.exceptions import OperationalError
+
         if time.monotonic() < self.resting_until:
-            return False
-        faults: list[str] = []
-        _get_ready()
-        thread = Thread(target=_send_task, args=(lane, faults), daemon=True)
-        thread.start()
-        thread.join(DEADLINE)
-        if thread.is_alive():
-            faults.append(f"no answer in {DEADLINE:g} s")
-        if faults:
+            return
+        try:
+            current_app.send_task(task_of(job.kind), [job.pk], queue=job.lane, priority=priority, retry=False)
+        except (OperationalError, OSError) as fault:
             self.resting_until = time.monotonic() + REST
-            log.warning("Redis does not answer (%s); the sweeper will wake workers of lane %s up", faults[0], lane)
-        return not faults
+            log.warning("Redis does not answer (%s); jobs are sent again within half a minute", fault)
 
 
-publisher = Publisher()
+sender = Sender()
 
 
-def send(lane: str) -> None:
-    """Send a message that wakes up a worker of the lane. If it is lost, the sweeper sends another."""
+def task_of(kind: str) -> str:
+    """Return the name of the Celery task of a kind of job."""
+    from jobs.registry import KINDS
+
+    return KINDS[kind].task if kind in KINDS else UNKNOWN
+
+
+def send(job: Job, priority: int | None = None) -> None:
+    """Send a job that is due to the workers of its lane. If the message is lost, the job is sent again."""
     if settings.REDIS_URL:
-        publisher.publish(lane)
+        sender.send(job, priority if priority is not None else URGENT if job.urgent else USUAL)
 
 
 def messages(lane: str) -> int:
@@ -233,24 +233,3 @@ def messages(lane: str) -> int:
         return 0
     with current_app.connection_for_read() as connection:
         return int(connection.default_channel.queue_declare(lane).message_count)
-
-
-@cache
-def _get_ready() -> None:
-    """Import all that sending needs, which Celery imports late. It takes seconds on a busy machine, and Redis none."""
-    from celery import current_app
-
-    for name in ("app.events", "backends.base", "canvas", "events", "result"):
-        import_module(f"celery.{name}")
-    with current_app.connection_for_write() as connection:  # which does not connect yet
-        _ = current_app.amqp, connection.transport
-
-
-def _send_task(lane: str, faults: list[str]) -> None:
-    from celery import current_app
-    from kombu.exceptions import OperationalError
-
-    try:
-        current_app.send_task(TASK, [lane], queue=lane, retry=False)
-    except (OperationalError, OSError) as fault:
-        faults.append(str(fault))

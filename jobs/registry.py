@@ -54,6 +54,11 @@ class Kind(Generic[P]):
     # Errors whose message says why the work cannot be done, so that trying again by itself is of no use.
     refusals: tuple[type[Exception], ...] = ()
 
+    @property
+    def task(self) -> str:
+        """The name of its Celery task: the app and the function, such as `judging.cut_clips`."""
+        return f"{self.work.__module__.partition('.')[0]}.{self.work.__name__}"
+
     def __call__(self, *arguments: P.args, **options: P.kwargs) -> bytes | None:
         return self.work(*arguments, **options)
 

@@ -11,25 +11,22 @@ from mmap import mmap
 from threading import Event, Thread
 from typing import Any, TextIO
 
-from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
-from django.db.models import Count
 from django.utils.timezone import localtime
 
 from base.errors import Busy, ReeljudgeError
 from base.text import printable
 from jobs.errors import JobError, JobLeft, JobLost, JobNotYet, JobPostponed, Stopped
 from jobs.models import Job, WorkerHeartbeat
-from jobs.queue import TASK, machine_of, messages, send
-from jobs.registry import KINDS, Report, do_upkeep
+from jobs.queue import machine_of
+from jobs.registry import KINDS, Report
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_REPORTS = 0.5
 SECONDS_BETWEEN_HEARTBEATS = 20
 SECONDS_TO_END = 5  # for the last heartbeat, also where the database is away
 SECONDS_BETWEEN_LINES = 10  # of a log
-MOST_SENT = 1000  # messages for a lane, by the sweeper at a time
 # Faults of what surrounds the work, whatever it is: a disk, the network, the database.
 SURROUNDINGS = (OSError, OperationalError, InterfaceError)
 
@@ -244,31 +241,3 @@ def outcome(job: Job) -> str:
     """Return a job's state in one line for a terminal, with its error and the time of its next attempt."""
     words = f"{job.state}: {printable(job.error)}" if job.error else job.state
     return f"{words}; next attempt at {localtime(job.due):%Y-%m-%d %H:%M:%S}" if job.is_delayed else words
-
-
-@shared_task(name=TASK)  # type: ignore[untyped-decorator]
-def run_job(lane: str) -> None:
-    """Run the job of a lane that is wanted most, if there is one."""
-    with suppress(Stopped):
-        if not is_stopping() and (job := Job.objects.take(worker_name(), [lane])):
-            run(job)
-
-
-@shared_task(name="jobs.upkeep")  # type: ignore[untyped-decorator]
-def upkeep() -> None:
-    do_upkeep()
-
-
-@shared_task(name="jobs.sweep")  # type: ignore[untyped-decorator]
-def sweep() -> int:
-    """Send as many messages for each lane as it lacks, and return how many.
-
-    A lane whose workers are busy for hours gets no more of them than it has jobs.
-    """
-    sent = 0
-    for lane, due in Job.objects.due().order_by().values_list("lane").annotate(Count("pk")):
-        lacking = min(due - messages(lane), MOST_SENT)
-        for _ in range(lacking):
-            send(lane)
-        sent += max(0, lacking)
-    return sent

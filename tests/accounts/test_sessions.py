@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from base.templatetags.figures import device
 from campaigns.models import CacheEntry, Membership
-from jobs.running import upkeep
+from jobs.tasks import upkeep
 from tests.cast import browser, days_left
 
 PASSWORD = "a-long-word-7"

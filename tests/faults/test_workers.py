@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 from celery import Celery
 
-from jobs.queue import TASK, Lane
+from jobs.queue import Lane
 from tests import browsing
 from tests.faults.account import Account, check
 from tests.faults.conftest import Note
@@ -34,7 +34,7 @@ django.setup()
 import jobs.queue
 from campaigns.models import Campaign
 from judging.pool.ranking import rank_candidates
-jobs.queue.send = lambda pk: os.kill(os.getpid(), signal.SIGKILL)
+jobs.queue.send = lambda job: os.kill(os.getpid(), signal.SIGKILL)
 rank_candidates.ask(Campaign.objects.get(name="{0}"))
 """
 # Asks for it anew without a message.
@@ -143,7 +143,7 @@ def test_a_message_that_comes_twenty_times_runs_the_job_once(
     ((job,),) = sql(place, "SELECT id FROM jobs_job WHERE state = 'waiting'")
     sender = Celery(broker=queue.url)
     for _ in range(MESSAGES):
-        sender.send_task(TASK, [Lane.LONG], queue=Lane.LONG)
+        sender.send_task("judging.rank_candidates", [job], queue=Lane.LONG)
     sender.close()
     assert queue.client().llen(Lane.LONG) == MESSAGES
     start_celery(place)
@@ -197,7 +197,8 @@ def start_celery(place: Installation, *options: str) -> None:
 
 def served(queue: RedisServer) -> None:
     """Wait until the workers have taken what is in the queue, and have had time to act on it."""
-    wait_until(lambda: not queue.client().exists(*Lane.values), lambda: "the queue is empty")
+    lanes = [f"{lane}*" for lane in Lane]
+    wait_until(lambda: not any([*queue.client().scan_iter(each)] for each in lanes), lambda: "the queue is empty")
     a_while(8)
 
 

@@ -26,9 +26,10 @@ from base.errors import Busy
 from config import celeryconfig
 from jobs.errors import JobError, JobLost
 from jobs.models import Job, WorkerHeartbeat
-from jobs.queue import Lane
+from jobs.queue import UNKNOWN, Lane
 from jobs.registry import Report, do_upkeep
-from jobs.running import run, run_job, sweep, upkeep, work_off
+from jobs.running import run, work_off
+from jobs.tasks import resend, upkeep
 from judging.models import Batch
 from judging.pool.clips import cut_clips
 from tests.jobs.conftest import Register
@@ -41,6 +42,11 @@ pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 def ask(key: str = "sheep", **arguments: Any) -> Job:
     return Job.objects.ask("count", key, **arguments)
+
+
+def message(job: Job) -> None:
+    """What a worker of Celery does with the message of a job."""
+    celery.current_app.tasks[UNKNOWN](job.pk)
 
 
 def take(worker: str = "wanda") -> Job:
@@ -284,19 +290,19 @@ def test_delivering_a_job_twice_runs_it_once(work: Register) -> None:
     seen = []
     work(lambda arguments, report: seen.append(arguments))
     job = ask()
-    run_job(job.lane)
-    run_job(job.lane)
+    message(job)
+    message(job)
     assert len(seen) == 1
 
 
-def test_the_sweeper_finds_what_is_due_or_abandoned() -> None:
+def test_what_is_due_or_abandoned_is_sent_again() -> None:
     ask("running")
     take()
     ask("abandoned")
     lapse(take())
     Job.objects.filter(pk=ask("later").pk).update(due=Now() + timedelta(hours=1))
     ask("waiting")
-    assert sweep() == 2
+    assert resend() == 2
 
 
 class Screen(StringIO):
@@ -389,11 +395,11 @@ def test_a_message_that_comes_again_while_its_job_runs_does_no_harm(work: Regist
 
     def longer_than_any_patience(arguments: dict[str, Any], report: Report) -> None:
         seen.append(arguments)
-        run_job(job.lane)
+        message(job)
 
     work(longer_than_any_patience)
     job = ask()
-    run_job(job.lane)
+    message(job)
     job.refresh_from_db()
     assert (len(seen), job.state, job.attempts) == (1, Job.State.DONE, 1)
 
@@ -489,7 +495,7 @@ def test_a_task_of_upkeep_that_fails_hinders_no_other(
 
 
 def test_celery_clears_sessions_by_its_schedule(sessions: None) -> None:
-    tasks = {"jobs.sweep": sweep, "jobs.upkeep": upkeep}
+    tasks = {"jobs.resend": resend, "jobs.upkeep": upkeep}
     for each in celeryconfig.beat_schedule.values():
         tasks[str(each["task"])]()
 

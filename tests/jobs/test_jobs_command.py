@@ -10,7 +10,8 @@ from django.core.management import CommandError, call_command
 from jobs.errors import JobError, JobPostponed
 from jobs.models import Job
 from jobs.registry import KINDS
-from jobs.running import run, sweep
+from jobs.running import run
+from jobs.tasks import resend
 from tests.jobs.conftest import Register
 from tests.jobs.test_jobs import ask, count, take
 from tests.jobs.test_postponed import raise_
@@ -74,7 +75,7 @@ def test_a_long_list_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch, jobs: d
 
 
 def test_jobs_are_tried_again(jobs: dict[str, Job]) -> None:
-    before = sweep()
+    before = resend()
     lines = printed("jobs", *(job.pk for job in jobs.values()), "--retry").splitlines()
     assert [line.partition(": ")[2] for line in lines] == [
         "asked for again",
@@ -83,7 +84,7 @@ def test_jobs_are_tried_again(jobs: dict[str, Job]) -> None:
         "it is running",
         "asked for again",
     ]
-    assert sweep() == before + 3
+    assert resend() == before + 3
     assert not Job.objects.filter(state__in=[Job.State.DONE, Job.State.FAILED]).exists()
 
 

@@ -19,7 +19,7 @@ from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.queue import Lane, messages
 from jobs.registry import KINDS
-from jobs.running import sweep
+from jobs.tasks import resend
 from judging.models import Batch
 from judging.pool.clips import cut_clips
 from judging.work.claiming import claim
@@ -157,10 +157,10 @@ def test_the_longest_wait_of_each_lane(leo: Membership) -> None:
 
 @pytest.mark.any_database
 @pytest.mark.django_db(transaction=True)
-def test_messages_of_the_sweeper_do_not_pile_up(app: celery.Celery) -> None:
+def test_messages_that_are_sent_again_do_not_pile_up(app: celery.Celery) -> None:
     for number in range(3):
         due("count", Lane.LONG, f"{number}")
-    assert (sweep(), messages(Lane.LONG)) == (3, 3)
-    assert (sweep(), messages(Lane.LONG)) == (0, 3)
+    assert (resend(), messages(Lane.LONG)) == (3, 3)
+    assert (resend(), messages(Lane.LONG)) == (0, 3)
     Job.objects.ask("count", "one more")
-    assert (sweep(), messages(Lane.LONG), messages(Lane.QUICK)) == (0, 4, 0)
+    assert (resend(), messages(Lane.LONG), messages(Lane.QUICK)) == (0, 4, 0)

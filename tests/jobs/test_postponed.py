@@ -14,7 +14,8 @@ from django.db.models.functions import Now
 from jobs.errors import JobError, JobLeft, JobNotYet, JobPostponed
 from jobs.models import FIRST_WAIT, LONGEST_WAIT, REST, SPREAD, Job
 from jobs.registry import Report
-from jobs.running import run, sweep, work_off
+from jobs.running import run, work_off
+from jobs.tasks import resend
 from tests.jobs.conftest import Register
 from tests.jobs.test_jobs import ask, come_due, take
 
@@ -110,7 +111,7 @@ def test_a_job_that_a_machine_leaves_is_taken_by_another_at_once(work: Register)
     run(take("here:1"))
     assert Job.objects.take("here:1") is None
     assert Job.objects.take("here:2") is None
-    assert sweep() == 1  # so that a worker of another machine hears of it
+    assert resend() == 1  # so that a worker of another machine hears of it
     run(take("there:1"))
     assert Job.objects.take("there:2") is None
     assert Job.objects.take("here:1") is None
