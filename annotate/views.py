@@ -19,6 +19,7 @@ from annotate import script_texts
 from annotate.forms import AskForm, DayForm, PreferencesForm, fields_of
 from annotate.script_texts import FIXED, KEY_NAMES, card, key_name
 from base.dates import start_of_day
+from base.errors import WrongState
 from base.forms import valid_data
 from base.problem_documents import refusal_as_message, speaks_json
 from base.sites import site_address
@@ -297,10 +298,10 @@ def _after_exam(request: HttpRequest, assignment: Assignment) -> str:
 
 def _next(annotator: Membership) -> dict[str, Any]:
     """Return the batch that comes next, in the annotator's hands already, or why there is none."""
-    annotator.refresh_from_db()  # what was submitted may have paused her
-    if not annotator.may_judge:
+    try:
+        held = claiming.claim(annotator)
+    except WrongState:  # what was submitted has paused her
         return {"next": None, "nothing": render_to_string("annotate/_paused.html").strip()}
-    held = claiming.claim(annotator)
     if held is None:
         return {"next": None, "nothing": nothing_for(annotator)}
     address = reverse("workplace", args=[held.token])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import Max
+from django.db.models import Max, QuerySet, Subquery
 
 from base.transactions import all_or_nothing
 from campaigns.models.campaign import LAST
@@ -50,6 +50,17 @@ def summarize(queries: Iterable[int]) -> None:
         Batch.objects.bulk_update(altered, OF_BATCHES, QUERIES_AT_A_TIME)
 
 
+def note_submission(query: int) -> None:
+    """Store that somebody submitted a batch of the query, which settled nothing yet."""
+    Query.objects.filter(pk=query).update(changed=Subquery(_last_submission([query]).values("last")))
+
+
+def _last_submission(queries: Sequence[int]) -> QuerySet[Any, Any]:
+    """Return of each query with batches when somebody submitted one of them last."""
+    batches = Batch.objects.filter(query__in=queries).order_by().values("query")
+    return batches.annotate(last=Max("assignments__submitted"))
+
+
 def summaries(queries: Sequence[int]) -> tuple[dict[int, Numbers], dict[Part, Numbers]]:
     """Return the numbers of each query and of each batch, from their candidates."""
     by_query: dict[int, list[Pair]] = {key: [] for key in queries}
@@ -60,8 +71,7 @@ def summaries(queries: Sequence[int]) -> tuple[dict[int, Numbers], dict[Part, Nu
         by_query[pair.query].append(pair)
         if pair.number is not None:
             by_part[pair.query, pair.number].append(pair)
-    submitted = Batch.objects.filter(query__in=queries).order_by().values_list("query")
-    last: dict[int, datetime | None] = dict(submitted.annotate(last=Max("assignments__submitted")))
+    last: dict[int, datetime | None] = dict(_last_submission(queries).values_list("query", "last"))
     of_batches = defaultdict(lambda: numbers([]), {part: numbers(pairs) for part, pairs in by_part.items()})
     of_queries = {
         key: numbers([pair for pair in pairs if pair.number is not None])

@@ -106,12 +106,20 @@ def worked_by_day(member: Membership, start: datetime, end: datetime) -> dict[da
 def worked_in_assignment(assignment: Assignment) -> dict[date, Worked]:
     """Return what was done in one assignment on each day."""
     found: dict[date, Worked] = defaultdict(Worked)
-    parts = [assignment, *assignment.joined.all()]
-    revisions = Revision.objects.filter(judgement__assignment__in=parts)
-    flags, lists = (model.filter(assignment__in=parts) for model in (Flag.recorded, ListTime.objects))
-    for rows, sums in ((revisions, SPENT | FIRST), (flags, SPENT), (lists, SENT)):
-        for day, *numbers in rows.annotate(day=TruncDate("at")).order_by().values_list("day").annotate(**sums):
-            found[day] += _part(*numbers)
+    own = Assignment.objects.filter(Q(pk=assignment.pk) | Q(joined_to=assignment.pk)).values("pk")
+    revisions = Revision.objects.filter(judgement__assignment__in=own)
+    flags, lists = (model.filter(assignment__in=own) for model in (Flag.recorded, ListTime.objects))
+    none = {"n_judgements": Value(0, IntegerField())}
+    parts = [
+        rows.annotate(day=TruncDate("at")).order_by().values_list("day").annotate(**sums)
+        for rows, sums in (
+            (revisions, SPENT | {"n_judgements": FIRST["judgements"]}),
+            (flags, SPENT | none),
+            (lists, SENT | none),
+        )
+    ]
+    for day, *numbers in parts[0].union(*parts[1:], all=True):
+        found[day] += _part(*numbers)
     return dict(found)
 
 

@@ -356,8 +356,9 @@ class Assignment(models.Model):
     def unanswered(self) -> list[int]:
         """Return the positions that have neither a grade nor a flag."""
         judgements, flags = self.answers
-        answered = set(judgements.not_returned().values_list("candidate", flat=True))
-        answered |= set(flags.filter(taken_back=None).not_returned().values_list("candidate", flat=True))
+        graded = judgements.not_returned().order_by().values_list("candidate", flat=True)
+        flagged = flags.filter(taken_back=None).not_returned().order_by().values_list("candidate", flat=True)
+        answered = set(graded.union(flagged))
         return [position for position, candidate in enumerate(self.places, 1) if candidate not in answered]
 
     def extend_lease(self, fence: int) -> None:

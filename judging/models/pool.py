@@ -445,11 +445,14 @@ class Batch(models.Model):
         self.taken -= 1
         self.save(update_fields=["taken"])
 
-    def conclude(self) -> None:
-        """Settle the round's candidates if both annotators have submitted. The caller holds the batch's lock."""
+    def conclude(self) -> bool:
+        """Settle the round's candidates if both annotators have submitted. The caller holds the batch's lock.
+
+        Return whether they have.
+        """
         submitted = self.assignments.submitted().filter(round=self.round).count()
         if submitted < ANNOTATORS:
-            return
+            return False
         candidates = list(self.in_round.select_related("query__campaign").prefetch_related("judgements"))
         for candidate in candidates:
             candidate.settle(self.round, candidate.counted_grades(self.round))
@@ -459,6 +462,7 @@ class Batch(models.Model):
         else:
             self.state = Batch.State.SETTLED
         self.save(update_fields=["round", "taken", "state"])
+        return True
 
     @property
     def editions(self) -> BatchQuerySet:

@@ -21,8 +21,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import DurationField, ExpressionWrapper, F
-from django.db.models.functions import Now
 
 from base.database import with_clock
 from judging.models import Assignment, Practice, Revision
@@ -185,11 +183,11 @@ def unrecorded(begun: Assignment | Practice) -> float:
 
     The caller holds the lock of the assignment or of the member.
     """
-    elapsed = ExpressionWrapper(Now() - F("began"), DurationField())
-    passed = type(begun)._default_manager.filter(pk=begun.pk).values_list(elapsed, flat=True).get()
     values = {"user": begun.annotator.user_id, "began": connection.ops.adapt_datetimefield_value(begun.began)}
-    recorded = _first(f"SELECT {RECORDED}", values) or ()
-    return float(passed.total_seconds()) - _sum(recorded)
+    statement = f"SELECT {{since_began}}, {RECORDED} FROM {begun._meta.db_table} WHERE id = %(begun)s"  # noqa: S608
+    row = _first(with_clock(statement), values | {"begun": begun.pk})
+    assert row
+    return float(row[0]) - _sum(row[1:])
 
 
 def _sum(parts: Iterable[float | None]) -> float:

@@ -136,9 +136,11 @@ class Outbox {
   // Grades and flags go first, in their order: a question that has to wait holds none of them up.
   next() {
     const entries = this.entries();
-    const isPress = ({ what }) => what !== "questions" && what !== Outbox.SUBMIT;
-    return entries.find(isPress) || entries.find(({ what }) => what !== Outbox.SUBMIT) || entries[0];
+    return entries.find(Outbox.isPress) || entries.find(({ what }) => what !== Outbox.SUBMIT) || entries[0];
   }
+
+  // Whether an entry is a grade or a flag.
+  static isPress = ({ what }) => what !== "questions" && what !== Outbox.SUBMIT;
 
   // Whether the submission of the batch waits here.
   get isParked() {
@@ -171,7 +173,7 @@ class Outbox {
     this.remove(entry.name);
     this.sent += 1;
     if (entry.what === Outbox.SUBMIT) return this.forget();
-    if (entry.what !== "questions") this.remember(entry);
+    if (Outbox.isPress(entry)) this.remember(entry);
     if (!overtaken) return;
     this.presses = Math.max(this.presses, overtaken);
     this.overtaken?.(entry);

@@ -63,7 +63,7 @@ class Places {
   }
 
   say({ method, what, position, body }) {
-    if (what === "questions") return; // which say nothing of a place
+    if (what === "questions" || what === "submit") return; // which say nothing of a place
     const place = this.all[position - 1];
     if (what === "judgements" && place.grade === null) this.today += 1;
     if (what === "judgements") Object.assign(place, { grade: body.grade, doubt: Boolean(body.doubt), flag: null, comment: "" });

@@ -31,6 +31,7 @@ class Stage {
     this.at = 0;
     this.hidden = false; // behind the list of all clips, or before its batch begins: nothing plays
     this.visit = 0; // how many times a clip was shown
+    this.restore();
   }
 
   get video() {
@@ -197,22 +198,38 @@ class Stage {
     this.busy.add(index);
     const began = performance.now();
     try {
-      const loaded = await window.caches?.match(this.clips[index], { ignoreVary: true }); // ahead
-      const answer = loaded || (await fetch(this.clips[index], { signal: this.ending.signal }));
+      const answer = await fetch(this.clips[index], { signal: this.ending.signal });
       const type = answer.headers.get("Content-Type") || "";
       if (!answer.ok || !type.startsWith("video/")) throw new Error(answer.statusText); // the page to sign in, say
       const clip = await answer.blob();
       this.carriers = performance.now() - began < Stage.QUICK ? Stage.CARRIERS : 1;
-      if (this.ending.signal.aborted) return;
-      this.bytes += clip.size;
-      this.whole.set(index, { address: URL.createObjectURL(clip), size: clip.size });
-      this.told("whole");
+      this.keep(index, clip);
       if (this.broken.has(index) && index === this.at && !this.hidden) this.show(index);
     } catch {
       this.refused.add(index);
     }
     this.busy.delete(index);
     this.prepare(this.at);
+  }
+
+  keep(index, clip) {
+    if (this.ending.signal.aborted || this.whole.has(index)) return;
+    this.bytes += clip.size;
+    this.whole.set(index, { address: URL.createObjectURL(clip), size: clip.size });
+    this.told("whole");
+  }
+
+  // Take the clips that were loaded ahead (ahead.js). Without a network the present one may have begun to come, and stay.
+  async restore() {
+    if (!(await window.caches?.has("ahead"))) return;
+    for (const index of [this.at, ...this.clips.keys()]) {
+      const kept = this.clips[index] && (await caches.match(this.clips[index], { ignoreVary: true }));
+      if (!kept) continue;
+      this.keep(index, await kept.blob());
+      if (index !== this.at || this.hidden || this.video?.moved || !this.whole.has(index)) continue;
+      this.unload(index);
+      this.show(index);
+    }
   }
 
   wanted() {

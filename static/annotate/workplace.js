@@ -481,11 +481,12 @@
 
   // What another tab says of the same batch holds here too.
   window.addEventListener("storage", ({ key, newValue }) => {
-    if (!key?.startsWith(outbox.prefix) || key === outbox.counter || !newValue) return;
+    if (!key?.startsWith(outbox.prefix) || !newValue) return;
     if (key === outbox.marks) places.readMarks();
     else {
+      if (outbox.beside.includes(key)) return;
       const entry = JSON.parse(newValue);
-      if (entry.what === "questions") return;
+      if (!Outbox.isPress(entry)) return;
       places.say(entry);
       $("news").textContent = word("elsewhere", { clip: entry.position });
     }

@@ -55,6 +55,10 @@ def test_two_batches_are_judged_without_a_network(server: Installation, evening:
         page.keyboard.press("3")
     page.keyboard.press("Enter")
     expect(page.locator("#moment-words")).to_contain_text("Kept in this browser")
+    page.reload()
+    expect(page.locator("#summary-words")).to_contain_text("All 20 judged")  # and any grade may be changed
+    page.keyboard.press("Enter")
+    expect(page.locator("#moment-words")).to_contain_text("Kept in this browser")
     page.keyboard.press("Enter")
     grade_all(page, "2")
     page.keyboard.press("Enter")

@@ -1,4 +1,4 @@
-"""What a save and a claim ask of the database, all told: session, person, transaction and rows."""
+"""The statements of a save, a claim and a submission: those of session, person, transaction and rows together."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from django.urls import reverse
 from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Batch
 from judging.work.places import assignment_data
-from tests.cast import browser, claim
+from tests.cast import browser, claim, judge_all
 
 pytestmark = pytest.mark.both_databases
 SAVE, CLAIM = 7, 12
+SUBMISSION, SETTLEMENT = 26, 38  # with the claim that follows; the second of a round settles it
 
 
 def save(client: Client, held: Assignment, **fields: Any) -> int:
@@ -66,3 +67,15 @@ def test_a_claim(campaign: Campaign, batch: Batch, ada: Membership, checks: floa
     assert first <= CLAIM + (6 if checks else 0)  # to look for copies and to make them, and once for a query to make it
     assert handed(client, accept="application/json") <= CLAIM  # the same batch again
     assert handed(client) <= CLAIM
+
+
+@pytest.mark.parametrize("seconds", [None, 3.0])
+def test_a_submission(batch: Batch, ada: Membership, bob: Membership, seconds: float | None) -> None:
+    for person, most in ((ada, SUBMISSION), (bob, SETTLEMENT)):
+        held, client = claim(person), browser(person)
+        judge_all(held, lambda candidate: candidate.rank % 5, submit=False)
+        body = json.dumps({"fence": held.fence, "list_seconds": seconds})
+        with CaptureQueriesContext(connection) as queries:
+            answer = client.post(reverse("submit", args=[held.token]), body, content_type="application/json")
+        assert answer.json()["submitted"]
+        assert count(queries) <= most
