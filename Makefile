@@ -5,7 +5,7 @@ COMPILE = $(BIN)/uv pip compile -q --no-header --no-emit-find-links --python-ver
 ADDRESS ?= 127.0.0.1:8000
 SITE ?= var/site
 
-.PHONY: release run test test-changed test-everything faults guide check setup bench screenshots example requirements docs clean
+.PHONY: release demo-bundle run test test-changed test-everything faults guide check setup bench screenshots example requirements docs clean
 
 run: .venv/ready
 	@$(BIN)/python -m tools.translations
@@ -62,6 +62,10 @@ screenshots: setup .venv/dev
 example: .venv/dev
 	@$(BIN)/python -m tests.making_example metrics/example
 	@$(BIN)/python -m tests.metrics.notebooks docs/quickstart/first_minutes.ipynb
+
+# The prepared demo, which opens in some seconds. Make it anew when tables, films or the demo's systems have changed.
+demo-bundle: .venv/ready
+	@$(BIN)/python -m tools.demo_bundle
 
 docs: .venv/dev
 	@$(BIN)/python -m sphinx -q -W --keep-going -c docs/site . $(SITE)

@@ -223,7 +223,7 @@ def finish_jobs(out: TextIO = sys.stdout) -> None:
 
 
 NETWORK: dict[str, Any] = {"batch_size": 32, "learning_rate": 0.002}
-NETWORK |= {"hidden": 128, "words": 64, "language": 64, "embedding": 64}
+NETWORK |= {"hidden": 96, "words": 64, "language": 64, "embedding": 24}  # small, as is the packed demo
 PLACE: dict[str, Any] = {"iterations": 300, "decay_every": 200, "validate_every": 100}
 STEPS: dict[str, Any] = {"iterations": 500, "decay_every": 350, "validate_every": 250}
 RANKING = STEPS | {"loss": "triplet", "intra": 1, "inter": 1}  # the loss and the negatives of MCN's authors

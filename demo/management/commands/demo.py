@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import transaction
+from django.utils import timezone
 
 from base.commands import ReeljudgeCommand
 from campaigns.access import let_create
@@ -23,6 +24,7 @@ from campaigns.models import Campaign, Membership
 from corpus.films import media_at
 from corpus.importers.load import Source, load
 from corpus.models import Corpus, Moment
+from demo import bundle
 from demo.apps import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD, RESEARCHER
 from demo.judged import MINUTES, NAME, TITLE, ask_for_systems, finish_jobs, make_judged
 from judging.models import Batch
@@ -54,6 +56,9 @@ class Command(ReeljudgeCommand):
 
     def handle(self, **options: Any) -> None:
         if not options["only_make"]:
+            if bundle.is_wanted():
+                self._tell("Unpacking the demo …")
+                bundle.restore(timezone.localdate())
             call_command("migrate", verbosity=0)
             call_command("collectstatic", verbosity=0, interactive=False)
         self._make_or_refuse(**options)
@@ -88,8 +93,8 @@ class Command(ReeljudgeCommand):
             finish_jobs()
         self._make_judged(campaign, folder / "truth.csv")
         judged = Campaign.objects.filter(name=NAME).first()
-        self.stdout.write(_accounts(f"http://{options['bind']}/"))
-        if not judged or options["untrained"]:
+        self.stdout.write(_words(f"http://{options['bind']}/"))
+        if not judged or options["untrained"] or judged.systems.exists():
             return
         if not find_spec("torch"):
             self.stdout.write("It trains no systems, because this needs torch: pip install 'reeljudge[worker]'")
@@ -184,13 +189,9 @@ def _read(name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _accounts(address: str) -> str:
+def _words(address: str) -> str:
     return (
-        f"\nThe demo's accounts, password {PASSWORD}:\n"
-        f"  lead        {LEAD}\n"
-        f"  researcher  {RESEARCHER}\n"
-        f"  annotators  {', '.join(ANNOTATORS)}\n"
-        f"Open {address} and sign in as {ANNOTATORS[0]} to judge a batch.\n"
-        f"As {LEAD} or {RESEARCHER} you find runs of four systems in “{TITLE}”,\n"
-        f"and as {LEAD} you can make a campaign of your own.\n"
+        f"\nOpen {address} and choose a role; the password of all accounts is {PASSWORD}.\n"
+        f"As {ANNOTATORS[0]} judge a batch, as {RESEARCHER} compare runs in “{TITLE}” and search by a sentence,\n"
+        f"as {LEAD} decide on second batches, or make a campaign of your own.\n"
     )
