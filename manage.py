@@ -29,6 +29,9 @@ def main() -> None:
         sys.exit(2)
     try:
         execute_from_command_line(sys.argv)
+    except BrokenPipeError:  # of `| head`: nobody reads on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except (OperationalError, ProgrammingError) as fault:
         print(
             f"The database cannot do this: {str(fault).strip()}\n"

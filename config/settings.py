@@ -2,6 +2,7 @@
 
 import secrets
 import tempfile
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,12 @@ TEMPLATES = [
                 "accounts.views.ways_in",
                 "config.operations.monitoring.version",
             ],
-            "builtins": ["django.templatetags.static", "django.templatetags.i18n", "base.templatetags.page_parts"],
+            "builtins": [
+                "django.templatetags.static",
+                "django.templatetags.i18n",
+                "base.templatetags.page_parts",
+                "demo.templatetags.demo_parts",
+            ],
         },
     }
 ]
@@ -139,7 +145,8 @@ TEMPLATES = [
 # Storage of rows ------------------------------------------------------------------------------------------
 DATABASE_FORM = "DATABASE_URL: expected postgres://user:password@host:5432/name, or sqlite:///file"
 try:
-    DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{HOME / 'reeljudge.sqlite3'}")}
+    with warnings.catch_warnings(action="ignore"):  # an unknown kind is refused below, in one line
+        DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{HOME / 'reeljudge.sqlite3'}")}
 except ValueError:  # which quotes a part of the password
     raise ImproperlyConfigured(f"{DATABASE_FORM}; in a password, %2F stands for / and so on") from None
 DATABASE = DATABASES["default"]

@@ -102,6 +102,7 @@ urlpatterns = [
     path("api/v1/", include("api.urls")),
     path("", include("accounts.urls")),
     path("", include("runs.urls")),
+    path("", include("demo.urls")),
     *MOVED,  # before the pages of corpora, whose names may have slashes
     path("", include("lead.urls")),
 ]

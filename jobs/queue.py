@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from jobs.models import Job
 
 log = logging.getLogger(__name__)
-UNKNOWN = "jobs.unknown"  # the Celery task of jobs whose kind is not registered any more
+TASK_NAMES: dict[str, str] = {}  # the name of the Celery task of each kind of job, which `jobs.registry` fills in
+UNKNOWN = "jobs.unknown"  # and of jobs whose kind is not registered any more
 URGENT, USUAL = 0, 6  # priorities, of which Redis has the lowest number first
 SECONDS_BETWEEN_UPKEEP = 3600.0
 REST = 15.0  # seconds without messages after one that Redis did not take
@@ -203,20 +204,14 @@ class Sender:
         if time.monotonic() < self.resting_until:
             return
         try:
-            current_app.send_task(task_of(job.kind), [job.pk], queue=job.lane, priority=priority, retry=False)
+            sent = (TASK_NAMES.get(job.kind, UNKNOWN), [job.pk])
+            current_app.send_task(*sent, queue=job.lane, priority=priority, retry=False)
         except (OperationalError, OSError) as fault:
             self.resting_until = time.monotonic() + REST
             log.warning("Redis does not answer (%s); jobs are sent again within half a minute", fault)
 
 
 sender = Sender()
-
-
-def task_of(kind: str) -> str:
-    """Return the name of the Celery task of a kind of job."""
-    from jobs.registry import KINDS
-
-    return KINDS[kind].task if kind in KINDS else UNKNOWN
 
 
 def send(job: Job, priority: int | None = None) -> None:

@@ -16,7 +16,7 @@ from django.db.models import Model, QuerySet
 from django.urls import reverse
 
 from jobs.models import Job
-from jobs.queue import JobQuerySet, Lane, key_of
+from jobs.queue import TASK_NAMES, JobQuerySet, Lane, key_of
 
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -118,6 +118,7 @@ def kind(code: str, label: str, **about: Any) -> Callable[[Callable[P, bytes | N
     def register(work: Callable[P, bytes | None]) -> Kind[P]:
         made = Kind(code, label, work, **about)
         KINDS[code] = made
+        TASK_NAMES[code] = made.task
         return made
 
     return register

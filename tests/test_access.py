@@ -118,6 +118,7 @@ MATRIX = {
     "work": ("GET", 302, 200, 200, 200, 200, 200),
     "service-worker": ("GET", 200, 200, 200, 200, 200, 200),
     "manifest": ("GET", 200, 200, 200, 200, 200, 200),
+    "tour": ("GET", 302, 404, 404, 404, 404, 404),  # of the demo, which is not here
     "offline": ("GET", 200, 200, 200, 200, 200, 200),
     "tutorial": ("GET", 302, 404, 200, 200, 200, 200),
     "exam-result": ("GET", 302, 404, 200, 404, 404, 404),  # the other annotator has sat none

@@ -28,7 +28,7 @@ KEYWORDS = {
     "pgettext": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
 }
-CODE = ("accounts", "annotate", "base", "campaigns", "corpus", "judging", "lead", "reports", "templates")
+CODE = ("accounts", "annotate", "base", "campaigns", "corpus", "judging", "lead", "reports", "templates", "demo")
 
 
 def main() -> None:

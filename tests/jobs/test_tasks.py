@@ -15,7 +15,7 @@ from celery.exceptions import Reject, Retry
 
 from jobs.errors import JobFailed, JobPostponed
 from jobs.models import Job
-from jobs.queue import UNKNOWN, Lane, messages, task_of
+from jobs.queue import TASK_NAMES, UNKNOWN, Lane, messages
 from jobs.registry import KINDS
 from jobs.running import STOPPING
 from jobs.tasks import resend
@@ -35,8 +35,7 @@ def test_each_kind_has_a_task_of_its_own_name() -> None:
     names = {kind.task for kind in KINDS.values()}
     assert len(names) == len(KINDS)
     assert names <= celery.current_app.tasks.keys()
-    assert task_of("cut-clips") == "judging.cut_clips"
-    assert task_of("of an older version") == UNKNOWN
+    assert TASK_NAMES["cut-clips"] == KINDS["cut-clips"].task == "judging.cut_clips"
 
 
 def test_a_failure_is_one_for_celery_too(work: Register) -> None:

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import ERROR as SERIOUS
-from django.core.checks import run_checks
+from django.core.checks import Tags, run_checks
+from django.core.checks.registry import registry
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.core.mail import get_connection
@@ -68,10 +69,14 @@ def look() -> Iterator[Finding]:
 
 Found = Iterator[tuple[str, str]]
 
+OF_CODE = {Tags.models, Tags.urls, Tags.templates}  # which `make check` looks at, and no setting changes
+
 
 def _settings() -> Found:
-    """Django's own checks; those of a site that others reach, if a proxy is named."""
-    found = run_checks(include_deployment_checks=bool(settings.TRUSTED_PROXIES), databases=["default"])
+    """Django's own checks of settings; those of a site that others reach, if a proxy is named."""
+    is_reached = bool(settings.TRUSTED_PROXIES)
+    tags = registry.tags_available(is_reached) - OF_CODE
+    found = run_checks(tags=sorted(tags), include_deployment_checks=is_reached, databases=["default"])
     for each in found:
         yield ERROR if each.level >= SERIOUS else WARNING, f"{each.msg} {each.hint or ''}".strip()
     misspelt = {name: get_close_matches(name, settings.KNOWN, 1, 0.9) for name in os.environ.keys() - settings.KNOWN}
