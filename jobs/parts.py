@@ -9,14 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
 from jobs.errors import JobError, JobLost, JobPostponed
 from jobs.models import Job
-from jobs.queue import JobQuerySet
+from jobs.queue import JobQuerySet, send
 from jobs.registry import Kind, each_hour
 from jobs.running import run, worker_name
 
@@ -44,9 +46,7 @@ def share(kind: Kind[...], row: Any, parts: Sequence[dict[str, Any]], report: Sa
 
     not_to_ask_for = Q(state__in=[Job.State.WAITING, Job.State.RUNNING]) | Q(result__isnull=False)
     known = set(mine.filter(not_to_ask_for).values_list("key", flat=True))
-    for key in [key for key in by_key if key not in known]:
-        progress(0)
-        kind.ask(row, key, **by_key[key])
+    _ask(kind, row, {key: arguments for key, arguments in by_key.items() if key not in known})
     try:
         while (done := _done(mine, len(by_key))) < len(by_key):
             progress(done)
@@ -61,6 +61,21 @@ def share(kind: Kind[...], row: Any, parts: Sequence[dict[str, Any]], report: Sa
         mine.filter(state=Job.State.WAITING, error="").delete()  # the others would come to no more
         raise
     return _results(mine)
+
+
+def _ask(kind: Kind[...], row: Any, parts: dict[str, dict[str, Any]]) -> None:
+    """Ask for all of these parts at once; for those that have ended before, one by one."""
+    about, number = kind.about(row, ""), row.pk if row else 0
+    asked = [
+        Job(kind=kind.code, row=number, key=key, arguments=arguments, due=Now(), **about)
+        for key, arguments in parts.items()
+    ]
+    Job.objects.bulk_create(asked, ignore_conflicts=True, batch_size=500)
+    for job in kind.jobs(row).filter(key__in=list(parts)):
+        if job.is_unfinished:
+            transaction.on_commit(partial(send, job))
+        else:
+            kind.ask(row, job.key, **parts[job.key])
 
 
 def forget(kind: Kind[...], row: Any) -> None:

@@ -68,11 +68,15 @@ class Kind(Generic[P]):
         `by` is the primary key of the user who may not have too many such jobs waiting. By default that is the person
         whom the job is for; nobody, if it is work of a campaign, which is done once, whoever asks for it.
         """
-        about = self._about_row(row) if row else {"subject": key[:200]}
-        about |= {"label": self.label, "for_leads": self.for_leads, "by_members": self.by_members}
-        about |= {"lane": self.lane, "is_part": self.is_part}
+        about = self.about(row, key)
         by = by or getattr(about.get("person"), "pk", None)
         return Job.objects.ask(self.code, key, row.pk if row else 0, about, by, **arguments)
+
+    def about(self, row: Model | None, key: str) -> dict[str, Any]:
+        """Return the columns that tell people what the job is, and workers where it waits."""
+        about = self._about_row(row) if row else {"subject": key[:200]}
+        about |= {"label": self.label, "for_leads": self.for_leads, "by_members": self.by_members}
+        return about | {"lane": self.lane, "is_part": self.is_part}
 
     def _about_row(self, row: Model) -> dict[str, Any]:
         name, *paths = self.page or ("",)

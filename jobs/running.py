@@ -27,6 +27,7 @@ SECONDS_BETWEEN_REPORTS = 0.5
 SECONDS_BETWEEN_HEARTBEATS = 20
 SECONDS_TO_END = 5  # for the last heartbeat, also where the database is away
 SECONDS_BETWEEN_LINES = 10  # of a log
+START = "\r\033[K"  # of the line of a terminal, which is emptied
 # Faults of what surrounds the work, whatever it is: a disk, the network, the database.
 SURROUNDINGS = (OSError, OperationalError, InterfaceError)
 
@@ -170,71 +171,46 @@ def work_off_one(job: Job, out: TextIO = sys.stdout) -> bool:
 
 def _run_to_its_end(job: Job, out: TextIO) -> bool:
     """Run a taken job and say how it ended. Return whether it is still there: it may go with what it was about."""
-    run(job, progress_on(out))
+    progress = Progress(out)
+    run(job, progress)
     try:
-        job.refresh_from_db()
+        progress.end(job)
     except Job.DoesNotExist:
         return False
-    _ended(job, out)
     return True
 
 
 def run_in_log(job: Job, out: TextIO) -> None:
     """Run a job, with a line of progress now and then if it takes long, and one when such a job has ended."""
-    lines = 0
+    progress = Progress(out)
+    run(job, progress)
+    if progress.lines:
+        progress.end(job)
 
-    def show(job: Job) -> None:
-        nonlocal lines
-        lines += line(job)
 
-    line = _lines_on(out)
-    run(job, show)
-    if lines:
+class Progress:
+    """Shows a job's progress and what it is doing: as a bar on a terminal, elsewhere as a line now and then."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out, self.lines, self.last = out, 0, time.monotonic()
+
+    def __call__(self, job: Job) -> None:
+        doing = f": {printable(job.message)}" if job.message else ""
+        doing += f", {job.time_left} left" if job.time_left else ""
+        if self.out.isatty():
+            self._write(f"{START}  {printable(str(job))}  {'━' * (job.percent // 4):<25} {job.percent:3d} %{doing}")
+        elif time.monotonic() - self.last >= SECONDS_BETWEEN_LINES:
+            self.last, self.lines = time.monotonic(), self.lines + 1
+            self._write(f"  {printable(str(job))}: {job.percent} %{doing}\n")
+
+    def end(self, job: Job) -> None:
+        """Say how the job ended. Raise Job.DoesNotExist if it is gone."""
         job.refresh_from_db()
-        out.write(f"  {printable(str(job))}: {outcome(job)}\n")
-        out.flush()
+        self._write(f"{START if self.out.isatty() else ''}  {printable(str(job))}: {outcome(job)}\n")
 
-
-def progress_on(out: TextIO) -> Watch:
-    """Return a function that shows a job's progress, and what it is doing."""
-    line = _lines_on(out)
-
-    def show(job: Job) -> None:
-        if out.isatty():
-            bar = "━" * (job.percent // 4)
-            out.write(f"\r\033[K  {printable(str(job))}  {bar:<25} {job.percent:3d} %{_doing(job)}")
-            out.flush()
-        else:
-            line(job)
-
-    return show
-
-
-def _lines_on(out: TextIO) -> Callable[[Job], bool]:
-    """Return a function that writes a line of progress unless it did so lately, and tells whether it did."""
-    last = time.monotonic()
-
-    def line(job: Job) -> bool:
-        nonlocal last
-        if time.monotonic() - last < SECONDS_BETWEEN_LINES:
-            return False
-        last = time.monotonic()
-        out.write(f"  {printable(str(job))}: {job.percent} %{_doing(job)}\n")
-        out.flush()
-        return True
-
-    return line
-
-
-def _doing(job: Job) -> str:
-    """Return what the job does, and how long that takes on."""
-    doing = f": {printable(job.message)}" if job.message else ""
-    return f"{doing}, {job.time_left} left" if job.time_left else doing
-
-
-def _ended(job: Job, out: TextIO) -> None:
-    start = "\r\033[K" if out.isatty() else ""
-    out.write(f"{start}  {printable(str(job))}: {outcome(job)}\n")
+    def _write(self, text: str) -> None:
+        self.out.write(text)
+        self.out.flush()
 
 
 def outcome(job: Job) -> str:

@@ -10,7 +10,7 @@ from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from corpus.models import Corpus
 from jobs.models import Job
-from jobs.running import progress_on, run, worker_name
+from jobs.running import Progress, run, worker_name
 from judging.pool.rewording import By, ask_for_rewording
 from retrieval.models import CastName, Rewording, Substitution
 from retrieval.rewriting.cast_file import read_cast, store_cast
@@ -57,7 +57,7 @@ class Command(ReeljudgeCommand):
 
     def _work(self, job: Job) -> None:
         """Do the job here, or follow it if a worker was faster."""
-        show = progress_on(sys.stdout)
+        show = Progress(sys.stdout)
         while True:
             if mine := Job.objects.take(worker_name(), pk=job.pk):
                 run(mine, show)
