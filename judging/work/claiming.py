@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import cache
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
@@ -35,6 +37,7 @@ from judging.work.places import limit_reached, spent
 
 Parts = dict[Batch, list[Candidate]]  # batches that are handed out together, each with the pairs of its round
 NOBODY = Q(pk__in=[])
+ANNOTATOR, CAMPAIGN, GROUP = -1, -2, "\0"  # stand-ins, which no row has
 STUCK_AFTER = timedelta(days=1)  # that a contested batch finds nobody, or an exam is not marked
 
 
@@ -214,11 +217,25 @@ def _contested_too(annotator: Membership, batch: Batch, pairs: list[Candidate]) 
 def _free_batch(annotator: Membership) -> Batch | None:
     """Return the first batch that the annotator may judge, locked."""
     # Batches that others are claiming are skipped, so that nobody waits. If no other is free, wait for one of them.
+    campaign = annotator.campaign
+    values = {ANNOTATOR: annotator.pk, CAMPAIGN: campaign.pk, GROUP: annotator.group}
     for skip_locked in (True, False):
-        for free in claimable_by(annotator):
-            if batch := locked(free, skip_locked=skip_locked).first():
+        for statement, stand_ins in _first_free(campaign.may_return, campaign.has_groups, skip_locked):
+            found = Batch.objects.raw(statement, [values.get(each, each) for each in stand_ins])
+            if batch := next(iter(found), None):
                 return batch
     return None
+
+
+@cache
+def _first_free(may_return: bool, has_groups: bool, skip_locked: bool) -> list[tuple[str, tuple[Any, ...]]]:
+    """Return the statements that find the first batch of each part of `claimable_by`, with stand-ins for its values.
+
+    They are written once: Django takes longer to write them than the database to run them.
+    """
+    campaign = Campaign(pk=CAMPAIGN, may_return=may_return, has_groups=has_groups)
+    annotator = Membership(pk=ANNOTATOR, campaign=campaign, group=GROUP)
+    return [locked(free, skip_locked=skip_locked)[:1].query.sql_with_params() for free in claimable_by(annotator)]
 
 
 @all_or_nothing
