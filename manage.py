@@ -28,7 +28,10 @@ def main() -> None:
         print(f"A setting is wrong (docs/settings.md): {fault}", file=sys.stderr)
         sys.exit(2)
     try:
-        execute_from_command_line(sys.argv)
+        try:
+            execute_from_command_line(sys.argv)
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:  # of `| head`: nobody reads on
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

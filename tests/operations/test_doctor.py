@@ -25,7 +25,7 @@ from config.operations.management.commands import doctor
 from jobs.models import WorkerHeartbeat
 from jobs.queue import Lane
 from tests import made_once
-from tests.terminal import ROOT
+from tests.terminal import ROOT, environment
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -270,3 +270,22 @@ def test_a_misspelt_setting_and_one_that_names_no_file_are_found(
     assert "MEDIA_FOLDERS: /nowhere/films is not there" in found()["settings"]
     settings.MEDIA_FOLDERS, settings.RELEASE_KEY = [], "/nowhere/key"
     assert "RELEASE_KEY: /nowhere/key is not there" in found()["settings"]
+
+
+def test_a_reader_that_stops_reading_ends_a_command_quietly() -> None:
+    command = [sys.executable, "manage.py", "doctor"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1
+
+
+def test_a_wrong_address_of_the_database_is_one_line() -> None:
+    env = environment() | {"DATABASE_URL": "nonsense"}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check"], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "DATABASE_URL: expected postgres://" in done.stderr
