@@ -90,6 +90,7 @@ NO_PAGES |= {
     "measures-file",
 }
 NO_PAGES |= {"manifest", "service-worker", "system-curves", "predictor-progress", "predictor-grades", "predictor-piece"}
+NO_PAGES |= {"tour"}  # it leads to a page
 PAGES = {name for name, (method, *_) in MATRIX.items() if method == "GET"} - NO_PAGES
 PARTS = ("step=", "view=", "drawer=", "tab=")
 STRANGERS = {
