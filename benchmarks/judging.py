@@ -66,11 +66,15 @@ class Served:
 
     def __str__(self) -> str:
         p50, p99 = (1000 * statistics.quantiles(self.seconds, n=100)[centile - 1] for centile in (50, 99))
-        processor = 1000 * self.processor / len(self.seconds)
         return (
             f"{len(self.seconds):,}, {self.rate:.0f} a second, p50 {p50:.0f} ms, p99 {p99:.0f} ms, "
-            f"{processor:.2f} ms of the server's processor each"
+            f"{self.each:.2f} ms of the server's processor each"
         )
+
+    @property
+    def each(self) -> float:
+        """Milliseconds of the server's processor for one request."""
+        return 1000 * self.processor / len(self.seconds)
 
     @property
     def p99(self) -> float:
@@ -114,6 +118,7 @@ def _compared(people: Sequence[Person], place: Installation, alone: Installation
     whole = len(saves.seconds) / (claims.took + saves.took + submits.took)
     yield f"claims: {claims}"
     yield f"saves: {saves}; with claims and submissions {whole:.0f} judgements a second"
+    yield f"submissions, with the next claim: {submits}; {submits.each / saves.each:.1f} × the processor of a save"
     for (name, _), served in bare.items():
         yield f"{name}: {served}"
         yield (
