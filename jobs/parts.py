@@ -66,11 +66,11 @@ def share(kind: Kind[...], row: Any, parts: Sequence[dict[str, Any]], report: Sa
 def _ask(kind: Kind[...], row: Any, parts: dict[str, dict[str, Any]]) -> None:
     """Ask for all of these parts at once; for those that have ended before, one by one."""
     about, number = kind.about(row, ""), row.pk if row else 0
-    asked = [
+    made = [
         Job(kind=kind.code, row=number, key=key, arguments=arguments, due=Now(), **about)
         for key, arguments in parts.items()
     ]
-    Job.objects.bulk_create(asked, ignore_conflicts=True, batch_size=500)
+    Job.objects.bulk_create(made, ignore_conflicts=True, batch_size=500)
     for job in kind.jobs(row).filter(key__in=list(parts)):
         if job.is_unfinished:
             transaction.on_commit(partial(send, job))

@@ -137,6 +137,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         longest = dict(self.due().order_by().values("lane").annotate(wait=wait).values_list("lane", "wait"))
         return {lane: max(0.0, longest[lane].total_seconds()) if lane in longest else 0.0 for lane in Lane.values}
 
+    @transaction.atomic
     def hurry(self) -> int:
         """Have those of the jobs that wait done before others of their lane, because somebody waits for them now."""
         waiting = self.filter(state=JobState.WAITING, urgent=False)

@@ -1012,6 +1012,7 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
     ),
     **dict.fromkeys(("manifest", "offline"), lambda held: ["en"]),
     "caption-accept": lambda held: [held.annotator.campaign.corpus_id, waiting_caption(held)],
+    "tour": lambda held: [1],
     "clip": lambda held: [clip_of(held).token],
     "place": lambda held: [*clip_addresses(held)[0].split("/")[3::2]],
     "workplace": lambda held: [held.token],

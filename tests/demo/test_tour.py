@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import resolve, reverse
@@ -15,7 +18,9 @@ PLACE = 'class="tour"'
 
 
 @pytest.fixture
-def demo(campaign: Campaign, ada: Membership) -> None:
+def demo(campaign: Campaign, ada: Membership, settings: Any, tmp_path: Path) -> None:
+    settings.HOME = tmp_path
+    (tmp_path / "demo").mkdir()
     Campaign.objects.filter(pk=campaign.pk).update(name="demo")
 
 

@@ -67,7 +67,7 @@ def test_what_was_not_sent_is_logged_once(
         seconds_to_ask(f"sheep {number}")
     assert len(caplog.messages) == 1
     assert caplog.messages[0].startswith("Redis does not answer (")
-    assert "jobs of lane long are sent again within half a minute" in caplog.messages[0]
+    assert "jobs are sent again within half a minute" in caplog.messages[0]
 
 
 def test_messages_of_the_schedule_end_when_the_next_one_comes(app: celery.Celery, redis: RedisServer) -> None:

@@ -77,7 +77,7 @@ def no_constraint() -> Iterator[None]:
 
 
 @pytest.fixture
-def no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_lock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Row locks off; on SQLite, where the transaction is the lock, transactions off."""
 
     def unlocked(rows: models.QuerySet[Any], **options: Any) -> models.QuerySet[Any]:
@@ -87,6 +87,9 @@ def no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     if connection.vendor == "sqlite":
         none = SimpleNamespace(atomic=contextlib.nullcontext, get_connection=lambda: connection)
         monkeypatch.setattr(transactions, "transaction", none)
+    claiming._first_free.cache_clear()
+    yield
+    claiming._first_free.cache_clear()
 
 
 def test_a_hundred_claim_and_no_place_is_given_twice(crowd: list[Membership]) -> None:

@@ -157,12 +157,15 @@ def in_standard_errors(found: list[float]) -> float:
 
 
 @pytest.fixture
-def old_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def old_order(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The order of version 0.1.0: all first batches come before second ones, as they were made."""
     new = claiming.claimable_by
     monkeypatch.setattr(
         claiming, "claimable_by", lambda annotator: (part.order_by("-round", "-taken", "pk") for part in new(annotator))
     )
+    claiming._first_free.cache_clear()
+    yield
+    claiming._first_free.cache_clear()
 
 
 @pytest.mark.slow
