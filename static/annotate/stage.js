@@ -219,14 +219,15 @@ class Stage {
     this.told("whole");
   }
 
-  // Take the clips that were loaded ahead (ahead.js). Without a network the present one may have begun to come, and stay.
+  // Take the clips that were loaded ahead (ahead.js). Without a network the present one may have come in part, play that
+  // and wait for ever, so it begins anew from here.
   async restore() {
     if (!(await window.caches?.has("ahead"))) return;
     for (const index of [this.at, ...this.clips.keys()]) {
       const kept = this.clips[index] && (await caches.match(this.clips[index], { ignoreVary: true }));
       if (!kept) continue;
       this.keep(index, await kept.blob());
-      if (index !== this.at || this.hidden || this.video?.moved || !this.whole.has(index)) continue;
+      if (index !== this.at || this.hidden || this.video?.src === this.whole.get(index)?.address) continue;
       this.unload(index);
       this.show(index);
     }
