@@ -6,7 +6,8 @@
   const KEPT = /^reeljudge\/[^/]+\/[^/]+\/(?!presses$|later$|note$|known$)/; // an entry of outbox.js
   const line = document.getElementById("kept");
   const n = Object.keys(localStorage).filter((name) => KEPT.test(name)).length;
-  const again = () => window.location.reload();
+  let leaving = false; // for a batch that is kept here, which a network that comes back does not interrupt
+  const again = () => leaving || window.location.reload();
 
   line.hidden = !n;
   line.textContent = line.dataset.words.replace("{n}", n);
@@ -24,6 +25,7 @@
       const link = document.createElement("a");
       link.href = address;
       link.textContent = new DOMParser().parseFromString(text, "text/html").getElementById("query").textContent;
+      link.addEventListener("click", () => (leaving = true));
       entry.append(link);
       document.querySelector("#batches ul").append(entry);
       document.getElementById("batches").hidden = false;
