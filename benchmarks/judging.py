@@ -18,7 +18,7 @@ from uuid import UUID
 from benchmarks.bare import TABLE
 from benchmarks.databases import inside, is_sound, make_campaign, on_each
 from benchmarks.hot_clients import Client, Request, run, run_httpx
-from benchmarks.measuring import processor_seconds
+from benchmarks.measuring import children, processor_seconds
 from tests.installation import Installation, sql
 
 CLIENTS = int(os.environ.get("JUDGING_CLIENTS", "32"))
@@ -195,5 +195,5 @@ def _web_processes(pid: int) -> Iterator[int]:
     if b"worker" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
         return
     yield pid
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        yield from _web_processes(int(child))
+    for child in children(pid):
+        yield from _web_processes(child)

@@ -49,6 +49,11 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def children(pid: int) -> list[int]:
+    """Return the child processes of a process."""
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def alone(function: str, *arguments: object) -> Any:
     """Return what a function such as `streaming.ranked` returns in a process that does nothing else."""
     command = [sys.executable, "-m", "benchmarks.measuring", function, *map(str, arguments)]

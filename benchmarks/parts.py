@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from benchmarks.measuring import SHARED, need, processor_seconds
+from benchmarks.measuring import SHARED, children, need, processor_seconds
 from benchmarks.ranking import activitynet
 from tests import made_once
 from tests.installation import ROOT, Installation, sql
@@ -90,7 +90,7 @@ def _seconds(place: Installation, cores: list[int]) -> tuple[float, float]:
     with ExitStack() as workers:
         pids = [workers.enter_context(_worker(place, core)) for core in cores]
         wait_until(lambda: sql(place, "SELECT count(*) FROM jobs_sign")[0][0] == len(cores), lambda: "workers start")
-        pids = [child for pid in pids for child in _children(pid)]
+        pids = [child for pid in pids for child in children(pid)]  # in which Celery runs tasks
         before = [processor_seconds(pid) for pid in pids]
         place.shell(ASK)
         while (row := sql(place, TOOK)[0])[0] in ("waiting", "running"):
@@ -111,8 +111,3 @@ def _worker(place: Installation, core: int) -> Iterator[int]:
     finally:
         worker.terminate()
         worker.wait()
-
-
-def _children(pid: int) -> list[int]:
-    """Return the processes in which a worker of Celery runs its tasks."""
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

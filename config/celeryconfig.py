@@ -35,7 +35,6 @@ worker_hijack_root_logger = False
 # For Flower and exporters, which show each task with its kind, its job's number, duration and failure.
 worker_send_task_events = True
 task_send_sent_event = True
-task_track_started = True
 RESEND = 30.0  # seconds
 # A message that nobody has taken when the next one is sent is of no use any more: without an end they pile up.
 beat_schedule = {

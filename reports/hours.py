@@ -109,14 +109,9 @@ def worked_in_assignment(assignment: Assignment) -> dict[date, Worked]:
     own = Assignment.objects.filter(Q(pk=assignment.pk) | Q(joined_to=assignment.pk)).values("pk")
     revisions = Revision.objects.filter(judgement__assignment__in=own)
     flags, lists = (model.filter(assignment__in=own) for model in (Flag.recorded, ListTime.objects))
-    none = {"n_judgements": Value(0, IntegerField())}
     parts = [
-        rows.annotate(day=TruncDate("at")).order_by().values_list("day").annotate(**sums)
-        for rows, sums in (
-            (revisions, SPENT | {"n_judgements": FIRST["judgements"]}),
-            (flags, SPENT | none),
-            (lists, SENT | none),
-        )
+        rows.annotate(day=TruncDate("at")).order_by().values_list("day").annotate(**NO_SUMS | sums)
+        for rows, sums in ((revisions, SPENT | {"n_judgements": FIRST["judgements"]}), (flags, SPENT), (lists, SENT))
     ]
     for day, *numbers in parts[0].union(*parts[1:], all=True):
         found[day] += _part(*numbers)

@@ -5,7 +5,7 @@
 const kept = {
   // The names of all that is kept of a person (outbox.js).
   names: (who) => Object.keys(localStorage).filter((name) => name.startsWith(`reeljudge/${encodeURIComponent(who)}/`)),
-  unsent: (who) => kept.names(who).filter((name) => !/\/(presses|later|note|known)$/.test(name)),
+  unsent: (who) => kept.names(who).filter((name) => /\/\d{10}-/.test(name)),
   forget(who) {
     for (const name of kept.names(who)) localStorage.removeItem(name);
     window.caches?.delete("ahead"); // the batches loaded ahead

@@ -9,6 +9,9 @@ const ahead = {
   open: () => (window.caches ? caches.open(ahead.NAME) : null),
   token: (address) => address.split("/").at(-2),
 
+  // The names of all entries of outboxes (outbox.js) in this browser.
+  unsent: () => Object.keys(localStorage).filter((name) => /^reeljudge\/.*\/\d{10}-/.test(name)),
+
   async paths() {
     const cache = await ahead.open();
     return cache ? (await cache.keys()).map(({ url }) => new URL(url).pathname) : [];
@@ -21,8 +24,7 @@ const ahead = {
 
   // Those of them that are not done: whose submission does not wait in the outbox of the person.
   async toJudge() {
-    const names = Object.keys(localStorage).filter((name) => /^reeljudge\/.*\/\d{10}-/.test(name)); // of outbox.js
-    const done = names.filter((name) => JSON.parse(localStorage.getItem(name)).what === "submit");
+    const done = ahead.unsent().filter((name) => JSON.parse(localStorage.getItem(name)).what === "submit");
     const tokens = new Set(done.map((name) => name.split("/")[2]));
     return (await ahead.pages()).filter((address) => !tokens.has(ahead.token(address)));
   },

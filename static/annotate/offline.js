@@ -3,9 +3,8 @@
 
 (() => {
   const EVERY = 10000; // milliseconds
-  const KEPT = /^reeljudge\/[^/]+\/[^/]+\/(?!presses$|later$|note$|known$)/; // an entry of outbox.js
   const line = document.getElementById("kept");
-  const n = Object.keys(localStorage).filter((name) => KEPT.test(name)).length;
+  const n = ahead.unsent().length;
   let leaving = false; // for a batch that is kept here, which a network that comes back does not interrupt
   const again = () => leaving || window.location.reload();
 

@@ -8,7 +8,7 @@ class Outbox {
   static MARKS = "later"; // and that of the places to look at again, of which no server is told
   static NOTE = "note"; // and that of her note to herself
   static KNOWN = "known"; // and that of what the server has acknowledged, for a page from before
-  static BESIDE = [Outbox.COUNTER, Outbox.MARKS, Outbox.NOTE, Outbox.KNOWN];
+  static ENTRY = /\/\d{10}-[^/]*$/; // what is no entry says nothing that the server lacks
   static SUBMIT = "submit"; // what goes last, once all else is acknowledged
 
   // `fence` is null where the page did not get one: then the assignment is taken up again first. `presses` is the
@@ -46,21 +46,15 @@ class Outbox {
   static kept(who) {
     const root = `${Outbox.ROOT}${encodeURIComponent(who)}/`;
     const names = Object.keys(localStorage).filter((name) => name.startsWith(root));
-    const kept = names.map((name) => name.slice(root.length).split("/")).filter(([, what]) => !Outbox.BESIDE.includes(what));
-    return new Set(kept.map(([token]) => token));
+    return new Set(names.filter((name) => Outbox.ENTRY.test(name)).map((name) => name.slice(root.length).split("/")[0]));
   }
 
   entries() {
     const found = new Map(this.memory);
     for (const name of Object.keys(localStorage))
-      if (name.startsWith(this.prefix) && !this.beside.includes(name))
+      if (name.startsWith(this.prefix) && Outbox.ENTRY.test(name))
         found.set(name, JSON.parse(localStorage.getItem(name)));
     return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, entry]) => ({ name, ...entry }));
-  }
-
-  // What is kept beside the entries.
-  get beside() {
-    return [this.counter, this.marks, this.note, this.known];
   }
 
   add(entry) {
@@ -93,7 +87,7 @@ class Outbox {
 
   forget() {
     for (const { name } of this.entries()) this.remove(name);
-    for (const name of this.beside) localStorage.removeItem(name);
+    for (const name of [this.counter, this.marks, this.note, this.known]) localStorage.removeItem(name);
   }
 
   get empty() {

@@ -7,7 +7,6 @@
   const page = $("workplace");
   const { home, who } = page.dataset;
   const once = "once" in page.dataset; // whether a clip must have played to its end before it is judged
-  const PATIENCE = 10000; // milliseconds for what is unsent, before submitting
   const timer = new ActiveTime();
   const suggests = "suggestsBreaks" in page.dataset;
   const pace = new Pace({ timer, who, goal: Number(page.dataset.goal), suggests });
@@ -403,7 +402,8 @@
     showSubmit();
     $("submit").textContent = word("submitting");
     const body = () => ({ fence: outbox.fence, list_seconds: Places.rounded(listed) });
-    const answer = (await outbox.drained(navigator.onLine ? PATIENCE : 0)) && (await outbox.request("POST", `${outbox.address}submit`, body()));
+    const isSent = await outbox.drained(navigator.onLine ? undefined : 0);
+    const answer = isSent && (await outbox.request("POST", `${outbox.address}submit`, body()));
     const said = (answer && (await answer.json().catch(() => null))) || {};
     $("submit").textContent = word("submit");
     if (answer?.ok && said.submitted) return done(said);
@@ -484,7 +484,7 @@
     if (!key?.startsWith(outbox.prefix) || !newValue) return;
     if (key === outbox.marks) places.readMarks();
     else {
-      if (outbox.beside.includes(key)) return;
+      if (!Outbox.ENTRY.test(key)) return;
       const entry = JSON.parse(newValue);
       if (!Outbox.isPress(entry)) return;
       places.say(entry);
