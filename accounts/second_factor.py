@@ -20,7 +20,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.adapter import WRONG_CODE
-from base.database import decrypt, encrypt
+from base.database import decrypt, encrypt, prepared
 from base.errors import CodeNeeded
 from base.problem_documents import problem, speaks_json
 from campaigns.access import creators
@@ -35,7 +35,8 @@ class Backend(AuthenticationBackend):  # type: ignore[misc]  # allauth has no ty
 
     def get_user(self, user_id: int) -> Any:
         statement, constants = _person(settings.REQUIRE_SECOND_FACTOR)
-        user = next(iter(User.objects.raw(statement, [*constants, user_id])), None)
+        with prepared():
+            user = next(iter(User.objects.raw(statement, [*constants, user_id])), None)
         return user if user and self.user_can_authenticate(user) else None
 
 

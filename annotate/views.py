@@ -35,7 +35,7 @@ from judging.work import claiming, grading, practising, submitting
 from judging.work.places import assignment_data, limit_reached, nothing_for
 from releases.models import Release
 from reports import own_work
-from reports.hours import batches_done, total, worked_by_day
+from reports.hours import batches_done, judged_since
 from reports.own_time import time_on
 
 
@@ -219,7 +219,7 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
             (each["clip"] for each in data["places"] if each["grade"] is None and each["flag"] is None), None
         ),
         "query": assignment.batch.query.text,
-        "judged_today": judged_today(annotator),
+        "judged_today": judged_since(annotator, start_of_day()),
         "reasons": Flag.Reason.choices,
         "lease": settings.ASSIGNMENT_LEASE // 60,  # minutes
         "words": script_texts.workplace(known["keys"]),
@@ -284,7 +284,7 @@ def submit(request: HttpRequest, token: str) -> HttpResponse:
     submitting.submit(assignment, **fields_of(request, "fence", "list_seconds"))
     if assignment.batch.kind == Kind.EXAM:
         return JsonResponse({"submitted": True, "onward": _after_exam(request, assignment)})
-    moment = own_work.done_in(assignment) | {"today": judged_today(assignment.annotator)}
+    moment = own_work.done_in(assignment) | {"today": judged_since(assignment.annotator, start_of_day())}
     return JsonResponse({"submitted": True, "moment": moment} | _next(assignment.annotator))
 
 
@@ -313,8 +313,3 @@ SUBMITTED = gettext_lazy("You have already submitted that batch.")
 LAPSED = gettext_lazy(
     "You were away for a long time, and that batch may have gone to others. All that you saved is kept on record."
 )
-
-
-def judged_today(member: Membership) -> int:
-    """Return the number of clips that the annotator judged since midnight, the server's, as her page counts them."""
-    return total(worked_by_day(member, start_of_day(), start_of_day(later=1)).values()).judgements

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
 
@@ -119,6 +120,31 @@ def with_clock(statement: str) -> str:
     return statement.format(**CLOCKS[connection.vendor])
 
 
+@contextmanager
+def prepared() -> Iterator[None]:
+    """Have PostgreSQL parse and plan each statement of the block once a connection: for long ones that never differ."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    from psycopg import Cursor
+
+    connection.ensure_connection()
+    usual = connection.connection.cursor_factory  # writes the values into the text of each statement
+    connection.connection.cursor_factory = Cursor
+    try:
+        yield
+    finally:
+        connection.connection.cursor_factory = usual
+
+
+def first_prepared(statement: str, values: Any) -> tuple[Any, ...] | None:
+    """Return the first row of a statement that is prepared."""
+    with prepared(), connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        row: tuple[Any, ...] | None = cursor.fetchone()
+        return row
+
+
 class JSONLength(models.Func):
     """The number of elements of a JSON list."""
 
@@ -143,9 +169,7 @@ class SessionStore(db.SessionStore):
 
     def load(self) -> dict[str, Any]:
         now = connection.ops.adapt_datetimefield_value(timezone.now())
-        with connection.cursor() as cursor:
-            cursor.execute(SESSION, [self.session_key, now])
-            row = cursor.fetchone()
+        row = first_prepared(SESSION, [self.session_key, now])
         if row is None:
             self._session_key = None
             return {}
@@ -177,9 +201,7 @@ def compiled(rows: Callable[..., models.QuerySet[Any, Any]], keys: int = 1) -> C
     def ask(*given: Any) -> tuple[Any, ...] | None:
         compiler, sql, params, converters = statement(*given[keys:])
         own = dict(zip(marks, given, strict=False))
-        with connection.cursor() as cursor:
-            cursor.execute(sql, [own.get(param, param) if isinstance(param, int) else param for param in params])
-            row = cursor.fetchone()
+        row = first_prepared(sql, [own.get(param, param) if isinstance(param, int) else param for param in params])
         return tuple(next(compiler.apply_converters([row], converters))) if row and converters else row
 
     return ask

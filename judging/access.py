@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
+from base.database import prepared
 from base.dates import week_bounds
 from base.errors import BadValue
 from campaigns.access import annotator_of, corpora, learner, learners
@@ -138,7 +139,8 @@ def scope(
 def assignment(request: HttpRequest, token: str) -> Assignment:
     """Return the annotator's own assignment, in any state."""
     own = Assignment.objects.of(request.user.pk).select_related("annotator__campaign", "batch__query")
-    return get_object_or_404(own, token=token)
+    with prepared():
+        return get_object_or_404(own, token=token)
 
 
 def clip_of_place(request: HttpRequest, token: str, key: str) -> tuple[Clip, int]:

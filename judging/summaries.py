@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from django.db import transaction
 from django.db.models import Max, QuerySet, Subquery
 
-from base.transactions import all_or_nothing
 from campaigns.models.campaign import LAST
 from judging.models.pool import Batch, Candidate, Query
 from judging.models.states import WITH_CONSENSUS, CandidateOutcome
@@ -35,17 +35,19 @@ class Pair(NamedTuple):
     grade: int | None
 
 
-@all_or_nothing
+@transaction.atomic(savepoint=False)
 def summarize(queries: Iterable[int]) -> None:
     """Store the numbers of these queries and of their batches. The caller has changed them under their locks."""
     all_keys = sorted(set(queries))
     for first in range(0, len(all_keys), QUERIES_AT_A_TIME):
         keys = all_keys[first : first + QUERIES_AT_A_TIME]
         of_queries, of_batches = summaries(keys)
-        stored = Query.objects.in_bulk(keys)
+        batches = list(Batch.objects.filter(query__in=keys).select_related("query"))
+        stored = {batch.query_id: batch.query for batch in batches}
+        if without := set(keys) - stored.keys():
+            stored |= Query.objects.in_bulk(without)
         changed = [query for key, query in stored.items() if _set(query, of_queries[key])]
         Query.objects.bulk_update(changed, OF_QUERIES, QUERIES_AT_A_TIME)
-        batches = Batch.objects.filter(query__in=keys)
         altered = [batch for batch in batches if _set(batch, of_batches[batch.query_id, batch.number])]
         Batch.objects.bulk_update(altered, OF_BATCHES, QUERIES_AT_A_TIME)
 

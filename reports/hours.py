@@ -103,6 +103,17 @@ def worked_by_day(member: Membership, start: datetime, end: datetime) -> dict[da
     return {day: part for (_, day), part in _grouped(revisions, start, end, annotator=member).items()}
 
 
+def judged_since(member: Membership, start: datetime) -> int:
+    """Return the number of judgements that the member made since then, those of an exam only where it is paid."""
+    own = Revision.objects.filter(
+        number=1, at__gte=start, judgement__assignment__in=member.assignments.saved_since(start)
+    )
+    paid = member.sittings.filter(is_paid=True).values("round")
+    return own.filter(
+        ~Q(judgement__assignment__batch__kind=Kind.EXAM) | Q(judgement__assignment__round__in=paid)
+    ).count()
+
+
 def worked_in_assignment(assignment: Assignment) -> dict[date, Worked]:
     """Return what was done in one assignment on each day."""
     found: dict[date, Worked] = defaultdict(Worked)

@@ -19,6 +19,7 @@ from django.db.models.lookups import Exact
 from django.utils import translation
 from django.utils.translation import gettext
 
+from base.database import prepared
 from base.errors import Stale, WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns import mails
@@ -221,9 +222,10 @@ def _free_batch(annotator: Membership) -> Batch | None:
     values = {ANNOTATOR: annotator.pk, CAMPAIGN: campaign.pk, GROUP: annotator.group}
     for skip_locked in (True, False):
         for statement, stand_ins in _first_free(campaign.may_return, campaign.has_groups, skip_locked):
-            found = Batch.objects.raw(statement, [values.get(each, each) for each in stand_ins])
-            if batch := next(iter(found), None):
-                return batch
+            with prepared():
+                found = list(Batch.objects.raw(statement, [values.get(each, each) for each in stand_ins]))
+            if found:
+                return found[0]
     return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import F, Max, Q, Sum
@@ -16,7 +15,7 @@ from campaigns.models import Membership, Message, spend
 from judging.models.assignment import Assignment, at_position, taken_from_you
 from judging.models.judgement import Flag, Question, Revision
 from judging.models.pool import Candidate
-from judging.work import saving
+from judging.work import saving, saving_in_one
 from judging.work.saving import counted, left_at_place, unrecorded
 
 # The limits of what comes with a press.
@@ -72,58 +71,40 @@ def judge(
     NotFound
         If the assignment is not that of the writer, or the writer is no active annotator any more.
     """
-    entry = _Press(position, grade, key, press, seconds, input, doubt)
-    return _judge(writer, fence, entry) or _judged_before(writer, entry)
-
-
-class _Press(NamedTuple):
-    """What `judge` is told of one press of a key."""
-
-    position: int
-    grade: int
-    key: UUID
-    number: int | None
-    seconds: float | None
-    input: str
-    doubt: bool
+    entry = Revision(grade=grade, is_doubtful=doubt, key=key, reported=seconds, input=input)
+    if press is not None and saving_in_one.save(writer, fence, position, press, entry):
+        return entry
+    return _judge(writer, fence, position, press, entry) or _judged_before(writer, position, entry)
 
 
 @all_or_nothing
-def _judge(writer: Assignment | saving.Writer, fence: int, entry: _Press) -> Revision | None:
+def _judge(
+    writer: Assignment | saving.Writer, fence: int, position: int, press: int | None, entry: Revision
+) -> Revision | None:
     """Store a grade. Return None, and store nothing, if the writer does not hold the assignment or the key is known."""
     held = saving.hold(writer, fence)
     if held is None:
         return None
-    candidate = at_position(held.places, entry.position)
+    candidate = at_position(held.places, position)
     assignment = Assignment(pk=held.assignment, annotator_id=held.annotator, places=held.places)
-    press = assignment.presses if entry.number is None else entry.number
-    graded = saving.grade(held, candidate, entry.grade, press, entry.key, doubt=entry.doubt)
+    press = assignment.presses if press is None else press
+    graded = saving.grade(held, candidate, entry.grade, press, entry.key, doubt=entry.is_doubtful)
     if graded is None:
         return None
-    limit = left_at_place(at_position(held.limits, entry.position), graded.at_place)
-    seconds = counted(entry.seconds, limit, held.elapsed - graded.recorded)
+    limit = left_at_place(at_position(held.limits, position), graded.at_place)
+    entry.seconds = counted(entry.reported, limit, held.elapsed - graded.recorded)
     overtaken = press < (graded.last or 0)
     if graded.was_flagged:
         earlier, later = _flags(assignment, candidate, press)
         _take_back(earlier)
         overtaken |= any(flag.taken_back is None for flag in later)
-    revision = Revision(
-        judgement_id=graded.judgement,
-        number=graded.revisions + 1,
-        press=press,
-        grade=entry.grade,
-        is_doubtful=entry.doubt,
-        key=entry.key,
-        reported=entry.seconds,
-        seconds=seconds,
-        input=entry.input,
-    )
-    revision.overtaken = overtaken
-    saving.store(revision)
-    return revision
+    entry.press, entry.judgement_id, entry.number = press, graded.judgement, graded.revisions + 1
+    entry.overtaken = overtaken
+    saving.store(entry)
+    return entry
 
 
-def _judged_before(writer: Assignment | saving.Writer, entry: _Press) -> Revision:
+def _judged_before(writer: Assignment | saving.Writer, position: int, entry: Revision) -> Revision:
     """Return the revision that has the key already."""
     assignment = Assignment.objects.of(writer.user_id).filter(token=writer.token).first()
     if assignment is None:
@@ -132,7 +113,7 @@ def _judged_before(writer: Assignment | saving.Writer, entry: _Press) -> Revisio
     if known is None:
         raise taken_from_you()
     stored = (known.judgement.annotator_id, known.judgement.candidate_id, known.grade, known.is_doubtful)
-    if stored != (assignment.annotator_id, assignment.candidate_at(entry.position), entry.grade, entry.doubt):
+    if stored != (assignment.annotator_id, assignment.candidate_at(position), entry.grade, entry.is_doubtful):
         what = "another grade, doubt or place"
         raise KeyReused(f"key: {entry.key} came before with {what}; expected a new key for each press")
     return known

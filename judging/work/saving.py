@@ -16,13 +16,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
 
-from base.database import with_clock
+from base.database import first_prepared, with_clock
 from judging.models import Assignment, Practice, Revision
 
 PRESSES_A_PLACE = 2  # whose seconds may count at a place: a first visit, and a change
@@ -125,7 +125,7 @@ def hold(writer: Writer | Assignment, fence: int) -> Hold | None:
     The writer must be an active annotator, the fence the present one, and the lease must not have run out.
     """
     values = {"token": writer.token, "user": writer.user_id, "fence": fence, "lease": settings.ASSIGNMENT_LEASE}
-    if (row := _first(with_clock(HOLD), values)) is None:
+    if (row := first_prepared(with_clock(HOLD), values)) is None:
         return None
     assignment, annotator, places, limits, began, elapsed = row
     return Hold(assignment, annotator, writer.user_id, json.loads(places), json.loads(limits), began, float(elapsed))
@@ -144,7 +144,7 @@ def grade(held: Hold, candidate: int, grade: int, press: int, key: UUID, *, doub
         "press": press,
         "key": key.hex,
     }
-    if (row := _first(GRADE, values)) is None:
+    if (row := first_prepared(GRADE, values)) is None:
         return None
     judgement, revisions, last, was_flagged, *seconds = row
     at_place, recorded = _sum(seconds[:2]), _sum(seconds[2:])
@@ -156,16 +156,9 @@ def store(revision: Revision) -> None:
     fields = ("number", "press", "grade", "is_doubtful", "reported", "seconds", "input")
     values = {"judgement": revision.judgement_id, "key": revision.key.hex}
     values |= {field: getattr(revision, field) for field in fields}
-    row = _first(REVISE, values)
+    row = first_prepared(REVISE, values)
     assert row
     revision.pk = row[0]
-
-
-def _first(statement: str, values: dict[str, Any]) -> tuple[Any, ...] | None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        row: tuple[Any, ...] | None = cursor.fetchone()
-        return row
 
 
 def counted(reported: float | None, limit: float, unrecorded: float) -> float | None:
@@ -185,7 +178,7 @@ def unrecorded(begun: Assignment | Practice) -> float:
     """
     values = {"user": begun.annotator.user_id, "began": connection.ops.adapt_datetimefield_value(begun.began)}
     statement = f"SELECT {{since_began}}, {RECORDED} FROM {begun._meta.db_table} WHERE id = %(begun)s"  # noqa: S608
-    row = _first(with_clock(statement), values | {"begun": begun.pk})
+    row = first_prepared(with_clock(statement), values | {"begun": begun.pk})
     assert row
     return float(row[0]) - _sum(row[1:])
 

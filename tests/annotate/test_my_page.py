@@ -15,14 +15,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate.views import judged_today
 from base.dates import start_of_day
 from campaigns.models import Campaign, Membership, Message
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Revision, Sitting
 from judging.quality.exam import set_exam
 from judging.work import grading, submitting
 from judging.work.places import assignment_data
-from reports.hours import worked_by_day
+from reports.hours import judged_since, total, worked_by_day
 from reports.own_time import time_on
 from reports.own_work import _end, agreement, direction
 from tests.cast import began, browser, by_rank, claim, judge_all, make_query, small_batches
@@ -239,14 +238,18 @@ def test_today_counts_what_is_in_hand_submitted_and_lapsed_and_nothing_of_yester
     with tampering():
         Revision.objects.update(at=F("at") - yesterday)
         Assignment.objects.update(submitted=F("submitted") - yesterday, lease=F("lease") - yesterday)
-    assert judged_today(ada) == 0
+    assert judged_since(ada, start_of_day()) == 0
     judge_all(claim(ada), by_rank)
-    assert judged_today(ada) == 4
+    assert judged_since(ada, start_of_day()) == 4
     judge_all(away := claim(ada), by_rank, submit=False)
-    assert judged_today(ada) == 8
+    assert judged_since(ada, start_of_day()) == 8
     away.take_away()
     judge_all(claim(bob), by_rank)
-    assert (judged_today(ada), judged_today(bob)) == (8, 4)
+    assert (judged_since(ada, start_of_day()), judged_since(bob, start_of_day())) == (8, 4)
+    assert (
+        judged_since(ada, start_of_day())
+        == total(worked_by_day(ada, start_of_day(), start_of_day(later=1)).values()).judgements
+    )
 
 
 def test_nothing_done_yet_says_where_to_begin(paid: Campaign, ada: Membership) -> None:

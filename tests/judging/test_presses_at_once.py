@@ -5,23 +5,27 @@ The case without the lock is the negative control: it shows that these tests can
 
 from __future__ import annotations
 
+import re
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from random import Random
 from threading import Barrier
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
-from django.db.models import Sum
+from django.db import connection, transaction
+from django.db.models import Q, Sum
 
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.models import Corpus, Moment, Video
-from judging.models import Assignment, Judgement, Revision
-from judging.work import grading, saving
+from judging.models import Assignment, Flag, Judgement, Revision
+from judging.work import grading, saving, saving_in_one
 from tests.cast import began, claim, make_query
 from tests.together import at_once
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # Seconds since the claim, and those that a slow machine may take for the test itself.
@@ -76,6 +80,7 @@ def test_without_the_lock_more_time_is_recorded_than_has_passed(
 ) -> None:
     if connection.vendor == "sqlite":
         pytest.skip("about PostgreSQL; on SQLite one transaction writes at a time")
+    monkeypatch.setattr(saving_in_one, "save", lambda *press: False)
     _, _, columns = saving.HOLD.partition("RETURNING ")
     monkeypatch.setattr(saving, "HOLD", f"SELECT {columns} FROM judging_assignment WHERE token = %(token)s")
     both_have_read, grade = Barrier(2), saving.grade
@@ -88,3 +93,73 @@ def test_without_the_lock_more_time_is_recorded_than_has_passed(
 
     monkeypatch.setattr(saving, "grade", grade_with_another)
     assert everywhere(held) > WALL + SLACK
+
+
+@pytest.mark.parametrize("noticed", [True, False], ids=["ctid", "without"])
+def test_one_statement_stores_nothing_if_another_press_came_between(
+    held: Assignment, monkeypatch: pytest.MonkeyPatch, noticed: bool
+) -> None:
+    if connection.vendor == "sqlite":
+        pytest.skip("about PostgreSQL; SQLite takes the three statements")
+    if not noticed:  # the negative control
+        monkeypatch.setattr(
+            saving_in_one, "NOTHING_IN_BETWEEN", re.sub("AND ctid.*", "", saving_in_one.NOTHING_IN_BETWEEN)
+        )
+    saving_in_one._statement.cache_clear()
+    with ThreadPoolExecutor() as pool:
+        with transaction.atomic():
+            press(held, 1, 1, uuid4())
+            later = pool.submit(in_one_statement, held, 2)
+            wait_until(a_lock_is_waited_for, lambda: "the second press waits")
+        assert later.result() is not noticed
+    saving_in_one._statement.cache_clear()
+
+
+def in_one_statement(held: Assignment, number: int) -> bool:
+    try:
+        writer = saving.Writer(held.token, held.user_id)
+        return saving_in_one.save(writer, held.fence, 2, number, Revision(grade=2, key=uuid4(), reported=WALL))
+    finally:
+        connection.close()
+
+
+def a_lock_is_waited_for() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_statement_stores_what_three_do(held: Assignment, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    one = stored_by_chance(held, seed)
+    monkeypatch.setattr(saving_in_one, "save", lambda *press: False)
+    assert one == stored_by_chance(held, seed)
+
+
+def stored_by_chance(held: Assignment, seed: int) -> list[Any]:
+    """Press 100 times: known keys, late numbers, wrong places, old fences, flags. Return all that came of it."""
+    chance, keys, found = Random(seed), [UUID(int=number) for number in range(70)], []
+    writer = saving.Writer(held.token, held.user_id)
+    with transaction.atomic():
+        for _ in range(100):
+            place, number, key = chance.randint(0, 4), chance.randint(1, 100), chance.choice(keys)
+            fence = held.fence + (chance.random() < 0.05)
+            sent = {"fence": fence, "key": key, "press": number, "seconds": chance.choice([None, 0, 9.5, 90, 900])}
+            try:
+                if chance.random() < 0.05:
+                    grading.flag(held, place, "unclear", "", **sent)
+                    continue
+                doubt, how = chance.random() < 0.5, chance.choice(["key", "click"])
+                stored = grading.judge(writer, place, chance.randint(0, 4), input=how, doubt=doubt, **sent)
+                found.append((stored.number, stored.press, stored.grade, stored.overtaken))
+            except ReeljudgeError as refusal:
+                found.append(type(refusal).__name__)
+        columns = ("judgement__candidate", "judgement__grade", "judgement__is_doubtful", "number", "press", "grade")
+        rows = Revision.objects.order_by("pk").values_list(
+            *columns, "is_doubtful", "key", "reported", "input", "seconds"
+        )
+        found += [(*row[:-1], row[-1] if row[-1] is None else pytest.approx(row[-1], abs=5)) for row in rows]
+        found += Flag.recorded.order_by("pk").values_list("candidate", "press", Q(taken_back=None))
+        transaction.set_rollback(True)
+    assert len(found) > 120
+    return found
