@@ -164,13 +164,11 @@ if DATABASE["ENGINE"].endswith("sqlite3"):
 else:
     DATABASE["CONN_HEALTH_CHECKS"] = True
     # PostgreSQL needs far longer to compile a page's queries than to answer them. Its default for the cost of a random
-    # page is a spinning disk's: with ten million judgements it then reads whole tables for a claim.
-    mine: dict[str, Any] = {"options": "-c lock_timeout=5000 -c jit=off -c random_page_cost=1.1"}
-    DATABASE["OPTIONS"] = {
-        **DATABASE.get("OPTIONS", {}),
-        **mine,
-        "prepare_threshold": 0,
-    }  # the address may say how TLS is checked
+    # page is a spinning disk's: with ten million judgements it then reads whole tables for a claim. What
+    # `base.database.prepared` runs, and nothing else, is prepared, and then planned once a connection for all values.
+    mine: dict[str, Any] = {"prepare_threshold": 0}
+    mine["options"] = "-c lock_timeout=5000 -c jit=off -c random_page_cost=1.1 -c plan_cache_mode=force_generic_plan"
+    DATABASE["OPTIONS"] = {**DATABASE.get("OPTIONS", {}), **mine}  # the address may say how TLS is checked
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # What all machines must know for some minutes: failed attempts to sign in, and used codes. It never needs Redis.
 CACHES = {
