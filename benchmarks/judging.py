@@ -19,6 +19,7 @@ from benchmarks.bare import TABLE
 from benchmarks.databases import inside, is_sound, make_campaign, on_each
 from benchmarks.hot_clients import Client, Request, run, run_httpx
 from benchmarks.measuring import children, processor_seconds
+from config.operations.management.commands.serve import WORKER
 from tests.installation import Installation, sql
 
 CLIENTS = int(os.environ.get("JUDGING_CLIENTS", "32"))
@@ -192,7 +193,7 @@ def _processor_seconds(place: Installation) -> float:
 
 
 def _web_processes(pid: int) -> Iterator[int]:
-    if b"worker" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+    if Path(f"/proc/{pid}/comm").read_text().strip() == WORKER:
         return
     yield pid
     for child in children(pid):

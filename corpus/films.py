@@ -20,7 +20,7 @@ from django.conf import settings
 
 from corpus.errors import CorpusError, FilmAway, Unavailable
 from corpus.models import Video
-from systems.features.films import DEMUXERS, PICTURES, stem_and_ending
+from systems.features.film_names import DEMUXERS, PICTURES, stem_and_ending
 
 SCHEME = "s3://"
 PIECE = 8 * 2**20  # bytes between two signs

@@ -17,7 +17,7 @@ from corpus.importers.formats import importer_of
 from corpus.importers.interface import Source
 from corpus.importers.rows import MomentRow
 from corpus.reading import moments_in
-from systems.features.films import PICTURES
+from systems.features.film_names import PICTURES
 
 TOLERANCE = 1.0  # seconds by which a film and the corpus may differ
 NOT_TOLD = "field duration: missing, and its film does not tell it: "

@@ -17,7 +17,6 @@ from django.db.models.functions import Now
 from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
-from corpus.cutting import LONGEST
 from corpus.models import DIGITS, Video, moments_at
 from jobs.registry import Report, kind
 from judging.models import Action, ActionRow, Candidate, Query
@@ -33,6 +32,7 @@ from metrics.measures.ground import Ground
 from metrics.measures.matching import temporal_iou
 from runs.models import Enlargement, Near, Run, Source, Visibility
 from runs.references import reference_of
+from runs.systems.orders import LONGEST
 from runs.tables import read_table
 
 MOST_RUNS, DEEPEST, MOST_MOMENTS = 30, 100, 5000

@@ -3,7 +3,6 @@
 Reeljudge cuts its clips with it, in a confined process.
 """
 
-import os
 import re
 from array import array
 from collections import deque
@@ -22,29 +21,8 @@ from av.video.stream import VideoStream
 from PIL import Image
 
 from ..errors import SystemsError
+from .film_names import DEMUXERS, PICTURES, stem_and_ending
 
-# The demuxer is forced by the file's ending, so that a hostile file cannot choose a riskier one.
-DEMUXERS = {
-    ".mp4": "mp4",
-    ".m4v": "mp4",
-    ".mov": "mov",
-    ".mkv": "matroska",
-    ".webm": "matroska",
-    ".avi": "avi",
-    ".3gp": "mov",
-    ".3g2": "mov",
-    ".flv": "flv",
-    ".ts": "mpegts",
-    ".mts": "mpegts",
-    ".m2ts": "mpegts",
-    ".mpg": "mpeg",
-    ".mpeg": "mpeg",
-    ".vob": "mpeg",
-    ".ogv": "ogg",
-    ".wmv": "asf",
-    ".": "",  # of a film whose name lost its ending: whichever of these it is
-}
-PICTURES = {".jpg", ".jpeg", ".png", ".webp"}
 FORMATS = ("JPEG", "PNG", "WEBP")  # nothing else is decoded, whatever the file's name says
 MOST_PIXELS = 8192 * 8192  # of a frame
 MOST_UNSEEN = 100_000  # frames that are decoded before the first wanted one
@@ -63,16 +41,6 @@ TURNS: dict[tuple[int, ...], list[tuple[str, ...]]] = {
 EARLIER = (0.0, 2.0, 20.0, inf)
 WHOLE = 1.0  # seconds that may be missing at the end of a film
 NEAR = 1e-4  # seconds; times in corpora are rounded, times of frames are not
-
-
-def stem_and_ending(name: str) -> tuple[str, str]:
-    """Return the name of a film without its ending, and the ending in small letters.
-
-    >>> stem_and_ending("a.b.MP4"), stem_and_ending("a.")
-    (('a.b', '.mp4'), ('a', '.'))
-    """
-    stem, ending = os.path.splitext(name)
-    return stem, ending.lower()
 
 
 def open_film(file: Path) -> InputContainer:

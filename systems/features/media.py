@@ -18,7 +18,8 @@ from ..interface import Progress, Report, silent
 from ..neural.device import device
 from ..storage import write
 from ..windows import clips_in
-from .films import DEMUXERS, frames, length, pictures, stem_and_ending
+from .film_names import DEMUXERS, stem_and_ending
+from .films import frames, length, pictures
 
 NAME = "plain descriptor (colours, gradients, change)"
 SIDE = 32  # pixels to which a picture is scaled, in width and height

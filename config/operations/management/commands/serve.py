@@ -1,13 +1,14 @@
 """manage.py serve: run the web server, with an embedded worker if REDIS_URL is not set."""
 
+import gc
 import os
 import shutil
 import signal
 import struct
-import subprocess
-import sys
 import threading
 from argparse import ArgumentParser
+from collections.abc import Callable
+from contextlib import suppress
 from filecmp import cmp
 from ipaddress import ip_address
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import run_checks
+from django.core.management import call_command
 from django.db import DatabaseError, InterfaceError, connections
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
@@ -27,6 +29,7 @@ from base.errors import ReeljudgeError
 from config.operations.schema import must_suit
 
 SECONDS_BEFORE_RESTART = 2
+WORKER = "reeljudge-work"  # what Linux calls the process; at most 15 letters
 REACHABLE = "reachable"  # the tag of checks that matter if others can reach this installation
 
 
@@ -158,37 +161,67 @@ def _address_of_this_site(bind: str, is_local: bool) -> str:
 
 
 class EmbeddedWorker:
-    """The worker in a process of its own, so that encoding captions delays no page. If it dies, it starts again."""
+    """The worker in a process of its own, so that encoding captions delays no page. If it dies, it starts again.
+
+    Another process watches it. Both are forks, which share this process's memory, and end with their parents.
+    """
 
     def __init__(self) -> None:
-        self.stopping = threading.Event()
-        self.process = self._start()
-        threading.Thread(target=self._watch, daemon=True).start()
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(  # noqa: S603 - our own interpreter and script
-            [sys.executable, sys.argv[0], "worker"], preexec_fn=_die_with_parent
-        )
-
-    def _watch(self) -> None:
-        while True:
-            self.process.wait()
-            if self.stopping.wait(SECONDS_BEFORE_RESTART):
-                return
-            self.process = self._start()
+        gc.collect()
+        gc.freeze()  # so that collecting garbage does not copy what is shared
+        self.pid = _fork(_watch_a_worker)
 
     def stop(self) -> None:
-        self.stopping.set()
-        self.process.terminate()
-        self.process.wait()
+        with suppress(ProcessLookupError, ChildProcessError):  # gunicorn waits for all children, too
+            os.kill(self.pid, signal.SIGTERM)
+            os.waitpid(self.pid, 0)
+
+
+def _watch_a_worker() -> None:
+    is_ending = threading.Event()
+
+    def end(*_: object) -> None:
+        is_ending.set()
+        with suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGTERM)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the worker, too, and to the server
+    worker = _fork(_work)
+    signal.signal(signal.SIGTERM, end)
+    while not is_ending.is_set():
+        os.waitpid(worker, 0)
+        if not is_ending.wait(SECONDS_BEFORE_RESTART):
+            worker = _fork(_work)
+
+
+def _work() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    call_command("worker")
+
+
+def _fork(work: Callable[[], None]) -> int:
+    """Run a function in a new process, and return the process's number."""
+    if pid := os.fork():
+        return pid
+    status = 1
+    try:
+        _die_with_parent()
+        work()
+        status = 0
+    except SystemExit as end:
+        status = int(end.code or 0)
+    finally:
+        os._exit(status)
 
 
 def _die_with_parent() -> None:
-    """Ask Linux to end this process when its parent ends, even if the parent is killed."""
+    """Ask Linux to end this process when its parent ends, even if the parent is killed, and name it."""
     try:
         import ctypes
 
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+        process = ctypes.CDLL(None).prctl
+        process(1, signal.SIGTERM)
+        process(15, WORKER.encode())
     except (OSError, AttributeError):
         pass  # On other systems the worker ends only if the server stops normally.
 
