@@ -181,7 +181,13 @@ ANY_ROW = 2**62 - 57  # stands for a row's key in a statement that is compiled f
 
 
 def compiled(rows: Callable[..., models.QuerySet[Any, Any]], keys: int = 1) -> Callable[..., tuple[Any, ...] | None]:
-    """Return a function that asks for the first of some rows, given the keys that they depend on.
+    """Return a function that asks for the first of some rows, given keys that they depend on; see `compiled_all`."""
+    ask = compiled_all(rows, keys)
+    return lambda *given: next(iter(ask(*given)), None)
+
+
+def compiled_all(rows: Callable[..., models.QuerySet[Any, Any]], keys: int = 1) -> Callable[..., list[tuple[Any, ...]]]:
+    """Return a function that asks for some rows, given the keys that they depend on.
 
     Django takes longer to make a statement of ten subqueries than the database takes to answer it, and only the keys
     ever differ. So it is made once.
@@ -198,11 +204,13 @@ def compiled(rows: Callable[..., models.QuerySet[Any, Any]], keys: int = 1) -> C
         sql, params = compiler.as_sql()
         return compiler, sql, params, compiler.get_converters([each[0] for each in compiler.select])
 
-    def ask(*given: Any) -> tuple[Any, ...] | None:
+    def ask(*given: Any) -> list[tuple[Any, ...]]:
         compiler, sql, params, converters = statement(*given[keys:])
         own = dict(zip(marks, given, strict=False))
-        row = first_prepared(sql, [own.get(param, param) if isinstance(param, int) else param for param in params])
-        return tuple(next(compiler.apply_converters([row], converters))) if row and converters else row
+        with prepared(), connection.cursor() as cursor:
+            cursor.execute(sql, [own.get(param, param) if isinstance(param, int) else param for param in params])
+            found = cursor.fetchall()
+        return [tuple(row) for row in compiler.apply_converters(found, converters)] if converters else found
 
     return ask
 

@@ -21,6 +21,7 @@ MODULES = [
     "simcse",
     "cutting",
     "judging",
+    "label_studio",
     "growth",
     "paced",
     "desk",

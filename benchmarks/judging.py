@@ -152,6 +152,7 @@ class Person:
         address = f"/judge/assignments/{self.handed['token']}/submit"
         status, answer = yield Request("POST", address, self.headers, body)
         assert status == 200, answer
+        self.handed = json.loads(answer)["next"]["assignment"]
 
     def store(self, whose: str) -> Client:
         for position in range(1, SAVES + 1):

@@ -17,7 +17,9 @@ from typing import Any
 
 from django.db.models import CharField, Count, F, FloatField, IntegerField, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce, TruncDate
+from django.utils import timezone
 
+from base.database import compiled_all
 from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Flag, Kind, ListTime, Practice, Revision, Sitting
 from reports.models import ApprovedPeriod
@@ -117,16 +119,22 @@ def judged_since(member: Membership, start: datetime) -> int:
 def worked_in_assignment(assignment: Assignment) -> dict[date, Worked]:
     """Return what was done in one assignment on each day."""
     found: dict[date, Worked] = defaultdict(Worked)
-    own = Assignment.objects.filter(Q(pk=assignment.pk) | Q(joined_to=assignment.pk)).values("pk")
+    for day, *numbers in _days_of_assignment(assignment.pk, timezone.get_current_timezone_name()):
+        found[day] += _part(*numbers)
+    return dict(found)
+
+
+@compiled_all
+def _days_of_assignment(assignment: int, zone: str) -> QuerySet[Any, Any]:
+    """Return the sums of an assignment's revisions, flags and list times by day in a time zone."""
+    own = Assignment.objects.filter(Q(pk=assignment) | Q(joined_to=assignment)).values("pk")
     revisions = Revision.objects.filter(judgement__assignment__in=own)
     flags, lists = (model.filter(assignment__in=own) for model in (Flag.recorded, ListTime.objects))
     parts = [
         rows.annotate(day=TruncDate("at")).order_by().values_list("day").annotate(**NO_SUMS | sums)
         for rows, sums in ((revisions, SPENT | {"n_judgements": FIRST["judgements"]}), (flags, SPENT), (lists, SENT))
     ]
-    for day, *numbers in parts[0].union(*parts[1:], all=True):
-        found[day] += _part(*numbers)
-    return dict(found)
+    return parts[0].union(*parts[1:], all=True)
 
 
 def batches_done(member: Membership) -> int:
