@@ -167,3 +167,14 @@ def csv_lines(header: Iterable[object], rows: Iterable[Iterable[object]]) -> Ite
 def wording(text: str) -> str:
     """Return the text with one space between its words. Queries with the same wording are one query."""
     return " ".join(text.split())
+
+
+def in_words(seconds: float) -> str:
+    """Return a time roughly.
+
+    >>> in_words(89), in_words(119), in_words(6000)
+    ('89 s', '2 min', '1.7 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:,.1f} h"

@@ -13,6 +13,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from base.text import in_words
 from jobs.errors import JobLost
 from jobs.queue import CANCELLED, JobQuerySet, JobState, Lane, machine_of, send
 
@@ -22,17 +23,6 @@ REST = 300  # seconds until a job looks again for what it waits for
 LEAST_TO_ESTIMATE = 2.0  # seconds of a stage before its pace tells how long it takes
 HEARTBEAT_HOLDS = timedelta(seconds=90)
 SPREAD = 0.25  # of each wait, by chance, so that jobs that were postponed together do not come back together
-
-
-def in_words(seconds: float) -> str:
-    """Return a time roughly.
-
-    >>> in_words(89), in_words(119), in_words(6000)
-    ('89 s', '2 min', '1.7 h')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:,.1f} h"
 
 
 def stage(message: str) -> str:

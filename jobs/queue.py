@@ -192,33 +192,24 @@ def machine_of(worker: str) -> str:
     return worker.rpartition(":")[0] or worker
 
 
-class Sender:
-    """Sends jobs to Redis. After a failure it rests, so that whoever asks for a thousand jobs waits only once."""
-
-    def __init__(self) -> None:
-        self.resting_until = 0.0
-
-    def send(self, job: Job, priority: int) -> None:
-        from celery import current_app
-        from kombu.exceptions import OperationalError
-
-        if time.monotonic() < self.resting_until:
-            return
-        try:
-            sent = (TASK_NAMES.get(job.kind, UNKNOWN), [job.pk])
-            current_app.send_task(*sent, queue=job.lane, priority=priority, retry=False)
-        except (OperationalError, OSError) as fault:
-            self.resting_until = time.monotonic() + REST
-            log.warning("Redis does not answer (%s); jobs are sent again within half a minute", fault)
-
-
-sender = Sender()
+resting_until = 0.0  # after a failure: so whoever asks for a thousand jobs waits only once
 
 
 def send(job: Job, priority: int | None = None) -> None:
     """Send a job that is due to the workers of its lane. If the message is lost, the job is sent again."""
-    if settings.REDIS_URL:
-        sender.send(job, priority if priority is not None else URGENT if job.urgent else USUAL)
+    global resting_until
+    if not settings.REDIS_URL or time.monotonic() < resting_until:
+        return
+    from celery import current_app
+    from kombu.exceptions import OperationalError
+
+    priority = priority if priority is not None else URGENT if job.urgent else USUAL
+    try:
+        sent = (TASK_NAMES.get(job.kind, UNKNOWN), [job.pk])
+        current_app.send_task(*sent, queue=job.lane, priority=priority, retry=False)
+    except (OperationalError, OSError) as fault:
+        resting_until = time.monotonic() + REST
+        log.warning("Redis does not answer (%s); jobs are sent again within half a minute", fault)
 
 
 def messages(lane: str) -> int:

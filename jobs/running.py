@@ -156,7 +156,7 @@ def work_off(out: TextIO = sys.stdout) -> list[Job]:
     """Run due jobs until none is left. Return the jobs that failed or will be tried again later."""
     seen: dict[int, Job] = {}
     while job := Job.objects.take(worker_name()):
-        if _run_to_its_end(job, out):
+        if run_with_progress(job, out):
             seen[job.pk] = job
     return [job for job in seen.values() if job.state != Job.State.DONE]
 
@@ -165,27 +165,23 @@ def work_off_one(job: Job, out: TextIO = sys.stdout) -> bool:
     """Run one job if it is due, and no worker has it. Return whether it was this call that ran it."""
     taken = Job.objects.take(worker_name(), pk=job.pk)
     if taken:
-        _run_to_its_end(taken, out)
+        run_with_progress(taken, out)
     return taken is not None
 
 
-def _run_to_its_end(job: Job, out: TextIO) -> bool:
-    """Run a taken job and say how it ended. Return whether it is still there: it may go with what it was about."""
+def run_with_progress(job: Job, out: TextIO, *, if_long: bool = False) -> bool:
+    """Run a taken job, print its progress, and how it ended: always, or only if it took long.
+
+    Return whether it is still there: it may go with what it was about.
+    """
     progress = Progress(out)
     run(job, progress)
     try:
-        progress.end(job)
+        if progress.lines or not if_long:
+            progress.end(job)
     except Job.DoesNotExist:
         return False
     return True
-
-
-def run_in_log(job: Job, out: TextIO) -> None:
-    """Run a job, with a line of progress now and then if it takes long, and one when such a job has ended."""
-    progress = Progress(out)
-    run(job, progress)
-    if progress.lines:
-        progress.end(job)
 
 
 class Progress:
@@ -204,7 +200,7 @@ class Progress:
             self._write(f"  {printable(str(job))}: {job.percent} %{doing}\n")
 
     def end(self, job: Job) -> None:
-        """Say how the job ended. Raise Job.DoesNotExist if it is gone."""
+        """Print how the job ended. Raise Job.DoesNotExist if it is gone."""
         job.refresh_from_db()
         self._write(f"{START if self.out.isatty() else ''}  {printable(str(job))}: {outcome(job)}\n")
 

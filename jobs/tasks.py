@@ -52,10 +52,10 @@ def upkeep() -> None:
 @shared_task(name="jobs.resend")  # type: ignore[untyped-decorator]
 def resend() -> int:
     """Send jobs that are due again, as many in each lane as it lacks messages, and return how many."""
-    sent = 0
-    for lane, due in Job.objects.due().order_by().values_list("lane").annotate(Count("pk")):
-        lacking = max(0, min(due - messages(lane), MOST_SENT))
-        for job in Job.objects.due().filter(lane=lane).order_by("-urgent", "due", "pk")[:lacking]:
+    due = Job.objects.due()
+    numbers = due.order_by().values_list("lane").annotate(Count("pk"))
+    lacking = {lane: max(0, min(number - messages(lane), MOST_SENT)) for lane, number in numbers}
+    for lane, number in lacking.items():
+        for job in due.filter(lane=lane).order_by("-urgent", "due", "pk")[:number]:
             send(job)
-        sent += lacking
-    return sent
+    return sum(lacking.values())

@@ -14,10 +14,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from base.forms import valid_data
 from base.problem_documents import refusal_as_message
+from base.text import in_words
 from campaigns import access
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from jobs.models import Job, in_words
+from jobs.models import Job
 from jobs.queue import CANCELLED, JobQuerySet
 from judging import access as judging_access
 from judging.review.actions import undo_reopening

@@ -13,9 +13,10 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from base.text import in_words
 from campaigns.models import Campaign, Membership
 from campaigns.models.draft import token
-from jobs.models import Job, in_words
+from jobs.models import Job
 from jobs.queue import JobQuerySet
 from systems.features.reader import CUT, FIT_MEANING, FITS, PAD, STRICT, UNIT_MEANING
 from systems.interface import Entry, Progress, System, entry, system

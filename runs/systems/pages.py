@@ -9,8 +9,9 @@ from django.db import models
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 
+from base.text import in_words
 from campaigns.models import Campaign
-from jobs.models import Job, in_words
+from jobs.models import Job
 from judging.pool.selection import training_queries
 from metrics import parse_measure
 from reports.figures.files import figure_file, files_at

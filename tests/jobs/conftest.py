@@ -54,5 +54,5 @@ def app(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, settings: Any) -> c
     app.config_from_object(celeryconfig)
     app.conf.broker_url = settings.REDIS_URL = redis.url
     monkeypatch.setattr(celery, "current_app", app)
-    monkeypatch.setattr(queue, "sender", queue.Sender())
+    monkeypatch.setattr(queue, "resting_until", 0.0)
     return app

@@ -12,7 +12,7 @@ from django.utils import timezone
 from jobs import running
 from jobs.models import Job
 from jobs.registry import Report
-from jobs.running import run_in_log
+from jobs.running import run_with_progress
 from tests.jobs.conftest import Register
 from tests.jobs.test_jobs import ask, take
 
@@ -65,11 +65,11 @@ def test_a_worker_tells_of_long_jobs_only(work: Register, monkeypatch: pytest.Mo
     monkeypatch.setattr(running, "SECONDS_BETWEEN_REPORTS", 0)
     out = StringIO()
     ask("short")
-    run_in_log(take("wanda:7"), out)
+    run_with_progress(take("wanda:7"), out, if_long=True)
     assert out.getvalue() == ""
     monkeypatch.setattr(running, "SECONDS_BETWEEN_LINES", 0)
     ask("long")
-    run_in_log(take("wanda:7"), out)
+    run_with_progress(take("wanda:7"), out, if_long=True)
     lines = out.getvalue().splitlines()
     assert len(lines) == 4
     assert "33 %: encoding captions: 1 of 3" in lines[1]

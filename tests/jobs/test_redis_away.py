@@ -53,7 +53,7 @@ def test_who_asks_for_jobs_waits_some_seconds_at_most_and_once(
     assert sum(took) < PATIENCE + 1
     assert Job.objects.count() == 21
     redis.start() if fault == "stopped" else redis.thaw()
-    queue.sender.resting_until = 0
+    queue.resting_until = 0.0
     seconds_to_ask("after")
     assert messages(Lane.LONG) >= 1
 

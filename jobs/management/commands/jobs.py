@@ -34,26 +34,23 @@ class Command(ReeljudgeCommand):
         elif not (options["numbers"] or options["state"] or options["kind"]):
             raise ReeljudgeError("which jobs? Name them by number, --state or --kind")
         else:
+            act = _retry if options["retry"] else _end
             for job in jobs.iterator(chunk_size=500):
-                outcome = _retry(job) if options["retry"] else _end(job)
-                self.stdout.write(f"{job.pk} {printable(str(job))}: {outcome}")
+                self.stdout.write(f"{job.pk} {printable(str(job))}: {act(job)}")
 
     def _asked_for(self, numbers: list[int], state: str | None, kind: str | None) -> QuerySet[Job]:
-        jobs = Job.objects.order_by("pk")
-        if kind:
-            known = {*KINDS, *Job.objects.values_list("kind", flat=True).distinct()}
-            if kind not in known:
-                raise ReeljudgeError(f"--kind {kind!r}: expected {', '.join(sorted(known))}")
-            jobs = jobs.filter(kind=kind)
-        if state:
-            jobs = jobs.filter(state=state)
-        if not numbers:
-            jobs = jobs if kind else jobs.whole()
-            return jobs if state else jobs.exclude(state=Job.State.DONE)
-        there = set(Job.objects.filter(pk__in=numbers).values_list("pk", flat=True))
-        if unknown := sorted(set(numbers) - there):
-            raise ReeljudgeError(f"there is no job {', '.join(map(str, unknown))}")
-        return jobs.filter(pk__in=numbers)
+        known = {*KINDS, *Job.objects.values_list("kind", flat=True).distinct()}
+        if kind and kind not in known:
+            raise ReeljudgeError(f"--kind {kind!r}: expected {', '.join(sorted(known))}")
+        chosen = {"kind": kind, "state": state, "pk__in": numbers}
+        jobs = Job.objects.filter(**{name: value for name, value in chosen.items() if value}).order_by("pk")
+        if numbers:
+            there = Job.objects.filter(pk__in=numbers).values_list("pk", flat=True)
+            if unknown := sorted(set(numbers) - set(there)):
+                raise ReeljudgeError(f"there is no job {', '.join(map(str, unknown))}")
+            return jobs
+        jobs = jobs if kind else jobs.whole()
+        return jobs if state else jobs.exclude(state=Job.State.DONE)
 
     def _list(self, jobs: QuerySet[Job]) -> None:
         """Print a line for each job, and its error below it."""
@@ -63,10 +60,9 @@ class Command(ReeljudgeCommand):
             return
         rows = [HEAD, *(_row(job) for job in listed)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for number, row in enumerate(rows):
-            cells = zip(row, widths, strict=True)
-            self.stdout.write("  ".join(cell.ljust(width) for cell, width in cells).rstrip())
-            if number and (error := listed[number - 1].error):
+        for row, error in zip(rows, ["", *(job.error for job in listed)], strict=True):
+            self.stdout.write("  ".join(map(str.ljust, row, widths)).rstrip())
+            if error:
                 self.stdout.write(f"{'':{widths[0]}}  {printable(error)}")
         if more := jobs.count() - len(listed):
             self.stdout.write(f"… and {more:,} more; --state and --kind choose among them")
@@ -74,15 +70,15 @@ class Command(ReeljudgeCommand):
 
 def _row(job: Job) -> tuple[str, ...]:
     texts = map(printable, (job.kind, job.label, job.subject or job.key))
-    return (str(job.pk), job.state, *texts, f"{job.done}/{job.total}", _when(job, printable(job.worker)))
+    return (str(job.pk), job.state, *texts, f"{job.done}/{job.total}", _when(job))
 
 
-def _when(job: Job, worker: str) -> str:
-    if job.state == Job.State.RUNNING:
-        return f"by {worker} since {localtime(job.started):%Y-%m-%d %H:%M:%S}"
-    if job.ended and job.state in (Job.State.DONE, Job.State.FAILED):
-        return f"since {localtime(job.ended):%Y-%m-%d %H:%M:%S}"
-    return f"next attempt at {localtime(job.due):%Y-%m-%d %H:%M:%S}" if job.is_delayed else ""
+def _when(job: Job) -> str:
+    if job.is_running:
+        return f"by {printable(job.worker)} since {localtime(job.started):%Y-%m-%d %H:%M:%S}"
+    if job.is_delayed:
+        return f"next attempt at {localtime(job.due):%Y-%m-%d %H:%M:%S}"
+    return f"since {localtime(job.ended):%Y-%m-%d %H:%M:%S}" if job.ended and not job.is_unfinished else ""
 
 
 def _retry(job: Job) -> str:

@@ -18,7 +18,7 @@ from jobs.errors import Stopped
 from jobs.models import Job
 from jobs.queue import SECONDS_BETWEEN_UPKEEP, Lane
 from jobs.registry import do_upkeep
-from jobs.running import heartbeats, is_stopping, run_in_log, stop, work_off, worker_name
+from jobs.running import heartbeats, is_stopping, run_with_progress, stop, work_off, worker_name
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -84,7 +84,7 @@ def _work_for_ever(lanes: Sequence[str], looks_after: bool = True) -> None:
                 next_upkeep = time.monotonic() + SECONDS_BETWEEN_UPKEEP
                 do_upkeep()
             if job := Job.objects.take(worker_name(), lanes):
-                run_in_log(job, sys.stdout)
+                run_with_progress(job, sys.stdout, if_long=True)
                 continue
         except (InterfaceError, DatabaseError, Busy) as fault:
             log.warning("the database is busy or restarting; looking again", exc_info=fault)
