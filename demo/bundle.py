@@ -11,6 +11,7 @@ import shutil
 import sqlite3
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
-from django.db import models
+from django.db import connection, models
 
 FOLDER = Path(__file__).parent / "bundle"
 CONTENTS = FOLDER / "contents.json"
@@ -29,11 +30,18 @@ MADE_AGAIN = "rows-*.npy"  # rows of an index, which a search writes for its own
 
 
 def is_wanted() -> bool:
-    """Return whether there is a prepared demo, and the installation uses SQLite in its folder and has no database."""
+    """Return whether there is a prepared demo, and the installation uses SQLite in its folder and has no tables."""
     name = settings.DATABASES["default"]["NAME"]
     own = [settings.MEDIA_ROOT, settings.MODELS_ROOT, settings.FEATURES_ROOT]
     is_usual = Path(str(name)) == settings.HOME / DATABASE and all(Path(each).parent == settings.HOME for each in own)
-    return is_usual and not Path(str(name)).exists() and CONTENTS.exists()
+    return is_usual and CONTENTS.exists() and not _has_tables(Path(str(name)))
+
+
+def _has_tables(database: Path) -> bool:
+    if not database.exists():
+        return False
+    with closing(sqlite3.connect(database)) as opened:
+        return bool(opened.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0])
 
 
 def restore(today: date) -> None:
@@ -48,6 +56,9 @@ def restore(today: date) -> None:
         if (unfinished / name).exists():
             shutil.copytree(unfinished / name, settings.HOME / name, dirs_exist_ok=True)
     _adapt(unfinished / DATABASE, (today - date.fromisoformat(contents["made"])).days)
+    connection.close()  # of the empty database that any command leaves
+    for ending in ("-wal", "-shm"):
+        (settings.HOME / f"{DATABASE}{ending}").unlink(missing_ok=True)
     (unfinished / DATABASE).rename(settings.HOME / DATABASE)
     shutil.rmtree(unfinished)
 

@@ -109,5 +109,8 @@ def test_another_installation_is_left_alone(tmp_path: Path, monkeypatch: pytest.
     assert wanted()
     assert not wanted(media=Path("/srv/media"))
     assert not wanted(name="reeljudge")  # of PostgreSQL
-    database.touch()
+    database.touch()  # as `doctor` leaves it
+    assert wanted()
+    with closing(sqlite3.connect(database)) as opened, opened:
+        opened.execute("CREATE TABLE campaigns_campaign (id)")
     assert not wanted()
