@@ -50,6 +50,7 @@ class CurrentSummary:
     counts: Any
     made: datetime | None
     job: Job | None = None
+    is_stored: bool = False  # by a job, because the campaign is large
 
     @property
     def counting(self) -> bool:
@@ -85,7 +86,8 @@ def current_summaries(campaign: Campaign, *names: str) -> dict[str, CurrentSumma
     is_old = made is None or (newest is not None and newest > made and timezone.now() > made + _fresh(job))
     if not waiting and is_old:
         job = count_agreement.ask(campaign)
-    return {name: CurrentSummary(summaries[name].counts if name in summaries else None, made, job) for name in names}
+    counts = {name: summary.counts for name, summary in summaries.items()}
+    return {name: CurrentSummary(counts.get(name), made, job, is_stored=True) for name in names}
 
 
 def _fresh(job: Job | None) -> timedelta:

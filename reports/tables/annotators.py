@@ -134,7 +134,7 @@ def annotator_rows(campaign: Campaign) -> tuple[list[AnnotatorLine], dict[str, C
     today = timezone.localdate()
     last = last_days()
     first = last[0]
-    is_small = summaries[AGREEMENT].job is None
+    is_small = not summaries[AGREEMENT].is_stored
     worked: dict[int, dict[date, Worked]] = {}
     for (key, day), part in days_in(campaign, Period(min(first, today.replace(day=1)), today), rates, is_small).items():
         worked.setdefault(key, {})[day] = part

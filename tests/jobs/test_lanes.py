@@ -16,14 +16,15 @@ from django.urls import reverse
 
 from campaigns.mails import mail_new_password
 from campaigns.models import Campaign, Membership
-from jobs.models import Job
-from jobs.queue import Lane, messages
+from jobs.models import Job, WorkerHeartbeat
+from jobs.queue import Lane, messages, send
 from jobs.registry import KINDS
 from jobs.tasks import resend
 from judging.models import Batch
 from judging.pool.clips import cut_clips
 from judging.work.claiming import claim
 from tests.cast import browser
+from tests.redis_servers import RedisServer
 from tests.terminal import ROOT, environment
 from tests.waiting import wait_until
 
@@ -48,6 +49,10 @@ kind("rank", "Rank")(compute)
 kind("train", "Train", lane="training")(compute)
 kind("cut", "Cut", lane="judging")(compute)
 kind("mail", "Send", lane="quick")(lambda report: report(1, 1))
+if sys.argv[1:2] == ["celery"]:
+    from config.celery import app
+    app.worker_main(["worker", "-c", "1", "-l", "error", "-Q", sys.argv[2], "-n", f"{sys.argv[2]}@%h"])
+    sys.exit()
 if sys.argv[1:] == ["one slot"]:
     worker.SLOTS = [[]]
     from jobs.queue import JobQuerySet
@@ -85,6 +90,7 @@ def busy(*options: str) -> Iterator[None]:
 
 def seconds_of_a_mail() -> float:
     job = due("mail", Lane.QUICK)
+    send(job)
     wait_until(lambda: Job.objects.get(pk=job.pk).state == Job.State.DONE, lambda: "the mail is sent")
     job.refresh_from_db()
     assert job.ended is not None
@@ -95,6 +101,27 @@ def seconds_of_a_mail() -> float:
 def test_a_mail_leaves_beside_trainings_and_batches() -> None:
     with busy():
         assert seconds_of_a_mail() < SECONDS_OF_A_MAIL
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_mail_leaves_beside_them_with_celery(app: celery.Celery, redis: RedisServer) -> None:
+    """The four workers of the guide, one for each lane."""
+    settings = environment() | {"DJANGO_SETTINGS_MODULE": "config.settings", "REDIS_URL": redis.url}
+    command = [sys.executable, "-c", WORKER, "celery"]
+    workers = [subprocess.Popen([*command, lane], cwd=ROOT, env=settings) for lane in Lane.values]
+    lanes = [Lane.LONG] * RANKINGS + [Lane.TRAINING] * TRAININGS + [Lane.JUDGING] * BATCHES
+    kinds = {Lane.LONG: "rank", Lane.TRAINING: "train", Lane.JUDGING: "cut"}
+    try:
+        for number, lane in enumerate(lanes):
+            send(due(kinds[lane], lane, f"{number}"))
+        wait_until(lambda: Job.objects.running().count() == 3, lambda: "three workers are busy")
+        wait_until(lambda: WorkerHeartbeat.objects.filter(lane=Lane.QUICK).exists(), lambda: "the fourth is there")
+        assert seconds_of_a_mail() < SECONDS_OF_A_MAIL
+    finally:
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.wait(30)
 
 
 @pytest.mark.django_db(transaction=True)
