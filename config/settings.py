@@ -166,7 +166,8 @@ else:
     # PostgreSQL needs far longer to compile a page's queries than to answer them. Its default for the cost of a random
     # page is a spinning disk's: with ten million judgements it then reads whole tables for a claim. What
     # `base.database.prepared` runs, and nothing else, is prepared, and then planned once a connection for all values.
-    mine: dict[str, Any] = {"prepare_threshold": 0}
+    # Behind a pooler, which has that option, a statement may come to a connection that does not know it.
+    mine: dict[str, Any] = {"prepare_threshold": None if DATABASE.get("DISABLE_SERVER_SIDE_CURSORS") else 0}
     mine["options"] = "-c lock_timeout=5000 -c jit=off -c random_page_cost=1.1 -c plan_cache_mode=force_generic_plan"
     DATABASE["OPTIONS"] = {**DATABASE.get("OPTIONS", {}), **mine}  # the address may say how TLS is checked
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

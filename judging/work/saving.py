@@ -1,7 +1,8 @@
 """The statements of a save, in SQL: lock the assignment; store the grade and learn what is stored already; revise.
 
 The first two are not one, because PostgreSQL decides what a statement sees before it waits for a lock: the second sees
-what was stored by a press that the first has waited for.
+what was stored by a press that the first has waited for. On PostgreSQL, `judging.work.saving_in_one` first tries all
+three as one.
 
 One press counts no more seconds than the campaign allows for its clip, and all presses at a place, flags included, no
 more than twice that: a first visit and a change. All presses together count no more than the database's clock allows:
