@@ -64,16 +64,16 @@ def figures() -> Iterator[str]:
     with fresh("postgres") as place, _label_studio(python) as (other, tokens):
         people = [Person(number, session) for number, session in enumerate(prepare(place, TURNS + 1))]
         there = [{"Authorization": f"Token {token}"} for token in tokens]
-        claims, saves, submits, asked = Served(place), Served(place), Served(place), Served(other)
+        claims, saves, submits, studio = Served(place), Served(place), Served(place), Served(other)
         claims.ask([each.claim() for each in people])  # later, submitting hands out the next batch
         for _ in range(TURNS):
             saves.ask([each.save() for each in people])
             submits.ask([each.submit() for each in people])
-            asked.ask([_judged(headers) for headers in there])
+            studio.ask([_judged(headers) for headers in there])
         here = len(saves.seconds) / (claims.took + saves.took + submits.took)
-        elsewhere = asked.rate / 2
+        elsewhere = studio.rate / 2
         mine = (claims.processor + saves.processor + submits.processor) / (CLIENTS * TURNS * SAVES)
-        theirs = asked.processor / (len(asked.seconds) / 2)
+        theirs = studio.processor / (len(studio.seconds) / 2)
         yield f"here {here:.0f} judgements a second, {1000 * mine:.1f} ms of the web processes each, all told"
         yield f"Label Studio {elsewhere:.1f} a second, {1000 * theirs:.0f} ms"
         yield f"here beside it: {here / elsewhere:.0f} × the rate, {theirs / mine:.0f} × less processor time"
