@@ -1,10 +1,13 @@
 """manage.py serve: run the web server, with an embedded worker if REDIS_URL is not set."""
 
 import gc
+import logging
 import os
 import shutil
 import signal
 import struct
+import subprocess
+import sys
 import threading
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -28,6 +31,7 @@ from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from config.operations.schema import must_suit
 
+log = logging.getLogger(__name__)
 SECONDS_BEFORE_RESTART = 2
 WORKER = "reeljudge-work"  # what Linux calls the process; at most 15 letters
 REACHABLE = "reachable"  # the tag of checks that matter if others can reach this installation
@@ -163,7 +167,7 @@ def _address_of_this_site(bind: str, is_local: bool) -> str:
 class EmbeddedWorker:
     """The worker in a process of its own, so that encoding captions delays no page. If it dies, it starts again.
 
-    Another process watches it. Both are forks, which share this process's memory, and end with their parents.
+    Another process watches it. On Linux both are forks, which share this process's memory, and end with their parents.
     """
 
     def __init__(self) -> None:
@@ -186,12 +190,20 @@ def _watch_a_worker() -> None:
             os.kill(worker, signal.SIGTERM)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the worker, too, and to the server
-    worker = _fork(_work)
+    worker = _start_worker()
     signal.signal(signal.SIGTERM, end)
     while not is_ending.is_set():
         os.waitpid(worker, 0)
         if not is_ending.wait(SECONDS_BEFORE_RESTART):
-            worker = _fork(_work)
+            worker = _start_worker()
+
+
+def _start_worker() -> int:
+    """Start the worker, and return its process's number."""
+    if sys.platform == "linux":
+        return _fork(_work)
+    # Elsewhere libraries of the system may not survive a fork.
+    return subprocess.Popen([sys.executable, sys.argv[0], "worker"]).pid  # noqa: S603 - our own interpreter and script
 
 
 def _work() -> None:
@@ -210,7 +222,10 @@ def _fork(work: Callable[[], None]) -> int:
         status = 0
     except SystemExit as end:
         status = int(end.code or 0)
+    except Exception:
+        log.exception("the worker failed")
     finally:
+        sys.stdout.flush()
         os._exit(status)
 
 
