@@ -172,3 +172,12 @@ def test_every_document_is_on_the_site_and_every_public_name_in_the_reference() 
     assert {
         name for name in metrics.__all__ if not re.search(rf"^\.\. (auto\w+|py:data):: {name}$", reference, re.M)
     } == set()
+
+
+IDIOMS = r"\b(?:whoever|beside|(?:is|are|was) told|is no list|has no meaning|can it be believed|decided yet)\b"
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/quickstart/*.md")]
+
+
+@pytest.mark.parametrize("document", sorted(DOCUMENTS), ids=lambda document: document.name)
+def test_no_document_has_an_idiom_that_readers_stumble_over(document: Path) -> None:
+    assert not re.findall(rf".*{IDIOMS}.*", document.read_text(encoding="utf-8"), re.IGNORECASE)
