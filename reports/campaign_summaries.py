@@ -50,7 +50,6 @@ class CurrentSummary:
     counts: Any
     made: datetime | None
     job: Job | None = None
-    is_stored: bool = False  # by a job, because the campaign is large
 
     @property
     def counting(self) -> bool:
@@ -77,7 +76,8 @@ def current_summaries(campaign: Campaign, *names: str) -> dict[str, CurrentSumma
     newest = max((at for at in times if at), default=None)
     if not is_large:
         now, pool = timezone.now(), cache(partial(read, campaign))
-        return {name: CurrentSummary(NAMES[name](campaign, pool), now) for name in names}
+        # The days are of use where they save reading revisions.
+        return {name: CurrentSummary(NAMES[name](campaign, pool) if name != DAYS else None, now) for name in names}
     job = count_agreement.jobs(campaign).first()
     rows = Summary.objects.filter(campaign=campaign, name__in=names)
     summaries = {summary.name: summary for summary in rows}
@@ -87,7 +87,7 @@ def current_summaries(campaign: Campaign, *names: str) -> dict[str, CurrentSumma
     if not waiting and is_old:
         job = count_agreement.ask(campaign)
     counts = {name: summary.counts for name, summary in summaries.items()}
-    return {name: CurrentSummary(counts.get(name), made, job, is_stored=True) for name in names}
+    return {name: CurrentSummary(counts.get(name), made, job) for name in names}
 
 
 def _fresh(job: Job | None) -> timedelta:

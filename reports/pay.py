@@ -78,14 +78,17 @@ class Period:
         return f"from={self.first}&to={self.last}"
 
 
-def days_in(
-    campaign: Campaign, period: Period, rates: Rates | None = None, is_small: bool = False
-) -> dict[tuple[int, date], Worked]:
-    """Return what each member did on each day: as approved, as counted by the last summary, or as it stands now.
+Counted = tuple[dict[tuple[int, date], Worked], datetime | None]
 
-    The rates know the approved periods, which are read without them. Of a small campaign no summary is looked for.
+
+def days_in(
+    campaign: Campaign, period: Period, rates: Rates | None = None, counted: Counted | None = None
+) -> dict[tuple[int, date], Worked]:
+    """Return what each member did on each day: as approved, as counted by the last summary, or as it is now.
+
+    The approved periods and the counted days are read if they are not given.
     """
-    days, start = ({}, None) if is_small else _days_counted(campaign)
+    days, start = counted or days_counted(last_summary(campaign, DAYS))
     found = {key: part for key, part in days.items() if period.first <= key[1] <= period.last}
     if start is None or start < period.end:
         found |= worked_on_days(campaign, max(start or period.start, period.start), period.end)
@@ -99,20 +102,17 @@ def days_in(
 
 def days_of(member: Membership, first: date) -> dict[date, Worked]:
     """Return what one member did on each day from the first on: as counted by the last summary, or as it stands now."""
-    days, counted = _days_counted(member.campaign, member)
+    days, counted = days_counted(last_summary(member.campaign, DAYS), member)
     start = Period(first, first).start
     found = {day: part for (_, day), part in days.items() if day >= first}
     return found | worked_by_day(member, max(counted or start, start), timezone.now())
 
 
-def _days_counted(
-    campaign: Campaign, only: Membership | None = None
-) -> tuple[dict[tuple[int, date], Worked], datetime | None]:
-    """Return the days in the stored summary, of all members or of one, and the time before which it is complete.
+def days_counted(summary: Any, only: Membership | None = None) -> Counted:
+    """Return the days in a stored summary, of all members or of one, and the time before which it is complete.
 
-    There are none if the summary was never stored, or was computed in another time zone, where days are others.
+    There are none without a summary, and in one that was computed in another time zone, where days are others.
     """
-    summary = last_summary(campaign, DAYS)
     if summary is None or summary["zone"] != timezone.get_current_timezone_name():
         return {}, None
     days = {

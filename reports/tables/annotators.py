@@ -20,9 +20,9 @@ from campaigns.models.membership import LONGEST_GROUP
 from judging.models import Candidate, Judgement
 from judging.quality.check_results import RecentChecks, recent_checks
 from judging.review.reopening import OFF_BY
-from reports.campaign_summaries import AGREEMENT, SEVERITY, CurrentSummary, current_summaries
+from reports.campaign_summaries import AGREEMENT, DAYS, SEVERITY, CurrentSummary, current_summaries
 from reports.hours import Rates, Worked, total
-from reports.pay import Period, days_in
+from reports.pay import Period, days_counted, days_in
 from reports.tables.people import is_idle, last_days
 
 Numbers = dict[str, Any]
@@ -124,7 +124,8 @@ class AnnotatorLine:
 
 def annotator_rows(campaign: Campaign) -> tuple[list[AnnotatorLine], dict[str, CurrentSummary]]:
     """Return a row for each member, those first who need the lead; and the summaries that they were made from."""
-    summaries = current_summaries(campaign, AGREEMENT, SEVERITY)
+    summaries = current_summaries(campaign, AGREEMENT, SEVERITY, DAYS)
+    counted = days_counted(summaries[DAYS].counts)
     counts = summaries[AGREEMENT].counts or {"annotators": [], "alpha_interval": {}}
     own = {row["member"]: row for row in counts["annotators"]}
     model = {row["member"]: row for row in (summaries[SEVERITY].counts or {"annotators": []})["annotators"]}
@@ -134,9 +135,8 @@ def annotator_rows(campaign: Campaign) -> tuple[list[AnnotatorLine], dict[str, C
     today = timezone.localdate()
     last = last_days()
     first = last[0]
-    is_small = not summaries[AGREEMENT].is_stored
     worked: dict[int, dict[date, Worked]] = {}
-    for (key, day), part in days_in(campaign, Period(min(first, today.replace(day=1)), today), rates, is_small).items():
+    for (key, day), part in days_in(campaign, Period(min(first, today.replace(day=1)), today), rates, counted).items():
         worked.setdefault(key, {})[day] = part
     top = max((part.judgements for days in worked.values() for part in days.values()), default=1)
     rows = []
