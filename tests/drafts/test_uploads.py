@@ -21,7 +21,7 @@ from campaigns.uploads import NoRoom, append
 from corpus.models import Corpus
 from drafts.models import FILMS, Draft, Upload
 from drafts.uploads import begin, forget_uploads, read_whole, remove_draft
-from systems.features.films import DEMUXERS
+from systems.features.film_names import DEMUXERS
 from tests.cast import browser
 from tests.drafts.conftest import announced
 from tests.together import at_once
