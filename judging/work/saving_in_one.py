@@ -1,8 +1,8 @@
 """A save as one statement of PostgreSQL: the three of `judging.work.saving`, for a press at a place without a flag.
 
 PostgreSQL decides what a statement sees before it waits for a lock. So this one stores nothing if another transaction
-has changed the assignment since it began: the row that it then finds has another ctid. It stores nothing, either, if
-the press was stored before, or if the place has a flag. The caller then takes the way of three statements.
+has changed the assignment since it began: the row that it then finds has another ctid. It stores no grade, either, if
+the press was stored before (`GRADE` looks), or if the place has a flag. The caller then runs the three.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ CANDIDATE = "(judging_assignment.places ->> (%(position)s - 1))::bigint"
 NOTHING_IN_BETWEEN = f"""
     AND ctid = (SELECT ctid FROM judging_assignment WHERE token = %(token)s)
     AND %(position)s > 0 AND {CANDIDATE} IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM judging_revision WHERE key = %(key)s)
     AND NOT EXISTS (SELECT 1 FROM judging_flag WHERE assignment_id = {HOLDER} AND candidate_id = %(candidate)s)
 """  # noqa: S608 - of our own parts
 SAVE = f"""
